@@ -21,9 +21,6 @@ END_US = 1_900_000_000_000_000
     ],
 )
 def test_the_last_figure_is_of_the_moment_of_the_end(collector: str, file: str) -> None:
-    [file] = [
-        f for f in (CASES / collector / case).iterdir() if f.name.startswith("input") or f.suffix in (".xml", ".html")
-    ]
     loaded = registry.load_reader([collector], collector)
     assert loaded is not None
     load = loaded[1]("db1/load")
