@@ -40,6 +40,7 @@ _EXPLANATION_WORDS = {
     "unseen": "something not measured",
     "concurrency_limited": "too few outstanding I/Os",
     "generator_limited": "the load generator",
+    "demand_limited": "a load that asks for no more",
     "path_policy": "paths used one at a time",
 }
 _COMMAND = typer.main.get_command(app)
@@ -200,7 +201,7 @@ def _confidence(diagnoses: Mapping[str, Any]) -> Iterator[str]:
 
 def _explanation(suspect: Mapping[str, Any]) -> str:
     words = _EXPLANATION_WORDS.get(suspect["kind"])
-    return words or str(suspect["entity"])
+    return words or str(suspect["entity"] or suspect["kind"].replace("_", " "))
 
 
 def _figure(chart: Mapping[str, Any]) -> Iterator[str]:
