@@ -131,16 +131,20 @@ class Plan:
         for series in self.series:
             yield from series.row(time_us, previous_us, values)
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether all counters are running, so that rows can be taken together."""
+        return all(series.is_steady for series in self.series)
+
     def block(self, times_us: Sequence[int], previous_us: int, rows: Sequence[Sequence[bytes]]) -> list[Rows] | None:
         """Return the samples of several rows at once, those that `rows` yields for each of them.
 
-        `previous_us`: time of the row before. None: a value is blank or invalid, a time does not fit, or counters
-        have not begun: the rows have to be taken one by one.
+        The plan has to be steady. `previous_us`: time of the row before. None: a value is blank or invalid, or a time
+        does not fit: the rows have to be taken one by one.
         """
         times = np.array(times_us, dtype=np.int64)
         apart = np.diff(times, prepend=previous_us)
-        steady = all(series.is_steady for series in self.series)
-        if not steady or apart.min() <= 0 or apart.max() > GAP_US or (matrix := self._matrix(rows)) is None:
+        if apart.min() <= 0 or apart.max() > GAP_US or (matrix := self._matrix(rows)) is None:
             return None
         blocks = [series.block(times, previous_us, matrix) for series in self.series]
         complete = [block for block in blocks if block is not None]

@@ -10,8 +10,6 @@ from sanpath_collectors.perfmon import columns, pdh
 from sanpath_collectors.perfmon.parse import Block, Columns, Format, LogItem, Long, Remark, Row, Wide, long_header
 from sanpath_collectors.perfmon.plan import Plan
 
-_BEGINNING_ROWS = 2
-"""Rows after which the counters of a log have begun."""
 _HEADER_WITHIN = 10
 """Limit of the lines up to the header, before which there may be other text."""
 
@@ -101,20 +99,19 @@ class CounterLog(ResultReader):
         """Yield the samples of rows, all of them at once where that is possible."""
         assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker
         times_us = [time_us + self._shift_us for time_us in block.times_us]
-        done = 0
-        # The first rows of a log begin its counters.
-        while done < len(times_us):
-            samples = None
-            if self._last_row_us is not None and done <= _BEGINNING_ROWS:
+        is_tried = False
+        for done, row in enumerate(block.rows):
+            # The first rows of a log begin its counters, one by one.
+            if not is_tried and self._last_row_us is not None and self._plan.is_steady:
+                is_tried = True
                 samples = self._plan.block(times_us[done:], self._last_row_us, block.rows[done:])
-            if samples is not None:
-                yield from self._warnings(times_us[done])
-                self._last_row_us = times_us[-1]
-                self._samples += len(samples)
-                yield from samples
-                return
-            yield from self._row(Row(block.times_us[done], block.rows[done]))
-            done += 1
+                if samples is not None:
+                    yield from self._warnings(times_us[done])
+                    self._last_row_us = times_us[-1]
+                    self._samples += len(samples)
+                    yield from samples
+                    return
+            yield from self._row(Row(block.times_us[done], row))
 
     def _row(self, row: Row) -> Iterator[Item]:
         assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker

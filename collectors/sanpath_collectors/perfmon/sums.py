@@ -106,8 +106,11 @@ class Series:
                 sums_after.append(sums)
         count = len(self.entities)
         covers = seconds.repeat(count).tolist()
-        rows = self._valued(self.entities * len(seconds), times_us.repeat(count).tolist(), columns, covers)
-        return rows, sums_after
+        entities, seen = self.entities * len(seconds), times_us.repeat(count).tolist()
+        if any(term.summed or term.second is None for term in self.terms):  # has a value in every row
+            covers_seconds = covers if self.table.rollup == "average" else None
+            return Rows(self.table, entities, seen, columns, covers_seconds=covers_seconds), sums_after
+        return self._valued(entities, seen, columns, covers), sums_after
 
     def resume(self, sums: Sums) -> None:
         """Continue after a block."""

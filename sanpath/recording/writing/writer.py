@@ -281,6 +281,8 @@ def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
         return np.array([texts[value] for value in values], dtype=object)
     dtype = np.uint64 if counter else np.int64 if name in _INTEGERS else np.float64
     missing = None in values
+    if missing and list(values).count(None) == len(values):
+        return np.ma.masked_array(np.zeros(len(values), dtype=dtype), mask=np.ones(len(values), dtype=np.bool_))
     numbers = np.array([0 if value is None else value for value in values] if missing else values, dtype=dtype)
     if numbers.ndim != 1:
         raise ValueError(f"{name}: lists instead of numbers")
