@@ -25,6 +25,12 @@ _NEEDED = {
     "out_of_reach": ("reason",),
 }
 """State → keys of a claim, one of which it needs."""
+_EVIDENCE = {
+    "asserted": "what comes out of the imported files",
+    "pointed_out": "what sanpath says of it by itself",
+    "out_of_reach": "why no published figure can check it",
+}
+"""State → header of the column with the evidence."""
 TOLERANCE_RATIO = 0.02
 """Largest deviation of an asserted figure from print."""
 
@@ -89,21 +95,21 @@ def deviation(figure: Mapping[str, Any], results: Results) -> Deviation:
     """Return the deviation of a figure. `published` is a number, or a range in which there is no deviation."""
     ends = figure["published"] if isinstance(figure["published"], list) else [figure["published"]] * 2
     low, high = (float(end) for end in ends)
-    value = _reproduced(figure, results) * float(figure.get("scale", 1))
+    value = reproduced(figure, results) * float(figure.get("scale", 1))
     nearest = min(max(value, low), high)
     ratio = abs(value / nearest - 1) if nearest else abs(value)
     return Deviation(_figure_name(figure), nearest, value, ratio)
 
 
-def table(checked: Sequence[Checked]) -> Iterator[str]:
-    """Yield the lines of a story's table of claims."""
-    yield "| # | published | state | what sanpath has on it | carried by |"
-    yield "|---|---|---|---|---|"
+def table(checked: Sequence[Checked], state: str) -> Iterator[str]:
+    """Yield the lines of a story's table of the claims in one state."""
+    evidence, files = _EVIDENCE[state], state != "out_of_reach"
+    yield f"| # | published | {evidence} |" + (" carried by |" if files else "")
+    yield "|---|---|---|" + ("---|" if files else "")
     for claim in checked:
-        files = (
-            ", ".join(f"`{file}`" if "/" in file else f"[{file}]({file.split()[0]})" for file in claim.files) or "-"
-        )
-        yield f"| {claim.id} | {claim.claim} | {claim.state.replace('_', ' ')} | {claim.evidence} | {files} |"
+        if claim.state == state:
+            carriers = ", ".join(f"`{f}`" if "/" in f else f"[{f}]({f.split()[0]})" for f in claim.files)
+            yield f"| {claim.id} | {claim.claim} | {claim.evidence} |" + (f" {carriers} |" if files else "")
 
 
 def count_table(stories: Mapping[str, Sequence[Checked]]) -> Iterator[str]:
@@ -168,7 +174,7 @@ def _figure_name(figure: Mapping[str, Any]) -> str:
     return ", ".join(str(figure[key]) for key in keys if key in figure)
 
 
-def _reproduced(figure: Mapping[str, Any], results: Results) -> float:
+def reproduced(figure: Mapping[str, Any], results: Results) -> float:
     """Return sanpath's value of a figure.
 
     `at` is a path into the diagnosis of `recording`, or into the comparison with the number `compare`; the value at

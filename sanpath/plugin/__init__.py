@@ -61,6 +61,7 @@ from sanpath.plugin.load import (
     histogram,
 )
 from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, warning
+from sanpath.plugin.result_load import PrintedResult
 from sanpath.plugin.server_clock import DatedHttp, ServerClock
 from sanpath.plugin.text import Decoder, Lines, text_of
 from sanpath.plugin.yaml_text import read_yaml
@@ -99,6 +100,7 @@ __all__ = [
     "LoadReader",
     "LoadStep",
     "Machine",
+    "PrintedResult",
     "ResultClock",
     "ResultFile",
     "ResultReader",

@@ -350,12 +350,12 @@ def load_hosts(request: RunRequest, config: Config) -> dict[str, SshTarget | Non
 
 
 def _reader(request: RunRequest) -> Reader:
-    return load_reader(_argv(request), "fio" if request.sweep else request.load_reader)
+    return load_reader(_argv(request), request.sweep.plan.engine if request.sweep else request.load_reader)
 
 
 def _argv(request: RunRequest) -> tuple[str, ...]:
     """Return the load command, for a sweep that of its first step; empty: there is no load."""
-    return commands.fio(request.sweep.plan, steps(request.sweep.plan)[0]) if request.sweep else request.load
+    return commands.command(request.sweep.plan, steps(request.sweep.plan)[0]) if request.sweep else request.load
 
 
 def _as_typed(request: RunRequest) -> tuple[str, ...]:

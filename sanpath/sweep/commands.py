@@ -1,4 +1,4 @@
-"""The command lines of a step: of fio, which sanpath starts, and of other generators, for a person to run."""
+"""The command lines of a step, to be started by sanpath or by a person."""
 
 from __future__ import annotations
 
@@ -8,6 +8,26 @@ from collections.abc import Iterator
 
 from sanpath.sweep.matrix import SweepStep
 from sanpath.sweep.plan import Plan, Target
+
+_VDBENCH = """
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+cat >"$folder/parameters" <<'END'
+{parameters}
+END
+{vdbench} -f "$folder/parameters" -o "$folder/output" >&2 || exit
+cat "$folder/output/flatfile.html"
+"""
+"""Runs vdbench, and prints the report that sanpath reads: vdbench itself prints less."""
+
+
+def command(plan: Plan, step: SweepStep) -> tuple[str, ...]:
+    """Return the command that sanpath starts for one step; its output is what the generator's reader reads."""
+    if plan.engine == "diskspd":
+        return tuple(_diskspd(plan, step))
+    if plan.engine == "vdbench":
+        return "/bin/sh", "-c", _VDBENCH.format(parameters="\n".join(_parameters(plan, step)), vdbench=_program(plan))
+    return fio(plan, step)
 
 
 def fio(plan: Plan, step: SweepStep) -> tuple[str, ...]:
@@ -82,15 +102,15 @@ def _fio_path(name: str) -> str:
 def printed(plan: Plan, step: SweepStep) -> str:
     """Return the command to type on each host for one step; it writes the result to a file named after the step."""
     if plan.engine == "diskspd":
-        return _diskspd(plan, step)
+        return f"{subprocess.list2cmdline(_diskspd(plan, step))} > {step.key}.xml"
     if plan.engine == "vdbench":
         return "\n".join(_vdbench(plan, step))
     return shlex.join((*fio(plan, step), "--output-format=json", "--status-interval=1", f"--output={step.key}.json"))
 
 
-def _diskspd(plan: Plan, step: SweepStep) -> str:
+def _diskspd(plan: Plan, step: SweepStep) -> list[str]:
     """Return the DiskSpd command: -F threads each drive all targets with -O outstanding I/Os (2.0.20 or newer)."""
-    words = [
+    return [
         *shlex.split(plan.command or "diskspd", posix=False),
         f"-b{step.block_bytes}",
         f"-d{plan.seconds:.0f}",
@@ -104,13 +124,23 @@ def _diskspd(plan: Plan, step: SweepStep) -> str:
         *("-Sh", "-L", "-D1000", "-Rxml"),
         *plan.target.filename[: step.targets],
     ]
-    return f"{subprocess.list2cmdline(words)} > {step.key}.xml"
 
 
 def _vdbench(plan: Plan, step: SweepStep) -> Iterator[str]:
-    """Yield the lines for vdbench: its `threads` are per storage definition, each with one outstanding I/O."""
-    each = step.in_flight // step.targets
+    """Yield the lines to type for vdbench."""
     yield f"cat > {step.key}.vdb <<'END'"
+    yield from _parameters(plan, step)
+    yield "END"
+    yield f"{_program(plan)} -f {step.key}.vdb -o {step.key}"
+
+
+def _program(plan: Plan) -> str:
+    return plan.command or "vdbench"
+
+
+def _parameters(plan: Plan, step: SweepStep) -> Iterator[str]:
+    """Yield the parameter file: `threads` are per storage definition, each with one outstanding I/O."""
+    each = step.in_flight // step.targets
     for number, name in enumerate(plan.target.filename[: step.targets], start=1):
         size = f",size={step.working_set_bytes // step.targets}" if step.working_set_bytes else ""
         yield f"sd=sd{number},lun={name},openflags=o_direct,threads={each}{size}"
@@ -118,5 +148,3 @@ def _vdbench(plan: Plan, step: SweepStep) -> Iterator[str]:
     yield f"wd=wd1,sd=sd*,xfersize={step.block_bytes},rdpct={100 * step.read_ratio:g},seekpct={seek}"
     seconds = f"elapsed={plan.seconds:.0f},interval=1,warmup={plan.warmup_seconds:.0f}"
     yield f"rd={step.key},wd=wd1,iorate=max,{seconds}"
-    yield "END"
-    yield f"{plan.command or 'vdbench'} -f {step.key}.vdb -o {step.key}"

@@ -63,7 +63,12 @@ def steps(plan: Plan) -> tuple[SweepStep, ...]:
             in_flight,
         )
         sweep_steps.append(_named(plan, step))
-    return tuple(sweep_steps)
+    return tuple(_repetition(step, number) for number in range(1, plan.repeats + 1) for step in sweep_steps)
+
+
+def _repetition(step: SweepStep, number: int) -> SweepStep:
+    """Return the step of the run with a number through the matrix; a comparison knows repetitions by their names."""
+    return step if number == 1 else replace(step, key=f"{step.key}-{number}", name=f"{step.name} ({number})")
 
 
 def _named(plan: Plan, step: SweepStep) -> SweepStep:

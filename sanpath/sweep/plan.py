@@ -115,7 +115,8 @@ class Plan(Section):
 
     `command`: the load generator with a prefix if needed, such as `ip netns exec NAME fio`, by shell rules. Each step
     is measured for `seconds` after `warmup_seconds`. `pause_seconds`: idle time between steps, so that every source
-    shows an edge. `fio`: extra options.
+    shows an edge. `repeats`: how often the whole matrix is run, to see how far two runs of one step differ. `fio`:
+    extra options.
     """
 
     engine: Literal["fio", "diskspd", "vdbench"] = "fio"
@@ -129,12 +130,15 @@ class Plan(Section):
     steady: Steady | None = None
     matrix: Matrix
     order: Literal["as written"] = "as written"
+    repeats: Count = 1
     fio: dict[Text, str | int | float | bool] = {}
 
     @property
     def digest(self) -> str:
         """Digest of the plan's values: plans that differ only in their notation have the same digest."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+        # Plans without it had no such key: their recordings are resumed.
+        values = self.model_dump_json(exclude={"repeats"} if self.repeats == 1 else None)
+        return hashlib.sha256(values.encode()).hexdigest()[:16]
 
 
 AnyPlan = TypeVar("AnyPlan", bound=Section)
@@ -196,6 +200,8 @@ def _contradictions(plan: Plan) -> list[Problem]:
         problems.append((("target", "directory"), "fio writes files there: allow it with allow_writes: true"))
     if plan.engine != "fio" and not target.filename:
         problems.append((("target",), f"{plan.engine} needs filename"))
+    if plan.engine != "fio" and plan.steady:
+        problems.append((("steady",), f"{plan.engine} shows its throughput only at its end: use seconds"))
     if target.directory is None and matrix.files != (1,):
         problems.append(
             (("matrix", "files"), "files are made in a target's directory; list a target's files in filename")

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sanpath.verdict.comparison.drift import Drift
 from sanpath.verdict.comparison.side_by_side import Row, SideBySide
 from sanpath.verdict.model import CurvePoint
 from sanpath.verdict.units import count, duration, iops
@@ -41,8 +42,23 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
         console.print(Text("No two of them were tested with as many outstanding I/Os of the same size."))
     for entry in comparison.same_latency:
         console.print(Text(f"at the same latency: {latency_text(entry, letters)}"))
+    for step_drift in comparison.drifts:
+        console.print(Text(f"drift: {_drift_text(step_drift)}"))
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _drift_text(drift: Drift) -> str:
+    size = "" if drift.operation_bytes is None else f"{drift.operation_bytes / 1024:g} KiB "
+    step = f"{size}{drift.direction}s with {count(drift.in_flight)} outstanding"
+    moved = f"throughput {drift.change:+.1%} in {drift.days:.0f} days, {drift.per_month:+.1%} a month"
+    noise = "no step was repeated" if drift.spread is None else f"repetitions differ by up to {drift.spread:.1%}"
+    cause = (
+        f"{drift.changed_settings} settings differ as well, so time alone may not be the reason"
+        if drift.changed_settings
+        else "no setting that was read differs: a device that fills, wears or rebuilds does this"
+    )
+    return f"{step}: {moved} ({noise}); {cause}"
 
 
 def _cell(row: Row, step: CurvePoint | None) -> str:

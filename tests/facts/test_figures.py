@@ -110,6 +110,15 @@ def test_a_timed_task_is_a_share_of_what_the_load_tests_moved() -> None:
     assert comparison.is_timed_task
 
 
+def test_what_crossed_the_wire_is_a_share_of_what_the_task_moved() -> None:
+    clone = {"entity": "load:clone", "quantity": "transfer", "value": "9 GB", "duration": "37-39 s"}
+    crossed = {"entity": "load:clone", "quantity": "crossed", "value": "90 MB"}
+    by_quantity = {comparison.quantity: comparison for comparison in compared(clone, crossed)}
+    assert by_quantity["crossed"].used_ratio == pytest.approx(0.01)
+    assert by_quantity["crossed"].ratio is None, "less over the wire is no contradiction"
+    assert only(crossed).used_ratio is None
+
+
 def test_a_ceiling_is_held_against_what_crossed_it() -> None:
     array, adapter, unrelated = compared(
         {"entity": "array:x", "quantity": "ceiling", "value": "5,000 IOPS"},

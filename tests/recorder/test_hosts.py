@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from sanpath.cli.sessions.child_process import environment
 from sanpath.model import SourceLink
 from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import PATIENCE_SECONDS, command, is_alive, sanpath, wait_for
+from tests.support import simulated_diskspd
 from tests.transport.sshd import Server, running
 
 pytestmark = pytest.mark.usefixtures("config")
@@ -180,6 +182,31 @@ def test_an_unknown_host_is_a_mistake(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "no host is called 'db3' under hosts in sanpath.yaml; there are: local, db1, db2" in done.stderr
     assert not (tmp_path / "r.sanpath").exists()
+
+
+def test_a_sweep_of_diskspd_runs_on_every_host_and_each_step_twice(tmp_path: Path) -> None:
+    plan = {
+        "engine": "diskspd",
+        "command": f"{sys.executable} {simulated_diskspd.__file__}",
+        "hosts": ["db1", "db2"],
+        "target": {"filename": "test.dat"},
+        "seconds": 2,
+        "warmup_seconds": 0,
+        "repeats": 2,
+        "matrix": {"in_flight": 8},
+    }
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump(plan))
+    done = sanpath("sweep", "plan.yaml", "--into", "r.sanpath", "--format", "json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    steps = json.loads(done.stdout)["steps"]
+    assert [step["name"] for step in steps] == [
+        "64 KiB random read, 8 outstanding a host",
+        "64 KiB random read, 8 outstanding a host (2)",
+    ]
+    for step in steps:
+        assert step["in_flight"]["configured"] == 16
+        expected = 2 * simulated_diskspd.operations_per_second(8, 65536)
+        assert step["directions"]["read"]["ops_per_second"] == pytest.approx(expected, rel=0.01)
 
 
 def test_a_sweep_runs_on_every_host(tmp_path: Path, fio: str) -> None:

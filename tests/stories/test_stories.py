@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from difflib import unified_diff
 from functools import cache
@@ -111,6 +112,19 @@ def test_every_claim_of_the_five_tests_has_a_state() -> None:
 def test_report_and_page_are_what_sanpath_says_now(name: str) -> None:
     for file, text in diagnose_story(name).documents.items():
         assert not (changed := difference(file, text)), f"{file} is stale: run `make stories`\n{changed}"
+
+
+@pytest.mark.parametrize("name", stories.names())
+def test_a_page_begins_with_the_answer_and_is_as_sure_as_the_verdict(name: str) -> None:
+    page = (stories.FOLDER / name / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*\*(.*?)\*\* \| (.*) \|$", page.partition("\n## ")[0], re.MULTILINE)
+    assert [title for title, _ in rows] == ["What was tested", "What limited it", "Why", "How sure"]
+    sure, verdicts = rows[-1][1], [d["verdict"] for d in diagnose_story(name).diagnoses.values()]
+    graded = {f"rade {verdict['grade']}" for verdict in verdicts if verdict["kind"] != "cannot_tell"}
+    assert set(re.findall("rade [A-C]", sure)) == graded
+    assert ("ot proven" in sure) == any(verdict["kind"] == "cannot_tell" for verdict in verdicts)
+    likely = {f"{100 * suspect['probability']:.0f} %" for verdict in verdicts for suspect in verdict["suspects"]}
+    assert set(re.findall(r"\d+ %", sure)) <= likely
 
 
 def test_the_page_of_all_stories_is_fresh() -> None:

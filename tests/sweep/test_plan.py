@@ -60,6 +60,12 @@ MISTAKES = {
     "an option of the plan's own": (GOOD + "fio: {iodepth: 3}\n", 4, "fio.iodepth", "follows from the plan"),
     "an unknown engine": (GOOD + "engine: iometer\n", 4, "engine", "'fio', 'diskspd' or 'vdbench'"),
     "a host twice": (GOOD + "hosts: [a, a]\n", 4, "hosts", "named twice"),
+    "steady without figures on the way": (
+        GOOD.replace("uri: 'nbd://10.0.0.1:10809'", "filename: a") + "engine: vdbench\nsteady: {}\n",
+        5,
+        "steady",
+        "only at its end",
+    ),
     "NBD for another engine": (GOOD + "engine: diskspd\n", 1, "target", "diskspd needs filename"),
 }
 
@@ -120,6 +126,18 @@ def test_in_flight_changes_fastest_and_names_say_what_differs() -> None:
         "64 KiB random, 70 % read, 1 outstanding",
     ]
     assert [step.key for step in found][:2] == ["step-01", "step-02"]
+
+
+def test_the_whole_matrix_is_repeated_by_names_that_a_comparison_knows() -> None:
+    found = steps(plan(repeats=2, matrix={"in_flight": [1, 8]}))
+    assert [step.key for step in found] == ["step-01", "step-02", "step-01-2", "step-02-2"]
+    assert [step.name.partition(", ")[2] for step in found] == [
+        "1 outstanding",
+        "8 outstanding",
+        "1 outstanding (2)",
+        "8 outstanding (2)",
+    ]
+    assert plan(repeats=1).digest == plan().digest != plan(repeats=2).digest
 
 
 def test_every_step_of_a_full_matrix_has_a_name_of_its_own() -> None:

@@ -16,6 +16,7 @@ from sanpath.verdict.comparison.compare import Comparison, compare, with_checks
 from sanpath.verdict.comparison.same_latency import at_latency, interpolated
 from sanpath.verdict.comparison.side_by_side import side_by_side
 from sanpath.verdict.model import CurvePoint, Diagnosis
+from sanpath.views import systems
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, diagnosed, judged
 
@@ -124,14 +125,37 @@ def test_a_wait_that_moved_has_not_grown(tmp_path: Path) -> None:
 
 def test_three_systems_side_by_side(runs: tuple[Diagnosis, Diagnosis], tmp_path: Path) -> None:
     third = judged(run(tmp_path, 16, 2.5 * X, (128, 512)))
-    systems = side_by_side(("a", "b", "c"), (*runs, third), None)
-    assert [round(row.in_flight) for row in systems.rows] == [16, 128, 512]
-    assert [step is not None for step in systems.rows[0].steps] == [True, True, False]
-    last = [step.ops_per_second for step in systems.rows[-1].steps if step is not None]
+    table = side_by_side(("a", "b", "c"), (*runs, third), None)
+    assert [round(row.in_flight) for row in table.rows] == [16, 128, 512]
+    assert [step is not None for step in table.rows[0].steps] == [True, True, False]
+    last = [step.ops_per_second for step in table.rows[-1].steps if step is not None]
     assert last == pytest.approx([X, 2 * X, 2.5 * X], rel=0.01)
-    (same,) = systems.same_latency
+    (same,) = table.same_latency
     assert same.latency_seconds == pytest.approx(512 / (2.5 * X), rel=0.01)
     assert None not in same.ops_per_second
+
+
+def test_a_step_that_becomes_slower_every_month_drifts(tmp_path: Path) -> None:
+    def months(*ops: float) -> list[Diagnosis]:
+        made = [judged(run(tmp_path / f"{len(ops)}-{rate}", 8, rate, (16,))) for rate in ops]
+        return [
+            replace(d, run=replace(d.run, start=f"2026-{n:02}-15T08:00:00Z")) for n, d in enumerate(made, start=1)
+        ]
+
+    falling = months(6000.0, 5700.0, 5400.0)
+    names = ("january", "february", "march")
+    # In any order: their dates count.
+    (found,) = side_by_side(names, [falling[2], falling[0], falling[1]], None).drifts
+    assert (found.direction, round(found.in_flight), found.days) == ("read", 16, 59)
+    assert found.change == pytest.approx(-0.1, abs=0.005)
+    assert found.per_month == pytest.approx(-0.053, abs=0.003)
+    text = systems.as_text(side_by_side(names, falling, None), 200)
+    assert "drift: 64 KiB reads with 16 outstanding: throughput -10.0% in 59 days, -5.3% a month" in text
+    assert "no setting that was read differs" in text
+    back = [*falling[:2], replace(falling[0], run=falling[2].run)]
+    same_day = [replace(d, run=falling[0].run) for d in falling]
+    for steady in (back, same_day, falling[:2]):
+        assert not side_by_side(names[: len(steady)], steady, None).drifts
 
 
 def invoked(*words: str) -> tuple[int, str]:

@@ -1,11 +1,13 @@
-"""DiskSpd: the result it leaves behind, as text or as XML (-Rxml)."""
+"""DiskSpd: the result that it prints at its end, as text or as XML (-Rxml)."""
 
 from sanpath.plugin import Spec
 from sanpath_collectors.diskspd.tables import LOAD
 
 COLLECTOR = Spec(
     name="diskspd",
-    title="DiskSpd's result file, text or XML",
+    title="DiskSpd, started by sanpath or from its result file, text or XML",
     tables=(LOAD,),
+    load="sanpath_collectors.diskspd.load:DiskSpdLoad",
+    commands=("diskspd",),
     result="sanpath_collectors.diskspd.reader:DiskSpdResult",
 )

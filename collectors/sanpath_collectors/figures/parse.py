@@ -28,6 +28,7 @@ QUANTITIES: Mapping[str, tuple[str, ...]] = {
     "throughput": ("bytes_per_second", "ops_per_second"),
     "achieved_throughput": ("ops_per_second",),
     "transfer": ("bytes",),
+    "crossed": ("bytes",),
     "io_size": ("bytes",),
     "share_within": ("ratio",),
     "local_read_share": ("ratio",),

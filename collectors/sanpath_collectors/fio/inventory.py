@@ -77,10 +77,11 @@ def rows(
     table: Table, samples: Sequence[tuple[str, int, Mapping[str, Number]]], device_time: int | None = None
 ) -> Rows:
     """Rows of a table from (local id, time in microseconds, metric → value). `device_time`: fio's, microseconds."""
+    lookups = [values.get for _, _, values in samples]
     return Rows(
         table,
         [entity for entity, _, _ in samples],
         [seen_us for _, seen_us, _ in samples],
-        {column.metric: [values.get(column.metric) for _, _, values in samples] for column in table.columns},
+        {column.metric: [value(column.metric) for value in lookups] for column in table.columns},
         device_time=[device_time] * len(samples) if device_time is not None else None,
     )

@@ -41,6 +41,23 @@ LARGEST = 64 << 20
 _SETTLED_MS = 100
 """Precision of run times, in milliseconds."""
 _ETA_UNKNOWN = 2**31 - 1
+_PERCENTILES = {"50.000000": "p50", "95.000000": "p95", "99.000000": "p99"}
+"""Key of fio → part of a metric's name."""
+_METRICS: Mapping[Direction, Sequence[str]] = {
+    direction: (
+        f"ops_{direction}_total",
+        f"bytes_{direction}_total",
+        f"latency_seconds_{direction}_total",
+        *(f"latency_seconds_{name}_{direction}" for name in ("max", *_PERCENTILES.values())),
+    )
+    for direction in DIRECTIONS
+}
+"""Direction → the metrics of a job, in the order of `_direction`."""
+_IDLE: Mapping[Direction, dict[str, Number]] = {
+    direction: dict(zip(metrics, (0, 0, 0, None, None, None, None), strict=True))
+    for direction, metrics in _METRICS.items()
+}
+"""The samples of a job that has done no I/O in a direction."""
 
 
 class Documents:
@@ -137,7 +154,7 @@ def parse_status(document: Mapping[str, Any]) -> Status:
     entries = [entry for entry in document["jobs"] if isinstance(entry, dict) and isinstance(entry.get("read"), dict)]
     defaults = _options(document.get("global options"))
     keys = [(integer(entry.get("groupid"), 0), str(entry.get("jobname", "?"))) for entry in entries]
-    entry_counts = Counter(keys)
+    entry_counts = Counter(keys) if len(keys) > 1 else dict.fromkeys(keys, 1)
     names = unique_names([name for _, name in keys])
     version = version_of(document)
     jobs = [
@@ -185,7 +202,9 @@ def parse_job(
     # With group_reporting one entry is the sum of all processes of the job. Without it each process has its entry,
     # and each entry still contains numjobs.
     processes = positive_count(options.get("numjobs"), 1) if grouped else 1
-    runtime_ms = max(milliseconds(mapping(entry.get(d)).get("runtime")) for d in ("read", "write", "trim"))
+    bodies = {direction: mapping(entry.get(direction)) for direction in DIRECTIONS}
+    trim = mapping(entry.get("trim"))
+    runtime_ms = max([milliseconds(body.get("runtime")) for body in (*bodies.values(), trim)])
     summed_ms = milliseconds(entry.get("job_runtime"))
     remarks = []
     mixed = grouped and "verify" not in options and _has_more_processes(processes, runtime_ms, summed_ms)
@@ -201,15 +220,15 @@ def parse_job(
         load_profile = profile(tuple(options.items()), processes, version)
         # A job that writes and then verifies has its run times of writes and reads one after the other.
         runtime_ms = max(runtime_ms, summed_ms // processes) if runtime_ms else 0
-    trims = integer(mapping(entry.get("trim")).get("total_ios"), 0)
+    trims = integer(trim.get("total_ios"), 0)
     if trims:
         remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
     samples: dict[str, Number] = {}
-    for direction in DIRECTIONS:
-        samples |= _direction(mapping(entry.get(direction)), direction)
+    for direction, body in bodies.items():
+        samples |= _direction(body, direction)
     samples["in_flight_configured"] = load_profile.in_flight
     samples["cpu_ratio"] = (finite(entry.get("usr_cpu")) or 0) + (finite(entry.get("sys_cpu")) or 0)
-    submitted = sum(integer(mapping(entry.get(direction)).get("total_ios"), 0) for direction in DIRECTIONS)
+    submitted = sum([integer(body.get("total_ios"), 0) for body in bodies.values()])
     ramp_ms = 1000 * (load_profile.warmup_seconds or 0)
     return JobStatus(
         name=name,
@@ -224,7 +243,7 @@ def parse_job(
         # fio counts no latency during the ramp, which ends up to a status interval late; with disable_lat never.
         ramping=bool(ramp_ms and submitted and runtime_ms < ramp_ms + 1500 and not _has_latencies(entry)),
         started_us=_time_us(entry.get("job_start"), 1_000),
-        bins={direction: bins for direction in DIRECTIONS if (bins := _bins(mapping(entry.get(direction))))},
+        bins={direction: bins for direction, body in bodies.items() if (bins := _bins(body))},
         remarks=remarks,
     )
 
@@ -254,23 +273,24 @@ def _bins(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _direction(body: Mapping[str, Any], direction: Direction) -> dict[str, Number]:
     latency, scale = _latency(body)
-    completion = mapping(body.get("clat_ns") or body.get("clat"))
-    percentiles = mapping(latency.get("percentile") or completion.get("percentile"))
     moved_bytes = integer(body.get("io_bytes"), 0)
     submitted = integer(body.get("total_ios"), 0)
     count = integer(latency.get("N"), submitted)
+    if not (moved_bytes or submitted or count):
+        return _IDLE[direction]
+    completion = mapping(body.get("clat_ns") or body.get("clat"))
+    percentiles = mapping(latency.get("percentile") or completion.get("percentile"))
     latency_ns = integer((finite(latency.get("mean")) or 0.0) * count * scale, 0)
-    return {
-        # total_ios counts submissions and is not updated in the last document (fio 3.33, measured). Latencies and
-        # io_bytes count completions. There are no latencies during the ramp, or with disable_lat.
-        f"ops_{direction}_total": count or (submitted if moved_bytes else 0),
-        f"bytes_{direction}_total": moved_bytes,
-        f"latency_seconds_{direction}_total": latency_ns if count or not moved_bytes else None,
-        f"latency_seconds_max_{direction}": _scaled(latency.get("max"), scale, count),
-        f"latency_seconds_p50_{direction}": _scaled(percentiles.get("50.000000"), scale, count),
-        f"latency_seconds_p95_{direction}": _scaled(percentiles.get("95.000000"), scale, count),
-        f"latency_seconds_p99_{direction}": _scaled(percentiles.get("99.000000"), scale, count),
-    }
+    # total_ios counts submissions and is not updated in the last document (fio 3.33, measured). Latencies and
+    # io_bytes count completions. There are no latencies during the ramp, or with disable_lat.
+    values = (
+        count or (submitted if moved_bytes else 0),
+        moved_bytes,
+        latency_ns if count or not moved_bytes else None,
+        _scaled(latency.get("max"), scale, count),
+        *(_scaled(percentiles.get(percentile), scale, count) for percentile in _PERCENTILES),
+    )
+    return dict(zip(_METRICS[direction], values, strict=True))
 
 
 def disk_samples(body: Mapping[str, Any]) -> dict[str, Number]:
@@ -285,8 +305,10 @@ def disk_samples(body: Mapping[str, Any]) -> dict[str, Number]:
 
 
 def _scaled(value: Any, scale: int, count: int) -> Number:
+    if not count:
+        return None
     number = finite(value)
-    return number * scale if count and number is not None and number >= 0 else None
+    return number * scale if number is not None and number >= 0 else None
 
 
 def _time_us(value: Any, unit_us: int) -> int | None:

@@ -43,10 +43,10 @@ class _Step:
     @property
     def end_us(self) -> int:
         """Time of the last status of any of its jobs."""
-        last_times = [last_us for _, last_us in self.clocks.values()]
         begin = self.begin_us or 0
-        pending_ends = [self.clocks.get(job.name, (begin, begin))[0] + 1000 * job.runtime_ms for job in self.pending]
-        return max((*last_times, *pending_ends), default=begin + self.group.runtime_us)
+        ends = [last_us for _, last_us in self.clocks.values()]
+        ends += [self.clocks.get(job.name, (begin, begin))[0] + 1000 * job.runtime_ms for job in self.pending]
+        return max(ends) if ends else begin + self.group.runtime_us
 
     @property
     def lead_us(self) -> int:
@@ -77,9 +77,8 @@ class Run:
     @property
     def end_us(self) -> int:
         """The time of its last status."""
-        return max(
-            (step.end_us for step in self._steps.values() if step.begin_us is not None), default=self._begin_us
-        )
+        ends = [step.end_us for step in self._steps.values() if step.begin_us is not None]
+        return max(ends) if ends else self._begin_us
 
     @property
     def truncated(self) -> bool:
@@ -113,7 +112,8 @@ class Run:
             job.name: self._load_ids.assign(job.name) for job in current.jobs if job.name not in self._loads
         }
         yield from self._inventory.new_items(current, self._loads)
-        yield from self._inventory.remarks(current, self._loads, self.end_us)
+        if any(job.remarks for job in current.jobs):
+            yield from self._inventory.remarks(current, self._loads, self.end_us)
         for number, group_progress in progress_by_group.items():
             yield from self._step_progress(self._steps[number], group_progress, current)
         yield from self._disk_samples(current)

@@ -15,6 +15,7 @@ Number = int | float | None
 
 _LONGEST_MS = 2**42
 """A hundred years."""
+_COUNTS = 2**64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,8 @@ class Status:
 
 def unique_names(names: Sequence[str]) -> list[str]:
     """Names of jobs, numbered where they repeat: fio gives all processes of a job the same name."""
+    if len(names) == 1:
+        return [names[0].replace(",", ";")]
     counts: Counter[str] = Counter()
     unique = []
     # A step lists its loads with commas between them.
@@ -83,11 +86,13 @@ def unique_names(names: Sequence[str]) -> list[str]:
 
 def integer(value: Any, default: int) -> int:
     """A value as a count that fits a 64-bit counter; the default for anything else."""
+    if type(value) is int:  # nearly all of them, in files of gigabytes
+        return value if 0 <= value < _COUNTS else default
     try:
         number = round(value) if isinstance(value, float) else int(value)
     except (TypeError, ValueError, OverflowError):
         return default
-    return number if 0 <= number < 2**64 else default
+    return number if 0 <= number < _COUNTS else default
 
 
 def milliseconds(value: Any) -> int:

@@ -46,6 +46,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Block:
+    """Several rows that follow each other and have all cells."""
+
+    times_us: Sequence[int]
+    rows: Sequence[Sequence[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
 class Remark:
     """A remark about the file for its user. `code`: stable name of the remark."""
 
@@ -53,7 +61,7 @@ class Remark:
     text: str
 
 
-LogItem = Columns | Row | Remark
+LogItem = Columns | Row | Block | Remark
 
 _MAX_CELLS = 100
 """Limit of the cells in a line of the long format: Get-Counter writes a dozen."""
@@ -81,6 +89,10 @@ class Wide(Format):
 
     def lines(self, lines: Iterable[bytes]) -> Iterator[LogItem]:
         """Yield headers and rows. Other text of typeperf is skipped."""
+        lines = list(lines)
+        if (block := self._block(lines)) is not None:
+            yield block
+            return
         for line in lines:
             if pdh.is_row(line):
                 if self._columns:
@@ -90,6 +102,21 @@ class Wide(Format):
                 names = pdh.Names(decoded(line), self._separator)
                 self._columns = len(names)
                 yield Columns(names, pdh.zone_minutes(next(iter(names))))
+
+    def _block(self, lines: Sequence[bytes]) -> Block | None:
+        """Return the rows of lines as all loggers write them. None: one of them is something else."""
+        if not self._columns or len(lines) < 2:
+            return None
+        between, times_us, rows = b'"%b"' % self._separator.encode(), [], []
+        for line in lines:
+            cells = line.rstrip(b"\r").split(between)
+            time_us = pdh.time_us(cells[0][1:]) if line[:1] == b'"' else None
+            if time_us is None or len(cells) != self._columns or cells[-1][-1:] != b'"':
+                return None
+            cells[-1] = cells[-1][:-1]
+            times_us.append(time_us)
+            rows.append(cells)
+        return Block(times_us, rows)
 
     def _row(self, line: bytes) -> Iterator[LogItem]:
         cells = pdh.cells_of(line, self._separator, self._columns)

@@ -22,7 +22,7 @@ from sanpath.plugin import CollectorError, Failure
 LONGEST_LINE_BYTES = 64 << 20
 """Ten times the length of a header with a hundred thousand counters."""
 
-_MOST = 1e15
+MOST = 1e15
 """A larger value is damaged: this is the bytes per second of a thousand arrays."""
 _SHORT = 2
 """Cells of so many octets are kept once: each would take twenty times its size."""
@@ -200,7 +200,7 @@ def numbers(cells: Sequence[bytes]) -> list[float | None]:
     """Parse the values of cells; None for a blank, and for a negative or infinite number, which no counter has."""
     try:
         values = list(map(float, cells))
-        if values and min(values) >= 0.0 and sum(values) < _MOST:  # False for NaN as well
+        if values and min(values) >= 0.0 and sum(values) < MOST:  # False for NaN as well
             return list[float | None](values)
     except ValueError:
         pass
@@ -213,4 +213,4 @@ def number(cell: bytes) -> float | None:
         value = float(cell)
     except ValueError:
         return None
-    return value if 0.0 <= value < _MOST else None
+    return value if 0.0 <= value < MOST else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sanpath.plugin import CollectorError, Failure, Item, ResultClock, ResultReader, SourceEntity, text_of, warning
 from sanpath_collectors.perfmon import columns, pdh
-from sanpath_collectors.perfmon.parse import Columns, Format, LogItem, Long, Remark, Row, Wide, long_header
+from sanpath_collectors.perfmon.parse import Block, Columns, Format, LogItem, Long, Remark, Row, Wide, long_header
 from sanpath_collectors.perfmon.plan import Plan
 
 _HEADER_WITHIN = 10
@@ -74,6 +74,8 @@ class CounterLog(ResultReader):
             match log_item:
                 case Row():
                     yield from self._row(log_item)
+                case Block():
+                    yield from self._block(log_item)
                 case Columns():
                     yield from self._columns(log_item)
                 case Remark():
@@ -92,6 +94,24 @@ class CounterLog(ResultReader):
             if key not in self._reported:
                 self._reported.add(key)
                 yield item
+
+    def _block(self, block: Block) -> Iterator[Item]:
+        """Yield the samples of rows, all of them at once where that is possible."""
+        assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker
+        times_us = [time_us + self._shift_us for time_us in block.times_us]
+        is_tried = False
+        for done, row in enumerate(block.rows):
+            # The first rows of a log begin its counters, one by one.
+            if not is_tried and self._last_row_us is not None and self._plan.is_steady:
+                is_tried = True
+                samples = self._plan.block(times_us[done:], self._last_row_us, block.rows[done:])
+                if samples is not None:
+                    yield from self._warnings(times_us[done])
+                    self._last_row_us = times_us[-1]
+                    self._samples += len(samples)
+                    yield from samples
+                    return
+            yield from self._row(Row(block.times_us[done], row))
 
     def _row(self, row: Row) -> Iterator[Item]:
         assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker

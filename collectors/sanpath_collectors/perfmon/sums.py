@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from itertools import compress
 from operator import itemgetter
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sanpath.plugin import Rows, Table
 
 Values = Sequence[float | None]
+Matrix = NDArray[np.float64]
+"""Values without gaps: a row for each time, a column for each position."""
+Sums = list[list[float]]
+"""The sums of each term, by entity."""
 
 _MAX_TOTAL = 2.0**62
-_GAP_US = 86_400_000_000
+GAP_US = 86_400_000_000
 """Rows with a larger distance do not belong to one series."""
 
 
@@ -43,7 +50,7 @@ class Series:
     def __init__(self, table: Table, entities: Sequence[str], terms: Sequence[Term]) -> None:
         self.table, self.entities, self.terms = table, list(entities), terms
         self._term_values = [_value_reader(term) for term in terms]
-        self._sums = [[0.0] * len(self.entities) for _ in terms]
+        self._sums: Sums = [[0.0] * len(self.entities) for _ in terms]
         self._running = [False] * len(self.entities)
 
     def row(self, time_us: int, previous_us: int | None, values: Values) -> Iterator[Rows]:
@@ -53,7 +60,7 @@ class Series:
         """
         values_by_term = [read(values) for read in self._term_values]
         seconds = 0.0
-        if previous_us is not None and 0 < time_us - previous_us <= _GAP_US:
+        if previous_us is not None and 0 < time_us - previous_us <= GAP_US:
             seconds = (time_us - previous_us) / 1e6
             yield from self._begin(previous_us, values_by_term)
         else:
@@ -67,6 +74,47 @@ class Series:
             else:
                 columns[term.metric] = [None] * len(term_values)
         yield from self._rows(time_us, self.entities, columns, seconds)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the counters of all entities are running, so that rows without gaps can be taken together."""
+        return all(self._running) or not any(term.summed for term in self.terms)
+
+    def block(self, times_us: NDArray[np.int64], previous_us: int, matrix: Matrix) -> tuple[Rows, Sums] | None:
+        """Return the samples of several rows without gaps, and the sums after them, which `resume` takes.
+
+        `times_us`: rising times of the rows, no further apart than a day. None: a sum gets too large.
+        The result is that of `row` for each of them.
+        """
+        seconds = np.diff(times_us, prepend=previous_us) / 1e6
+        columns: dict[str, Sequence[int | float | None]] = {}
+        sums_after: Sums = []
+        for term, sums in zip(self.terms, self._sums, strict=True):
+            values = matrix[:, term.first]
+            second = None if term.second is None else matrix[:, term.second]
+            if term.summed:
+                rates = values if second is None else values * second
+                added = rates * (term.factor * seconds)[:, np.newaxis]
+                totals = np.cumsum(np.vstack((sums, added)), axis=0)[1:]
+                if totals.max() > _MAX_TOTAL:
+                    return None
+                columns[term.metric] = np.rint(totals).astype(np.int64).ravel().tolist()
+                sums_after.append(totals[-1].tolist())
+            else:
+                gauges = (values * term.factor).ravel().tolist()
+                columns[term.metric] = gauges if second is None else _where(second.ravel().tolist(), gauges)
+                sums_after.append(sums)
+        count = len(self.entities)
+        covers = seconds.repeat(count).tolist()
+        entities, seen = self.entities * len(seconds), times_us.repeat(count).tolist()
+        if any(term.summed or term.second is None for term in self.terms):  # has a value in every row
+            covers_seconds = covers if self.table.rollup == "average" else None
+            return Rows(self.table, entities, seen, columns, covers_seconds=covers_seconds), sums_after
+        return self._valued(entities, seen, columns, covers), sums_after
+
+    def resume(self, sums: Sums) -> None:
+        """Continue after a block."""
+        self._sums = sums
 
     def _begin(self, previous_us: int, values_by_term: Sequence[Values]) -> Iterator[Rows]:
         """Yield zeros at the begin of the interval for entities whose counters begin with it."""
@@ -101,13 +149,31 @@ class Series:
         seconds: float,
     ) -> Iterator[Rows]:
         """Yield the rows of the entities that have a value."""
+        count = len(entities)
+        rows = self._valued(entities, [time_us] * count, columns, [seconds] * count)
+        if rows.entity:
+            yield rows
+
+    def _valued(
+        self,
+        entities: Sequence[str],
+        times_us: Sequence[int],
+        columns: Mapping[str, Sequence[int | float | None]],
+        covers: Sequence[float],
+    ) -> Rows:
+        """Return the rows that have a value."""
         if any(None in values for values in columns.values()):
             has_value = [any(value is not None for value in row) for row in zip(*columns.values(), strict=True)]
-            entities = list(compress(entities, has_value))
+            entities, times_us = list(compress(entities, has_value)), list(compress(times_us, has_value))
+            covers = list(compress(covers, has_value))
             columns = {metric: list(compress(values, has_value)) for metric, values in columns.items()}
-        if entities:
-            covers = [seconds] * len(entities) if self.table.rollup == "average" else None
-            yield Rows(self.table, list(entities), [time_us] * len(entities), dict(columns), covers_seconds=covers)
+        covers_seconds = list(covers) if self.table.rollup == "average" else None
+        return Rows(self.table, list(entities), list(times_us), dict(columns), covers_seconds=covers_seconds)
+
+
+def _where(rates: Sequence[float], means: Sequence[float]) -> list[float | None]:
+    """Return the means, None where the rate is 0."""
+    return [mean if rate else None for mean, rate in zip(means, rates, strict=True)]
 
 
 def _value_reader(term: Term) -> Callable[[Values], Values]:

@@ -8,6 +8,7 @@ COLLECTOR = Spec(
     title="vdbench, from the reports of its output folder, live from flatfile.html",
     config=FollowedFileConfig,
     collector="sanpath_collectors.vdbench.collector:Vdbench",
+    load="sanpath_collectors.vdbench.load:VdbenchLoad",
     result="sanpath_collectors.vdbench.reader:VdbenchReader",
     tables=(LOAD,),
 )

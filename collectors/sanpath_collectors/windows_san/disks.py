@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sanpath.model import Scalar
 from sanpath.plugin import SourceEntity, SourceLink
@@ -11,6 +11,8 @@ from sanpath_collectors.windows_san.mpclaim import MpioDisk, MpioPath
 from sanpath_collectors.windows_san.parse import Export, Record
 from sanpath_collectors.windows_san.ports import by_scsi_port
 from sanpath_collectors.windows_san.values import identifier, integer, text, without_none
+
+_BLOCK_BYTES = 4096
 
 
 def disks(export: Export, host: str) -> Iterator[SourceEntity | SourceLink]:
@@ -28,9 +30,17 @@ def disks(export: Export, host: str) -> Iterator[SourceEntity | SourceLink]:
         else:
             mpio_by_number[number] = mpio
     scsi_ports = by_scsi_port(export)
+    volumes: dict[int, list[Record]] = {}
+    for volume in export.volumes:
+        if (number := integer(volume.get("DiskNumber"))) is not None:
+            volumes.setdefault(number, []).append(volume)
     for number in sorted({*disks_by_number, *mpio_by_number}):
         yield from _disk(
-            host, f"PhysicalDisk{number}", disks_by_number.get(number, {}), mpio_by_number.get(number), scsi_ports
+            host,
+            f"PhysicalDisk{number}",
+            {**disks_by_number.get(number, {}), **_format(volumes.get(number, ()))},
+            mpio_by_number.get(number),
+            scsi_ports,
         )
     for mpio in unnumbered:
         yield from _disk(host, f"MPIO Disk{mpio.number}", {}, mpio, scsi_ports)
@@ -49,6 +59,9 @@ def _disk(
         "serial": text(disk.get("SerialNumber")),
         "bus": values.name_of(disk.get("BusType"), values.BUSES),
         "size_bytes": integer(disk.get("Size")),
+        "file_system": text(disk.get("FileSystem")),
+        "allocation_unit_bytes": integer(disk.get("AllocationUnitSize")),
+        "partition_offset_bytes": integer(disk.get("Offset")),
     }
     if mpio is not None:
         attributes |= {
@@ -63,6 +76,17 @@ def _disk(
     yield SourceLink("attached_to", ("lun", entity), ("host", host), "Get-Disk" if disk else "mpclaim")
     for path in mpio.paths if mpio is not None else ():
         yield from _path(host, entity, path, scsi_ports)
+
+
+def _format(volumes: Sequence[Record]) -> Record:
+    """Return how the volumes of a disk are formatted, as far as they agree, and the offset that is least aligned."""
+    offsets = [offset for volume in volumes if (offset := integer(volume.get("Offset"))) is not None]
+    common = {
+        key: volumes[0].get(key)
+        for key in ("FileSystem", "AllocationUnitSize")
+        if volumes and all(volume.get(key) == volumes[0].get(key) for volume in volumes)
+    }
+    return common | ({"Offset": max(offsets, key=lambda offset: (offset % _BLOCK_BYTES, offset))} if offsets else {})
 
 
 def _path(host: str, lun: str, path: MpioPath, scsi_ports: dict[int, str]) -> Iterator[SourceEntity | SourceLink]:

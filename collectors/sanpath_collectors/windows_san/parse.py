@@ -41,6 +41,7 @@ class Export:
     disks: list[Record] = field(default_factory=list)
     initiator_ports: list[Record] = field(default_factory=list)
     iscsi_connections: list[Record] = field(default_factory=list)
+    volumes: list[Record] = field(default_factory=list)
     hba_ports: list[Record] = field(default_factory=list)
     hba_adapters: list[Record] = field(default_factory=list)
     mpio: list[Record] = field(default_factory=list)
@@ -120,6 +121,8 @@ def _add(export: Export, record: Record) -> None:
         export.initiator_ports.append(record)
     elif {"UniqueId", "FriendlyName"} <= keys and keys & {"Number", "DeviceId"}:
         export.disks.append(record)
+    elif {"DiskNumber", "Offset"} <= keys:
+        export.volumes.append(record)
     elif {"InitiatorAddress", "TargetAddress"} <= keys:
         export.iscsi_connections.append(record)
     elif "PortWWN" in keys:

@@ -52,7 +52,7 @@ def sweep(
     """Run every combination of a matrix step by step, and show what limits each one and where the knee is."""
     import time
 
-    from sanpath.cli.sessions.sweep import SweepSession, check_engine, recorded_progress
+    from sanpath.cli.sessions.sweep import SweepSession, recorded_progress
     from sanpath.recorder.request import RunRequest, SweepRequest
     from sanpath.sweep.plan import load_plan
 
@@ -60,7 +60,6 @@ def sweep(
     if print_only:
         typer.echo("\n".join(_command_lines(plan)))
         return
-    check_engine(plan, plan_file)
     folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
     folder = folder.absolute() if isinstance(folder, Path) else folder
     progress = recorded_progress(folder, plan)

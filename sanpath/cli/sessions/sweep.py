@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanpath.cli.options import FailOn, Format
@@ -36,12 +35,6 @@ def recorded_progress(folder: Location, plan: Plan) -> Progress:
     if len(progress_so_far.done) == len(steps(plan)):
         raise UsageError(f"{folder}: every step of this plan is recorded; sanpath diagnose {folder} judges them")
     return progress_so_far
-
-
-def check_engine(plan: Plan, file: Path) -> None:
-    """Raise UsageError for other engines than fio."""
-    if plan.engine != "fio":
-        raise UsageError(f"{file}: engine: sanpath starts only fio; --print shows what to run with {plan.engine}")
 
 
 class SweepSession(Session):

@@ -90,13 +90,18 @@ def _comparison(
         limits = [value.high for value in values if value.origin != "measured" and value.high]
         used = [value.high for value in values if value.origin == "measured"]
         used_ratio = max(used) / max(limits) if used and limits else None
+    if quantity == "crossed":
+        tasks = [value.low for value in values if value.origin == "computed" and value.low]
+        used_ratio = max(value.high for value in values if value.origin == "stated") / min(tasks) if tasks else None
     apart = disagreement(_comparable(quantity, values))
     ratio = None if apart is None else apart.ratio
     return FigureComparison(entity, quantity, unit, step, direction, tuple(values), ratio, used_ratio, is_timed_task)
 
 
 def _comparable(quantity: str, values: Sequence[FigureValue]) -> list[FigureValue]:
-    """What is measured lies below a ceiling, and does not contradict it."""
+    """What is measured lies below a ceiling, and does not contradict it; nor need a task cross the wire."""
+    if quantity == "crossed":
+        return [value for value in values if value.origin == "stated"]
     is_ceiling = quantity in ("ceiling", "drive_ceiling")
     return [value for value in values if not (is_ceiling and value.origin == "measured")]
 

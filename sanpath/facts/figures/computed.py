@@ -20,7 +20,13 @@ def computed(
 
     Values of one quantity that disagree give a range.
     """
-    rules: Sequence[Callable[..., Iterator[tuple[Key, FigureValue]]]] = (_reduction, _capacity, _drives, _cost)
+    rules: Sequence[Callable[..., Iterator[tuple[Key, FigureValue]]]] = (
+        _reduction,
+        _capacity,
+        _drives,
+        _cost,
+        _task_bytes,
+    )
     for rule in rules:
         yield from rule(entity, stated, measurements)
 
@@ -67,6 +73,14 @@ def _drives(
     if low is not None and high is not None:
         text = f"most in a step: {misses[0].low:.4g} of the reads, and {copies[0].low:.4g} copies of each write"
         yield ("drive_ceiling", "ops_per_second", None, None), FigureValue(low, high, text, "measured")
+
+
+def _task_bytes(
+    _entity: str, stated: Mapping[str, Sequence[tuple[str, FigureValue]]], _measurements: Measurements
+) -> Iterator[tuple[Key, FigureValue]]:
+    """What a timed task moved, beside what crossed the wire meanwhile."""
+    for _, moved in stated.get("transfer", ()) if "crossed" in stated else ():
+        yield ("crossed", "bytes", None, None), FigureValue(moved.low, moved.high, f"of {moved.source}", "computed")
 
 
 def _cost(

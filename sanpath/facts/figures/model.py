@@ -40,7 +40,8 @@ class FigureComparison:
     `ratio`: the largest factor between two of them that is more than their rounding and their ranges; 1: they agree,
     None: there is only one. What was measured is compared with a ceiling in `used_ratio` instead: the highest
     measured throughput over the ceiling. Of a timed task it is the task's throughput over the highest that the load
-    tests of the recording moved in that direction. None: neither. `is_timed_task`: it took bytes and seconds.
+    tests of the recording moved in that direction. Of bytes that crossed
+    the wire it is their share of the task's bytes. None: none of these. `is_timed_task`: it took bytes and seconds.
     """
 
     entity: str

@@ -22,7 +22,9 @@ from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 
 _KIB = 1024
-_SETTINGS = ("queue_depth", "nr_requests", "scheduler")
+_BLOCK_BYTES = 4096
+"""Arrays and drives keep data in blocks of at least this size."""
+_SETTINGS = ("queue_depth", "nr_requests", "scheduler", "partition_offset_bytes")
 
 
 def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
@@ -63,6 +65,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "aborts_per_second": rate(samples, "aborts_total"),
                 "resets_per_second": rate(samples, "resets_total"),
                 "reservation_conflicts_per_second": rate(samples, "reservation_conflicts_total"),
+                "misaligned_bytes": _misaligned_bytes(as_number(attributes.get("partition_offset_bytes"))),
                 "sioc_active_ratio": gauge(samples, "sioc_active_ratio"),
                 "operations_per_second": both_directions(samples, "ops"),
             }
@@ -100,6 +103,10 @@ def _driver_queue_depth(topology: Topology, lun: str) -> float | None:
     ports = [hba for host in hosts for hba in topology.related(host, "attached_to", "hba")]
     depths = [as_number(topology.entities[hba].attributes.get("driver_queue_depth")) for hba in ports]
     return min((depth for depth in depths if depth is not None), default=None)
+
+
+def _misaligned_bytes(offset_bytes: float | None) -> float | None:
+    return None if offset_bytes is None else offset_bytes % _BLOCK_BYTES
 
 
 def _bytes_of_kibibytes(value: float | None) -> float | None:

@@ -16,8 +16,13 @@ class Batch:
         self._waiting: dict[tuple[object, ...], tuple[Rows, dict[str, list[int | float | None]]]] = {}
 
     def add(self, rows: Rows) -> Iterator[Rows]:
-        """Add samples. Yields the batch that they complete, if any."""
+        """Add samples. Yields the batch that they complete, if any; large ones are yielded as they are."""
         key = (id(rows.table), *rows.values, rows.device_time is None, rows.covers_seconds is None)
+        if len(rows.entity) >= _BATCH_ROWS:
+            if key in self._waiting:
+                yield self._waiting.pop(key)[0]
+            yield rows
+            return
         if key not in self._waiting:
             values: dict[str, list[int | float | None]] = {name: [] for name in rows.values}
             times: list[int] | None = None if rows.device_time is None else []

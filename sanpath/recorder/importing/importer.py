@@ -26,7 +26,7 @@ from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
 
-_FLUSH_ROWS = 100_000
+_FLUSH_ROWS = 60_000
 _MOST_STORED_BYTES = 64 << 20
 """A file up to this size is stored in the recording byte for byte."""
 

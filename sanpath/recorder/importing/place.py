@@ -63,12 +63,10 @@ class Placement:
                     self._next_step(item.seen)
                 return replace(item, seen=self._placed(item.seen, clock))
             case Rows():
-                is_single_time = bool(item.seen) and item.seen.count(item.seen[0]) == len(item.seen)
-                placed = [
-                    self._placed(time_us, clock) for time_us in (item.seen[:1] if is_single_time else item.seen)
-                ]
-                seen = placed * len(item.seen) if is_single_time else placed
-                return replace(item, seen=seen, device_time=None)  # The two clocks were never compared.
+                placed = {time_us: self._placed(time_us, clock) for time_us in dict.fromkeys(item.seen)}
+                seen = [placed[time_us] for time_us in item.seen]
+                # The two clocks were never compared.
+                return Rows(item.table, item.entity, seen, item.values, None, item.covers_seconds)
 
     def _next_step(self, began: int) -> None:
         if self.steps < len(self.marks):

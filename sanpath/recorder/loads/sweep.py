@@ -96,7 +96,7 @@ class SweepRun:
         """Run a step to its end, or until `cut_short`. `host`: where it runs, None: on all hosts of the plan."""
         self._event(STEP_BEGIN, {"key": step.key, "step": step.name, "plan": self._plan.digest})
         await self._sink.flush()  # Viewers should see the new step at once.
-        argv = commands.fio(plan, step)
+        argv = commands.command(plan, step)
         code, was_interrupted = await self._loads.run(
             argv, self._stop, key=step.key, item_filter=watch, end_early=cut_short or watch.steady, host=host
         )

@@ -277,12 +277,17 @@ _TEXTS = frozenset(
 def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
     """Return a NumPy array: counters keep all 64 bits, gauges are doubles; None and non-finite numbers are masked."""
     if name in _TEXTS:
-        return np.array([_text(value) for value in values], dtype=object)
+        texts = {value: _text(value) for value in dict.fromkeys(values)}
+        return np.array([texts[value] for value in values], dtype=object)
     dtype = np.uint64 if counter else np.int64 if name in _INTEGERS else np.float64
-    numbers = np.array([0 if value is None else value for value in values], dtype=dtype)
+    missing = None in values
+    if missing and list(values).count(None) == len(values):
+        return np.ma.masked_array(np.zeros(len(values), dtype=dtype), mask=np.ones(len(values), dtype=np.bool_))
+    numbers = np.array([0 if value is None else value for value in values] if missing else values, dtype=dtype)
     if numbers.ndim != 1:
         raise ValueError(f"{name}: lists instead of numbers")
-    return np.ma.masked_array(numbers, mask=[value is None for value in values] | ~np.isfinite(numbers))
+    invalid = ~np.isfinite(numbers)
+    return np.ma.masked_array(numbers, mask=[value is None for value in values] | invalid if missing else invalid)
 
 
 def _text(value: object) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 
+from sanpath.verdict.comparison.drift import Drift, drift
 from sanpath.verdict.comparison.same_latency import AtLatency, at_latency
 from sanpath.verdict.model import Curve, CurvePoint, Diagnosis
 
@@ -35,11 +36,15 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """The systems in the given order, the points at which at least two were tested, and all at one latency."""
+    """The systems in the given order, the points at which at least two were tested, and all at one latency.
+
+    `drifts`: steps that became slower or faster from recording to recording.
+    """
 
     systems: tuple[System, ...]
     rows: tuple[Row, ...]
     same_latency: tuple[AtLatency, ...]
+    drifts: tuple[Drift, ...] = ()
     schema: str = "sanpath.systems/1"
 
 
@@ -63,7 +68,9 @@ def side_by_side(names: Sequence[str], runs: Sequence[Diagnosis], latency_second
                     rows.append(Row(curve.direction, curve.operation_bytes, point.in_flight, steps))
     shared = [row for row in rows if sum(step is not None for step in row.steps) > 1]
     shared.sort(key=lambda row: (row.direction, row.operation_bytes or 0.0, row.in_flight))
-    return SideBySide(tuple(systems), tuple(shared), tuple(at_latency(runs, latency_seconds)))
+    drifts = [drift(row.direction, row.operation_bytes, row.in_flight, runs, row.steps) for row in shared]
+    latencies = tuple(at_latency(runs, latency_seconds))
+    return SideBySide(tuple(systems), tuple(shared), latencies, tuple(entry for entry in drifts if entry is not None))
 
 
 def _limits(run: Diagnosis) -> tuple[str, ...]:

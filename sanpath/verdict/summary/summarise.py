@@ -97,7 +97,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "credit_stall":
             return f"Slow-drain device {_device(topology, first)} stalls the fabric"
         case "data_sheet":
-            return f"{name} is at its data-sheet limit ({percent_rounded(first.utilisation or 1.0)})"
+            return f"{name} is at the limit that was entered for it ({percent_rounded(first.utilisation or 1.0)})"
         case "retries":
             return f"Errors on {name} cost the latency: lost I/Os are retried"
         case "io_thread":

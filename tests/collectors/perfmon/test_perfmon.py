@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -259,6 +261,34 @@ def test_a_growing_log_gives_what_the_whole_gives() -> None:
     for at in range(0, len(content), 11):
         bit_by_bit += reader.feed(content[at : at + 11])
     assert [*bit_by_bit, *reader.finish()] == read(content)
+
+
+def test_rows_taken_together_give_what_they_give_one_by_one() -> None:
+    noise = Random(7)
+    columns = [rf"\\SQL1\PhysicalDisk({n} X:)\{name}" for n in range(3) for name in (*DISK, "Avg. Disk sec/Write")]
+    columns += [rf"\\SQL1\Processor Information(0,{n})\% Processor Time" for n in range(4)]
+    lines = [[f"{noise.choice((0.0, noise.random() * 90)):.9f}" for _ in columns] for _ in range(40)]
+    lines[13][2] = " "
+    lines[21][0] = "-1"
+    text = log(columns, *lines).encode()
+    together, alone = PerfMonLog("perfmon"), PerfMonLog("perfmon")
+    single_lines = text.splitlines(keepends=True)
+    bounds = (0, 1, 10, 25, len(single_lines))
+    blocks = [list(together.feed(b"".join(single_lines[a:b]))) for a, b in pairwise(bounds)]
+    singles = [list(alone.feed(line)) for line in single_lines]
+    assert sum(map(len, blocks)) < sum(map(len, singles)), "some rows were taken together"
+    assert values_of(blocks) == values_of(singles)
+
+
+def values_of(batches: list[list[Item]]) -> dict[tuple[str, str, int, str], object]:
+    """(kind, entity, time, metric) → value."""
+    samples = [item for items in batches for item in items if isinstance(item, Rows)]
+    return {
+        (rows.table.kind, entity, seen, metric): values[number]
+        for rows in samples
+        for number, (entity, seen) in enumerate(zip(rows.entity, rows.seen, strict=True))
+        for metric, values in (*rows.values.items(), ("covers", rows.covers_seconds or [0.0] * len(rows.seen)))
+    }
 
 
 def test_the_configuration_names_the_machine_if_it_is_one() -> None:

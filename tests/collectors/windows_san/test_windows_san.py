@@ -166,6 +166,19 @@ def test_one_of_a_kind_is_read_like_a_list_of_one() -> None:
     assert node(read(json.dumps(alone)), "lun", "sqlvm1/PhysicalDisk2").attributes["model"] == "3PARdata VV"
 
 
+def test_the_format_of_the_volume_on_a_disk() -> None:
+    script = json.loads(SCRIPT.decode("utf-8-sig"))
+    volume = {"DiskNumber": 2, "Offset": 1048576, "FileSystem": "NTFS", "AllocationUnitSize": 65536}
+    script["volumes"] = [volume, volume | {"Offset": 32256}, volume | {"DiskNumber": 3, "AllocationUnitSize": 4096}]
+    items = read(json.dumps(script))
+    disk, other_disk = (node(items, "lun", f"sqlvm1/PhysicalDisk{number}").attributes for number in (2, 3))
+    assert (disk["file_system"], disk["allocation_unit_bytes"]) == ("NTFS", 65536)
+    assert disk["partition_offset_bytes"] == 32256, "the one that is not aligned"
+    assert (other_disk["allocation_unit_bytes"], other_disk["partition_offset_bytes"]) == (4096, 1048576)
+    script["volumes"][1]["FileSystem"] = "ReFS"
+    assert "file_system" not in node(read(json.dumps(script)), "lun", "sqlvm1/PhysicalDisk2").attributes
+
+
 def test_the_script_of_the_readme_asks_for_all_that_is_read() -> None:
     script = README.split("```powershell")[1].split("```")[0]
     members = [*STATISTICS.values(), "UniqueId", "PortWWN", "OSDeviceName", "NodeAddress", "FirmwareVersion"]

@@ -1,0 +1,25 @@
+"""DiskSpd as a load that sanpath starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.plugin import PrintedResult, WrappedCommand
+from sanpath_collectors.diskspd.reader import DiskSpdResult
+
+
+class DiskSpdLoad(PrintedResult):
+    """Adds the options that make DiskSpd print its latencies and a result for programs."""
+
+    reader = DiskSpdResult
+    name = "diskspd"
+
+    @classmethod
+    def wrap(cls, argv: Sequence[str]) -> WrappedCommand:
+        """Add -L and -Rxml where no such option is given."""
+        added = [option for option, start in (("-L", "-L"), ("-Rxml", "-R")) if not _has(argv, start)]
+        return WrappedCommand((argv[0], *added, *argv[1:]))
+
+
+def _has(argv: Sequence[str], start: str) -> bool:
+    return any(argument[:1] in "-/" and argument[1:].startswith(start[1:]) for argument in argv[1:])

@@ -1,0 +1,63 @@
+"""Load generators that print their result when they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from sanpath.errors import CollectorError
+from sanpath.model import Event, Rows
+from sanpath.plugin.collector import Item
+from sanpath.plugin.load import LoadReader, WrappedCommand
+from sanpath.plugin.result import ResultReader, warning
+
+
+class PrintedResult(LoadReader):
+    """Reads the result that a generator prints at its end, with the reader of its result files.
+
+    The last figure is placed at the end of the output, and the others by their distance from it: the clock of the
+    generator's machine is not needed. A subclass sets `reader` and the `name` of the load.
+    """
+
+    reader: ClassVar[type[ResultReader]]
+    name: ClassVar[str]
+
+    def __init__(self, load: str | None = None) -> None:
+        super().__init__(load or self.name)
+        self._result = self.reader(self.load)
+        self._items: list[Item] = []
+
+    @classmethod
+    def wrap(cls, argv: Sequence[str]) -> WrappedCommand:
+        """Return the command as it is."""
+        return WrappedCommand(tuple(argv))
+
+    def feed(self, added: bytes, seen_us: int) -> Iterable[Item]:  # noqa: ARG002 - the base class' signature
+        """Parse the next bytes; there is nothing to record before the end."""
+        self._items += self._result.feed(added)
+        return ()
+
+    def finish(self, seen_us: int) -> Iterator[Item]:
+        """Yield the items of the result, or a warning that there is none."""
+        try:
+            self._items += self._result.finish()
+        except CollectorError as error:
+            yield warning(seen_us, "no-result", str(error))
+            return
+        shift_us = seen_us - max(map(_last_us, self._items), default=seen_us)
+        for item in self._items:
+            if isinstance(item, Rows):
+                yield replace(item, seen=[time_us + shift_us for time_us in item.seen])
+            else:
+                yield replace(item, seen=item.seen + shift_us) if isinstance(item, Event) else item
+
+    def passthrough(self) -> bytes:
+        """Return nothing: the output is the result."""
+        return b""
+
+
+def _last_us(item: Item) -> int:
+    if isinstance(item, Rows):
+        return max(item.seen, default=0)
+    return item.seen if isinstance(item, Event) else 0

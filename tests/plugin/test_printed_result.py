@@ -1,0 +1,55 @@
+"""Generators that print their result when they end: read as their files are, and placed at the end of the output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath import registry
+from sanpath.model import Event, Rows
+
+CASES = Path(__file__).parent.parent / "collectors"
+END_US = 1_900_000_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("collector", "file"),
+    [
+        ("diskspd", "xml-series-two-targets/result.xml"),
+        ("vdbench", "flatfile-decimal-comma-gmt-offset/flatfile.html"),
+    ],
+)
+def test_the_last_figure_is_of_the_moment_of_the_end(collector: str, file: str) -> None:
+    loaded = registry.load_reader([collector], collector)
+    assert loaded is not None
+    load = loaded[1]("db1/load")
+    content = (CASES / collector / file).read_bytes()
+    assert not [*load.feed(content[:999], END_US - 1), *load.feed(content[999:], END_US)]
+    items = list(load.finish(END_US))
+    samples = [item for item in items if isinstance(item, Rows)]
+    assert max(time_us for rows in samples for time_us in rows.seen) == END_US
+    begins = [item.seen for item in items if isinstance(item, Event) and item.name == "step-begin"]
+    assert begins
+    assert max(begins) < END_US
+    assert load.passthrough() == b""
+
+
+def test_output_without_a_result_is_a_warning_and_no_failure() -> None:
+    loaded = registry.load_reader(["diskspd", "-b4k"])
+    assert loaded is not None
+    load = loaded[1]()
+    list(load.feed(b"Error opening file: test.dat [2]\n", END_US))
+    [warning] = list(load.finish(END_US))
+    assert isinstance(warning, Event)
+    assert (warning.seen, warning.detail["code"]) == (END_US, "no-result")
+
+
+@pytest.mark.parametrize(
+    ("given", "added"),
+    [(["-b4K"], ["-L", "-Rxml"]), (["-L", "-Rtext"], []), (["/Rxml"], ["-L"])],
+)
+def test_diskspd_is_asked_for_latencies_and_for_a_result(given: list[str], added: list[str]) -> None:
+    loaded = registry.load_reader(["C:/diskspd.exe"])
+    assert loaded is not None
+    assert loaded[1].wrap(["C:/diskspd.exe", *given]).argv == ("C:/diskspd.exe", *added, *given)
