@@ -59,7 +59,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     explains = table.indices("below", "fabric", "array_door", "array_queue", "array_service")
     for promise in promises:
         words = (
-            f"{promise.entity} does {percent(promise.used_ratio)} of what its data sheet promises: {promise.words}"
+            f"{promise.entity} does {percent(promise.used_ratio)} of the limit entered for it: {promise.words}"
         )
         evidence = [Evidence(words, at_limit(min(1.0, promise.used_ratio), _ROUND))]
         if promise.used_ratio > 1:
@@ -89,9 +89,9 @@ def _conclude(
 ) -> Conclusion:
     facts, load = table.facts, table.load
     because = (
-        f"{first.entity} does {percent(first.used_ratio)} of what its data sheet promises: {first.words}",
+        f"{first.entity} does {percent(first.used_ratio)} of the limit entered for it: {first.words}",
         *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in other_promises),
-        "its own counters were not read: its limit is known from the data sheet alone",
+        "its own counters were not read: its limit was entered by hand",
     )
     # What was measured is no more than the ceiling: a promise that is exceeded is a rough one.
     reached_ratio = min(1.0, first.used_ratio)
