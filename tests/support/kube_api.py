@@ -1,8 +1,8 @@
 """A real kube-apiserver with its etcd on loopback addresses, filled with the objects of a cluster.yaml.
 
 The programs are looked for where envtest of Kubernetes' controller-runtime looks: in the folder KUBEBUILDER_ASSETS,
-or on the PATH. Nothing schedules pods or attaches volumes: the objects and their status are written as components of a
-cluster would write them.
+or on the PATH. Nothing schedules pods or attaches volumes: the objects and their status are written as the
+components of a cluster would write them.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ class ApiServer:
         if "status" in fields:
             self.send("PATCH", f"{path}/{name}/status", {"status": fields["status"]})
 
-    def token(self, role: Path) -> str:
-        """Create the account, roles and bindings of a YAML file, and return a token of its service account."""
+    def token(self, role: str) -> str:
+        """Create the account, roles and bindings of a YAML text, and return a token of its service account."""
         groups = {"v1": "/api/v1", "rbac.authorization.k8s.io/v1": "/apis/rbac.authorization.k8s.io/v1"}
         account = ""
-        for item in yaml.safe_load_all(role.read_text(encoding="utf-8")):
+        for item in yaml.safe_load_all(role):
             namespace = item["metadata"].get("namespace")
             folder = f"/namespaces/{namespace}" if namespace else ""
             path = f"{groups[item['apiVersion']]}{folder}/{item['kind'].lower()}s"

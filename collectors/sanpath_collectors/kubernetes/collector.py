@@ -74,9 +74,10 @@ class Kubernetes(Collector[KubernetesConfig]):
         version = await self._api.get("/version") or {}
         snapshot = await cluster.snapshot(self._api, self._targets)
         pods = [f"{pod.local_id} on {pod.node or 'no node'}" for pod in events.pods_by_id(snapshot).values()]
+        names = ", ".join(pods) or "no pod of a load"
         details = [event.detail for event in events.problems(snapshot, ctx.clock.now_us())]
         return Check(
-            f"Kubernetes {text(version.get('gitVersion'))}: {', '.join(pods) or 'no pod of a load'}",
+            f"Kubernetes {text(version.get('gitVersion')) or 'of an unknown version'}: {names}",
             None,
             (*snapshot.unreadable.values(), *(f"{d['entity']}: {d['why']}: {d['consequence']}" for d in details)),
         )

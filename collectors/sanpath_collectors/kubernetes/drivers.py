@@ -138,7 +138,7 @@ Reader = Callable[[Mapping[str, Any]], Backing]
 
 def _iscsi(volume: Mapping[str, Any]) -> Backing:
     portals = [text(volume.get("targetPortal")), *texts(volume.get("portals"))]
-    return Backing("iscsi", f"{text(volume.get('iqn'))} LUN {volume.get('lun', 0)}", addresses=_addresses(portals))
+    return Backing("iscsi", f"{text(volume.get('iqn'))} LUN {volume.get('lun') or 0}", addresses=_addresses(portals))
 
 
 def _fc(volume: Mapping[str, Any]) -> Backing:

@@ -26,7 +26,9 @@ from sanpath_collectors.kubernetes.config import KubernetesConfig
 from tests.support.kube_api import NAMESPACE, ApiServer, api_server, attach, create_pod, fill, program
 
 FOLDER = Path(__file__).parent
-ROLE = Path(package.__file__).with_name("role.yaml")
+README = Path(package.__file__).with_name("README.md").read_text(encoding="utf-8")
+ROLE = README.partition("## Access rights")[2].partition("```yaml\n")[2].partition("```")[0]
+"""The role as the README prints it."""
 CLUSTER = yaml.safe_load((FOLDER / "cluster.yaml").read_text(encoding="utf-8"))
 UPDATE = os.environ.get("SANPATH_UPDATE_CASES") == "1"
 PLACEHOLDER = "token-of-the-service-account"
