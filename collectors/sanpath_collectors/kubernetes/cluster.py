@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from sanpath_collectors.kubernetes import parse
 from sanpath_collectors.kubernetes.api import Api, ForbiddenError
@@ -72,7 +73,7 @@ class _Reader:
 
     async def get(self, group: str, resource: str, name: str) -> Mapping[str, Any] | None:
         """Return an object; None: it does not exist, or this account may not read its kind."""
-        path = f"{group}/{resource}/{name}"
+        path = f"{group}/{resource}/{quote(name, safe='')}"
         if resource not in self.unreadable and path not in self._objects:
             try:
                 self._objects[path] = await self._api.get(path)

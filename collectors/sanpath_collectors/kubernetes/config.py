@@ -50,7 +50,7 @@ class KubernetesConfig(SourceConfig):
         description="false: accept any certificate, so that anybody in between can read the token",
     )
     arrays: dict[str, str] = Field(
-        default_factory=dict,
+        default={},
         description=(
             "CSI driver or storage class → name of the source that reads its array, for volumes that have only "
             "their name in common with it"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _QUANTITY = re.compile(r"([0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE]([+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i)?)")
+_MOST = 1e30
 _FACTORS = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _FACTORS |= {f"{letter}i": 1024.0**power for power, letter in enumerate("KMGTPE", start=1)}
 
@@ -48,11 +49,11 @@ def quantity(value: object) -> float | None:
 
     The suffixes are those of k8s.io/apimachinery/pkg/api/resource: n to E of powers of 1000, Ki to Ei of 1024.
 
-    >>> quantity("100Gi"), quantity("1500m"), quantity("12e6"), quantity(4), quantity("many")
-    (107374182400.0, 1.5, 12000000.0, 4.0, None)
+    >>> quantity("100Gi"), quantity("1500m"), quantity("12e6"), quantity(4), quantity("many"), quantity(10**400)
+    (107374182400.0, 1.5, 12000000.0, 4.0, None, None)
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if 0 <= value < _MOST else None
     match = _QUANTITY.fullmatch(text(value))
     if match is None:
         return None
