@@ -34,6 +34,7 @@ POLLED = (
     "linux_target",
     "qemu",
     "cloud_volume",
+    "kubernetes",
     "snmp_switch",
     "iostat",
 )

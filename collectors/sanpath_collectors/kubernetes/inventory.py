@@ -1,0 +1,177 @@
+"""Entities and links of the pods of loads: machine, virtual disk, LUN and volume. No I/O.
+
+A pod is reported as a machine that runs on its node, and a claim as a disk of that machine. So a pod that is
+rescheduled is followed like a virtual machine that moves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from sanpath.plugin import SourceEntity, SourceLink
+from sanpath_collectors.kubernetes import limits
+from sanpath_collectors.kubernetes.cluster import Snapshot
+from sanpath_collectors.kubernetes.drivers import Backing
+from sanpath_collectors.kubernetes.parse import Node, Pod, Target, Volume
+
+Item = SourceEntity | SourceLink
+End = tuple[str, str]
+
+
+def labels_of(snapshot: Snapshot) -> dict[str, str]:
+    """Return local id of a pod → what people call it: its name, with the namespace where two have the same."""
+    pods = {pod.local_id: pod for pods in snapshot.pods.values() for pod in pods}
+    counts = Counter(pod.name for pod in pods.values())
+    return {
+        local_id: pod.name if counts[pod.name] == 1 else f"{pod.name}.{pod.namespace}"
+        for local_id, pod in pods.items()
+    }
+
+
+def items(snapshot: Snapshot, arrays: Mapping[str, str]) -> Iterator[Item]:
+    """Yield nodes, pods, claims and what is behind them, and the links from loads to all of these, each once.
+
+    `arrays`: driver or storage class → the source that reads the array.
+    """
+    reported: list[Item] = []
+    for item in _items(snapshot, arrays):
+        if item not in reported:
+            reported.append(item)
+            yield item
+
+
+def _items(snapshot: Snapshot, arrays: Mapping[str, str]) -> Iterator[Item]:
+    for node in snapshot.nodes.values():
+        yield _node(node)
+    labels = labels_of(snapshot)
+    for pod in {pod.local_id: pod for pods in snapshot.pods.values() for pod in pods}.values():
+        yield from _pod(pod, labels[pod.local_id], snapshot.nodes.get(pod.node))
+    targets: dict[tuple[str, str], list[End]] = {}
+    for (pod_id, mount), volume in snapshot.volumes.items():
+        nodes = [p.node for pods in snapshot.pods.values() for p in pods if p.local_id == pod_id]
+        node_of_pod = snapshot.nodes.get(nodes[0])
+        yield from _claim(pod_id, labels[pod_id], volume)
+        ends = list(_behind(volume, node_of_pod, arrays))
+        yield from (item for item in ends if not isinstance(item, tuple))
+        targets[pod_id, mount] = [end for end in ends if isinstance(end, tuple)]
+        for end in targets[pod_id, mount]:
+            if end[0] == "lun":
+                yield SourceLink("backed_by", ("vdisk", _disk_id(pod_id, volume)), end, _evidence(volume))
+    for target, pods in snapshot.pods.items():
+        yield from _load(target, pods, snapshot, labels, targets)
+
+
+def _node(node: Node) -> SourceEntity:
+    limit = limits.instance_limit(node.provider_id, node.instance_type)
+    attributes = {
+        "os": f"Linux {node.kernel}" if node.kernel else None,
+        "cores": node.cores,
+        "memory_bytes": node.memory_bytes,
+        "instance_type": node.instance_type or None,
+        "qos_ops_per_second": limit.ops_per_second,
+        "qos_bytes_per_second": limit.bytes_per_second,
+    }
+    known = {name: value for name, value in attributes.items() if value is not None}
+    return SourceEntity("host", node.name, node.label, {"name": (node.label,)}, known)
+
+
+def _pod(pod: Pod, label: str, node: Node | None) -> Iterator[Item]:
+    attributes = {
+        "os": f"Linux {node.kernel}" if node is not None and node.kernel else None,
+        "hypervisor": "Kubernetes",
+        "vcpus": pod.cores,
+        "memory_bytes": pod.memory_bytes,
+    }
+    known = {name: value for name, value in attributes.items() if value is not None}
+    yield SourceEntity("vm", pod.local_id, label, {"name": (label,)}, known)
+    if node is not None:
+        yield SourceLink("runs_on", ("vm", pod.local_id), ("host", node.name), "spec.nodeName of the pod")
+
+
+def _disk_id(pod_id: str, volume: Volume) -> str:
+    return f"{pod_id}/{volume.claim}"
+
+
+def _claim(pod_id: str, label: str, volume: Volume) -> Iterator[Item]:
+    disk, name = _disk_id(pod_id, volume), f"{label}/{volume.claim}"
+    driver = f"{volume.backing.driver} {volume.backing.name}".strip() if volume.backing is not None else None
+    attributes = {"size_bytes": volume.size_bytes, "backing": driver}
+    known = {key: value for key, value in attributes.items() if value is not None}
+    yield SourceEntity("vdisk", disk, name, {"name": (name,)}, known)
+    yield SourceLink("attached_to", ("vdisk", disk), ("vm", pod_id), "spec.volumes of the pod")
+
+
+def _evidence(volume: Volume) -> str:
+    return f"claim {volume.claim}, volume {volume.name}"
+
+
+def _behind(volume: Volume, node: Node | None, arrays: Mapping[str, str]) -> Iterator[Item | End]:
+    """Yield the entities behind a claim and their links; and, as (kind, name), what the load addresses there.
+
+    The LUN of the node if an identifier joins it, else the volume by its name, else the target ports.
+    """
+    behind = volume.backing
+    if behind is None or behind.is_file:
+        return
+    if behind.is_lun and node is not None:
+        lun = f"{node.name}/{behind.naa or behind.eui or behind.device}"
+        yield _lun(lun, node, behind, volume)
+        yield SourceLink("attached_to", ("lun", lun), ("host", node.name), _evidence(volume))
+        yield "lun", lun
+    elif array := arrays.get(volume.storage_class) or arrays.get(behind.driver):
+        yield "volume", f"{array}/{behind.name}"
+    elif behind.addresses or behind.wwpns:
+        yield from (("ip", address) for address in behind.addresses)
+        yield from (("wwpn", name) for name in behind.wwpns)
+    elif behind.name and behind.driver not in ("local", "hostPath"):
+        yield from _volume(behind, volume)
+        yield "volume", behind.name
+
+
+def _lun(lun: str, node: Node, behind: Backing, volume: Volume) -> SourceEntity:
+    ids = {"naa": behind.naa, "eui": behind.eui, "device": behind.device}
+    label = f"{node.label}/{behind.naa or behind.eui or behind.device}"
+    attributes = {} if volume.size_bytes is None else {"size_bytes": volume.size_bytes}
+    return SourceEntity("lun", lun, label, {key: (value,) for key, value in ids.items() if value}, attributes)
+
+
+def _volume(behind: Backing, volume: Volume) -> Iterator[Item]:
+    """Yield a volume that no identifier joins to an array, with the limits that its class sets, and its array."""
+    cloud = limits.cloud_of(behind.driver)
+    limit = limits.volume_limit(behind.driver, volume.parameters, volume.size_bytes)
+    attributes = {
+        "cloud": cloud.key if cloud is not None else None,
+        "volume_type": limits.volume_type(behind.driver, volume.parameters) or None,
+        "size_bytes": volume.size_bytes,
+        "qos_ops_per_second": limit.ops_per_second,
+        "qos_bytes_per_second": limit.bytes_per_second,
+    }
+    known = {name: value for name, value in attributes.items() if value is not None}
+    array = cloud.name if cloud is not None else behind.driver
+    yield SourceEntity("array", array, array, {"name": (array,)})
+    yield SourceEntity("volume", behind.name, behind.name, {}, known)
+    yield SourceLink("member_of", ("volume", behind.name), ("array", array), _evidence(volume))
+
+
+def _load(
+    target: Target,
+    pods: list[Pod],
+    snapshot: Snapshot,
+    labels: Mapping[str, str],
+    targets: Mapping[tuple[str, str], list[End]],
+) -> Iterator[Item]:
+    """Yield the links of a load to its pods and to what it addresses. Each of several pods is a job of the load."""
+    load: End = ("load", target.load)
+    for pod in pods:
+        job = load
+        if len(pods) > 1:
+            job = ("load", f"{target.load}/{labels[pod.local_id]}")
+            yield SourceEntity("load", job[1], job[1], {"name": (job[1],)})
+            yield SourceLink("member_of", job, load, "one of several pods of the load")
+        yield SourceLink("runs_on", job, ("vm", pod.local_id), f"sanpath.yaml: loads: {target.load}")
+        for (pod_id, mount), volume in snapshot.volumes.items():
+            if pod_id == pod.local_id and target.claim in ("", volume.claim):
+                for end in targets[pod_id, mount]:
+                    for source in dict.fromkeys((job, load)):
+                        yield SourceLink("targets", source, end, _evidence(volume))

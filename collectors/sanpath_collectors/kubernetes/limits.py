@@ -1,0 +1,89 @@
+"""Limits of cloud volumes and instances, by what storage classes set and what types allow. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sanpath.plugin import Cloud, CloudLimit, clouds
+from sanpath_collectors.kubernetes.objects import quantity
+
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Driver:
+    """Names of parameters. `throughput_unit`: bytes a second of a number without a suffix."""
+
+    cloud: str
+    type: str
+    default_type: str
+    ops: str
+    throughput: str
+    throughput_unit: float
+
+
+_DRIVERS = {
+    "ebs.csi.aws.com": _Driver("amazon", "type", "gp3", "iops", "throughput", 1 << 20),
+    "disk.csi.azure.com": _Driver("azure", "skuName", "", "DiskIOPSReadWrite", "DiskMBpsReadWrite", 1e6),
+    "pd.csi.storage.gke.io": _Driver(
+        "google", "type", "pd-standard", "provisioned-iops-on-create", "provisioned-throughput-on-create", 1 << 20
+    ),
+}
+"""CSI driver → its parameters, from the documents of the drivers."""
+_IN_TREE = {
+    "awsElasticBlockStore": "ebs.csi.aws.com",
+    "azureDisk": "disk.csi.azure.com",
+    "gcePersistentDisk": "pd.csi.storage.gke.io",
+}
+_PROVIDERS = {"aws": "amazon", "azure": "azure", "gce": "google"}
+"""Beginning of a node's providerID → the cloud."""
+
+
+def cloud_of(driver: str) -> Cloud | None:
+    """Return the cloud whose volumes a driver serves. None: it is no driver of a cloud."""
+    known = _DRIVERS.get(_IN_TREE.get(driver, driver))
+    return next((cloud for cloud in clouds() if known is not None and cloud.key == known.cloud), None)
+
+
+def volume_type(driver: str, parameters: Mapping[str, str]) -> str:
+    """Return the type of a cloud volume; "": not known.
+
+    >>> volume_type("ebs.csi.aws.com", {}), volume_type("ebs.csi.aws.com", {"type": "io2"})
+    ('gp3', 'io2')
+    """
+    names = _DRIVERS.get(_IN_TREE.get(driver, driver))
+    return parameters.get(names.type, names.default_type) if names is not None else ""
+
+
+def volume_limit(driver: str, parameters: Mapping[str, str], size_bytes: float | None) -> CloudLimit:
+    """Return the limits of a cloud volume: what its class sets, else what its type allows.
+
+    >>> volume_limit("ebs.csi.aws.com", {"type": "gp3", "iops": "6000", "throughput": "250"}, None)
+    CloudLimit(ops_per_second=6000.0, bytes_per_second=262144000.0)
+    """
+    names, cloud = _DRIVERS.get(_IN_TREE.get(driver, driver)), cloud_of(driver)
+    if names is None or cloud is None:
+        return CloudLimit()
+    size_gib = None if size_bytes is None else size_bytes / _GIB
+    by_type = cloud.volume(volume_type(driver, parameters), size_gib) or CloudLimit()
+    throughput = parameters.get(names.throughput, "")
+    value = quantity(throughput)
+    bytes_per_second = value * names.throughput_unit if value is not None and throughput.isdecimal() else value
+    ops = quantity(parameters.get(names.ops))
+    if ops is None and size_gib is not None and (per_gib := quantity(parameters.get("iopsPerGB"))) is not None:
+        ops = per_gib * size_gib
+    return CloudLimit(ops or by_type.ops_per_second, bytes_per_second or by_type.bytes_per_second)
+
+
+def instance_limit(provider_id: str, instance_type: str) -> CloudLimit:
+    """Return the limits of all volumes of an instance together; unknown where they depend on host caching.
+
+    >>> instance_limit("aws:///eu-central-1a/i-0abc", "m5.large").ops_per_second is None
+    True
+    >>> instance_limit("aws:///eu-central-1a/i-0abc", "c5.9xlarge").ops_per_second
+    40000.0
+    """
+    key = _PROVIDERS.get(provider_id.partition(":")[0])
+    cloud = next((cloud for cloud in clouds() if cloud.key == key and key != "azure"), None)
+    return (cloud.instance(instance_type) if cloud is not None else None) or CloudLimit()
