@@ -224,3 +224,13 @@ def target_addresses(options: Mapping[str, str]) -> list[str]:
     if uri:
         return [uri[1] or uri[2]]
     return [options["hostname"]] if options.get("hostname") else []
+
+
+def rbd_image(options: Mapping[str, str]) -> str:
+    """The image that the engine rbd opens, as pool/image; "": another engine, or not given.
+
+    >>> rbd_image({"ioengine": "rbd", "pool": "rbd", "rbdname": "vol1"})
+    'rbd/vol1'
+    """
+    pool, image = options.get("pool", ""), options.get("rbdname", "")
+    return f"{pool}/{image}" if options.get("ioengine") == "rbd" and pool and image else ""

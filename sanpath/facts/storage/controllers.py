@@ -1,12 +1,14 @@
-"""Facts of array controllers: state, failovers and utilisation."""
+"""Facts of array controllers: state, failovers, utilisation, and times beside those of their peers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
 
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.step_samples import StepSamples, counter_ratio, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow
+from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 
 _WORKING_STATES = ("ready", "ok", "healthy")
@@ -57,8 +59,11 @@ _COUNTED: Mapping[str, Callable[[StepSamples], float | None]] = {
 }
 
 
-def controller_rows(topology: Topology, events: SourceEvents) -> Iterator[FactRow]:
+def controller_rows(
+    topology: Topology, events: SourceEvents, samples: Sequence[StepSamples] = ()
+) -> Iterator[FactRow]:
     """Yield one row for each controller, over the entire run."""
+    peers = peer_times(topology, samples)
     for controller in topology.of_kind("controller"):
         status, mode = (str(controller.attributes.get(name) or "").lower() or None for name in ("status", "mode"))
         source_ids = set(controller.known_as)
@@ -75,4 +80,39 @@ def controller_rows(topology: Topology, events: SourceEvents) -> Iterator[FactRo
             "mode": mode,
             "sound": None if status is None else status in _WORKING_STATES,
             "took_over": float(failovers),
+            **peers.get(controller.id, _NO_PEERS),
         }
+
+
+_PEER_FACTS = ("peer_ratio", "operation_seconds", "peer_seconds")
+_NO_PEERS: Mapping[str, None] = dict.fromkeys(_PEER_FACTS)
+_FEWEST_OPERATIONS = 20
+"""Operations in a step below which a mean time says nothing."""
+
+
+def peer_times(topology: Topology, samples: Sequence[StepSamples]) -> dict[str, Mapping[str, float]]:
+    """Return controller → its mean time, the median of its peers' and their ratio.
+
+    They are of the step and direction with the highest ratio. Controllers without peers that report times are left
+    out."""
+    times: dict[tuple[str, str, str], dict[str, float]] = {}
+    for sample in samples:
+        controller = topology.known_as.get((sample.source, "controller", sample.entity))
+        arrays = topology.related(controller, "member_of", "array") if controller is not None else []
+        for direction in DIRECTIONS:
+            rate, wait = (sample.rate(f"{name}_{direction}_total") for name in ("ops", "latency_seconds"))
+            if controller is None or not rate or wait is None:
+                continue
+            if rate * sample.length_seconds >= _FEWEST_OPERATIONS:
+                for array in arrays:
+                    times.setdefault((array, sample.step, direction), {})[controller] = wait / rate
+    highest: dict[str, Mapping[str, float]] = {}
+    for seconds in times.values():
+        for controller, own_seconds in seconds.items():
+            peers = [value for peer, value in seconds.items() if peer != controller]
+            if not peers or not median(peers):
+                continue
+            facts = dict(zip(_PEER_FACTS, (own_seconds / median(peers), own_seconds, median(peers)), strict=True))
+            if facts["peer_ratio"] > highest.get(controller, {"peer_ratio": 0.0})["peer_ratio"]:
+                highest[controller] = facts
+    return highest

@@ -1,0 +1,70 @@
+"""Turns the replies of one poll into rows. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sanpath.plugin import Rows, Table
+from sanpath_collectors.ceph import parse
+from sanpath_collectors.ceph.cluster import Osd
+from sanpath_collectors.ceph.tables import ARRAY, CLUSTER, HOST, OSD
+from sanpath_collectors.linux_host import parse as host_parse
+from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.qemu.processes import cpu_times
+
+Section = Mapping[str, Any]
+Values = Mapping[str, int | None]
+_NANOSECONDS_OF_MICROSECOND = 1000
+
+
+def array(name: str, sections: Sequence[Section], seen_us: int) -> Rows:
+    """One row: sums over the OSDs. A counter that one of them does not report is None."""
+    return _rows(ARRAY, {name: _sums([parse.client_operations(section) for section in sections])}, seen_us)
+
+
+def cluster(name: str, sections: Sequence[Section], seen_us: int) -> Rows:
+    """One row: what all OSDs pushed to restore or move copies."""
+    pushed = [{"resync_bytes_read_total": parse.counter(section, "push_out_bytes")} for section in sections]
+    return _rows(CLUSTER, {name: _sums(pushed)}, seen_us)
+
+
+def osds(sections: Mapping[Osd, Section], machines: Sequence[Snapshot], seen_us: int) -> Rows:
+    """One row for each OSD. `machines`: the files of each host."""
+    rows = {
+        osd.name: {**parse.own_operations(section), **_thread_times(osd, machines[osd.machine], seen_us)}
+        for osd, section in sections.items()
+    }
+    return _rows(OSD, rows, seen_us)
+
+
+def host(name: str, machine: Snapshot, seen_us: int) -> Rows | None:
+    """One row for the processors of a host; None: /proc/stat cannot be read."""
+    times = host_parse.processor_times(machine.content("/proc/stat"))
+    if times is None:
+        return None
+    values = {**times, **host_parse.tcp_segments(machine.content("/proc/net/snmp"))}
+    return _rows(HOST, {name: {column.metric: values[column.metric] for column in HOST.columns}}, seen_us)
+
+
+def _thread_times(osd: Osd, machine: Snapshot, seen_us: int) -> Values:
+    """How long the threads for operations ran, and how long they could have run, nanoseconds; None: not known."""
+    ran = [times[0] for thread in osd.threads if (times := cpu_times(machine, thread)) is not None]
+    known = bool(ran) and len(ran) == len(osd.threads)
+    return {
+        "cpu_busy_seconds_total": sum(ran) if known else None,
+        "cpu_seconds_total": len(ran) * seen_us * _NANOSECONDS_OF_MICROSECOND if known else None,
+    }
+
+
+def _sums(rows: Sequence[Values]) -> Values:
+    metrics = dict.fromkeys(metric for row in rows for metric in row)
+    columns = {metric: [row.get(metric) for row in rows] for metric in metrics}
+    return {metric: None if None in values else sum(v or 0 for v in values) for metric, values in columns.items()}
+
+
+def _rows(table: Table, rows: Mapping[str, Values], seen_us: int) -> Rows:
+    values: dict[str, Sequence[int | float | None]] = {
+        column.metric: [row.get(column.metric) for row in rows.values()] for column in table.columns
+    }
+    return Rows(table, entity=list(rows), seen=[seen_us] * len(rows), values=values)
