@@ -30,7 +30,7 @@ COLLECTOR = Spec(
         ),
         Right(
             "Reading /proc, as every user can outside of a container",
-            "processors and TCP of the hosts, how busy the OSDs' threads are",
+            "TCP of the hosts, how busy the OSDs' threads are",
             "whether processors limit is unknown",
         ),
     ),

@@ -63,7 +63,7 @@ class Cluster:
             yield SourceEntity("controller", f"osd.{number}", f"osd.{number}", {}, about)
             yield SourceLink("member_of", ("controller", f"osd.{number}"), array, "ceph osd tree")
         for host in dict.fromkeys(self.hosts):
-            yield SourceEntity("controller", host, host, {}, {"model": "processors of a host"})
+            yield SourceEntity("controller", host, host, {}, {"model": "host"})
             yield SourceLink("member_of", ("controller", host), array, "has OSDs")
         for pool in dict.fromkeys(image.partition("/")[0] for image in self.images):
             yield SourceEntity("media", pool, pool, {}, {"type": "pool"})

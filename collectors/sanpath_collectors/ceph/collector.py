@@ -25,7 +25,7 @@ from sanpath_collectors.linux_host.messages import name_list, quantity
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
 _HOSTNAME, _COMM = "/proc/sys/kernel/hostname", "/proc/[0-9]*/comm"
-_STAT, _SNMP = "/proc/stat", "/proc/net/snmp"
+_SNMP = "/proc/net/snmp"
 _PROGRAM, _OPERATION_THREAD = "ceph-osd", "tp_osd_tp"
 _MOST_IMAGES = 16
 """Images whose limits are read unless they are configured: rbd runs once for each."""
@@ -93,7 +93,7 @@ class Ceph(Collector[CephConfig]):
                 yield Event(ctx.clock.now_us(), "alert", detail)
         threads = [[thread for osd in cluster.osds if osd.machine == n for thread in osd.threads] for n in self._all]
         files = [
-            Snapshot(await machine.read([_STAT, _SNMP, *(f"/proc/{thread}/schedstat" for thread in ids)]))
+            Snapshot(await machine.read([_SNMP, *(f"/proc/{thread}/schedstat" for thread in ids)]))
             for machine, ids in zip(self._machines, threads, strict=True)
         ]
         sections: dict[Osd, Mapping[str, Any]] = {}
@@ -109,9 +109,7 @@ class Ceph(Collector[CephConfig]):
         if len(sections) == len(cluster.osds) and not cluster.missing:
             yield samples.array(cluster.name, list(sections.values()), seen_us)
             yield samples.cluster(cluster.name, list(sections.values()), seen_us)
-        for name, machine_files in zip(cluster.hosts, files, strict=True):
-            if (rows := samples.host(name, machine_files, seen_us)) is not None:
-                yield rows
+        yield samples.hosts(dict(zip(cluster.hosts, files, strict=True)), seen_us)
         if failure is not None:
             raise failure
 

@@ -38,22 +38,25 @@ def osds(sections: Mapping[Osd, Section], machines: Sequence[Snapshot], seen_us:
     return _rows(OSD, rows, seen_us)
 
 
-def host(name: str, machine: Snapshot, seen_us: int) -> Rows | None:
-    """One row for the processors of a host; None: /proc/stat cannot be read."""
-    times = host_parse.processor_times(machine.content("/proc/stat"))
-    if times is None:
-        return None
-    values = {**times, **host_parse.tcp_segments(machine.content("/proc/net/snmp"))}
-    return _rows(HOST, {name: {column.metric: values[column.metric] for column in HOST.columns}}, seen_us)
+def hosts(machines: Mapping[str, Snapshot], seen_us: int) -> Rows:
+    """One row for the TCP connections of each host. `machines`: name → its files."""
+    return _rows(
+        HOST,
+        {name: host_parse.tcp_segments(files.content("/proc/net/snmp")) for name, files in machines.items()},
+        seen_us,
+    )
 
 
 def _thread_times(osd: Osd, machine: Snapshot, seen_us: int) -> Values:
-    """How long the threads for operations ran, and how long they could have run, nanoseconds; None: not known."""
-    ran = [times[0] for thread in osd.threads if (times := cpu_times(machine, thread)) is not None]
-    known = bool(ran) and len(ran) == len(osd.threads)
+    """How long the threads for operations ran or were ready to, and how long they could have; None: not known.
+
+    A thread that waits for a processor is as busy as one that has it: either way the processors limit it.
+    """
+    ready = [sum(times) for thread in osd.threads if (times := cpu_times(machine, thread)) is not None]
+    known = bool(ready) and len(ready) == len(osd.threads)
     return {
-        "cpu_busy_seconds_total": sum(ran) if known else None,
-        "cpu_seconds_total": len(ran) * seen_us * _NANOSECONDS_OF_MICROSECOND if known else None,
+        "cpu_busy_seconds_total": sum(ready) if known else None,
+        "cpu_seconds_total": len(ready) * seen_us * _NANOSECONDS_OF_MICROSECOND if known else None,
     }
 
 

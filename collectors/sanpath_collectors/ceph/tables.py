@@ -40,10 +40,11 @@ OSD = Table(
         Column("cpu_seconds_total", 64, _NANOSECONDS),
     ),
 )
-"""One row for each OSD. `cpu_…`: of the threads that process operations (tp_osd_tp), not of a processor."""
+"""One row for each OSD. `cpu_…`: of the threads that process operations (tp_osd_tp): the time in which they had a
+processor or waited for one."""
 
-HOST = CONTROLLER
-"""One row for the processors of each host that has OSDs, and its TCP retransmissions."""
+HOST = Table("controller", tuple(column for column in CONTROLLER.columns if column.metric.startswith("tcp_")))
+"""One row for the TCP connections of each host that has OSDs."""
 
 CLUSTER = Table("cluster_node", (Column("resync_bytes_read_total", 64),))
 """One row for all OSDs: what they pushed to other OSDs by recovery and backfill."""

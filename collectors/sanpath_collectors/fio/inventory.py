@@ -27,7 +27,7 @@ class Inventory:
             yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, profile.attributes)
         for job in status.jobs:
             yield from self._job(job, loads[job.name])
-        for disk in status.disks:
+        for disk in status.tested_disks:
             if self._is_new(disk):
                 host, _, device = disk.rpartition("/")
                 yield SourceEntity("lun", disk, disk, {"device": (device,)})

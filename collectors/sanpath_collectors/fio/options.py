@@ -26,6 +26,9 @@ PAST_THE_CACHE = frozenset(
 )
 """Engines whose I/O bypasses the file cache of the operating system, so that `direct` has no effect."""
 
+WITHOUT_BLOCK_DEVICE = frozenset(("nbd", "rbd", "rados", "libiscsi", "http", "net", "rdma"))
+"""Engines that reach their storage over the network, past the block devices of the machine."""
+
 _THROTTLING = ("rate", "rate_iops", "thinktime")
 _SIZE = re.compile(r"([0-9]{1,18})(?:([kmgtp])(i?))?b?", re.IGNORECASE)
 _DURATION = re.compile(r"([0-9]{1,12})(d|h|m|s|ms|us)?", re.IGNORECASE)

@@ -91,28 +91,30 @@ _FEWEST_OPERATIONS = 20
 
 
 def peer_times(topology: Topology, samples: Sequence[StepSamples]) -> dict[str, Mapping[str, float]]:
-    """Return controller → its mean time, the median of its peers' and their ratio.
+    """Return controller → its mean time over the median of its peers', and both times in seconds.
 
-    They are of the step and direction with the highest ratio. Controllers without peers that report times are left
-    out."""
+    Of several steps it is the one with the lowest ratio: one that only has more to do is slower only near its limit.
+    Of both directions it is the one with the higher ratio. Controllers without peers that report times are left out.
+    """
     times: dict[tuple[str, str, str], dict[str, float]] = {}
     for sample in samples:
         controller = topology.known_as.get((sample.source, "controller", sample.entity))
-        arrays = topology.related(controller, "member_of", "array") if controller is not None else []
+        if controller is None:
+            continue
         for direction in DIRECTIONS:
             rate, wait = (sample.rate(f"{name}_{direction}_total") for name in ("ops", "latency_seconds"))
-            if controller is None or not rate or wait is None:
-                continue
-            if rate * sample.length_seconds >= _FEWEST_OPERATIONS:
-                for array in arrays:
+            if rate and wait is not None and rate * sample.length_seconds >= _FEWEST_OPERATIONS:
+                for array in topology.related(controller, "member_of", "array"):
                     times.setdefault((array, sample.step, direction), {})[controller] = wait / rate
-    highest: dict[str, Mapping[str, float]] = {}
-    for seconds in times.values():
-        for controller, own_seconds in seconds.items():
-            peers = [value for peer, value in seconds.items() if peer != controller]
-            if not peers or not median(peers):
-                continue
-            facts = dict(zip(_PEER_FACTS, (own_seconds / median(peers), own_seconds, median(peers)), strict=True))
-            if facts["peer_ratio"] > highest.get(controller, {"peer_ratio": 0.0})["peer_ratio"]:
-                highest[controller] = facts
-    return highest
+    by_direction: dict[tuple[str, str], tuple[float, float, float]] = {}
+    for (_, _, direction), seconds in times.items():
+        for controller, local_seconds in seconds.items():
+            peers = [peer_seconds for peer, peer_seconds in seconds.items() if peer != controller]
+            if peers and (middle := median(peers)):
+                compared = (local_seconds / middle, local_seconds, middle)
+                key = (controller, direction)
+                by_direction[key] = min(compared, by_direction.get(key, compared))
+    highest: dict[str, tuple[float, float, float]] = {}
+    for (controller, _), compared in by_direction.items():
+        highest[controller] = max(compared, highest.get(controller, compared))
+    return {controller: dict(zip(_PEER_FACTS, compared, strict=True)) for controller, compared in highest.items()}
