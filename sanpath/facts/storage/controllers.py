@@ -107,12 +107,12 @@ def peer_times(topology: Topology, samples: Sequence[StepSamples]) -> dict[str, 
                 for array in topology.related(controller, "member_of", "array"):
                     times.setdefault((array, sample.step, direction), {})[controller] = wait / rate
     by_direction: dict[tuple[str, str], tuple[float, float, float]] = {}
-    for (_, _, direction), seconds in times.items():
+    for (_, _, of_direction), seconds in times.items():
         for controller, local_seconds in seconds.items():
             peers = [peer_seconds for peer, peer_seconds in seconds.items() if peer != controller]
             if peers and (middle := median(peers)):
                 compared = (local_seconds / middle, local_seconds, middle)
-                key = (controller, direction)
+                key = (controller, of_direction)
                 by_direction[key] = min(compared, by_direction.get(key, compared))
     highest: dict[str, tuple[float, float, float]] = {}
     for (controller, _), compared in by_direction.items():
