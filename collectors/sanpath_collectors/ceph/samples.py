@@ -15,7 +15,7 @@ from sanpath_collectors.qemu.processes import cpu_times
 
 Section = Mapping[str, Any]
 Values = Mapping[str, int | None]
-_NANOSECONDS_OF_MICROSECOND = 1000
+_NANOSECONDS_IN_MICROSECOND = 1000
 
 
 def array(name: str, sections: Sequence[Section], seen_us: int) -> Rows:
@@ -55,8 +55,8 @@ def _thread_times(osd: Osd, machine: Snapshot, seen_us: int) -> Values:
     ready = [sum(times) for thread in osd.threads if (times := cpu_times(machine, thread)) is not None]
     known = bool(ready) and len(ready) == len(osd.threads)
     return {
-        "cpu_busy_seconds_total": sum(ready) if known else None,
-        "cpu_seconds_total": len(ready) * seen_us * _NANOSECONDS_OF_MICROSECOND if known else None,
+        "cpu_busy_seconds_total": sum(ready) // _NANOSECONDS_IN_MICROSECOND if known else None,
+        "cpu_seconds_total": len(ready) * seen_us if known else None,
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sanpath.plugin import Column, Table
 from sanpath_collectors.linux_target.tables import CONTROLLER
 
-_NANOSECONDS = 1e-9
+_NANOSECONDS, _MICROSECONDS = 1e-9, 1e-6
 DIRECTIONS: Mapping[str, str] = {"read": "op_r", "write": "op_w"}
 """Direction → beginning of the names of its counters in `perf dump`, section osd."""
 
@@ -36,8 +36,8 @@ OSD = Table(
     "controller",
     (
         *_columns("ops", "latency_seconds"),
-        Column("cpu_busy_seconds_total", 64, _NANOSECONDS),
-        Column("cpu_seconds_total", 64, _NANOSECONDS),
+        Column("cpu_busy_seconds_total", 64, _MICROSECONDS),
+        Column("cpu_seconds_total", 64, _MICROSECONDS),
     ),
 )
 """One row for each OSD. `cpu_…`: of the threads that process operations (tp_osd_tp): the time in which they had a
