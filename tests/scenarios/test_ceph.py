@@ -1,8 +1,8 @@
 """Recordings of a real Ceph with a limit that was set on purpose: the verdict has to name it.
 
 Ceph 16.2.15, one monitor, two OSDs, fio's engine rbd; names are replaced by `sanpath redact`. A slow device is a
-BlueStore file with a delay in its system calls, one after the other (`serial`). Most recordings have two or three steps
-with more and more I/Os in flight.
+BlueStore file with a delay in its system calls, one after the other (`serial`). Most recordings have two or three
+steps with more and more I/Os in flight.
 """
 
 from __future__ import annotations
