@@ -17,7 +17,7 @@ from sanpath.diagnose import diagnose
 from sanpath.recording.reading.recording import Recording
 
 FOLDER = Path(__file__).parent / "ceph"
-SLOW_MEMBER, RECOVERY = "controller-slower-than-peers", "cluster-resync"
+SLOW_MEMBER, RECOVERY, OTHERS = "controller-slower-than-peers", "cluster-resync", "array-busy-with-others"
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ LABELS = {
     "one-thread-for-operations": Label("bottleneck", "array", "array_front"),
     "one-thread-at-full-speed": Label("bottleneck", "array", "array_front"),
     "recovery": Label("bottleneck", "array", "array_back", RECOVERY),
+    "another-client": Label("bottleneck", "array", "array_back", OTHERS),
 }
 """Recording → what was limited on purpose."""
 
@@ -56,6 +57,6 @@ def test_what_was_limited_is_named(tmp_path: Path, name: str) -> None:
     label, verdict = LABELS[name], diagnosis.verdict
     elements = {(b.entity.partition(":")[0], b.layer) for b in verdict.bottlenecks}
     assert (verdict.kind, elements) == (label.kind, {(label.element, label.layer)} if label.element else set())
-    # No OSD is accused where all are alike, and no recovery where none was.
-    named = {f.rule for f in diagnosis.findings if f.outcome == "hit"} & {SLOW_MEMBER, RECOVERY}
+    # No OSD is accused where all are alike, no recovery where none was, and nobody else where the test is alone.
+    named = {f.rule for f in diagnosis.findings if f.outcome == "hit"} & {SLOW_MEMBER, RECOVERY, OTHERS}
     assert named == ({label.rule} if label.rule else set())

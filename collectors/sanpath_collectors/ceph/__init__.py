@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sanpath.plugin import Right, Spec
 from sanpath_collectors.ceph.config import CephConfig
-from sanpath_collectors.ceph.tables import ARRAY, CLUSTER, HOST, OSD
+from sanpath_collectors.ceph.tables import ARRAY, CLUSTER, HOST, OSD, VOLUME
 
 COLLECTOR = Spec(
     name="ceph",
     title="Ceph: RBD images and the OSDs behind them; also under Proxmox and Rook",
     config=CephConfig,
     collector="sanpath_collectors.ceph.collector:Ceph",
-    tables=(ARRAY, OSD, HOST, CLUSTER),
+    tables=(ARRAY, VOLUME, OSD, HOST, CLUSTER),
     rights=(
         Right(
             "Opening the OSDs' admin sockets: root, or a member of the group ceph where the sockets allow it",

@@ -29,6 +29,7 @@ _SNMP = "/proc/net/snmp"
 _PROGRAM, _OPERATION_THREAD = "ceph-osd", "tp_osd_tp"
 _MOST_IMAGES = 16
 """Images whose limits are read unless they are configured: rbd runs once for each."""
+_EXCERPT_LENGTH = 200
 _UNKNOWN_NAMES = ("", "localhost", "(none)")
 
 
@@ -109,6 +110,13 @@ class Ceph(Collector[CephConfig]):
         if len(sections) == len(cluster.osds) and not cluster.missing:
             yield samples.array(cluster.name, list(sections.values()), seen_us)
             yield samples.cluster(cluster.name, list(sections.values()), seen_us)
+        if self.config.image_counters:
+            try:
+                images = await self._json("ceph", "rbd", "perf", "image", "counters")
+                if (rows := samples.images(images, cluster.images, ctx.clock.now_us())) is not None:
+                    yield rows
+            except CollectorError as error:
+                failure = error
         yield samples.hosts(dict(zip(cluster.hosts, files, strict=True)), seen_us)
         if failure is not None:
             raise failure
@@ -166,33 +174,41 @@ class Ceph(Collector[CephConfig]):
 
     async def _read_monitors(self, cluster: Cluster) -> None:
         """Adds what ceph and rbd report. Where they cannot be run, that is remarked."""
-        status = await self._json(cluster, "ceph", "status")
+        status = await self._if_allowed(cluster, "ceph", "status")
         if status is None:
             return
         cluster.health = list(parse.health(status))
-        cluster.states = parse.osd_states(await self._json(cluster, "ceph", "osd", "tree"))
+        cluster.states = parse.osd_states(await self._if_allowed(cluster, "ceph", "osd", "tree"))
         images = self.config.images
         if images is None:
-            pools = parse.rbd_pools(await self._json(cluster, "ceph", "osd", "pool", "ls", "detail"))
-            listed = [(pool, await self._json(cluster, "rbd", "ls", pool)) for pool in pools]
-            images = [f"{pool}/{name}" for pool, names in listed for name in names or () if isinstance(name, str)]
+            pools = parse.rbd_pools(await self._if_allowed(cluster, "ceph", "osd", "pool", "ls", "detail"))
+            listed = [(pool, await self._if_allowed(cluster, "rbd", "ls", pool)) for pool in pools]
+            images = [f"{pool}/{name}" for pool, names in listed for name in _texts(names)]
         is_read = self.config.images is not None or len(images) <= _MOST_IMAGES
         for image in images:
-            settings = await self._json(cluster, "rbd", "config", "image", "list", image) if is_read else None
+            settings = await self._if_allowed(cluster, "rbd", "config", "image", "list", image) if is_read else None
             cluster.images[image] = None if settings is None else parse.limits(settings)
 
-    async def _json(self, cluster: Cluster, program: Literal["ceph", "rbd"], *words: str) -> Any:
+    async def _if_allowed(self, cluster: Cluster, program: Literal["ceph", "rbd"], *words: str) -> Any:
         """Returns the output of ceph or rbd; None: it failed, which is remarked."""
+        try:
+            return await self._json(program, *words)
+        except CollectorError as error:
+            cluster.unread.append(str(error))
+            return None
+
+    async def _json(self, program: Literal["ceph", "rbd"], *words: str) -> Any:
+        """Returns the output of ceph or rbd. Raises UNREADABLE where it fails."""
         command = [*(self.config.ceph if program == "ceph" else self.config.rbd), *words, "--format", "json"]
         reply = await self._machines[0].run([*(("sudo", "-n") if self.config.sudo else ()), *command])
-        reason = reply.errors.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
+        reason = reply.errors.decode("utf-8", "replace").strip().rpartition("\n")[2][:_EXCERPT_LENGTH]
         if reply.exit_code == 0:
             try:
                 return read_json(reply.output)
             except ValueError as error:
                 reason = str(error)
-        cluster.unread.append(f"{' '.join(command)} fails ({reason or f'exit code {reply.exit_code}'})")
-        return None
+        reason = reason or f"exit code {reply.exit_code}"
+        raise CollectorError(Failure.UNREADABLE, f"{' '.join(command)} fails ({reason})")
 
     async def _threads(self, machine: Machine, host: Snapshot) -> Mapping[int, tuple[int, ...]]:
         """Returns number of an OSD → its threads that process operations."""
@@ -220,3 +236,8 @@ class Ceph(Collector[CephConfig]):
     async def _ask(self, machine: Machine, socket: str, prefix: str, **arguments: str) -> bytes:
         request = admin_socket.request(prefix, **arguments)
         return await machine.exchange(socket, request, admin_socket.is_complete, self.config.budget_seconds)
+
+
+def _texts(value: Any) -> list[str]:
+    """Returns the texts in a list of JSON; [] for anything else."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

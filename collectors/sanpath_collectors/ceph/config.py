@@ -41,6 +41,13 @@ class CephConfig(MachineConfig):
         description="images whose limits are read, as pool/image; default: all, of at most 16",
         examples=[["rbd/vol1"]],
     )
+    image_counters: bool = Field(
+        default=False,
+        description=(
+            "read the counters of single images in every poll, for a cluster that others use as well; "
+            "with every_seconds: 5 or more, as ceph runs once a poll"
+        ),
+    )
     sudo: bool = Field(default=False, description="put `sudo -n` before ceph and rbd")
 
     @property

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sanpath.plugin import Rows, Table
 from sanpath_collectors.ceph import parse
 from sanpath_collectors.ceph.cluster import Osd
-from sanpath_collectors.ceph.tables import ARRAY, CLUSTER, HOST, OSD
+from sanpath_collectors.ceph.tables import ARRAY, CLUSTER, HOST, OSD, VOLUME
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.qemu.processes import cpu_times
@@ -21,6 +21,12 @@ _NANOSECONDS_IN_MICROSECOND = 1000
 def array(name: str, sections: Sequence[Section], seen_us: int) -> Rows:
     """One row: sums over the OSDs. A counter that one of them does not report is None."""
     return _rows(ARRAY, {name: _sums([parse.client_operations(section) for section in sections])}, seen_us)
+
+
+def images(reply: Any, known: Collection[str], seen_us: int) -> Rows | None:
+    """One row for each image of the inventory. `reply`: of `ceph rbd perf image counters`. None: there is none."""
+    rows = {image: row for image, row in parse.image_counters(reply).items() if image in known}
+    return _rows(VOLUME, rows, seen_us) if rows else None
 
 
 def cluster(name: str, sections: Sequence[Section], seen_us: int) -> Rows:

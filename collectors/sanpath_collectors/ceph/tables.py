@@ -32,6 +32,9 @@ ARRAY = Table("array", _columns("ops", "bytes", "latency_seconds", "queue_second
 `latency_seconds`: from the start of an operation by a thread of the OSD, for a write including its replicas.
 """
 
+VOLUME = Table("volume", _columns("ops", "bytes", "latency_seconds"), plane="array")
+"""One row for each image, from the manager's queries to the OSDs: as ARRAY, the queue included."""
+
 OSD = Table(
     "controller",
     (
