@@ -152,7 +152,9 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     placements = vm_placements(inventory, topology, steps)
     tables = _joined([_tables(placement, loads, samples, clocks, events) for placement in placements])
     tables |= {
-        "controller": FactTable("controller", tuple(controller_rows(topology, events))),
+        "controller": FactTable(
+            "controller", tuple(controller_rows(topology, events, samples.get("controller", ())))
+        ),
         "source": FactTable("source", tuple(source_rows(recording, steps, samples, timed.clocks, events))),
         "figure": FactTable("figure", tuple(figure_rows(figures))),
     }

@@ -73,8 +73,8 @@ class FioReader(LoadReader):
         active = [job for job in current.jobs if self._groups[job.group].state != "waiting"]
         if active:
             yield rows(LOAD, [(self._loads[job.name], seen_us, job.samples) for job in active], time_us)
-        if current.disks:
-            yield rows(LUN, [(disk, seen_us, values) for disk, values in current.disks.items()], time_us)
+        if current.tested_disks:
+            yield rows(LUN, [(disk, seen_us, values) for disk, values in current.tested_disks.items()], time_us)
 
     def _steps(self, current: Status, time_us: int, seen_us: int) -> Iterator[Event]:
         for group_number in sorted({job.group for job in current.jobs}):

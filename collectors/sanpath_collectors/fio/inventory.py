@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 from sanpath.model import Scalar
 from sanpath.plugin import Event, LoadProfile, Rows, SourceEntity, SourceLink, Table, warning
-from sanpath_collectors.fio.options import combined_profile, target_addresses
+from sanpath_collectors.fio.options import combined_profile, rbd_image, target_addresses
 from sanpath_collectors.fio.status import JobStatus, Number, Status
 
 
@@ -27,7 +27,7 @@ class Inventory:
             yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, profile.attributes)
         for job in status.jobs:
             yield from self._job(job, loads[job.name])
-        for disk in status.disks:
+        for disk in status.tested_disks:
             if self._is_new(disk):
                 host, _, device = disk.rpartition("/")
                 yield SourceEntity("lun", disk, disk, {"device": (device,)})
@@ -51,6 +51,9 @@ class Inventory:
         yield SourceLink("member_of", ("load", local_id), ("load", self._load), "fio job")
         for address in target_addresses(job.options):
             yield SourceLink("targets", ("load", self._load), ("ip", address), f"fio option uri of {job.name}")
+        if image := rbd_image(job.options):
+            evidence = f"fio options pool and rbdname of {job.name}"
+            yield SourceLink("targets", ("load", self._load), ("serial", f"rbd:{image}"), evidence)
         yield from self._on_host("runs_on", ("load", local_id), job.host or "")
 
     def _on_host(self, relation: str, end: tuple[str, str], host: str) -> Iterator[SourceEntity | SourceLink]:

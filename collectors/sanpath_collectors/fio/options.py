@@ -26,6 +26,9 @@ PAST_THE_CACHE = frozenset(
 )
 """Engines whose I/O bypasses the file cache of the operating system, so that `direct` has no effect."""
 
+WITHOUT_BLOCK_DEVICE = frozenset(("nbd", "rbd", "rados", "libiscsi", "http", "net", "rdma"))
+"""Engines that reach their storage over the network, past the block devices of the machine."""
+
 _THROTTLING = ("rate", "rate_iops", "thinktime")
 _SIZE = re.compile(r"([0-9]{1,18})(?:([kmgtp])(i?))?b?", re.IGNORECASE)
 _DURATION = re.compile(r"([0-9]{1,12})(d|h|m|s|ms|us)?", re.IGNORECASE)
@@ -224,3 +227,13 @@ def target_addresses(options: Mapping[str, str]) -> list[str]:
     if uri:
         return [uri[1] or uri[2]]
     return [options["hostname"]] if options.get("hostname") else []
+
+
+def rbd_image(options: Mapping[str, str]) -> str:
+    """The image that the engine rbd opens, as pool/image; "": another engine, or not given.
+
+    >>> rbd_image({"ioengine": "rbd", "pool": "rbd", "rbdname": "vol1"})
+    'rbd/vol1'
+    """
+    pool, image = options.get("pool", ""), options.get("rbdname", "")
+    return f"{pool}/{image}" if options.get("ioengine") == "rbd" and pool and image else ""

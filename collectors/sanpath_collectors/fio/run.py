@@ -235,7 +235,7 @@ class Run:
     def _disk_samples(self, current: Status) -> Iterator[Rows]:
         time_us = min(current.time_us or self.end_us, self.end_us)
         samples = []
-        for disk, values in current.disks.items():
+        for disk, values in current.tested_disks.items():
             if disk not in self._disks:
                 begins = [step.begin_us - step.lead_us for step in self._steps.values() if step.begin_us is not None]
                 zeros: Mapping[str, Number] = dict.fromkeys(values, 0)

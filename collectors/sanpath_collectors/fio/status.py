@@ -10,6 +10,7 @@ from typing import Any
 
 from sanpath.model import Direction
 from sanpath.plugin import LoadProfile
+from sanpath_collectors.fio.options import WITHOUT_BLOCK_DEVICE
 
 Number = int | float | None
 
@@ -69,6 +70,14 @@ class Status:
     elapsed_seconds: int | None = None
     running: bool = False
     banner: int = 0
+
+    @property
+    def tested_disks(self) -> Mapping[str, Mapping[str, Number]]:
+        """The block devices that the load may use: none where every job speaks to a storage server itself.
+
+        fio then reports the device of its working directory."""
+        engines = {job.options.get("ioengine") for job in self.jobs}
+        return {} if engines and engines <= WITHOUT_BLOCK_DEVICE else self.disks
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

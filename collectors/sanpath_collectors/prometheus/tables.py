@@ -75,6 +75,7 @@ _METRICS: Mapping[str, tuple[str, ...]] = {
         "cache_hit_ratio",
         "write_cache_used_ratio",
         "media_busy_ratio",
+        *(f"{quantity}_{d}_total" for quantity in ("ops", "latency_seconds") for d in _DIRECTIONS),
     ),
     "switch_port": (
         *_PORT,
@@ -94,8 +95,9 @@ _METRICS: Mapping[str, tuple[str, ...]] = {
         "signal_losses_total",
         "credit_losses_total",
     ),
-    "array": _ARRAY,
-    "volume": _ARRAY,
+    "array": (*_ARRAY, *_BLOCK),
+    "volume": (*_ARRAY, *_BLOCK),
+    "cluster_node": ("resync_bytes_per_second_read",),
     "array_port": (
         "bytes_per_second_rx",
         "bytes_per_second_tx",
@@ -133,5 +135,7 @@ TABLES = (
     table("array", "array"),
     table("volume", "array"),
     table("controller"),
+    table("controller", "array"),
+    table("cluster_node"),
     table("array_port"),
 )

@@ -121,6 +121,8 @@ def _rows(
         spread = sample.resolutions.get(f"service_seconds_{direction}", 0.0) / 2
         if service is None and (wait := sample.rate(f"latency_seconds_{direction}_total")) is not None:
             service = wait / operations
+        if queue is None and (wait := sample.rate(f"queue_seconds_{direction}_total")) is not None:
+            queue = wait / operations
         service = None if service is None else service + spread
         yield {
             "entity": entity,

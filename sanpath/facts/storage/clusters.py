@@ -20,6 +20,7 @@ def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
     """Yield one row for each node with I/O or with a rebuild, and each step."""
     for step, node, samples in _sampled(topology, steps, "cluster_node"):
         resync = gauge(samples, "resync_bytes_per_second_read")
+        resync = rate(samples, "resync_bytes_read_total") if resync is None else resync
         congestion = gauge(samples, "congestion")
         attributes = topology.entities[node].attributes
         yield {

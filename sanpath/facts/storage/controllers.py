@@ -1,12 +1,14 @@
-"""Facts of array controllers: state, failovers and utilisation."""
+"""Facts of array controllers: state, failovers, utilisation, and times beside those of their peers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
 
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.step_samples import StepSamples, counter_ratio, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow
+from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 
 _WORKING_STATES = ("ready", "ok", "healthy")
@@ -57,8 +59,11 @@ _COUNTED: Mapping[str, Callable[[StepSamples], float | None]] = {
 }
 
 
-def controller_rows(topology: Topology, events: SourceEvents) -> Iterator[FactRow]:
+def controller_rows(
+    topology: Topology, events: SourceEvents, samples: Sequence[StepSamples] = ()
+) -> Iterator[FactRow]:
     """Yield one row for each controller, over the entire run."""
+    peers = peer_times(topology, samples)
     for controller in topology.of_kind("controller"):
         status, mode = (str(controller.attributes.get(name) or "").lower() or None for name in ("status", "mode"))
         source_ids = set(controller.known_as)
@@ -75,4 +80,41 @@ def controller_rows(topology: Topology, events: SourceEvents) -> Iterator[FactRo
             "mode": mode,
             "sound": None if status is None else status in _WORKING_STATES,
             "took_over": float(failovers),
+            **peers.get(controller.id, _NO_PEERS),
         }
+
+
+_PEER_FACTS = ("peer_ratio", "operation_seconds", "peer_seconds")
+_NO_PEERS: Mapping[str, None] = dict.fromkeys(_PEER_FACTS)
+_FEWEST_OPERATIONS = 20
+"""Operations in a step below which a mean time says nothing."""
+
+
+def peer_times(topology: Topology, samples: Sequence[StepSamples]) -> dict[str, Mapping[str, float]]:
+    """Return controller → its mean time over the median of its peers', and both times in seconds.
+
+    Of several steps it is the one with the lowest ratio: one that only has more to do is slower only near its limit.
+    Of both directions it is the one with the higher ratio. Controllers without peers that report times are left out.
+    """
+    times: dict[tuple[str, str, str], dict[str, float]] = {}
+    for sample in samples:
+        controller = topology.known_as.get((sample.source, "controller", sample.entity))
+        if controller is None:
+            continue
+        for direction in DIRECTIONS:
+            rate, wait = (sample.rate(f"{name}_{direction}_total") for name in ("ops", "latency_seconds"))
+            if rate and wait is not None and rate * sample.length_seconds >= _FEWEST_OPERATIONS:
+                for array in topology.related(controller, "member_of", "array"):
+                    times.setdefault((array, sample.step, direction), {})[controller] = wait / rate
+    by_direction: dict[tuple[str, str], tuple[float, float, float]] = {}
+    for (_, _, of_direction), seconds in times.items():
+        for controller, local_seconds in seconds.items():
+            peers = [peer_seconds for peer, peer_seconds in seconds.items() if peer != controller]
+            if peers and (middle := median(peers)):
+                compared = (local_seconds / middle, local_seconds, middle)
+                key = (controller, of_direction)
+                by_direction[key] = min(compared, by_direction.get(key, compared))
+    highest: dict[str, tuple[float, float, float]] = {}
+    for (controller, _), compared in by_direction.items():
+        highest[controller] = max(compared, highest.get(controller, compared))
+    return {controller: dict(zip(_PEER_FACTS, compared, strict=True)) for controller, compared in highest.items()}

@@ -183,6 +183,16 @@ def test_block_devices_begin_with_zeros_too() -> None:
     assert ("targets", ("load", "f"), ("lun", "sda")) in reported.links
 
 
+def test_the_engine_rbd_names_its_image_and_no_block_device() -> None:
+    """fio reports the device of its working directory, which the I/O does not use."""
+    options = {"ioengine": "rbd", "pool": "rbd", "rbdname": "vol1"}
+    disk = {"name": "sda", "read_ios": 7, "write_ios": 0, "read_ticks": 3, "write_ticks": 0, "in_queue": 4}
+    reported = Reported.of_report(document(4, job("a", 0, 4000, 4000, **options), disk_util=[disk]))
+    targets = [end for relation, _, end in reported.links if relation == "targets"]
+    assert targets == [("serial", "rbd:rbd/vol1")]
+    assert reported.disk("sda") == []
+
+
 def test_bins_of_json_plus_are_the_distribution_at_the_end_of_the_step() -> None:
     def at(moment: int) -> bytes:
         one = job("a", 0, 0) | {"read": direction(1000 * moment, 1000 * moment)}

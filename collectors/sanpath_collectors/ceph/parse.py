@@ -1,0 +1,165 @@
+"""Replies of OSDs, and the output of ceph and rbd, as values. No I/O.
+
+A counter of `perf dump` is a number, or a sum of times with the number of those times:
+
+    {"osd": {"op_r": 8, "op_r_out_bytes": 195, "op_r_latency": {"avgcount": 8, "sum": 0.000656117}}}
+
+`op_*_latency` is from the arrival of the message to the reply, `op_*_process_latency` from the moment at which a
+thread takes the operation from the OSD's queue (src/osd/PrimaryLogPG.cc, log_op_stats).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sanpath_collectors.ceph.tables import BYTES, DIRECTIONS, OWN_TIMES
+
+_NANOSECONDS = 1_000_000_000
+_PROGRAM = "ceph-osd"
+_ID_OPTIONS = ("-i", "--id", "--osd-id")
+Row = dict[str, int | None]
+
+
+def counter(section: Mapping[str, Any], name: str) -> int | None:
+    """Return a counter; None: this release does not have it, or it is malformed.
+
+    >>> counter({"op_r": 8}, "op_r"), counter({"op_r": {}}, "op_r")
+    (8, None)
+    """
+    value = section.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def times(section: Mapping[str, Any], name: str) -> tuple[int, int] | None:
+    """Return the number of times that a counter has added up, and their sum in nanoseconds. None: not reported.
+
+    >>> times({"op_r_latency": {"avgcount": 8, "sum": 0.000656117}}, "op_r_latency")
+    (8, 656117)
+    """
+    pair = section.get(name)
+    count, total = (pair.get("avgcount"), pair.get("sum")) if isinstance(pair, dict) else (None, None)
+    if not isinstance(count, int) or not isinstance(total, int | float) or count < 0 or not 0 <= total < 1e15:
+        return None
+    return count, round(total * _NANOSECONDS)
+
+
+def client_operations(section: Mapping[str, Any]) -> Row:
+    """Return the columns of tables.ARRAY of one OSD: the operations of clients for which it is the primary."""
+    row: Row = {}
+    for direction, prefix in DIRECTIONS.items():
+        all_times, processing = times(section, f"{prefix}_latency"), times(section, f"{prefix}_process_latency")
+        row[f"ops_{direction}_total"] = counter(section, prefix)
+        row[f"bytes_{direction}_total"] = counter(section, BYTES[direction])
+        row[f"latency_seconds_{direction}_total"] = None if processing is None else processing[1]
+        row[f"queue_seconds_{direction}_total"] = (
+            None if all_times is None or processing is None else max(0, all_times[1] - processing[1])
+        )
+    return row
+
+
+def own_operations(section: Mapping[str, Any]) -> Row:
+    """Return the columns of tables.OSD that come from counters: times without the peers' part."""
+    row: Row = {}
+    for direction, name in OWN_TIMES.items():
+        pair = times(section, name)
+        row[f"ops_{direction}_total"], row[f"latency_seconds_{direction}_total"] = pair or (None, None)
+    return row
+
+
+def osd_number(command_line: bytes) -> int | None:
+    r"""Return the number of an OSD from /proc/*/cmdline; None: another process.
+
+    >>> osd_number(b"/usr/bin/ceph-osd\0-f\0--cluster\0ceph\0--id\0007\0"), osd_number(b"ceph-osd\0--mkfs\0")
+    (7, None)
+    """
+    words = command_line.decode("utf-8", "replace").rstrip("\0").split("\0")
+    if words[0].rpartition("/")[2] != _PROGRAM:
+        return None
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        option, _, value = word.partition("=")
+        if option in _ID_OPTIONS and re.fullmatch(r"[0-9]{1,9}", value or following):
+            return int(value or following)
+    return None
+
+
+def osd_states(tree: Any) -> dict[int, tuple[str, str]]:
+    """Return number of an OSD → (state, host), from `ceph osd tree`. The state is up or down, the host may be ""."""
+    nodes = {node["id"]: node for node in mappings(mapping(tree).get("nodes")) if isinstance(node.get("id"), int)}
+    hosts = {
+        child: str(node.get("name", ""))
+        for node in nodes.values()
+        if node.get("type") == "host" and isinstance(node.get("children"), list)
+        for child in node["children"]
+        if isinstance(child, int)
+    }
+    return {
+        number: (str(node.get("status", "")), hosts.get(number, ""))
+        for number, node in nodes.items()
+        if node.get("type") == "osd"
+    }
+
+
+def rbd_pools(pools: Any) -> list[str]:
+    """Return the pools that hold images, from `ceph osd pool ls detail`."""
+    return [
+        str(pool["pool_name"])
+        for pool in mappings(pools)
+        if "rbd" in mapping(pool.get("application_metadata")) and pool.get("pool_name")
+    ]
+
+
+def image_counters(reply: Any) -> dict[str, Row]:
+    """Return pool/image → columns of tables.VOLUME, from `ceph rbd perf image counters`. Latencies are nanoseconds.
+
+    >>> image_counters({"counter_descriptors": ["read_ops", "read_latency"], "pool_descriptors": {"0": "rbd"},
+    ...                 "counters": [{"0/vol1": [7, 5000]}]})["rbd/vol1"]["latency_seconds_read_total"]
+    5000
+    """
+    names, pools = mapping(reply).get("counter_descriptors"), mapping(mapping(reply).get("pool_descriptors"))
+    rows: dict[str, Row] = {}
+    for counters in mappings(mapping(reply).get("counters")):
+        for key, values in counters.items():
+            pool, _, image = key.partition("/")
+            if pool in pools and isinstance(values, list) and isinstance(names, list) and len(values) == len(names):
+                section = dict(zip(map(str, names), values, strict=True))
+                rows[f"{pools[pool]}/{image}"] = {
+                    f"{quantity}_{direction}_total": counter(section, f"{direction}_{name}")
+                    for direction in DIRECTIONS
+                    for quantity, name in (("ops", "ops"), ("bytes", "bytes"), ("latency_seconds", "latency"))
+                }
+    return rows
+
+
+def limits(settings: Any) -> dict[str, float]:
+    """Return the limits of an image from `rbd config image list`, 0 left out: rbd_qos_iops_limit and its like.
+
+    >>> limits([{"name": "rbd_qos_iops_limit", "value": "500"}, {"name": "rbd_qos_bps_limit", "value": "0"}])
+    {'rbd_qos_iops_limit': 500.0}
+    """
+    return {
+        str(setting["name"]): float(setting["value"])
+        for setting in mappings(settings)
+        if re.fullmatch(r"rbd_qos_(read_|write_)?(iops|bps)_limit", str(setting.get("name")))
+        and re.fullmatch(r"[1-9][0-9]{0,17}", str(setting.get("value")))
+    }
+
+
+def health(status: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield (code, severity, summary) for each health check of `ceph status` that is not muted."""
+    checks = mapping(mapping(mapping(status).get("health")).get("checks"))
+    for code, check in checks.items():
+        summary = mapping(mapping(check).get("summary")).get("message")
+        if isinstance(summary, str) and not mapping(check).get("muted"):
+            yield str(code), "critical" if mapping(check).get("severity") == "HEALTH_ERR" else "warning", summary
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return an object of JSON; {} for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects in a list of JSON; [] for anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
