@@ -58,9 +58,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     )
     explains = table.indices("below", "fabric", "array_door", "array_queue", "array_service")
     for promise in promises:
-        words = (
-            f"{promise.entity} does {percent(promise.used_ratio)} of the limit entered for it: {promise.words}"
-        )
+        words = f"{promise.entity} does {percent(promise.used_ratio)} of the limit entered for it: {promise.words}"
         evidence = [Evidence(words, at_limit(min(1.0, promise.used_ratio), _ROUND))]
         if promise.used_ratio > 1:
             beyond = log(promise.used_ratio) / _DEVICE_ERROR
