@@ -62,7 +62,8 @@ def of_module(module: ModuleType) -> Iterator[Function]:
     for name, call in inspect.getmembers(module, inspect.isfunction):
         if name.startswith("_") or call.__module__ != module.__name__ or inspect.iscoroutinefunction(call):
             continue
-        needed = [p for p in inspect.signature(call).parameters.values() if p.default is p.empty]
+        parameters = inspect.signature(call).parameters.values()
+        needed = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
         kinds = tuple(str(parameter.annotation) for parameter in needed)
         if kinds and set(kinds) <= _RAW:
             allowed = tuple(re.findall(r"\b\w+Error\b", (call.__doc__ or "").partition("aises ")[2]))

@@ -34,11 +34,14 @@ POLLED = (
     "linux_target",
     "qemu",
     "cloud_volume",
+    "ceph",
     "kubernetes",
     "snmp_switch",
     "iostat",
 )
 """Collectors whose recorded answers are changed: REST, Prometheus, output over SSH, values of SNMP."""
+GENERATORS = ("fio", "diskspd", "vdbench")
+"""Those that sanpath starts, by their commands."""
 DOCUMENTS = (documents.Manifest, documents.Header, documents.Ending)
 _YAML_BYTES = 80 << 20
 """What 100,000 values of YAML take, the most that are read, however short they are written."""
@@ -77,14 +80,14 @@ def _read(name: str, given: bytes) -> None:
 
 @cache
 def _load_reader(command: str) -> type[LoadReader]:
-    found = registry.load_reader([command])
+    found = registry.load_reader([command], command)
     assert found is not None
     return found[1]
 
 
-def _output(given: bytes) -> None:
-    """What fio writes while it runs, in two parts."""
-    reader = _load_reader("fio")("load")
+def _output(command: str, given: bytes) -> None:
+    """What a load generator writes while it runs or when it ends, in two parts."""
+    reader = _load_reader(command)("load")
     half = len(given) // 2
     for seen, part in enumerate((given[:half], given[half:]), start=1):
         for _ in reader.feed(part, seen):
@@ -211,7 +214,10 @@ PARSERS = [
         )
         for name in READERS
     ),
-    Target("fio output", partial(_results, "fio"), _output),
+    *(
+        Target(f"{name} output", partial(_results, name), partial(_output, name), reducible=name == "fio")
+        for name in GENERATORS
+    ),
     Target(
         "recognition",
         lambda: [given for name in READERS for given in _results(name)],
