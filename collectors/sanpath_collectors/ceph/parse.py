@@ -102,12 +102,16 @@ def osd_states(tree: Any) -> dict[int, tuple[str, str]]:
 
 
 def rbd_pools(pools: Any) -> list[str]:
-    """Return the pools that hold images, from `ceph osd pool ls detail`."""
-    return [
-        str(pool["pool_name"])
+    """Return the pools that hold images, from `ceph osd pool ls detail`.
+
+    A name that begins with a hyphen is left out: rbd would take it for an option.
+    """
+    names = [
+        str(pool.get("pool_name") or "")
         for pool in mappings(pools)
-        if "rbd" in mapping(pool.get("application_metadata")) and pool.get("pool_name")
+        if "rbd" in mapping(pool.get("application_metadata"))
     ]
+    return [name for name in names if name and not name.startswith("-")]
 
 
 def image_counters(reply: Any) -> dict[str, Row]:
