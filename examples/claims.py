@@ -9,8 +9,9 @@ A claim in story.yaml has an `id`, the `claim` in a sentence, and a `state`:
                    it: it comes out because it went in. `reason` says how
     out_of_reach   nothing that was published carries it: `reason`
 
-A figure's `unit` is printed after it. `from` names the files that carry it: without one of them its state does not hold (examples/ablation.py). A figure
-that was entered by hand reproduces nothing by itself: only what is computed from it, or measured, counts.
+A figure's `unit` is printed after it. `from` names the files that carry it: without one of them its state does not
+hold (examples/ablation.py). A figure that was entered by hand reproduces nothing by itself: only what is computed
+from it, or measured, counts.
 """
 
 from __future__ import annotations

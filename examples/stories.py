@@ -48,9 +48,9 @@ _EXPLANATION_WORDS = {
 _SHARES = "The percentages in brackets weigh the explanations against each other, and are rounded."
 _GRADES = (
     "Grades: A, at least 97 of 100 such verdicts are right; B, at least 85; C, fewer. "
-    f"{_SHARES} The verdict is less sure than they are: A and B need at least four measurements inside a step, such as "
-    "those of a counter. Here each step is one printed figure, which takes off a fifth: 99 % in brackets are 79 or 80 % "
-    "sure, and so grade C."
+    f"{_SHARES} The verdict is less sure than they are: A and B need at least four measurements inside a step, such "
+    "as those of a counter. Here each step is one printed figure, which takes off a fifth: even 100 % in brackets "
+    "would be 80 % sure, and so grade C."
 )
 """Why a verdict whose explanation is 99 % likely can have grade C: sanpath/verdict/judgement/judge.py."""
 _COMMAND = typer.main.get_command(app)
