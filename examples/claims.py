@@ -5,10 +5,13 @@ A claim in story.yaml has an `id`, the `claim` in a sentence, and a `state`:
     asserted       `figures` are reproduced within 2 % of print, `texts` are values of the output, `words` are in it,
                    or `by` names a rule that hits an entity
     pointed_out    the output says that it contradicts something: `by`, or `words` of a comparison
+    derived        the same as asserted, but what is imported was computed from the published figure, or entered from
+                   it: it comes out because it went in. `reason` says how
     out_of_reach   nothing that was published carries it: `reason`
 
-`from` names the files that carry it: without one of them its state does not hold (examples/ablation.py). A figure
-that was entered by hand reproduces nothing by itself: only what is computed from it, or measured, counts.
+A figure's `unit` is printed after it. `from` names the files that carry it: without one of them its state does not
+hold (examples/ablation.py). A figure that was entered by hand reproduces nothing by itself: only what is computed
+from it, or measured, counts.
 """
 
 from __future__ import annotations
@@ -16,18 +19,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-STATES = ("asserted", "pointed_out", "out_of_reach")
+STATES = ("asserted", "pointed_out", "derived", "out_of_reach")
 _NEEDED = {
     "asserted": ("figures", "texts", "words", "by"),
     "pointed_out": ("by", "words"),
+    "derived": ("reason",),
     "out_of_reach": ("reason",),
 }
 """State → keys of a claim, one of which it needs."""
 _EVIDENCE = {
     "asserted": "what comes out of the imported files",
     "pointed_out": "what sanpath says of it by itself",
+    "derived": "what comes out, and why that proves nothing",
     "out_of_reach": "why no published figure can check it",
 }
 """State → header of the column with the evidence."""
@@ -74,9 +80,9 @@ def check(claim: Mapping[str, Any], results: Results) -> Checked:
         for compared in deviations
         if not compared.ratio <= TOLERANCE_RATIO
     ]
-    problems += [
-        f"{_figure_name(f)}: entered, not reproduced" for f in claim.get("figures", ()) if _is_stated(f, results)
-    ]
+    state = str(claim["state"])
+    stated = [figure for figure in claim.get("figures", ()) if state != "derived" and _is_stated(figure, results)]
+    problems += [f"{_figure_name(figure)}: entered, not reproduced" for figure in stated]
     texts = [(text["published"], str(_at(text, text["at"], results))) for text in claim.get("texts", ())]
     problems += [f"published {published}, sanpath {value}" for published, value in texts if published not in value]
     problems += [f"not in the output: {text}" for text in claim.get("words", ()) if not _is_in(text, results)]
@@ -84,7 +90,6 @@ def check(claim: Mapping[str, Any], results: Results) -> Checked:
     if (by := claim.get("by")) is not None:
         summaries = list(_hits(by, results))
         problems += [] if summaries else [f"no hit of {by['rule']} on {by['entity']}"]
-    state = str(claim["state"])
     if not any(claim.get(key) for key in _NEEDED[state]):
         problems.append(f"{state} needs {' or '.join(_NEEDED[state])}")
     evidence = _evidence(claim, deviations, [*summaries, *(value for _, value in texts)])
@@ -114,8 +119,8 @@ def table(checked: Sequence[Checked], state: str) -> Iterator[str]:
 
 def count_table(stories: Mapping[str, Sequence[Checked]]) -> Iterator[str]:
     """Yield the lines of the table of all stories: how many claims are in which state."""
-    yield "| story | claims | asserted | pointed out | out of reach |"
-    yield "|---|---|---|---|---|"
+    yield f"| story | claims | {' | '.join(state.replace('_', ' ') for state in STATES)} |"
+    yield "|---|---|" + "---|" * len(STATES)
     for name, checked in stories.items():
         yield _count_row(f"[{name}]({name}/README.md)", checked)
     yield _count_row("together", [claim for checked in stories.values() for claim in checked])
@@ -127,12 +132,17 @@ def _count_row(name: str, checked: Sequence[Checked]) -> str:
 
 
 def _evidence(claim: Mapping[str, Any], deviations: Sequence[Deviation], summaries: Sequence[str]) -> str:
+    reason = " ".join(str(claim.get("reason", "")).split())
     if claim["state"] == "out_of_reach":
-        return " ".join(str(claim.get("reason", "")).split())
-    figures = [number(compared.reproduced) for compared in deviations]
-    texts = [*summaries, *([", ".join(figures)] if figures else [])]
+        return reason
+    units = [str(figure.get("unit", "")) for figure in claim.get("figures", ())]
+    figures = ", ".join(
+        ", ".join(number(compared.reproduced) for compared, _ in group) + (f" {unit}" if unit else "")
+        for unit, group in groupby(zip(deviations, units, strict=True), key=lambda pair: pair[1])
+    )
+    texts = [*summaries, *([figures] if figures else [])]
     texts += [f'"{text}"' for text in claim.get("words", ())]
-    return "; ".join(texts).replace("|", "\\|")
+    return "; ".join(texts + ([reason] if reason else [])).replace("|", "\\|")
 
 
 def number(value: float) -> str:

@@ -42,7 +42,17 @@ _EXPLANATION_WORDS = {
     "generator_limited": "the load generator",
     "demand_limited": "a load that asks for no more",
     "path_policy": "paths used one at a time",
+    "lun": "the queue of {entity} at its host",
+    "data_sheet": "the limit entered for {entity}",
 }
+_SHARES = "The percentages in brackets weigh the explanations against each other, and are rounded."
+_GRADES = (
+    "Grades: A, at least 97 of 100 such verdicts are right; B, at least 85; C, fewer. "
+    f"{_SHARES} The verdict is less sure than they are: A and B need at least four measurements inside a step, such "
+    "as those of a counter. Here each step is one printed figure, which takes off a fifth: even 100 % in brackets "
+    "would be 80 % sure, and so grade C."
+)
+"""Why a verdict whose explanation is 99 % likely can have grade C: sanpath/verdict/judgement/judge.py."""
 _COMMAND = typer.main.get_command(app)
 
 
@@ -74,7 +84,8 @@ class StoryResult:
         folder, charts, claims = FOLDER / self.name, self.story["charts"], self.claims
         sections = {"verdict": list(_verdicts(self.diagnoses)), "confidence": list(_confidence(self.diagnoses))}
         sections |= {"charts": [line for chart in charts for line in _figure(chart)]}
-        sections |= {state: list(table(claims, state)) for state in STATES}
+        used = {claim.state for claim in claims}
+        sections |= {state: list(table(claims, state)) for state in STATES if state in used}
         results = Results(self.diagnoses, self.comparisons)
         pictures = {folder / f"{chart['name']}.svg": drawn(chart, results) for chart in charts}
         page = folder / "README.md"
@@ -136,11 +147,16 @@ def overview(results: Sequence[StoryResult]) -> dict[Path, str]:
 
 
 def with_sections(file: Path, sections: Mapping[str, Sequence[str]]) -> str:
-    """Return the text of a file with new lines between `<!-- generated: NAME -->` and `<!-- end: NAME -->`."""
+    """Return the text of a file with new lines between `<!-- generated: NAME -->` and `<!-- end: NAME -->`.
+
+    Raises ValueError: the file has no such place.
+    """
     text = file.read_text(encoding="utf-8")
     for name, lines in sections.items():
         begin, end = f"<!-- generated: {name} -->\n", f"<!-- end: {name} -->"
-        before, _, remaining = text.partition(begin)
+        before, place, remaining = text.partition(begin)
+        if not place:
+            raise ValueError(f"{file} has no place for {name}")
         text = before + begin + "".join(f"{line}\n" for line in lines) + end + remaining.partition(end)[2]
     return text
 
@@ -177,31 +193,45 @@ def _without_varying_sections(report: str) -> str:
 
 
 def _verdicts(diagnoses: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each recording. The first action is left out where it is what would settle the verdict."""
     for recording, diagnosis in diagnoses.items():
         summary, verdict = diagnosis["summary"], diagnosis["verdict"]
-        action = summary["action"] or verdict["decide_with"] or "nothing"
-        gain = f" ({summary['gain']})" if summary["gain"] else ""
-        headline = f"- **{recording}: {summary['verdict']}.** {verdict['headline']}"
-        yield f"{headline} First action: {_first_lower(action)}{gain}."
+        action, gain = summary["action"], f" ({summary['gain']})" if summary["gain"] else ""
+        line = f"- **{recording}: {summary['verdict']}.** {verdict['headline']}"
+        if action and _first_lower(action) != _first_lower(verdict["decide_with"] or ""):
+            line = f"{line} First action: {_first_lower(action)}{gain}."
+        yield line
 
 
 def _confidence(diagnoses: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each recording: the grade, the most likely explanations, and what would settle it."""
+    """Yield the grade and the most likely explanations of each recording, why the grades are not better, and what
+    would settle the verdicts."""
+    recordings: dict[str, list[str]] = {}
     for recording, diagnosis in diagnoses.items():
         verdict = diagnosis["verdict"]
-        suspects = [
-            f"{_explanation(suspect)} {suspect['probability']:.0%}".replace("%", " %")
-            for suspect in verdict["suspects"]
-        ]
+        suspects = [f"{_explanation(suspect)} {_percent(suspect['probability'])}" for suspect in verdict["suspects"]]
         likely = ", ".join(suspects[:_EXPLANATIONS])
-        proof = "not proven" if verdict["kind"] == "cannot_tell" else f"grade {verdict['grade']}"
-        settle = f". To settle it: {verdict['decide_with']}" if verdict["decide_with"] else ""
-        yield f"- {recording}: {proof}{f' ({likely})' if likely else ''}{settle}."
+        proof = "not proven"
+        if verdict["kind"] != "cannot_tell":
+            proof = f"grade {verdict['grade']}, {_percent(verdict['probability'])} sure"
+        yield f"- {recording}: {proof}{f' ({likely})' if likely else ''}."
+        if verdict["decide_with"]:
+            recordings.setdefault(verdict["decide_with"], []).append(recording)
+    for action, settled in recordings.items():
+        which = f" {', '.join(settled)}" if len(settled) < len(diagnoses) else " it"
+        yield f"- To settle{which}: {action}."
+    graded = [d["verdict"] for d in diagnoses.values() if d["verdict"]["kind"] != "cannot_tell"]
+    yield ""
+    yield _GRADES if graded else _SHARES
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _explanation(suspect: Mapping[str, Any]) -> str:
-    words = _EXPLANATION_WORDS.get(suspect["kind"])
-    return words or str(suspect["entity"] or suspect["kind"].replace("_", " "))
+    words = _EXPLANATION_WORDS.get(suspect["kind"], str(suspect["entity"] or suspect["kind"].replace("_", " ")))
+    return words.format(entity=suspect["entity"])
 
 
 def _figure(chart: Mapping[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.facts.compute import Facts, compute
-from sanpath.facts.fabric.links import merged
+from sanpath.facts.fabric.links import both_faster, merged
 from sanpath.facts.table import FactRow
 from tests.support.san import ARRAY_PORT, HOST_PORT, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_HBA, STORIES, X, computed, fast
@@ -51,6 +51,15 @@ def test_utilisation_is_against_the_data_rate_and_not_the_nominal_speed() -> Non
     assert (found["share"], found["on_loaded_path"]) == (1.0, True)
     assert found["path_capable_bits_per_second"] == 8e9
     assert found["switch_is_slower"] is True
+    assert found["both_ends_can_go_faster"] is None, "what the switch port is capable of was not read"
+
+
+def test_one_end_at_its_highest_speed_decides_for_both() -> None:
+    assert both_faster(8e9, 8e9, 4e9) is True
+    assert both_faster(8e9, 4e9, 4e9) is False
+    assert both_faster(None, 4e9, 4e9) is False
+    assert both_faster(8e9, None, 4e9) is None
+    assert both_faster(8e9, 8e9, None) is None
 
 
 def test_the_other_direction_of_the_same_link_is_nearly_idle() -> None:

@@ -135,6 +135,15 @@ def test_every_built_in_remedy_can_be_filled() -> None:
     assert not any("VMW_PSP_RR" in command for fix in without for command in fix.commands)
 
 
+@pytest.mark.parametrize(("faster", "offered"), [(True, True), (None, True), (False, False)])
+def test_a_faster_speed_is_not_asked_of_a_port_that_is_at_its_highest(faster: bool | None, offered: bool) -> None:
+    rule = find_rule(load_rulebook(), "link-full")
+    facts: dict[str, FactValue] = {"technology": "fibre_channel", "both_ends_can_go_faster": faster}
+    actions = [fix.action for fix in remedy.applicable_remedies(rule.fix, [facts], {"switch_make": "cisco"})]
+    assert ("Let the ports negotiate their full speed" in actions) == offered
+    assert "Replace the slower end with faster ports" in actions
+
+
 def made_for(make: str | None) -> tuple[Fix, ...]:
     rule = find_rule(load_rulebook(), "link-full")
     return remedy.applicable_remedies(

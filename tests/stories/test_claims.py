@@ -61,8 +61,26 @@ def test_what_the_output_carries_is_asserted(keys: dict[str, Any]) -> None:
         ("asserted", {"reason": "it is"}),
         ("pointed_out", {"by": {"recording": "r", "rule": "bits-for-bytes", "entity": "load:b"}}),
         ("pointed_out", {"figures": [{**FIGURE, "published": 140}]}),
+        ("derived", {"figures": [{**FIGURE, "published": 140}]}),
+        ("derived", {"figures": [{**FIGURE, "published": 130}], "reason": "it was filled in"}),
         ("out_of_reach", {"words": ["+2.4 %"]}),
     ],
 )
 def test_what_it_does_not_carry_is_a_problem(state: str, keys: dict[str, Any]) -> None:
     assert len(problems(state, **keys)) == 1
+
+
+def test_a_derived_claim_may_be_what_was_entered_and_says_how() -> None:
+    claim = {"id": "1.1", "claim": "a disk does 80", "state": "derived", "reason": "it was entered"}
+    checked = check({**claim, "figures": [{**entered("stated", 80), "unit": "IOPS"}]}, RESULTS)
+    assert (checked.problems, checked.evidence) == ([], "80 IOPS; it was entered")
+
+
+def test_a_unit_is_printed_once_for_the_figures_that_share_it() -> None:
+    figures = [
+        {**FIGURE, "direction": "read", "published": 100, "unit": "IOPS"},
+        {**FIGURE, "direction": "write", "published": 40, "unit": "IOPS"},
+        {**FIGURE, "direction": "write", "published": 40},
+    ]
+    checked = check({"id": "1.1", "claim": "it is fast", "state": "asserted", "figures": figures}, RESULTS)
+    assert checked.evidence == "100, 40 IOPS, 40"

@@ -123,7 +123,9 @@ def test_a_page_begins_with_the_answer_and_is_as_sure_as_the_verdict(name: str) 
     graded = {f"rade {verdict['grade']}" for verdict in verdicts if verdict["kind"] != "cannot_tell"}
     assert set(re.findall("rade [A-C]", sure)) == graded
     assert ("ot proven" in sure) == any(verdict["kind"] == "cannot_tell" for verdict in verdicts)
-    likely = {f"{100 * suspect['probability']:.0f} %" for verdict in verdicts for suspect in verdict["suspects"]}
+    probabilities = [verdict["probability"] for verdict in verdicts if verdict["kind"] != "cannot_tell"]
+    probabilities += [suspect["probability"] for verdict in verdicts for suspect in verdict["suspects"]]
+    likely = {f"{100 * probability:.0f} %" for probability in probabilities}
     assert set(re.findall(r"\d+ %", sure)) <= likely
 
 

@@ -280,6 +280,7 @@ def _row(
         "switch_is_slower": None
         if device_speed is None or port.negotiated is None
         else device_speed > port.negotiated * 1.01,
+        "both_ends_can_go_faster": both_faster(device_speed, switch_speed, port.negotiated),
         "path_capable_bits_per_second": path_speed,
         "possible_bits_per_second": max((s for s in (*end_speeds, path_speed) if s is not None), default=None),
         "sender": _ends(topology, port.cable, direction)[0],
@@ -293,6 +294,19 @@ def _row(
         "counted_ratio": port.counted_ratio(),
         "errors_per_second": sum(e for e in errors if e is not None) if any(e is not None for e in errors) else None,
     }
+
+
+def both_faster(
+    device_speed: float | None, switch_speed: float | None, negotiated_bits_per_second: float | None
+) -> bool | None:
+    """Return whether both ends are capable of more than the speed that they negotiated. None: not known.
+
+    An end that is at its highest speed decides alone.
+    """
+    if negotiated_bits_per_second is None:
+        return None
+    faster = [None if s is None else s > negotiated_bits_per_second * 1.01 for s in (device_speed, switch_speed)]
+    return False if False in faster else None if None in faster else True
 
 
 def _ends(topology: Topology, cable: Cable, direction: Direction) -> tuple[str | None, str | None]:
