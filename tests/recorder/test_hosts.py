@@ -190,7 +190,7 @@ def test_a_sweep_of_diskspd_runs_on_every_host_and_each_step_twice(tmp_path: Pat
         "command": f"{sys.executable} {simulated_diskspd.__file__}",
         "hosts": ["db1", "db2"],
         "target": {"filename": "test.dat"},
-        "seconds": 2,
+        "seconds": 8,  # On a busy machine one host's process ends seconds after the other's.
         "warmup_seconds": 0,
         "repeats": 2,
         "matrix": {"in_flight": 8},
