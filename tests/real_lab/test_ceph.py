@@ -34,7 +34,7 @@ PROGRAMS = {
 }
 LIMIT = 2_000_000
 STEPS = (("cap", "64k", 8, 0), ("calm", "4k", 2, 50))
-"""Name, block size, outstanding I/Os, I/Os a second at most (0: any number). The second moves a tenth of the limit."""
+"""Name, block size, outstanding I/Os, I/Os a second (0: any number). The second moves a tenth of the limit."""
 
 
 @dataclass(frozen=True)
