@@ -61,8 +61,8 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     It is the array's row, whose samples are more frequent, if nearly all of its bytes are the test's. If only the
     volume reports the test's own operations, it is the volume's."""
     step_and_direction = {"step": load.step, "direction": load.direction}
-    ports, volumes = targets_of(topology, *load.roots)
-    volumes = volumes or _volumes_by_bytes(topology, load, tables["volume"].select(**step_and_direction))
+    ports, _ = targets_of(topology, *load.roots)
+    volumes = volumes_of(topology, load, tables)
     arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
     arrays |= {array for port in ports for array in topology.related(port, "member_of", "array")}
     arrays |= {path.array for path in io_paths(topology, *load.roots)}
@@ -90,13 +90,15 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     return volume_row
 
 
-def _volumes_by_bytes(topology: Topology, load: LoadFacts, rows: Sequence[FactRow]) -> set[str]:
-    """Return the volumes behind the LUNs of the load's machines, if together they carry its bytes.
-
-    Empty: they carry other bytes. No source reports which of several LUNs the load uses."""
+def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> set[str]:
+    """Return the volumes that a load addresses; where no source reports them, those behind the LUNs of its machines,
+    if together they carry its bytes. Empty: not known."""
+    if volumes := targets_of(topology, *load.roots)[1]:
+        return volumes
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
     luns = {lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")}
     volumes = {volume for lun in luns for volume in topology.related(lun, "backed_by", "volume")}
+    rows = tables["volume"].select(step=load.step, direction=load.direction)
     byte_rate = sum(number(row, "bytes_per_second") for row in rows if row["entity"] in volumes)
     return volumes if isclose(byte_rate, load.bytes_per_second, rel_tol=_SAME_BYTES_TOLERANCE) else set()
 

@@ -12,6 +12,7 @@ from math import log
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import host_of, targets_of
@@ -186,7 +187,7 @@ class _Exceeded:
 def _exceeded(table: PlaceTable) -> _Exceeded | None:
     """The limit of the load's volumes or their host that was exceeded longest. None: no time is counted."""
     facts, load = table.facts, table.load
-    volumes = targets_of(facts.topology, *load.roots)[1]
+    volumes = volumes_of(facts.topology, load, facts.tables)
     rows = facts.tables["volume"].select(step=load.step, direction=load.direction)
     counted = [
         (float(ratio), fact, str(row["entity"]))
@@ -336,7 +337,7 @@ def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float
     several limits are that are not one for each volume of the load.
     """
     limits = []
-    volumes = sorted(targets_of(facts.topology, *load.roots)[1])
+    volumes = sorted(volumes_of(facts.topology, load, facts.tables))
     for fact, say in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
         unsampled = _shares_of_unsampled(facts, load, volumes, fact)
         for volume in volumes:
