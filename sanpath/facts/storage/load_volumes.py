@@ -100,7 +100,8 @@ def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     volumes = {volume for lun in luns for volume in topology.related(lun, "backed_by", "volume")}
     rows = tables["volume"].select(step=load.step, direction=load.direction)
     byte_rate = sum(number(row, "bytes_per_second") for row in rows if row["entity"] in volumes)
-    return volumes if isclose(byte_rate, load.bytes_per_second, rel_tol=_SAME_BYTES_TOLERANCE) else set()
+    carried = byte_rate > 0 and isclose(byte_rate, load.bytes_per_second, rel_tol=_SAME_BYTES_TOLERANCE)
+    return volumes if carried else set()
 
 
 def _has_test_operations(load: LoadFacts, volume: FactRow) -> bool:

@@ -25,6 +25,8 @@ _FULL_BY_CHANCE = 0.05
 """Density of elements that are full but limit nothing: behind an equal cap, or next to another full element."""
 _USUAL_STALL = 0.03
 """Mean share of the time that a port of a sound, busy fabric waits for credit."""
+UNEXPLAINED = 0.08
+"""Mean share of waiting at a place that does not limit: queueing at moderate load, and clocks that do not agree."""
 DEPTH_ERROR = 0.05
 """Relative standard error of slots in use. They are throughput times latency, and both err by their windows, more
 with a coarse clock."""

@@ -15,7 +15,7 @@ from functools import partial
 from sanpath.facts.compute import Facts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.evidence.step import is_full
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, stall_weight
+from sanpath.verdict.hypotheses.claim import UNEXPLAINED, Claim, Conclusion, Evidence, stall_weight
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, duration, percent
@@ -38,8 +38,6 @@ _HELD_BYTES = 500 * 2148
 extended credits (data sheet of a vendor's director), of a full frame (FC-FS-3)."""
 _TRANSFER_READY_BYTES = 64 * 1024
 """Data that an array asks for with one frame; with smaller pieces a write waits for more of them."""
-_UNEXPLAINED = 0.08
-"""Mean share of the latency that no claim explains, as in the posterior."""
 _TOO_LONG = -6.0
 _ANSWERS_ONLY = -1.5
 """Log-odds that a stalled link holds a test up of which it carries no data: frames of a few bytes are soon let
@@ -102,7 +100,7 @@ def _delay_of_answers(table: PlaceTable, victims: Sequence[FactRow]) -> list[Evi
     waited = sum(table.segments[index].wait[0] for index in table.transfer)
     unexplained = (waited - frames * per_frame) / load.latency_seconds
     words = f"its frames in that direction wait {duration(frames * per_frame)} at most, I/Os wait {duration(waited)}"
-    evidence += [Evidence(words, max(_TOO_LONG, -unexplained / _UNEXPLAINED))] if unexplained > 0 else []
+    evidence += [Evidence(words, max(_TOO_LONG, -unexplained / UNEXPLAINED))] if unexplained > 0 else []
     return evidence
 
 

@@ -33,7 +33,7 @@ from sanpath.verdict.hypotheses import (
     unseen,
     virtual_disks,
 )
-from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, at_limit, normal
+from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, UNEXPLAINED, Claim, at_limit, normal
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
@@ -57,8 +57,6 @@ HYPOTHESES: Sequence[_Hypothesis] = (
 )
 """All modules that make claims. To add a hypothesis, write its module and name it here."""
 
-_UNEXPLAINED = 0.08
-"""Mean share of waiting at a place that does not limit: queueing at moderate load, and clocks that do not agree."""
 _FOR_PROCESSORS = 0.5
 """The most that waiting for busy processors adds to that share."""
 _AT_KNEE = 0.15
@@ -291,7 +289,7 @@ def _idle_density(segment: Segment, cpu_seconds: float) -> float:
     `cpu_seconds`: seconds that an I/O may wait for processors, at this place or another.
     """
     extra = min(_FOR_PROCESSORS, cpu_seconds / segment.remaining_seconds) if segment.remaining_seconds else 0.0
-    return (_exponential_density(segment, _UNEXPLAINED) + _exponential_density(segment, _UNEXPLAINED + extra)) / 2
+    return (_exponential_density(segment, UNEXPLAINED) + _exponential_density(segment, UNEXPLAINED + extra)) / 2
 
 
 def _exponential_density(segment: Segment, usual: float) -> float:
