@@ -7,7 +7,8 @@ A chart in story.yaml has a `name` (its file, without .svg), a sentence `shows`,
              no figure. `unit`: of the values. `limit`: value of the red line; None: there is none.
     curve    `series`: a `name` each with printed `points`, or those of a `recording` and `direction`, whose values
              are `across` (outstanding I/Os, unless it is a path) and `up`, by the scales of the same name;
-             `only`: words in the names of the steps. `limits`: a `label` each with a value or a figure.
+             `only`: words in the names of the steps; `without`: words that are not in them. `limits`: a `label` each
+             with a value or a figure.
 
 What sanpath draws is read from its output each time: a chart cannot differ from the verdict beside it.
 """
@@ -39,8 +40,10 @@ text { fill: #1b1f23; } .tick { fill: #555d66; } .name { font-weight: 600; }
 _COLOURS = 3
 _AXIS = 62.0
 """Room for the numbers at the left of a curve, in pixels."""
-_TICKS_APART = 30.0
-"""Distance below which a number at the foot of a curve is left out, in pixels."""
+_LABEL = 8.0
+"""Height of a label above the foot of the bars, in pixels."""
+_DIGIT, _TICKS_APART = 7.0, 2.0
+"""Width of a digit, and the distance below which a number at the foot of a curve is left out, in pixels."""
 
 
 def drawn(chart: Mapping[str, Any], results: Results) -> str:
@@ -93,7 +96,7 @@ def _bars(panel: Mapping[str, Any], results: Results) -> Iterator[Markup]:
     across = svg.Scale(0.0, most, 14.0, _WIDTH - 108)
     if limit:
         x, bottom = across.at(limit), _TOP + len(bars) * _ROW
-        yield svg.element("line", x1=x, x2=x, y1=_TOP, y2=bottom, class_="limit")
+        yield svg.element("line", x1=x, x2=x, y1=_TOP, y2=bottom - _LABEL, class_="limit")
         text = f"{_short(limit)}{panel.get('unit', '')}"
         yield svg.element("text", text, x=x, y=bottom + 4, class_="middle limit-label")
     for place, (bar, value) in enumerate(zip(bars, values, strict=True)):
@@ -143,11 +146,13 @@ def _curve(panel: Mapping[str, Any], height: float, results: Results) -> Iterato
 
 
 def _foot(columns: Sequence[float], across: svg.Scale, y: float) -> Markup:
-    text, last = Markup(""), -100.0
+    text, taken = Markup(""), 0.0
     for value in columns:
-        if across.at(value) - last >= _TICKS_APART:
-            last = across.at(value)
-            text += svg.element("text", _short(value), x=last, y=y, class_="tick middle")
+        label, middle = _short(value), across.at(value)
+        half = len(label) * _DIGIT / 2
+        if middle - half >= taken:
+            taken = middle + half + _TICKS_APART
+            text += svg.element("text", label, x=middle, y=y, class_="tick middle")
     return text
 
 
@@ -158,6 +163,8 @@ def _points(series: Mapping[str, Any], results: Results) -> list[tuple[float, fl
     for step in results.diagnoses[series["recording"]]["steps"]:
         direction = step["directions"].get(series["direction"])
         if direction is None or series.get("only", "") not in step["name"]:
+            continue
+        if "without" in series and series["without"] in step["name"]:
             continue
         x = value_at(direction, series["across"]) if "across" in series else step["in_flight"]["measured"]
         scaled = float(x) * series.get("across_scale", 1.0)

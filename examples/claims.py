@@ -3,7 +3,7 @@
 A claim in story.yaml has an `id`, the `claim` in a sentence, and a `state`:
 
     asserted       `figures` are reproduced within 2 % of print, `texts` are values of the output, `words` are in it,
-                   or `by` names a rule that hits an entity
+                   or `by` names a rule that hits an entity; its summary has the words of `says`
     pointed_out    the output says that it contradicts something: `by`, or `words` of a comparison
     derived        the same as asserted, but what is imported was computed from the published figure, or entered from
                    it: it comes out because it went in. `reason` says how
@@ -33,7 +33,7 @@ _NEEDED = {
 _EVIDENCE = {
     "asserted": "what comes out of the imported files",
     "pointed_out": "what sanpath says of it by itself",
-    "derived": "what comes out, and why that proves nothing",
+    "derived": "what comes out of the figures that were entered",
     "out_of_reach": "why no published figure can check it",
 }
 """State → header of the column with the evidence."""
@@ -90,6 +90,9 @@ def check(claim: Mapping[str, Any], results: Results) -> Checked:
     if (by := claim.get("by")) is not None:
         summaries = list(_hits(by, results))
         problems += [] if summaries else [f"no hit of {by['rule']} on {by['entity']}"]
+        problems += [
+            f"{by['rule']} does not say {text}" for text in by.get("says", ()) if text not in " ".join(summaries)
+        ]
     if not any(claim.get(key) for key in _NEEDED[state]):
         problems.append(f"{state} needs {' or '.join(_NEEDED[state])}")
     evidence = _evidence(claim, deviations, [*summaries, *(value for _, value in texts)])
@@ -188,13 +191,15 @@ def reproduced(figure: Mapping[str, Any], results: Results) -> float:
     """Return sanpath's value of a figure.
 
     `at` is a path into the diagnosis of `recording`, or into the comparison with the number `compare`; the value at
-    `minus` is taken off, and that at `over` divides it. Without `at`: step, quantity and direction; without a
-    direction, both are combined by `combine`, which is sum, min or max.
+    `minus` is taken off, and that at `over` divides it, in the recording `over_recording` if there is one.
+    Without `at`: step, quantity and direction; without a direction, both are combined by `combine`, which is sum, min
+    or max.
     """
     if "at" in figure:
         values = [float(_at(figure, path, results)) for path in (figure["at"], *figure.get("plus", ()))]
         value = sum(values) - (float(_at(figure, figure["minus"], results)) if "minus" in figure else 0.0)
-        return value / (float(_at(figure, figure["over"], results)) if "over" in figure else 1.0)
+        divided_by = {**figure, "recording": figure.get("over_recording", figure.get("recording"))}
+        return value / (float(_at(divided_by, figure["over"], results)) if "over" in figure else 1.0)
     (step,) = [step for step in results.diagnoses[figure["recording"]]["steps"] if step["name"] == figure["step"]]
     directions = [figure["direction"]] if "direction" in figure else list(step["directions"])
     values = [float(value_at(step["directions"][direction], figure["quantity"])) for direction in directions]

@@ -155,7 +155,7 @@ def _failed_load(recording: Recording) -> str | None:
 def _run(recording: Recording, facts: Facts, rules: Sequence[Rule]) -> Run:
     endings = recording.endings()
     codes = [e.load_exit_code for e in endings if e.load_exit_code is not None]
-    digest = hashlib.sha256("".join(rule.model_dump_json() for rule in rules).encode()).hexdigest()[:12]
+    digest = recording.remembered("digest of the rules", tuple(rules), lambda: _digest(rules))
     end = max([e.ended_us for e in endings] + [step.end for step in facts.steps], default=recording.started_us)
     return Run(
         recording.manifest.run_id,
@@ -167,6 +167,10 @@ def _run(recording: Recording, facts: Facts, rules: Sequence[Rule]) -> Run:
         " ".join(recording.load_command),
         codes[-1] if codes else None,
     )
+
+
+def _digest(rules: Sequence[Rule]) -> str:
+    return hashlib.sha256("".join(rule.model_dump_json() for rule in rules).encode()).hexdigest()[:12]
 
 
 def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResult:

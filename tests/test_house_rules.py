@@ -49,7 +49,6 @@ def test_only_the_recording_opens_duckdb() -> None:
 
 
 COMPOSES_SQL = {
-    "sanpath/facts/over_time.py",
     "sanpath/facts/samples/clock_offsets.py",
     "sanpath/facts/time/placement.py",
     "sanpath/facts/samples/sample_arrays.py",

@@ -38,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     scoring.add_argument("--relations", default="none", help="names with commas between, or all; of draws")
     scoring.add_argument("--relation-draws", type=int, default=None, help="how many of the draws get them; all")
     scoring.add_argument("--experiments", type=int, default=0, help="of how many draws what is proposed is done")
-    scoring.add_argument("--probes", type=int, default=0, help="how many of the draws are probed")
+    scoring.add_argument("--probes", type=int, default=0, help="how many draws are probed")
+    scoring.add_argument("--knees", type=int, default=0, help="of how many draws the knee is searched")
     scoring.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     scoring.add_argument("--cluster", default=None, help="URL of a dask scheduler, in place of workers")
     scoring.add_argument("--keep", type=Path, default=Path("score.jsonl"), help="outcomes; a run goes on from them")
@@ -87,10 +88,11 @@ def _score(arguments: argparse.Namespace) -> int:
     from sanpath.cluster import executor
     from sanpath_testbed import corpus, table
     from sanpath_testbed.defects import DEFECTS
-    from sanpath_testbed.outcome import PROBES, Outcome
+    from sanpath_testbed.outcome import KNEES, PROBES, Outcome
     from sanpath_testbed.relations import RELATIONS
 
-    asked_for = arguments.families or (None if arguments.draws else "all")
+    has_draws = arguments.draws or arguments.probes or arguments.knees
+    asked_for = arguments.families or (None if has_draws else "all")
     names = _chosen("--families", asked_for, families.FAMILIES) if asked_for else []
     defects = [] if arguments.defects == "none" else _chosen("--defects", arguments.defects, DEFECTS)
     first = arguments.first_seed
@@ -107,8 +109,8 @@ def _score(arguments: argparse.Namespace) -> int:
     tried = range(first, first + min(arguments.experiments, arguments.draws))
     wanted += [corpus.Job(FAMILY, seed, None, corpus.EXPERIMENTS) for seed in tried]
 
-    probed = range(first, first + min(arguments.probes, arguments.draws))
-    wanted += [corpus.Job(FAMILY, seed, None, PROBES) for seed in probed]
+    for relation, count in ((PROBES, arguments.probes), (KNEES, arguments.knees)):
+        wanted += [corpus.Job(FAMILY, seed, None, relation) for seed in range(first, first + count)]
 
     def report_progress(count: int, newest: Outcome) -> None:
         word = "right" if newest.is_right else f"WRONG: {newest.headline}" if newest.applies else "does not apply"
@@ -136,6 +138,8 @@ def _score(arguments: argparse.Namespace) -> int:
         command += f" --experiments {arguments.experiments}"
     if arguments.probes:
         command += f" --probes {arguments.probes}"
+    if arguments.knees:
+        command += f" --knees {arguments.knees}"
     text = table.report(outcomes, sorted({job.seed for job in wanted}), command)
     if arguments.into is not None:
         arguments.into.write_text(text, encoding="utf-8")

@@ -17,18 +17,21 @@ from sanpath import diagnose
 from sanpath.probe.budget import Spent
 from sanpath.probe.orders import Finish, Order
 from sanpath.probe.plan import ProbePlan
-from sanpath.probe.search import find_limit
+from sanpath.probe.search import find_limit, repeat
 from sanpath.recording.reading.recording import Recording
+from sanpath.verdict.experiment_model import Action
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.prediction.predict import Prediction
 from sanpath.verdict.whatif import what_if
 from sanpath_lab import families
 from sanpath_lab.generator import FAMILY, Drawn, draw
+from sanpath_lab.generator.faults import can_diagnose
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
 from sanpath_testbed.defects import Defect, Defects, as_tested
-from sanpath_testbed.experiments import heaviest_step_alone, trials
-from sanpath_testbed.outcome import PROBES, Outcome, judge, not_applicable
+from sanpath_testbed.experiments import SOURCE_READ, heaviest_step_alone, trials, with_threads
+from sanpath_testbed.knees import knees
+from sanpath_testbed.outcome import KNEES, PROBES, Outcome, judge, not_applicable
 from sanpath_testbed.probes import probe, probe_plan
 from sanpath_testbed.record import BEFORE_SECONDS, EPOCH_SECONDS, record
 from sanpath_testbed.relations import Variant, variant
@@ -110,6 +113,8 @@ def _outcome_of_draw(job: Job, relieve: bool) -> Outcome:
         return _after_experiments(job, drawn)
     if job.relation == PROBES:
         return _after_probe(job, drawn)
+    if job.relation == KNEES:
+        return _knee_found(job, drawn)
     changed: Variant | None = Variant(drawn.scenario, drawn.reading, job.defect)
     if job.relation is not None:
         changed = variant(job.relation, drawn)
@@ -146,26 +151,51 @@ def _after_experiments(job: Job, drawn: Drawn) -> Outcome:
 
 
 def _after_probe(job: Job, drawn: Drawn) -> Outcome:
-    """Return the outcome of a draw after a probe, or that of its first step where one step can tell."""
-    scenario = heaviest_step_alone(drawn.scenario)
+    """Return the outcome of a draw after a probe, or that of its first step where one step can tell.
+
+    Where the probe ends without a verdict, the first source that it proposes to read, and that the SAN has, is read,
+    and the probe is repeated.
+    """
+    scenario, reading = heaviest_step_alone(drawn.scenario), drawn.reading
+    plan = probe_plan(scenario)
 
     def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
         if spent.steps == 1 and diagnosis is not None and diagnosis.verdict.kind != "cannot_tell":
             return Finish("one step can tell")
         return find_limit(plan, diagnosis, spent)
 
-    diagnoses, _ = probe(scenario, drawn.reading, probe_plan(scenario), search)
-    first, last = (judge(*job[:3], scenario.truth, diagnosis) for diagnosis in (diagnoses[0], diagnoses[-1]))
-    trials = diagnoses[-1].probe.steps if diagnoses[-1].probe is not None else ()
+    diagnoses, _ = probe(scenario, reading, plan, search)
+    outcomes = [judge(*job[:3], scenario.truth, diagnosis) for diagnosis in diagnoses]
+    last, right_by_hand = diagnoses[-1], False
+    by_hand: Action | None = None
+    if last.verdict.kind == "cannot_tell":
+        actions = [experiment.action for experiment in last.verdict.experiments]
+        by_hand = next((action for action in actions if SOURCE_READ.get(action) in reading.unread), None)
+    if by_hand is not None:
+        now_read = replace(reading, unread=reading.unread - {SOURCE_READ[by_hand]})
+        again, _ = probe(scenario, now_read, plan, repeat(last))
+        right_by_hand = judge(*job[:3], scenario.truth, again[-1]).is_right
+    trials = last.probe.steps if last.probe is not None else ()
     return replace(
-        last,
+        outcomes[-1],
         experiments=tuple(trial.experiment for trial in trials[1:]),
         fault=drawn.fault,
-        diagnosable=drawn.diagnosable,
+        # A probe runs steps of its own.
+        diagnosable=can_diagnose(drawn.fault, reading, with_threads(scenario, (1, 2))),
         relation=job.relation,
-        kind_at_first=first.kind,
-        right_at_first=first.is_right,
+        kind_at_first=outcomes[0].kind,
+        right_at_first=outcomes[0].is_right,
+        right_after=tuple(o.is_right for o in outcomes),
+        by_hand=by_hand,
+        right_by_hand=right_by_hand,
     )
+
+
+def _knee_found(job: Job, drawn: Drawn) -> Outcome:
+    """Return the knees of a draw by a probe and by a sweep of its heaviest step."""
+    scenario = heaviest_step_alone(drawn.scenario)
+    result = not_applicable(*job[:3], scenario.truth)
+    return replace(result, fault=drawn.fault, relation=job.relation, knee=knees(scenario))
 
 
 def _diagnose_and_predict(scenario: Scenario, defects: Defects, relieve: bool) -> tuple[Diagnosis, Prediction | None]:

@@ -23,7 +23,8 @@ from sanpath_testbed.record import record
 
 MAX_EXPERIMENTS = 5
 """Most experiments of one case."""
-_READ: dict[str, Source] = {"read_switches": "switches", "read_array": "array", "read_host": "host"}
+SOURCE_READ: dict[str, Source] = {"read_switches": "switches", "read_array": "array", "read_host": "host"}
+"""Action of an experiment → the source that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,9 @@ def heaviest_step_alone(scenario: Scenario) -> Scenario:
     load = scenario.load
     threads = load.outstanding_per_thread * load.threads[-1]
     if load.one_core_per_thread or load.ios_per_second is not None:
-        return _with_threads(scenario, load.threads[-1:])
+        return with_threads(scenario, load.threads[-1:])
     single = load.model_copy(update={"outstanding_per_thread": 1})
-    return _with_threads(scenario.model_copy(update={"load": single}), (threads,))
+    return with_threads(scenario.model_copy(update={"load": single}), (threads,))
 
 
 def trials(scenario: Scenario, reading: Reading) -> Iterator[Trial]:
@@ -69,16 +70,17 @@ def perform(scenario: Scenario, reading: Reading, experiment: Experiment) -> tup
 
     None: the experiment changes a setting of the storage, which is left to a person, or the load cannot run it.
     """
-    if (source := _READ.get(experiment.action)) is not None:
+    if (source := SOURCE_READ.get(experiment.action)) is not None:
         return scenario, replace(reading, unread=reading.unread - {source})
     load = scenario.load
     if experiment.action not in ("more_in_flight", "fewer_in_flight") or experiment.in_flight is None:
         return None
     threads = max(1, round(experiment.in_flight / load.jobs / load.outstanding_per_thread))
-    return _with_threads(scenario, tuple(sorted({*load.threads, threads}))), reading
+    return with_threads(scenario, tuple(sorted({*load.threads, threads}))), reading
 
 
-def _with_threads(scenario: Scenario, threads: tuple[int, ...]) -> Scenario:
+def with_threads(scenario: Scenario, threads: tuple[int, ...]) -> Scenario:
+    """Return the scenario with one step for each number of threads."""
     return scenario.model_copy(update={"load": scenario.load.model_copy(update={"threads": threads})})
 
 

@@ -13,6 +13,8 @@ NO_ELEMENT_KINDS = ("concurrency_limited", "demand_limited", "healthy")
 _NOTHING_WRONG = "healthy"
 PROBES = "probes"
 """Stands in place of a relation: the heaviest step alone was run and, where it cannot tell, probed."""
+KNEES = "knees"
+"""Stands in place of a relation: the knee was searched, and measured by a sweep."""
 _ENDS = ("switch_port", "hba", "array_port")
 _OF_ARRAYS = ("volume", "controller")
 ELEMENT_KINDS = ("bottleneck", "configured_cap")
@@ -45,6 +47,12 @@ class Outcome:
 
     `experiments`: actions performed before this verdict, in order, of a case with one step; None: not such a case.
     `kind_at_first`, `right_at_first`: the verdict before them, and whether it was right.
+
+    Of a probe: `right_after`: whether the verdict was right after each step. `by_hand`: where it ends without
+    a verdict, the first reading that it proposes and that the SAN has; None: none. `right_by_hand`: whether the
+    verdict was right after that reading and the same probe again.
+
+    `knee`: I/Os in flight at the knee by a probe and by a sweep, and the steps of the probe; None: not searched.
     """
 
     family: str
@@ -79,6 +87,10 @@ class Outcome:
     experiments: tuple[str, ...] | None = None
     kind_at_first: str | None = None
     right_at_first: bool = False
+    right_after: tuple[bool, ...] = ()
+    by_hand: str | None = None
+    right_by_hand: bool = False
+    knee: tuple[float, float, int] | None = None
 
     @property
     def is_right(self) -> bool:

@@ -25,18 +25,16 @@ from sanpath.verdict.model import Diagnosis
 from sanpath_lab.generator.reading import Reading
 from sanpath_lab.scenario import Load, Scenario
 from sanpath_testbed.defects import Defects
-from sanpath_testbed.experiments import MAX_EXPERIMENTS
 from sanpath_testbed.record import LabRecorder
 
+MAX_STEPS = 5
+"""Most steps of a probe, its first included."""
 _UNLIMITED_SECONDS = 1e6
 _EXPERIMENTS: tuple[LoadChange, ...] = ("more_in_flight", "fewer_in_flight", "smaller_blocks")
 
 
-def probe_plan(scenario: Scenario, experiments: int = MAX_EXPERIMENTS) -> ProbePlan:
-    """Return the plan of a probe that starts with the load of a scenario of one step.
-
-    `experiments`: the most steps after the first.
-    """
+def probe_plan(scenario: Scenario) -> ProbePlan:
+    """Return the plan of a probe that starts with the load of a scenario of one step."""
     load = scenario.load
     in_flight = load.threads[-1] * load.outstanding_per_thread * load.jobs
     disks = min(load.jobs, len(scenario.disks))
@@ -49,7 +47,7 @@ def probe_plan(scenario: Scenario, experiments: int = MAX_EXPERIMENTS) -> ProbeP
         target=Target(filename=tuple(f"/dev/{disk.name}" for disk, _ in scenario.disks[:disks])),
         load=PlannedLoad(block_bytes=load.block_bytes, read_ratio=read_ratio, in_flight=in_flight),
         experiments=tuple(allowed),
-        budget=Budget(seconds=_UNLIMITED_SECONDS, in_flight=16 * in_flight, steps=1 + experiments),
+        budget=Budget(seconds=_UNLIMITED_SECONDS, in_flight=16 * in_flight, steps=MAX_STEPS),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -144,10 +144,16 @@ class LabRecorder:
         await self._poll_until(seconds)
         self._writer.flush()
 
-    async def run_load(self, load_to_run: Load | None = None, marks: Mapping[str, Scalar] | None = None) -> None:
+    async def run_load(
+        self,
+        load_to_run: Load | None = None,
+        marks: Mapping[str, Scalar] | None = None,
+        must_stop: Callable[[], bool] | None = None,
+    ) -> None:
         """Start a load, and poll on until it has ended. None: the load of the scenario.
 
-        `marks`: details that are added to the marks of its steps.
+        `marks`: details that are added to the marks of its steps. `must_stop`: asked once a second, with everything
+        written; once it is true, the load stops. None: it never is.
         """
         reader: LoadReader = self._reader_class()
         disks = disk_status(self._simulation)
@@ -157,6 +163,10 @@ class LabRecorder:
             number += 1
             await self._poll_until(began + number * STATUS_SECONDS)
             self._read_load_status(reader, load, disks, marks or {})
+            if must_stop is not None:
+                self._writer.flush()
+                if must_stop():
+                    load.stop()
         now_us = self._clock.now_us()
         self._write_items(LOAD, now_us, map(partial(_marked, marks or {}), reader.finish(now_us)))
         ended = self._simulation.now

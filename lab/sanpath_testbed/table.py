@@ -36,16 +36,15 @@ def report(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> s
     as_drawn = [o for o in outcomes if o.relation is None]
     clean = [o for o in as_drawn if o.defect is None]
     named, drawn = [o for o in clean if o.fault is None], [o for o in clean if o.fault is not None]
-    sections = [_HEAD, f"Seeds {_span(seeds)}, {len(clean)} cases. Made by `{command}`.\n"]
+    sections = [_HEAD, f"Seeds {_span(seeds)}, {len(clean) or len(outcomes)} cases. Made by `{command}`.\n"]
     if drawn:
         sections.append(draws.report(drawn))
     if named:
         sections += [_FAMILIES, _families(named), _alarms(named)]
     if any(o.defect for o in as_drawn):
         sections.append(_defects(as_drawn))
-    sections += [
-        text for text in (draws.relations(outcomes), draws.experiments(outcomes), draws.probes(outcomes)) if text
-    ]
+    renderers = (draws.relations, draws.experiments, draws.probes, draws.knees)
+    sections += [text for renderer in renderers if (text := renderer(outcomes))]
     if named:
         sections.append(_wrong(named))
     return "\n".join(sections)

@@ -60,7 +60,7 @@ class Facts:
     checked. `histograms`: (step, direction) → latency distribution. `events`: all events that sources reported.
     `by_hand`: figures that a person read. `vm_placements`: where the virtual machines ran, one for each placement.
     `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
-    entire recording, for charts, without the kinds that have very many; {} if not requested. `figures`: each quantity
+    entire recording, for charts; {} if not requested. `figures`: each quantity
     that a person entered, with all its sources.
     """
 
@@ -133,7 +133,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     samples_over_time = {
         kind: [sample for sample in entity_samples if sample.step == ENTIRE_RECORDING.name]
         for kind, entity_samples in all_samples.items()
-        if over_time and kind in CHART_KINDS and all(sample.overall is None for sample in entity_samples)
+        if over_time and kind in CHART_KINDS
     }
     samples: Samples = {
         kind: [sample for sample in entity_samples if sample.step != ENTIRE_RECORDING.name]

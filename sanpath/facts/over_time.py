@@ -9,10 +9,11 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from sanpath.facts.samples.cached_arrays import cached_arrays
+from sanpath.facts.samples.sample_arrays import SampleReader
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.samples.timed_samples import timed_samples
 from sanpath.recording.reading.recording import Recording
-from sanpath.recording.storage.duck import quoted
 
 Values = tuple[float | None, ...]
 Numbers = npt.NDArray[np.float64]
@@ -98,13 +99,26 @@ def gauge_windows(
         entities = sorted(entity for id_source, entity in source_ids if id_source == source)
         if not reported or not entities:
             continue
-        total = " + ".join(f"coalesce({quoted(name)}, 0) * {columns[name].scale}" for name in reported)
-        query = f"""
-            SELECT entity, moment, coalesce(covers_seconds, (moment - lag(moment) OVER series) / 1e6, 1), {total}
-            FROM {timed}
-            WHERE source = $source AND entity IN (SELECT unnest($entities)) AND {quoted(reported[0])} IS NOT NULL
-            WINDOW series AS (PARTITION BY entity ORDER BY moment)
-        """  # noqa: S608 - names of the catalogue, quoted
-        for entity, *window in connection.execute(query, {"source": source, "entities": entities}).fetchall():
-            windows.setdefault((source, entity), []).append((window[0], window[1], window[2]))
+        cached = cached_arrays(recording, kind, source, reported)
+        samples = SampleReader(connection, timed, source, reported, cached=cached).read(entities)
+        samples = samples.reported(reported[:1])
+        if not samples.entities:
+            continue
+        follows = np.append(False, np.diff(samples.entity) == 0)
+        pauses = np.append(0.0, np.diff(samples.moment) / 1e6)
+        covered = samples.covers_seconds
+        seconds = np.where(covered.is_known(), covered.numbers, np.where(follows, pauses, 1.0))
+        total = sum(
+            np.where(samples.columns[name].is_known(), samples.columns[name].numbers, 0) * columns[name].scale
+            for name in reported
+        )
+        rows = zip(
+            samples.entity.tolist(),
+            samples.moment.tolist(),
+            seconds.tolist(),
+            np.asarray(total).tolist(),
+            strict=True,
+        )
+        for entity, *window in rows:
+            windows.setdefault((source, samples.entities[entity]), []).append((window[0], window[1], window[2]))
     return windows

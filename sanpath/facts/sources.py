@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -31,6 +31,7 @@ def source_rows(
 ) -> Iterator[FactRow]:
     """Yield one row for each source, over the entire run."""
     polls = recording.polls()
+    windows = _windows(samples)
     for declaration in recording.declarations:
         source_polls = [poll for poll in polls if poll.source == declaration.name]
         done = [poll for poll in source_polls if poll.outcome != "skipped"]
@@ -52,7 +53,7 @@ def source_rows(
             "longest_gap_seconds": _longest_gap(done),
             "clock_offset_seconds": clock.seconds if clock is not None else None,
             "clock_uncertainty_seconds": clock.uncertainty_seconds if clock is not None else None,
-            "fewest_windows": _fewest_windows(declaration.name, steps, samples),
+            "fewest_windows": _fewest_windows(steps, windows.get(declaration.name, {})),
             **{fact: float(counts[name]) for fact, name in _EVENTS.items()},
             "complaints": float(len(complaints)),
             "complaint": complaints[0] if complaints else None,
@@ -75,11 +76,17 @@ def _longest_gap(done: Sequence[Poll]) -> float | None:
     return max(((later - earlier) / 1e6 for earlier, later in pairwise(answered)), default=None)
 
 
-def _fewest_windows(source: str, steps: Sequence[Step], samples: Mapping[str, Sequence[StepSamples]]) -> float | None:
-    """Return the windows of a source in the step in which it has the fewest. None: it has none in any step."""
-    windows_by_step: dict[str, int] = {}
+def _windows(samples: Mapping[str, Sequence[StepSamples]]) -> dict[str, dict[str, int]]:
+    """Return source → step → the most windows of an entity."""
+    windows: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for kind in _POLLED:
         for sample in samples.get(kind, ()):
-            if sample.source == source and not sample.by_hand:
-                windows_by_step[sample.step] = max(windows_by_step.get(sample.step, 0), sample.windows)
-    return float(min(windows_by_step.get(step.name, 0) for step in steps)) if windows_by_step else None
+            if not sample.by_hand:
+                by_step = windows[sample.source]
+                by_step[sample.step] = max(by_step.get(sample.step, 0), sample.windows)
+    return windows
+
+
+def _fewest_windows(steps: Sequence[Step], windows: Mapping[str, int]) -> float | None:
+    """Return the windows of a source in the step in which it has the fewest. None: it has none in any step."""
+    return float(min(windows.get(step.name, 0) for step in steps)) if windows else None

@@ -80,18 +80,12 @@ def series(recording: Recording, topology: Topology, facts: Facts | None = None,
             else _samples_over_time(recording, connection, kind, loaded_entities.get(kind, {}))
             for kind in CHART_KINDS
         }
-        windows = [
-            window
-            for samples in samples_by_kind.values()
-            for sample in samples
-            for window in zip(sample.ended_us, sample.seconds, strict=True)
-        ]
-        if not windows:
+        reported = [sample for samples in samples_by_kind.values() for sample in samples if sample.ended_us]
+        if not reported:
             return Series(recording.started_us, (), (), ())
-        first, last = (
-            min(ended_us - 1e6 * seconds for ended_us, seconds in windows),
-            max(ended_us for ended_us, _ in windows),
-        )
+        # The windows of a sample follow each other.
+        first = min(sample.ended_us[0] - 1e6 * sample.seconds[0] for sample in reported)
+        last = max(sample.ended_us[-1] for sample in reported)
         points = max(2, min(_MAX_POINTS, int((last - first) / 1e6 / _MIN_POINT_SECONDS)))
         grid = Grid(np.linspace(first, last, points + 1))
         steps = find_unmarked_steps(recording, connection, topology, load_steps(events, round(first), last))

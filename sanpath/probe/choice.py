@@ -18,9 +18,9 @@ CERTAIN = 0.97
 LEAST_BITS = 0.01
 """An experiment with less expected information tells nothing."""
 _REPEATED = 0.25
-"""Share of the information that the same experiment has again, such as twice as many I/Os once more."""
-_AGAIN = ("more_in_flight", "fewer_in_flight")
-"""Experiments that differ each time."""
+"""Share of the information that the same experiment has again, such as half as many I/Os once more."""
+_AGAIN = ("fewer_in_flight",)
+"""Experiments that show more the further they go: the calmest step shows the time without a queue."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sanpath.facts.storage.other_loads import OtherLoad, volumes_of_others
 from sanpath.probe.plan import Guard
+from sanpath.recording.reading.recording import Recording
 
+_WATCHED_US = 10_000_000
+"""The others' latency is a mean over this time at most: a few polls of an array."""
 _LEAST_OPS_PER_SECOND = 5.0
 """A mean over fewer I/Os is chance."""
-
-
-@dataclass(frozen=True, slots=True)
-class OtherLoad:
-    """What other hosts do on one volume: I/Os a second, and their mean latency in seconds."""
-
-    ops_per_second: float
-    latency_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +43,21 @@ def tripped(guard: Guard, before: Mapping[str, OtherLoad], now: Mapping[str, Oth
         and current.latency_seconds - earlier.latency_seconds > guard.least_seconds
     ]
     return max(trips, key=lambda trip: trip.now_seconds / trip.before_seconds, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Watches a running step. `before`: what the others did before the probe; empty: there are none."""
+
+    guard: Guard
+    before: Mapping[str, OtherLoad]
+
+    def trip(self, recording: Recording, began_us: int, now_us: int) -> Trip | None:
+        """The volume whose latency has grown most since the step began. None: none has, or nothing was read yet.
+
+        Times are in microseconds of the recorder's clock. What was before the step would hide what it does.
+        """
+        if not self.before:
+            return None
+        now = volumes_of_others(recording, max(began_us, now_us - _WATCHED_US), now_us)
+        return tripped(self.guard, self.before, now)

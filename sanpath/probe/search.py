@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sanpath.probe import knee as knee_search
 from sanpath.probe import objective as objective_search
 from sanpath.probe.budget import Spent, refused, step_seconds
-from sanpath.probe.choice import LEAST_BITS, best_choice, expected_bits, is_certain, separates
+from sanpath.probe.choice import best_choice, expected_bits, is_certain, separates
 from sanpath.probe.objective import Highest, Objective
 from sanpath.probe.orders import Finish, Order, in_flight_order, order_of, start_order
 from sanpath.probe.plan import RUNNABLE, ProbePlan
@@ -43,7 +44,8 @@ def find_limit(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Or
     }
     seconds: dict[str, float] = {action: step_seconds(plan, order) for action, order in orders.items()}
     choice = best_choice(verdict.experiments, seconds, tried)
-    person = for_a_person(verdict.experiments)
+    by_hand = next_for_a_person(verdict.experiments)
+    person = "" if by_hand is None else by_hand.in_words
     if choice is None:
         return Finish("no experiment that the plan allows would show more", person)
     return _within(plan, spent, orders[choice.experiment.action], person)
@@ -83,22 +85,29 @@ def find_highest(objective: Objective) -> Search:
 
 
 def repeat(before: Diagnosis) -> Search:
-    """Return the search that repeats the load of an earlier probe, after a person changed a setting."""
+    """Return the search that repeats the load of an earlier probe, after a person changed a setting or read a source.
+
+    It goes on with the experiments that the new verdict still needs.
+    """
 
     def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
         if diagnosis is None or diagnosis.probe is None:
             order = start_order(plan, "the load of the earlier probe, after the change")
             return _unmeasured(diagnosis, spent) or _within(plan, spent, order)
-        return Finish(change_text(before, diagnosis))
+        order_or_finish = find_limit(plan, diagnosis, spent)
+        if isinstance(order_or_finish, Order):
+            return order_or_finish
+        return replace(order_or_finish, reason=f"{change_text(before, diagnosis)}; {order_or_finish.reason}")
 
     return search
 
 
-def for_a_person(experiments: Sequence[Experiment]) -> str:
-    """The most telling experiment that a probe cannot make: it reads a source, or changes a setting. "": none."""
-    candidates = [e for e in experiments if e.action not in RUNNABLE and expected_bits(e) >= LEAST_BITS]
-    best = max(candidates, key=expected_bits, default=None)
-    return "" if best is None else best.in_words
+def next_for_a_person(experiments: Sequence[Experiment]) -> Experiment | None:
+    """The first experiment that a probe cannot make: it reads a source, or changes a setting. None: there is none.
+
+    `experiments`: the best first, as a verdict has them.
+    """
+    return next((experiment for experiment in experiments if experiment.action not in RUNNABLE), None)
 
 
 def knee_points(diagnosis: Diagnosis | None) -> list[knee_search.Point]:

@@ -49,6 +49,7 @@ class Topology:
     unjoined: list[Unjoined] = field(default_factory=list)
     paths_of_loads: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
     _links_of: dict[str, list[Link]] = field(default_factory=dict, compare=False, repr=False)
+    _by_kind: dict[str, list[Entity]] = field(default_factory=dict, compare=False, repr=False)
 
     def add_link(self, link: Link) -> None:
         """Add a link, so that it is found from both ends."""
@@ -58,7 +59,14 @@ class Topology:
 
     def of_kind(self, kind: str) -> list[Entity]:
         """Return the entities of a kind, sorted by id."""
+        if self._by_kind:
+            return list(self._by_kind.get(kind, ()))
         return sorted((e for e in self.entities.values() if e.kind == kind), key=lambda e: e.id)
+
+    def index_kinds(self) -> None:
+        """Find the entities of a kind faster from now on: once no entity is added or replaced any more."""
+        for entity in sorted(self.entities.values(), key=lambda entity: entity.id):
+            self._by_kind.setdefault(entity.kind, []).append(entity)
 
     def related(self, entity: str, relation: str, kind: str | None = None) -> list[str]:
         """Return the entities that `entity` has this relation to, in either direction. `kind` None: of any kind."""
@@ -100,6 +108,7 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
     _attach_initiators(topology)
     _back_luns(topology)
     _back_guest_devices(topology)
+    topology.index_kinds()
     return topology
 
 

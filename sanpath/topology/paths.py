@@ -143,14 +143,18 @@ def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
 
 
 def luns_of(topology: Topology, load: str) -> list[str]:
-    """Return the LUNs that a load names; where it names no target, the LUN of its machine, if that has only one.
-    Those of a host in place of an unread load are all that it has."""
+    """Return the LUNs that a load names; where it names no target, the only LUN of its machine, or the only
+    one behind the virtual disks of that. Those of a host in place of an unread load are all that it has."""
     if load.startswith("host:"):
         return topology.related(load, "attached_to", "lun")
     if topology.related(load, "targets"):
         return topology.related(load, "targets", "lun")
-    luns = [lun for machine in machines_of(topology, load) for lun in topology.related(machine, "attached_to", "lun")]
-    return luns if len(luns) == 1 else []
+    machines = machines_of(topology, load)
+    luns = {lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")}
+    if not luns:
+        disks = [disk for machine in machines for disk in topology.related(machine, "attached_to", "vdisk")]
+        luns = {lun for disk in disks for lun in topology.related(disk, "backed_by", "lun")}
+    return list(luns) if len(luns) == 1 else []
 
 
 def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:

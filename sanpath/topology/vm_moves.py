@@ -28,13 +28,16 @@ def moves(reports: Iterable[Report]) -> list[Move]:
     """Return every move of a virtual machine, in the order of time."""
     current_hosts: dict[tuple[str, str], str] = {}
     result = []
-    for source, seen_us, item in sorted(reports, key=lambda report: report[1]):
-        if isinstance(item, SourceLink) and _places(item):
-            vm, host = item.from_end[1], item.to_end[1]
-            previous = current_hosts.setdefault((source, vm), host)
-            if previous != host:
-                current_hosts[source, vm] = host
-                result.append(Move(source, vm, seen_us, previous, host))
+    links = [
+        (seen_us, source, item.from_end[1], item.to_end[1])
+        for source, seen_us, item in reports
+        if isinstance(item, SourceLink) and _places(item)
+    ]
+    for seen_us, source, vm, host in sorted(links, key=lambda link: link[0]):
+        previous = current_hosts.setdefault((source, vm), host)
+        if previous != host:
+            current_hosts[source, vm] = host
+            result.append(Move(source, vm, seen_us, previous, host))
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sanpath.facts.load.loads import LoadFacts
@@ -10,6 +11,8 @@ from sanpath.verdict.model import Bottleneck, Grade, Next, Suspect
 
 WINDOWS = 4
 """Whole windows that a grade better than C needs."""
+LEAST_PROBABILITY: Mapping[Grade, float] = {"A": 0.97, "B": 0.85}
+"""The probability that a grade needs; any other verdict is C."""
 
 
 @dataclass(frozen=True, slots=True)

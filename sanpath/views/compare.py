@@ -185,7 +185,7 @@ def latency_text(entry: AtLatency, names: Sequence[str]) -> str:
     """Throughput of each run at one latency; without a figure for runs that were not tested there."""
     size = "" if entry.operation_bytes is None else f" of {entry.operation_bytes / 1024:g} KiB"
     if entry.latency_seconds is None:
-        return f"{entry.direction}{size}: none was tested in all; {entry.said}"
+        return f"{entry.direction}{size}: no latency was tested in all runs; {entry.said}"
     each = [
         f"{name} {'not tested' if value is None else iops(value)}"
         for name, value in zip(names, entry.ops_per_second, strict=True)

@@ -21,8 +21,7 @@ MAX_OFF_PATH = 3
 
 def confidence(diagnosis: Diagnosis) -> str:
     """The grade and its meaning."""
-    grade = diagnosis.verdict.grade
-    return f"Confidence {grade}: {words.GRADES[grade]}"
+    return f"Confidence {diagnosis.verdict.grade}: {words.grade_meaning(diagnosis)}"
 
 
 def usage(element: PathElement) -> str:

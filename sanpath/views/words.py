@@ -21,6 +21,7 @@ from sanpath.verdict.model import (
     Verdict,
 )
 from sanpath.verdict.names import noun as noun
+from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
 
 TITLES = {
@@ -50,19 +51,35 @@ CLOCKS = {
 }
 
 FROM_STEP = (
-    "the step with the highest throughput, of equals the one with most outstanding I/Os; "
-    "if it shows no limit, another one with as many that does"
+    "the step with the highest throughput (of equal ones, that with the most outstanding I/Os), "
+    "or another with as many that shows a limit"
 )
 
 GRADES = {
-    "A": "at least 97 of 100 such verdicts are right in simulated tests",
-    "B": "at least 85 of 100 such verdicts are right in simulated tests",
-    "C": "the lowest grade: the most likely of several explanations",
-}
-"""The meaning of a grade; the probabilities are in sanpath/verdict/judgement/judge.py."""
+    grade: f"at least {100 * least:g} of 100 such verdicts are right in simulated tests"
+    for grade, least in LEAST_PROBABILITY.items()
+} | {"C": "the lowest grade: the most likely of several explanations"}
+"""The meaning of a grade."""
 
 _MENTIONED = 0.01
 """Suspects below this share are not listed."""
+
+
+def grade_meaning(diagnosis: Diagnosis) -> str:
+    """The meaning of the verdict's grade, or why its step does not allow a better one."""
+    verdict = diagnosis.verdict
+    if (windows := _too_few_windows(diagnosis)) is None:
+        return GRADES[verdict.grade]
+    readings = "1 whole reading" if windows == 1 else f"{windows} whole readings"
+    return f"only {readings} of the slowest source in its step; grades A and B need {WINDOWS}"
+
+
+def _too_few_windows(diagnosis: Diagnosis) -> int | None:
+    """The whole windows of the step if only their number keeps the verdict from a better grade, else None."""
+    verdict = diagnosis.verdict
+    windows = next((step.windows_used for step in diagnosis.steps if step.name == verdict.from_step), WINDOWS)
+    is_likely = (verdict.probability or 0.0) >= LEAST_PROBABILITY["B"] and verdict.kind != "cannot_tell"
+    return windows if is_likely and verdict.grade == "C" and windows < WINDOWS else None
 
 
 def suspect_lines(verdict: Verdict) -> list[str]:
@@ -186,31 +203,26 @@ def variants(step: PlanStep) -> Sequence[PlanVariant]:
 def confidence_lines(diagnosis: Diagnosis) -> list[str]:
     """The confidence of the verdict, the other suspects, and what would change it."""
     verdict = diagnosis.verdict
-    lines = [f"confidence {verdict.grade}: {GRADES[verdict.grade]}"]
+    lines = [f"confidence {verdict.grade}: {grade_meaning(diagnosis)}"]
     if verdict.from_step:
         lines.append(f"from step {printable(verdict.from_step)}: {FROM_STEP}")
     lines += [f"likelihood {line}" for line in suspect_lines(verdict)]
-    if verdict.decide_with and verdict.grade != "A":  # At A, hardly any outcome would change the verdict.
+    if _too_few_windows(diagnosis) is not None:
+        lines.append("to be surer: make the steps longer, or poll more often")
+    elif verdict.decide_with and verdict.grade != "A":  # At A, hardly any outcome would change the verdict.
         lines.append(f"to be surer: {verdict.decide_with}")
-        if verdict.experiment is not None and (likely := _meaning(verdict.experiment)):
-            lines.append(f"most likely after that: {likely}")
+        if verdict.experiment is not None:
+            lines.append(f"most likely after that: {_meaning(verdict.experiment)}")
     return lines + [f"would change the verdict: {line}" for line in overturn_texts(verdict)]
 
 
 def _meaning(experiment: Experiment) -> str:
-    """The most likely suspect after either outcome; "" where it is the same."""
+    """The most likely suspect after either outcome."""
     if_seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
     if_not_seen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
-    if if_seen == if_not_seen:
-        return ""
-    outcomes = (
-        (f"with {experiment.watch}", if_seen, if_seen.if_seen),
-        ("otherwise", if_not_seen, if_not_seen.if_not),
-    )
-    return "; ".join(
-        f"{when}, {short(meaning.name)} ({percent_rounded(likely)})"
-        for when, meaning, likely in outcomes
-        if meaning.verdict != "cannot_tell"
+    return (
+        f"with {experiment.watch}, {short(if_seen.name)} ({percent_rounded(if_seen.if_seen)}); "
+        f"otherwise, {short(if_not_seen.name)} ({percent_rounded(if_not_seen.if_not)})"
     )
 
 
@@ -463,7 +475,7 @@ FIGURE_HEADER = ("entity", "quantity", "step", "figures", "largest factor", "sha
 
 
 def figure_cells(diagnosis: Diagnosis) -> list[list[str]]:
-    """A row for each quantity that was entered and has more to it than its own value."""
+    """A row for each quantity that was entered and has more to it than its own value, or that follows from others."""
     return [
         [
             figures.entity,
@@ -474,5 +486,5 @@ def figure_cells(diagnosis: Diagnosis) -> list[list[str]]:
             "-" if figures.used_ratio is None else percent(figures.used_ratio),
         ]
         for figures in diagnosis.figures
-        if len(figures.values) > 1 or figures.used_ratio is not None
+        if len(figures.values) > 1 or figures.used_ratio is not None or figures.values[0].origin != "stated"
     ]

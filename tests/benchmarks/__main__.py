@@ -29,6 +29,7 @@ from tests.benchmarks import (
     startup,
     throughput,
     vsphere,
+    watching,
 )
 
 BENCHMARKS = {
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "throughput": throughput,
     "live": live,
     "pulse": pulse,
+    "watching": watching,
     "reports": reports,
     "imports": imports,
     "rules": rules,

@@ -38,6 +38,24 @@ def test_memory_is_in_proportion(target: Target) -> None:
     assert {name: taken for name, one in given.items() if (taken := memory(target, one)) > 1} == {}
 
 
+@pytest.mark.parametrize(
+    ("reader", "column"),
+    [
+        ("esxtop", r"\\e\Physical Disk Adapter(vm{:x})\Reads/sec"),
+        ("esxtop", r"\\e\Physical Disk SCSI Device(naa.{:x})\Reads/sec"),
+        ("esxtop", r"\\e\Physical Disk Path(vmhba1:C0:T0:L{})\Reads/sec"),
+        ("esxtop", r"\\e\Virtual Disk(v{:x}:scsi0:1)\Reads/sec"),
+        ("perfmon", r"\\e\PhysicalDisk({})\Disk Reads/sec"),
+        ("perfmon", r"\\e\Cluster CSVFS({})\Reads/sec"),
+    ],
+)
+def test_a_header_of_nothing_but_instances_stays_in_proportion(reader: str, column: str) -> None:
+    """Each column is an entity of its own, with links: the most that a header can cost."""
+    target = next(target for target in PARSERS if target.name == reader)
+    columns = ",".join(f'"{column.format(number)}"' for number in range(3000))
+    assert memory(target, f'"(PDH-CSV 4.0) (UTC)(0)",{columns}\n'.encode()) < 1
+
+
 def test_a_quadratic_parser_is_found() -> None:
     def parser(given: bytes) -> int:
         return sum(given.count(b"ab", at) for at in range(0, len(given), 16))

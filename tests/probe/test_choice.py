@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sanpath.probe.choice import best_choice, expected_bits, outcome_probability, separates
-from sanpath.probe.search import for_a_person
+from sanpath.probe.search import next_for_a_person
 from tests.probe.plans import experiment
 
 shares = st.lists(st.floats(0.01, 1), min_size=2, max_size=4)
@@ -41,10 +41,26 @@ def test_what_is_not_allowed_or_was_made_is_not_chosen() -> None:
     assert best_choice([blocks], {}, ()) is None
     assert best_choice([blocks], seconds, ("start", "smaller_blocks")) is None
     assert best_choice([useless], seconds, ()) is None
-    assert for_a_person([blocks]) == ""
-    assert for_a_person([experiment("deeper_queue", [("link", 0.5, 0.1), ("array", 0.5, 1.0)])]).startswith(
-        "do deeper"
+
+
+def test_a_person_gets_the_first_experiment_that_a_probe_cannot_make() -> None:
+    suspects = [("link", 0.5, 1.0), ("array", 0.5, 0.1)]
+    blocks, switches, deeper = (
+        experiment(action, suspects) for action in ("smaller_blocks", "read_switches", "deeper_queue")
     )
+    assert next_for_a_person([blocks]) is None
+    assert next_for_a_person([blocks, switches, deeper]) is switches
+
+
+def test_only_fewer_outstanding_ios_are_tried_again() -> None:
+    """A slope reaches to the nearest step, so a further one with more I/Os shows nothing; fewer end in no queue."""
+    suspects = [("link", 0.5, 1.0), ("array", 0.5, 0.1)]
+    more, fewer = experiment("more_in_flight", suspects, 64), experiment("fewer_in_flight", suspects, 4)
+    seconds, tried = {"more_in_flight": 20.0, "fewer_in_flight": 20.0}, ("start", "more_in_flight", "fewer_in_flight")
+    assert best_choice([more], seconds, tried) is None
+    choice = best_choice([more, fewer], seconds, tried)
+    assert choice is not None
+    assert choice.experiment is fewer
 
 
 @settings(deadline=None)

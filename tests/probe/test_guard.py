@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sanpath.facts.storage.other_loads import volumes_of_others
-from sanpath.probe.guard import OtherLoad, tripped
+import pytest
+
+from sanpath.facts.storage.other_loads import OtherLoad, volumes_of_others
+from sanpath.probe.guard import Trip, Watch, tripped
 from sanpath.probe.plan import Guard
 from sanpath.recording.reading.recording import Recording
 from sanpath_lab.generator import draw
 from sanpath_testbed.defects import Defects
 from sanpath_testbed.experiments import heaviest_step_alone
-from sanpath_testbed.record import EPOCH_SECONDS, LabRecorder
+from sanpath_testbed.record import AFTER_SECONDS, EPOCH_SECONDS, LabRecorder
 
 GUARD = Guard(growth_ratio=0.5, least_seconds=0.0005)
 
@@ -30,22 +32,40 @@ def test_growth_of_half_and_of_half_a_millisecond_trips_it() -> None:
     assert "0.20 to 1.00 ms" in trip.in_words
 
 
-def test_neighbours_on_an_array_that_the_load_saturates(tmp_path: Path) -> None:
-    """Draw 70054: four other hosts with volumes of their own on the array; its media are too slow for all."""
-    drawn = draw(70054)
+def guarded(seed: int, folder: Path) -> tuple[float, Trip | None]:
+    """Run the load of a draw under the guard. Returns how long it ran, and what has stopped it."""
+    drawn = draw(seed)
     scenario = heaviest_step_alone(drawn.scenario)
-    begin_us = EPOCH_SECONDS * 10**6
+    trips: list[Trip | None] = [None]
     with asyncio.Runner() as runner:
-        recorder = LabRecorder(scenario, tmp_path / "r.sanpath", Defects(scenario, None, drawn.reading))
-        runner.run(recorder.begin(seconds=10.0))
-        idle = volumes_of_others(Recording(tmp_path / "r.sanpath"), begin_us, recorder.now_us)
-        started_us = recorder.now_us
-        runner.run(recorder.run_load())
+        recorder = LabRecorder(scenario, folder, Defects(scenario, None, drawn.reading))
+        runner.run(recorder.begin(seconds=8.0))
+        before = volumes_of_others(Recording(folder), EPOCH_SECONDS * 10**6, recorder.now_us)
+        assert before.keys() <= {f"volume:fa1/{neighbour.volume.name}" for neighbour in scenario.neighbours}
+        watch, began_us = Watch(GUARD, before), recorder.now_us
+
+        def must_stop() -> bool:
+            trips.append(watch.trip(Recording(folder), began_us, recorder.now_us))
+            return trips[-1] is not None
+
+        runner.run(recorder.run_load(must_stop=must_stop))
         recorder.end()
-    loaded = volumes_of_others(Recording(tmp_path / "r.sanpath"), started_us, recorder.now_us)
-    others = {f"volume:fa1/{neighbour.volume.name}" for neighbour in scenario.neighbours}
-    assert idle.keys() == others
-    assert loaded.keys() == others, "the volume of the test is not among those of others"
-    before, now = ({name: OtherLoad(*figures) for name, figures in volumes.items()} for volumes in (idle, loaded))
-    assert tripped(GUARD, before, before) is None
-    assert tripped(GUARD, before, now) is not None
+    seconds = (recorder.now_us - began_us) / 1e6 - AFTER_SECONDS
+    return seconds, next((trip for trip in trips if trip is not None), None)
+
+
+@pytest.mark.parametrize("seed", [70054, 30010, 30014], ids=["media", "array port", "array port of a neighbour"])
+def test_a_neighbour_suffers(seed: int, tmp_path: Path) -> None:
+    """The load saturates the media behind the neighbour's volume, or the array port that both use."""
+    seconds, trip = guarded(seed, tmp_path / "r.sanpath")
+    assert trip is not None
+    assert trip.now_seconds > 1.5 * trip.before_seconds
+    assert seconds <= 6, "it stops after a few polls, and not at the end of its ten seconds"
+
+
+@pytest.mark.parametrize("seed", [30004, 30021], ids=["the array's entry is saturated", "a link of the host is"])
+def test_a_neighbour_does_not_suffer(seed: int, tmp_path: Path) -> None:
+    """Draws whose load is limited where no other host's I/O is."""
+    seconds, trip = guarded(seed, tmp_path / "r.sanpath")
+    assert trip is None
+    assert seconds >= 9

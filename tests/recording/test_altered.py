@@ -113,3 +113,16 @@ def test_the_copy_to_send_says_what_the_original_says(folder: Path, tmp_path: Pa
     name = change(folder, what)
     assert redact(folder, tmp_path / "altered.sanpath").altered == [name]
     assert Recording(tmp_path / "altered.sanpath").altered == {name.replace("test.1", "writer.001")}
+
+
+@pytest.mark.parametrize("overwritten_bytes", [14, 16, 64, 90])
+def test_a_checksum_that_is_overwritten_with_its_key_is_missed(folder: Path, overwritten_bytes: int) -> None:
+    """The header has a digest, so the writer leaves a place for a checksum in every segment as well."""
+    segment = next((folder / "events").glob("*.parquet"))
+    content = segment.read_bytes()
+    begin = content.index(b"sanpath_sha256")
+    segment.write_bytes(content[:begin] + bytes(overwritten_bytes) + content[begin + overwritten_bytes :])
+    recording = Recording(folder)
+    recording.events()
+    assert recording.unreadable == {f"events/{segment.name}"}
+    assert redact(folder, folder.with_name("copy.sanpath")).left_out == [f"events/{segment.name}"]

@@ -77,6 +77,9 @@ def test_the_same_digits_at_random_moments(story: str, tmp_path: Path, monkeypat
 
 
 def rows_of(recording: Recording, kind: str = "switch_port") -> int:
+    cached = recording.cached(kind)
+    if cached is not None:
+        return len(cached.columns["seen"].numbers)
     with closing(recording.connect()) as connection:
         if not recording.view(connection, kind):
             return 0

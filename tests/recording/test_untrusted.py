@@ -17,7 +17,7 @@ from sanpath.catalogue.load import metrics
 from sanpath.cli import app
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.redaction.redact import redact
-from sanpath.recording.storage.checksum import UNSEALED, sealed_document
+from sanpath.recording.storage.checksum import OPTION, UNSEALED, seal, sealed_document
 from tests.support.recording import RecordingBuilder
 from tests.support.stories import recorded
 
@@ -53,8 +53,10 @@ def with_column(folder: Path, name: str, of: str, bits: int = 0) -> None:
     for segment in (folder / "samples").rglob("*.parquet"):
         other = segment.with_suffix(".other")
         connection.execute(
-            f"COPY (SELECT *, {of} AS {quoted} FROM read_parquet('{segment}')) TO '{other}' (FORMAT parquet)"
+            f"COPY (SELECT *, {of} AS {quoted} FROM read_parquet('{segment}')) "
+            f"TO '{other}' (FORMAT parquet, {OPTION})"
         )
+        seal(other)
         other.replace(segment)
     connection.close()
 

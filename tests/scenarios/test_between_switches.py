@@ -142,9 +142,21 @@ def test_a_host_under_test_that_returns_no_credits_is_its_own_culprit(tmp_path: 
     assert (bottleneck.culprit, bottleneck.layer, bottleneck.victims) == ("hba:esx7/vmhba2", "host", ())
 
 
-def test_a_stalled_link_behind_which_nobody_is_seen_accuses_nobody(tmp_path: Path) -> None:
+def test_a_stalled_link_behind_which_nothing_waits_has_too_few_credits(tmp_path: Path) -> None:
+    """Every port behind it is counted and sends at once: the frames wait for the length of the link itself."""
     found = result(tmp_path, local=1500, others=700, stalls={"sw2/fc1/31": 0.62})
-    assert found.verdict.kind == "cannot_tell"
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (bottleneck.entity, bottleneck.kind, bottleneck.layer) == (ISL, "credit_stall", "fabric")
+    assert (bottleneck.culprit, bottleneck.victims) == (None, ())
+    assert found.summary.verdict == "Link sw1 fc1/31–sw2 fc1/31 has too few buffer credits"
+    assert hits(found)["isl-credits-too-few"] == [ISL]
+
+
+def test_a_link_that_waits_for_a_busy_one_behind_it_is_not_accused(tmp_path: Path) -> None:
+    """4,000 reads a second fill 64 % of the 4GFC link to esx9: bursts of them may well take all the time that the
+    link between the switches waits."""
+    found = result(tmp_path, local=1500, others=4000, stalls={"sw2/fc1/31": 0.62}, neighbour_speed=4)
+    assert ISL not in {bottleneck.entity for bottleneck in found.verdict.bottlenecks}
 
 
 def test_a_little_time_without_credit_on_a_busy_link_is_normal(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sanpath.diagnose import judge_recording
+from sanpath.model import Column
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.places.host_queues import host_queues
 from sanpath_collectors.linux_host.tables import HOST
@@ -25,17 +27,20 @@ OPS = 4 / SERVED
 class Storage(San):
     """fio on a device of the host that it calls by a link of its own: dm-0 and its two paths count the I/Os.
     `busy` and `host_busy`: share of the processors of server and host; `sent_again`: of the server's TCP segments.
-    `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`: slots of the map."""
+    `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`: slots of the map;
+    `flushing`: outstanding flushes."""
 
     busy: float = 0.1
     host_busy: float = 0.1
     sent_again: float = 0.0
     path_seconds: float | None = None
     depth: int | None = None
+    flushing: float = 0.0
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
-        out.source("esx7", "linux_host", LUN, HOST)
+        table = replace(LUN, columns=(*LUN.columns, Column("latency_seconds_flush_total", 64, 1e-3)))
+        out.source("esx7", "linux_host", table, HOST)
         out.entity("esx7", "host", "esx7", ids={"name": ("esx7",)})
         for device in ("dm-0", "sda", "sdb"):
             naa = (NAA,) if device == "dm-0" else ()
@@ -49,10 +54,11 @@ class Storage(San):
             out.poll("esx7", second)
             whole = {**self._disk(second)}
             whole |= {f"bytes_{d}_total": 8 * KIB * int(whole[f"ops_{d}_total"] or 0) for d in ("read", "write")}
+            whole["latency_seconds_flush_total"] = round(second * 1e3 * self.flushing)
             half: dict[str, Number] = {metric: int(value or 0) // 2 for metric, value in whole.items()}
             if self.path_seconds is not None:
                 half["latency_seconds_read_total"] = round(int(half["ops_read_total"] or 0) * 1e3 * self.path_seconds)
-            out.samples("esx7", LUN, second, {"dm-0": whole, "sda": half, "sdb": half})
+            out.samples("esx7", table, second, {"dm-0": whole, "sda": half, "sdb": half})
             out.samples("esx7", HOST, second, {"esx7": ticks(second, self.host_busy, 0.0)})
         out.source("srv", "linux_target", CONTROLLER)
         out.entity("srv", "controller", "srv", "srv")
@@ -90,6 +96,24 @@ def load_of(folder: Path, served: float, **settings: Any) -> Diagnosis:
             array={"read": AtArray(served, queue=None)},
         )
     return judged(san.write())
+
+
+@pytest.mark.parametrize(("flushing", "kind"), [(0.0, "demand_limited"), (0.7, "concurrency_limited")])
+def test_a_load_that_waits_for_a_flush_does_not_ask_for_less(tmp_path: Path, flushing: float, kind: str) -> None:
+    """One I/O at a time, which takes 0.3 of the time; the rest is a flush after each, or a pause."""
+    san = Storage(tmp_path, leave_out={"disk"})
+    san.flushing = flushing
+    counted = 100 * (4 * 2076 + 52)
+    san.step(
+        "q1",
+        1,
+        block=8 * KIB,
+        write=Flow(100, 0.003),
+        disk={"write": Flow(100, 0.0029)},
+        ports={"fc1/7": (NOTHING, counted), "fc1/1": (NOTHING, counted)},
+        array={"write": AtArray(0.0028, queue=None)},
+    )
+    assert judged(san.write()).verdict.kind == kind
 
 
 def test_a_device_that_nobody_names_is_the_one_that_carries_the_load(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from sanpath.model import Event
 from sanpath.recording.format import layout
 from sanpath.recording.format.layout import Segment
 from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage import checksum
 from sanpath.recording.storage.store import store_at
 from sanpath.recording.writing.writer import Writer
 
@@ -70,7 +71,8 @@ def _write(recording: Recording, folder: Path, site: Site, name: str, limits: tu
         if files and connection.execute(f"SELECT count(*) FROM ({query})").fetchall()[0][0]:
             # The first flush is that of the comparison of clocks.
             with copy.writing(Segment(table, name, 2, 2).name) as path:
-                connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
+                connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, {checksum.OPTION})")
+                copy.seal(path)
     connection.close()
     writer = Writer(folder, name)
     writer.header(

@@ -6,7 +6,7 @@ import json
 
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
-from sanpath.topology.paths import cables, host_of, io_paths, machine_of, targets_of
+from sanpath.topology.paths import cables, host_of, io_paths, luns_of, machine_of, targets_of
 from sanpath.views.topology import as_json, as_tree
 
 NAA = "naa.624a93706c1b16ce1c034d1c00013918"
@@ -174,3 +174,17 @@ def test_names_from_devices_cannot_steer_the_terminal_or_forge_lines() -> None:
     assert len(text.splitlines()) == 5
     assert json.loads(as_json(found))["entities"][0]["id"] == f"host:{nasty}"
     assert "\x1b" not in as_json(found)
+
+
+def test_the_only_lun_behind_the_virtual_disks_of_a_machine_carries_its_load() -> None:
+    """No source says which disk a load in the guest uses; both are files on the same LUN."""
+    lun = ("config", 0, SourceEntity("lun", f"esx7/{NAA}", NAA, {"naa": (NAA,)}))
+    disks = [sentence("config", f"vdisk:sqlvm1/scsi0:{number} attached_to vm:sqlvm1") for number in (0, 1)]
+    backed = [sentence("config", f"vdisk:sqlvm1/scsi0:{number} backed_by lun:esx7/{NAA}") for number in (0, 1)]
+    one_lun = san(lun, *disks, *backed)
+    assert luns_of(one_lun, "load:fio") == [f"lun:esx7/{NAA}"]
+    assert targets_of(one_lun, "load:fio") == (set(), {"volume:fa1/vol01"})
+    another = sentence("config", "vdisk:sqlvm1/scsi0:1 backed_by lun:esx7/naa.other")
+    two_luns = san(lun, *disks, backed[0], another)
+    assert luns_of(two_luns, "load:fio") == []
+    assert targets_of(two_luns, "load:fio") == (set(), set())

@@ -232,6 +232,27 @@ def test_no_change_is_said_only_within_the_spread_of_the_repetitions(
     assert found.remarks == ()
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.002, 0.02, 0.1])
+@pytest.mark.parametrize("after", [0.9, 0.98, 1.005, 1.03, 1.2])
+def test_the_row_of_throughput_agrees_with_the_outcome(before: Diagnosis, noise: float, after: float) -> None:
+    """`noise`: what the windows of a step allow, beside its repetitions."""
+
+    def noisy(run: Diagnosis) -> Diagnosis:
+        steps = [
+            replace(step, directions={d: replace(r, throughput_spread=noise) for d, r in step.directions.items()})
+            for step in run.steps
+        ]
+        return replace(run, steps=steps)
+
+    found = compare(noisy(with_runs(before, 0.995, 1.005)), noisy(with_runs(before, after)))
+    (pair,) = found.pairs
+    change = next(c for c in pair.changes if c.quantity == "ops_per_second")
+    assert change.spread == pair.spread
+    assert change.is_within_spread is (found.outcome == "NO CHANGE")
+    assert f"{pair.spread:.1%}" in found.headline
+    assert ("repetitions differ" in found.headline) is (noise < 0.01 / (2 * 2**0.5))
+
+
 def test_a_single_run_does_not_know_its_spread(before: Diagnosis) -> None:
     found = compare(before, before)
     assert {c.is_within_spread for pair in found.pairs for c in pair.changes} == {None}

@@ -52,8 +52,8 @@ def test_the_published_test_is_told_in_three_lines() -> None:
     summary = diagnosed("published").summary
     assert summary.verdict == "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % utilised, reads)"
     assert summary.consequence == (
-        "From 16 to 800 outstanding I/Os, throughput stays at 6,250 IOPS and latency grows from 2.56 ms to 128 ms. "
-        "sw1 fc1/1–fa1 CT0.FC0 is saturated as well: relieve both."
+        "From 16 to 800 outstanding I/Os, throughput stays at 6,250 IOPS of 64 KiB and latency grows from 2.56 ms to "
+        "128 ms. sw1 fc1/1–fa1 CT0.FC0 is saturated as well: relieve both."
     )
     assert (
         summary.acquittal

@@ -107,7 +107,8 @@ def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
     if host_name is not None and len(machines) == 1:
         machines = {host_name: machines.popitem()[1]}
     for machine, objects in machines.items():
-        result.items.append(SourceEntity("host", machine, machine, {"name": (machine,)}, {"os": "VMware ESXi"}))
+        entity = SourceEntity("host", machine, machine, {"name": (machine,)}, {"os": "VMware ESXi"})
+        result.items.append((entity,))
         _devices(result, machine, objects.get("physical disk scsi device", {}))
         _adapters(result, machine, objects.get("physical disk adapter", {}))
         _paths(result, machine, objects.get("physical disk path", {}))
@@ -124,43 +125,47 @@ def _used_counter(path: CounterPath) -> tuple[str, str] | None:
 
 
 def _devices(result: Plan, machine: str, instances: Instances) -> None:
-    devices = {}
+    devices: dict[str, Counters] = {}
     for instance, counters in instances.items():
         if _DEVICE.fullmatch(instance):
             device = instance.lower() if instance.lower().startswith(("naa.", "eui.")) else instance
-            entity = f"{machine}/{device}"
-            devices[entity] = counters
-            ids = {"device": (device,)}
-            if device.startswith(("naa.", "eui.")):
-                ids[device[:3]] = (device,)
-            result.items += [
-                SourceEntity("lun", entity, entity, ids),
-                SourceLink("attached_to", ("lun", entity), ("host", machine), "esxtop device"),
-            ]
+            devices[f"{machine}/{device}"] = counters
+    result.items.append(item for entity in devices for item in _device(machine, entity))
     result.add_series(tables.LUN, LUN, devices)
+
+
+def _device(machine: str, entity: str) -> Iterator[SourceEntity | SourceLink]:
+    device = entity.removeprefix(f"{machine}/")
+    ids = {"device": (device,)}
+    if device.startswith(("naa.", "eui.")):
+        ids[device[:3]] = (device,)
+    yield SourceEntity("lun", entity, entity, ids)
+    yield SourceLink("attached_to", ("lun", entity), ("host", machine), "esxtop device")
 
 
 def _adapters(result: Plan, machine: str, instances: Instances) -> None:
     adapters = {f"{machine}/{name}": counters for name, counters in instances.items() if _ADAPTER.fullmatch(name)}
-    for entity in adapters:
-        result.items += [
-            SourceEntity("hba", entity, entity, {"name": (entity,)}),
-            SourceLink("attached_to", ("hba", entity), ("host", machine), "esxtop adapter"),
-        ]
+    result.items.append(item for entity in adapters for item in _adapter(machine, entity))
     result.add_series(tables.HBA, HBA, adapters)
+
+
+def _adapter(machine: str, entity: str) -> Iterator[SourceEntity | SourceLink]:
+    yield SourceEntity("hba", entity, entity, {"name": (entity,)})
+    yield SourceLink("attached_to", ("hba", entity), ("host", machine), "esxtop adapter")
 
 
 def _paths(result: Plan, machine: str, instances: Instances) -> None:
     paths: dict[str, Counters] = {}
     for instance, counters in instances.items():
         if match := _PATH.fullmatch(instance):
-            entity = f"{machine}/{match[2]}"
-            paths.setdefault(entity, counters)
-            result.items += _path(machine, entity, match[3], match[1])
+            paths.setdefault(f"{machine}/{match[2]}", counters)
+    matches = filter(None, map(_PATH.fullmatch, instances))
+    result.items.append(item for match in matches for item in _path(machine, match[2], match[3], match[1]))
     result.add_series(tables.PATH, PATH, paths)
 
 
-def _path(machine: str, path: str, adapter: str, device: str | None) -> Iterator[SourceEntity | SourceLink]:
+def _path(machine: str, name: str, adapter: str, device: str | None) -> Iterator[SourceEntity | SourceLink]:
+    path = f"{machine}/{name}"
     yield SourceEntity("path", path, path)
     yield SourceLink("attached_to", ("path", path), ("hba", f"{machine}/{adapter}"), "esxtop path")
     if device is not None:
@@ -169,18 +174,24 @@ def _path(machine: str, path: str, adapter: str, device: str | None) -> Iterator
 
 def _virtual_disks(result: Plan, machine: str, instances: Instances) -> None:
     """Add the disks, without the instance that is the sum of a virtual machine."""
-    disks = {}
+    disks: dict[str, Counters] = {}
     for instance, counters in instances.items():
         if match := _VIRTUAL.fullmatch(instance):
-            vm, disk = match[1], f"{match[1]}/{match[2]}"
-            disks[disk] = counters
-            result.items += [
-                SourceEntity("vm", vm, vm, {"name": (vm,)}),
-                SourceLink("runs_on", ("vm", vm), ("host", machine), "esxtop"),
-                SourceEntity("vdisk", disk, disk, {"name": (disk,)}),
-                SourceLink("attached_to", ("vdisk", disk), ("vm", vm), "esxtop virtual disk"),
-            ]
+            disks[f"{match[1]}/{match[2]}"] = counters
+    vms = dict.fromkeys(disk.rpartition("/")[0] for disk in disks)
+    result.items.append(item for vm in vms for item in _vm(machine, vm))
+    result.items.append(item for disk in disks for item in _virtual_disk(disk))
     result.add_series(tables.VDISK, VDISK, disks)
+
+
+def _vm(machine: str, vm: str) -> Iterator[SourceEntity | SourceLink]:
+    yield SourceEntity("vm", vm, vm, {"name": (vm,)})
+    yield SourceLink("runs_on", ("vm", vm), ("host", machine), "esxtop")
+
+
+def _virtual_disk(disk: str) -> Iterator[SourceEntity | SourceLink]:
+    yield SourceEntity("vdisk", disk, disk, {"name": (disk,)})
+    yield SourceLink("attached_to", ("vdisk", disk), ("vm", disk.rpartition("/")[0]), "esxtop virtual disk")
 
 
 def _processors(result: Plan, machine: str, instances: Instances) -> None:

@@ -51,7 +51,8 @@ class Api:
         """Return the objects of all pages; None: the continuation has expired (status 410)."""
         items: list[Mapping[str, Any]] = []
         parameters = {"limit": _PAGE, **selector}
-        for _ in range(_MAX_PAGES):
+        continuations: set[str] = set()
+        while len(continuations) < _MAX_PAGES:
             reply = await self._request(path, parameters)
             if reply.status == _EXPIRED:
                 return None
@@ -62,6 +63,9 @@ class Api:
             following = text(mapping(body.get("metadata")).get("continue"))
             if not following:
                 return items
+            if following in continuations:
+                break
+            continuations.add(following)
             parameters["continue"] = following
         raise CollectorError(Failure.UNREADABLE, f"{path}: the pages of the list do not end")
 

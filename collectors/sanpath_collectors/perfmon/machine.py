@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.plugin import SourceEntity, SourceLink, Table
 from sanpath_collectors.perfmon import objects, tables
 from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
 
 _BUSY = "% processor time"
+_Item = SourceEntity | SourceLink
 
 
 class Machine:
@@ -20,9 +21,8 @@ class Machine:
 
     def add(self) -> list[str]:
         """Add everything to the plan. Returns the counters that a diagnosis needs but that are missing."""
-        self._plan.items.append(
-            SourceEntity("host", self._name, self._name, {"name": (self._name,)}, {"os": "Windows"})
-        )
+        host = SourceEntity("host", self._name, self._name, {"name": (self._name,)}, {"os": "Windows"})
+        self._plan.items.append((host,))
         self._processors()
         volumes, disks = self._cluster(), self._disks()
         if volumes and not disks:  # a node of a cluster is judged by its volumes
@@ -49,18 +49,19 @@ class Machine:
             self._warn("only-total", "only the sum of all disks (_Total): they are shown as one")
         disks: dict[str, Counters] = {}
         for instance, counters in instances.items():
-            device, drives = ("all disks", "") if is_total else _device(instance)
-            entity = f"{self._name}/{device}"
-            if entity not in disks:
-                disks[entity] = counters
-                attributes = {"drives": drives} if drives else {}
-                self._add(
-                    SourceEntity("lun", entity, entity, {"device": (device,)}, attributes),
-                    instance,
-                    "attached_to",
-                )
+            disks.setdefault(f"{self._name}/{_device(instance, is_total)[0]}", counters)
+        self._plan.items.append(self._disk_items(instances, is_total, disks))
         self._plan.add_series(tables.DISK, objects.DISK, disks)
         return disks
+
+    def _disk_items(self, instances: Instances, is_total: bool, disks: Mapping[str, Counters]) -> Iterator[_Item]:
+        for instance, counters in instances.items():
+            device, drives = _device(instance, is_total)
+            entity = f"{self._name}/{device}"
+            if disks[entity] is counters:  # Several instances of a disk may differ by their drives.
+                attributes = {"drives": drives} if drives else {}
+                yield SourceEntity("lun", entity, entity, {"device": (device,)}, attributes)
+                yield self._link("attached_to", "lun", entity, instance)
 
     def _processors(self) -> None:
         counters_of_host: Counters = dict(self._objects.get("system", {}).get("", {}))
@@ -79,17 +80,10 @@ class Machine:
         self._plan.add_series(tables.HOST, objects.HOST, {self._name: counters_of_host})
 
     def _cluster(self) -> bool:
-        volumes = {
-            f"{self._name}/CSV {name}": (name, counters)
-            for name, counters in self._instances("cluster csvfs").items()
-        }
-        for entity, (name, _) in volumes.items():
-            self._add(
-                SourceEntity("lun", entity, entity, {"device": (f"CSV {name}",)}), f"CSVFS {name}", "attached_to"
-            )
-        self._plan.add_series(
-            tables.CLUSTER_VOLUME, objects.CLUSTER_VOLUME, {e: counters for e, (_, counters) in volumes.items()}
-        )
+        instances = self._instances("cluster csvfs")
+        volumes = {f"{self._name}/CSV {name}": counters for name, counters in instances.items()}
+        self._plan.items.append(item for name in instances for item in self._volume(name))
+        self._plan.add_series(tables.CLUSTER_VOLUME, objects.CLUSTER_VOLUME, volumes)
         node = SourceEntity("cluster_node", self._name, self._name, {"name": (self._name,)})
         node_counters: Counters = {}
         for object_name in ("cluster disk counters", "smb direct connection"):
@@ -100,38 +94,44 @@ class Machine:
             ("cache store", "cluster storage cache stores", objects.CACHE_STORE),
         ]
         if any(self._instances(object_name) for _, object_name, _ in media) or node_counters:
-            self._plan.items.append(node)
+            self._plan.items.append((node,))
         self._plan.add_series(tables.CLUSTER_NODE, objects.CLUSTER_NODE, {self._name: node_counters})
         for label, object_name, uses in media:
             self._devices("media", label, self._instances(object_name), tables.MEDIA, uses)
         self._devices("hba", "RDMA", self._instances("rdma activity"), tables.HBA, objects.RDMA)
         return bool(volumes)
 
+    def _volume(self, name: str) -> Iterator[_Item]:
+        entity = f"{self._name}/CSV {name}"
+        yield SourceEntity("lun", entity, entity, {"device": (f"CSV {name}",)})
+        yield self._link("attached_to", "lun", entity, f"CSVFS {name}")
+
     def _devices(self, kind: str, label: str, instances: Instances, table: Table, uses: Sequence[Use]) -> None:
-        relation = "attached_to" if kind == "hba" else "member_of"
         entities = {f"{self._name}/{label} {instance}": counters for instance, counters in instances.items()}
-        for entity in entities:
-            self._add(SourceEntity(kind, entity, entity, {"name": (entity,)}), label, relation)
+        self._plan.items.append(item for entity in entities for item in self._device_items(kind, label, entity))
         self._plan.add_series(table, uses, entities)
+
+    def _device_items(self, kind: str, label: str, entity: str) -> Iterator[_Item]:
+        yield SourceEntity(kind, entity, entity, {"name": (entity,)})
+        yield self._link("attached_to" if kind == "hba" else "member_of", kind, entity, label)
 
     def _instances(self, object_name: str, is_total: bool = False) -> Instances:
         """Return the instances of an object, or only those that are totals of others (`is_total`)."""
         instances = self._objects.get(object_name, {})
         return {name: counters for name, counters in instances.items() if ("_total" in name.casefold()) == is_total}
 
-    def _add(self, entity: SourceEntity, evidence: str, relation: str) -> None:
-        parent_kind = "cluster_node" if entity.kind == "media" else "host"
-        self._plan.items += [
-            entity,
-            SourceLink(relation, (entity.kind, entity.local_id), (parent_kind, self._name), evidence),
-        ]
+    def _link(self, relation: str, kind: str, entity: str, evidence: str) -> SourceLink:
+        parent_kind = "cluster_node" if kind == "media" else "host"
+        return SourceLink(relation, (kind, entity), (parent_kind, self._name), evidence)
 
     def _warn(self, code: str, text: str) -> None:
         self._plan.warnings.append((code, f"{self._name}: {text}"))
 
 
-def _device(instance: str) -> tuple[str, str]:
+def _device(instance: str, is_total: bool) -> tuple[str, str]:
     """Return the name of a disk and its drives: "0 C: D:" is disk 0; a LogicalDisk is named by its drive."""
+    if is_total:
+        return "all disks", ""
     name = re.sub(r"\b[a-z]:", lambda drive: drive[0].upper(), instance.strip())
     match = re.fullmatch(r"(\d{1,6})(?:\s+(.*))?", name)
     return (f"PhysicalDisk{int(match[1])}", match[2] or "") if match else (name, "")

@@ -50,12 +50,16 @@ class Use:
 
 @dataclass(slots=True)
 class Plan:
-    """The conversion of rows to samples. `warnings`: code and text, each reported once."""
+    """The conversion of rows to samples. `warnings`: code and text, each reported once.
+
+    `items`: groups of entities and links, each read once. A generator makes its items when they are read: a header
+    with 100,000 instances would take several times the memory otherwise.
+    """
 
     series: list[Series] = field(default_factory=list)
-    items: list[SourceEntity | SourceLink] = field(default_factory=list)
+    items: list[Iterable[SourceEntity | SourceLink]] = field(default_factory=list)
     warnings: list[tuple[str, str]] = field(default_factory=list)
-    _columns: dict[int, int] = field(default_factory=dict)
+    _columns: list[int] = field(default_factory=list)
     _derived: list[Callable[[Sequence[float | None]], float | None]] = field(default_factory=list)
     _pick: Callable[[Sequence[bytes]], Sequence[bytes]] | None = None
 
@@ -82,8 +86,9 @@ class Plan:
         return machines
 
     def value(self, column: int) -> int:
-        """Return the position of a column's value. All columns are added before the first `derived` value."""
-        return self._columns.setdefault(column, len(self._columns))
+        """Add a column; returns the position of its value. All columns are added before the first `derived` value."""
+        self._columns.append(column)
+        return len(self._columns) - 1
 
     def derived(self, combine: Callable[[Sequence[float]], float], values: Sequence[int]) -> int:
         """Add a value that combines the available ones of other values; None if none is available."""
@@ -177,7 +182,7 @@ class Plan:
 
     def _picker(self) -> Callable[[Sequence[bytes]], Sequence[bytes]]:
         if self._pick is None:
-            columns = list(self._columns)
+            columns = self._columns
             self._pick = itemgetter(*columns) if len(columns) > 1 else lambda row: [row[n] for n in columns]
         return self._pick
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from itertools import chain
 
-from sanpath.plugin import CollectorError, Failure, Item, ResultClock, ResultReader, SourceEntity, text_of, warning
+from sanpath.plugin import CollectorError, Failure, Item, ResultClock, ResultReader, text_of, warning
 from sanpath_collectors.perfmon import columns, pdh
 from sanpath_collectors.perfmon.parse import Block, Columns, Format, LogItem, Long, Remark, Row, Wide, long_header
 from sanpath_collectors.perfmon.plan import Plan
@@ -32,7 +33,7 @@ class CounterLog(ResultReader):
         self._last_row_us: int | None = None
         self._samples = 0
         self.messages: dict[str, str] = {}
-        self._reported: set[object] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._pending: list[tuple[str, str]] = []
 
     @abstractmethod
@@ -89,11 +90,7 @@ class CounterLog(ResultReader):
             self._warn("unknown-zone", "the file has no time zone: times are local times of the machine")
         for code, text in self._plan.warnings:
             self._warn(code, text)
-        for item in self._plan.items:
-            key = (item.kind, item.local_id) if isinstance(item, SourceEntity) else item
-            if key not in self._reported:
-                self._reported.add(key)
-                yield item
+        yield from chain.from_iterable(self._plan.items)
 
     def _block(self, block: Block) -> Iterator[Item]:
         """Yield the samples of rows, all of them at once where that is possible."""

@@ -39,6 +39,7 @@ _MAX_FILES = 10_000
 _COUNT = "([0-9]{1,9})"
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)"
 _LABEL = re.compile(r"[0-9]{1,2}|24\+")
+_DRIVE = re.compile(r"[A-Za-z]:|\\\\[^\\]{1,255}\\[^\\]{1,255}")
 _CELL_CHARACTERS = 3
 """Width of a number in the two lines of the histogram."""
 
@@ -49,7 +50,8 @@ class Run:
 
     `outstanding`: outstanding I/Os of a thread, 1 by default. `pattern`: "random", "sequential", or "" for stripes.
     `direct`: bypasses the file cache. `files_named`, `sizes_bytes`, `thread_lines`: three indications of the number
-    of files. `mean_ms`, `max_ms`: rounded down to milliseconds. `labels`, `percents`: the lines of the histogram.
+    of files. `drives`: how many drives and shares the named files are on. `mean_ms`, `max_ms`: rounded down to
+    milliseconds. `labels`, `percents`: the lines of the histogram.
     """
 
     version: str
@@ -62,6 +64,7 @@ class Run:
     outstanding: int = 1
     direct: bool = True
     files_named: int = 1
+    drives: int = 1
     thread_lines: int = 0
     sizes_bytes: list[int] = field(default_factory=list)
     has_result: bool = False
@@ -93,11 +96,21 @@ class Run:
 
     @property
     def name(self) -> str:
-        """A descriptive name: "64 KiB random read, 64 threads x 8"."""
+        """A descriptive name: "64 KiB random read, 64 threads x 8, 4 files on 2 drives".
+
+        Runs of equal names are taken for repetitions: other files are another test.
+        """
         pattern = f"{self.pattern} " if self.pattern else ""
         stripes = f" over {self.stripe_kib} KiB stripes" if self.stripe_kib else ""
         threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
-        return f"{self.block_kib} KiB {pattern}{self.direction}{stripes}, {threads} x {self.outstanding}"
+        drives = f" on {self.drives} drives" if self.drives > 1 else ""
+        files = f", {self.files} files{drives}" if self.files > 1 else ""
+        return f"{self.block_kib} KiB {pattern}{self.direction}{stripes}, {threads} x {self.outstanding}{files}"
+
+    @property
+    def files(self) -> int:
+        """The number of files."""
+        return max(self.files_named, self.thread_lines, len(self.sizes_bytes))
 
     @property
     def profile(self) -> LoadProfile:
@@ -110,9 +123,10 @@ class Run:
             read_ratio=None if self.direction is None else float(self.direction == "read"),
             random_ratio=float(self.pattern == "random") if self.pattern else None,
             threads=self.threads,
-            files=max(self.files_named, self.thread_lines, len(self.sizes_bytes)),
+            files=self.files,
             working_set_bytes=sum(self.sizes_bytes) or None,
             direct=self.direct,
+            fill="zeros",  # It can write nothing else; said of reads too, as one load may have runs of both.
             seconds=self.seconds,
         )
 
@@ -133,7 +147,9 @@ def _set_test(run: Run, match: re.Match[str]) -> None:
     run.threads, run.seconds = int(match[1]), int(match[3])
     run.direction = "read" if match[2] == "reading" else "write"
     # A path may contain the word "and"; in a list of files it is followed by a drive or a server.
-    run.files_named = 1 + len(re.findall(r" and (?=[A-Za-z]:|\\\\)", match[4]))
+    files = re.split(r" and (?=[A-Za-z]:|\\\\)", match[4])
+    run.files_named = len(files)
+    run.drives = len({drive[0].upper() for file in files if (drive := _DRIVE.match(file)) is not None}) or 1
 
 
 def _set_blocks(run: Run, match: re.Match[str]) -> None:

@@ -25,13 +25,19 @@ def demo(
     import tempfile
 
     from sanpath.cli.options import FailOn, choice
+    from sanpath.cli.sessions import live
     from sanpath.cli.sessions.lab_process import served
     from sanpath.cli.sessions.run import Session
     from sanpath.recorder.request import RunRequest
 
     typer.echo("sanpath: a simulated SAN, about a minute; everybody will suspect the array", err=True)
     hint = HINT if scenario == SCENARIO else f"simulated: {scenario}; try t, s, ?"
-    with tempfile.TemporaryDirectory(prefix="sanpath-demo-") as folder, served(scenario, Path(folder)) as lab:
+    # The simulated SAN and the live view load at the same time.
+    load_view = None if plain or form is not Format.text else live.load
+    with (
+        tempfile.TemporaryDirectory(prefix="sanpath-demo-") as folder,
+        served(scenario, Path(folder), load_view) as lab,
+    ):
         request = RunRequest(
             folder=_free_name(Path.cwd()), config=lab.config, load=_as_fio(lab.load, Path(folder)), load_reader="fio"
         )

@@ -90,13 +90,15 @@ def import_file(
         raise UsageError(f"{folder}: is a file, not a recording")
     configuration = load_config(config) if config is not None else Config(None)
     declared: list[SourceEntity | SourceLink] = [*configuration.entities, *configuration.links]
-    for file in files:
+    for position, file in enumerate(files):
         placement = Placement(
             zone=zone(utc_offset) if utc_offset is not None else None,
             begins=_epoch_us(at, utc_offset) if at is not None else None,
             behind_us=round(behind * 1e6),
         )
-        request = ImportRequest(file, folder, reader, name, host, tuple(mark or ()), declared, placement)
+        request = ImportRequest(
+            file, folder, reader, name, host, tuple(mark or ()), declared, placement, position > 0
+        )
         with Progress(file) as progress:
             imported = import_file(request, progress.read)
         typer.echo(progress.summary(imported))

@@ -87,6 +87,9 @@ def score(
             "--probes", min=1, help="How many draws are probed if one step gives no verdict; default: none."
         ),
     ] = None,
+    knees: Annotated[
+        int | None, typer.Option("--knees", min=1, help="For how many draws the knee is searched; default: none.")
+    ] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
     cluster: ClusterOption = None,
     keep: Annotated[
@@ -108,6 +111,7 @@ def score(
         "--relation-draws": relation_draws,
         "--experiments": experiments,
         "--probes": probes,
+        "--knees": knees,
         "--keep": keep,
         "--workers": workers,
         "--into": into,

@@ -34,6 +34,12 @@ def usable() -> bool:
     return True
 
 
+def load() -> None:
+    """Load what the live view needs, which takes half a second of a processor, if it can be shown."""
+    if fits() and not LIVE.missing:
+        import sanpath.views.live.app  # noqa: F401
+
+
 def show(
     folder: Location,
     choice: Choice,

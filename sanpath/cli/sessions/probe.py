@@ -16,21 +16,21 @@ from sanpath.errors import RecordingError
 from sanpath.facts.load.moved_bytes import moved_bytes
 from sanpath.facts.storage.other_loads import volumes_of_others
 from sanpath.probe.budget import Spent, rate_limit, rate_options, unmeasured_bytes
-from sanpath.probe.guard import OtherLoad, tripped
+from sanpath.probe.guard import Watch
 from sanpath.probe.orders import Finish, Order
 from sanpath.probe.plan import ProbePlan
 from sanpath.probe.search import Search
 from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder
 from sanpath.recording.reading.recording import Recording
-from sanpath.sweep.progress import PROBE_READY
+from sanpath.sweep.progress import PROBE_READY, STEP_BEGIN
 
 if TYPE_CHECKING:
     from sanpath.rulebook.site import Choice
     from sanpath.verdict.model import Diagnosis
 
 _LOOK_SECONDS = 0.5
-_GUARD_SECONDS = 10.0
-"""The others' latency is a mean over this time: a few polls of an array."""
+_GUARD_SECONDS = 1.0
+"""How often the others' latency is compared."""
 
 
 class ProbeSession(Session):
@@ -51,7 +51,7 @@ class ProbeSession(Session):
         self._awaited: str | None = ""
         """Key of the step whose end is awaited, "" before the first; None: the probe has ended."""
         self._order: Order | None = None
-        self._others: dict[str, OtherLoad] = {}
+        self._watch = Watch(plan.guard, {})
         self._began = time.monotonic()
         self._guarded = self._unmeasured = 0.0
         self._send: Callable[[str], None] = lambda _: None
@@ -84,7 +84,7 @@ class ProbeSession(Session):
     def _next(self) -> None:
         diagnosis: Diagnosis | None = None
         if self._order is None:
-            self._others = self._others_now(self._plan.guard.baseline_seconds)
+            self._begin_watch()
         else:
             diagnosis = diagnosis_of(self._request.folder, self._choice)
             self._account(diagnosis)
@@ -134,19 +134,28 @@ class ProbeSession(Session):
 
     def _protect(self, recording: Recording) -> None:
         """Cut the running step short if the latency of others has grown."""
-        if time.monotonic() - self._guarded < 1.0 or not self._others:
+        if time.monotonic() - self._guarded < _GUARD_SECONDS:
             return
         self._guarded = time.monotonic()
-        now = self._others_now(_GUARD_SECONDS, recording)
-        if (trip := tripped(self._plan.guard, self._others, now)) is not None:
+        began_us = max((event.seen for _, event in recording.events() if event.name == STEP_BEGIN), default=None)
+        if began_us is None:
+            return
+        if (trip := self._watch.trip(recording, began_us, time.time_ns() // 1000)) is not None:
             self._send(CUT)
             self._end(Finish(f"stopped to protect others: {trip.in_words}"))
 
-    def _others_now(self, seconds: float, recording: Recording | None = None) -> dict[str, OtherLoad]:
-        now_us = time.time_ns() // 1000
-        begin_us = now_us - round(1e6 * max(seconds, 1.0))
-        volumes = volumes_of_others(recording or Recording(self._request.folder), begin_us, now_us)
-        return {entity: OtherLoad(*figures) for entity, figures in volumes.items()}
+    def _begin_watch(self) -> None:
+        """Measure what the others do before the first step."""
+        now_us, seconds = time.time_ns() // 1000, self._plan.guard.baseline_seconds
+        before = volumes_of_others(Recording(self._request.folder), now_us - round(1e6 * max(seconds, 1.0)), now_us)
+        self._watch = Watch(self._plan.guard, before)
+        if before:
+            _print(f"guard: volumes of other hosts whose latency is watched: {len(before)}")
+        else:
+            _print(
+                f"guard: watches nothing: no array reported I/O of other hosts in {seconds:g} s "
+                "(guard.baseline_seconds: give it a few polls of the array)"
+            )
 
     def _end(self, finish: Finish) -> None:
         self._awaited = None

@@ -68,6 +68,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "misaligned_bytes": _misaligned_bytes(as_number(attributes.get("partition_offset_bytes"))),
                 "sioc_active_ratio": gauge(samples, "sioc_active_ratio"),
                 "operations_per_second": both_directions(samples, "ops"),
+                "flushes_in_flight": rate(samples, "latency_seconds_flush_total"),
             }
 
 

@@ -8,14 +8,19 @@ future. Imported samples were never requested; the edges of the load show when t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import duckdb
+import numpy as np
 
+from sanpath.facts.samples.cached_arrays import in_time
+from sanpath.facts.samples.sample_arrays import Values
 from sanpath.model import Event
 from sanpath.recording.reading.recording import Recording
+from sanpath.recording.reading.sample_cache import CachedSamples
 
 COMPARED = "clock"
 """The event in which a source reports that clocks were compared: `offset_seconds`, its clock minus the recorder's,
@@ -91,21 +96,62 @@ def _compared(events: Iterable[tuple[str, Event]]) -> dict[str, ClockOffset]:
 
 def sample_times(recording: Recording, connection: duckdb.DuckDBPyConnection) -> SampleTimes:
     """Return when the samples of all sources were received, and how far ahead their own times are."""
-    recorded = [samples for kind in recording.sample_kinds() if (samples := recording.samples(kind)[0])]
+    times: list[_Times] = []
+    in_files = []
+    for kind in recording.sample_kinds():
+        cached = recording.cached(kind)
+        if cached is not None:
+            key = cached, recording.since_us
+            times += recording.remembered(f"times of {kind}", key, partial(_cached_times, *key))
+        elif samples := recording.samples(kind)[0]:
+            in_files.append(samples)
+    times += _times(connection, in_files)
+    newest: dict[str, tuple[float, float]] = {}
+    for source, ahead, scatter, *_ in times:
+        if ahead is not None and scatter is not None:
+            newest[source] = max((ahead, scatter), newest.get(source, (ahead, scatter)))
+    received_us = (min(row[3] for row in times), max(row[4] for row in times)) if times else None
+    return SampleTimes(received_us, newest)
+
+
+_Times = tuple[str, float | None, float | None, int, int]
+"""Of the samples of a source and kind: the source; by how many seconds the newest ones are at most ahead of the time
+they were received, and by how many the median poll is below that, None: they have no time of their own; when the
+first and the last was received."""
+
+
+def _times(connection: duckdb.DuckDBPyConnection, recorded: Sequence[str]) -> list[_Times]:
+    """`recorded`: SQL of the samples of each kind."""
     times = " UNION ALL ".join(
         f"SELECT {number} AS kind, source, seen, device_time FROM {samples}"  # noqa: S608 - quoted
         for number, samples in enumerate(recorded)
     )
     if not times:
-        return SampleTimes(None, {})
-    rows = connection.execute(
+        return []
+    return connection.execute(
         f"""SELECT source, max(ahead) / 1e6, (max(ahead) - median(ahead)) / 1e6, min(seen), max(seen)
         FROM (SELECT kind, source, seen, max(device_time - seen) AS ahead FROM ({times}) GROUP BY kind, source, seen)
         GROUP BY kind, source"""  # noqa: S608 - quoted
     ).fetchall()
-    newest: dict[str, tuple[float, float]] = {}
-    for source, ahead, scatter, *_ in rows:
-        if ahead is not None:
-            newest[source] = max((ahead, scatter), newest.get(source, (ahead, scatter)))
-    received_us = (min(row[3] for row in rows), max(row[4] for row in rows)) if rows else None
-    return SampleTimes(received_us, newest)
+
+
+def _cached_times(cached: CachedSamples, since_us: int | None) -> list[_Times]:
+    columns = {name: Values(*cached.columns[name]) for name in ("source", "seen", "device_time")}
+    names = list(cached.names)
+    is_needed = in_time(cached, since_us)
+    times: list[_Times] = []
+    for number in np.unique(columns["source"].numbers[is_needed]).tolist():
+        is_of_source = is_needed & (columns["source"].numbers == number)
+        seen, device_time = columns["seen"].numbers[is_of_source], columns["device_time"][is_of_source]
+        received_us = int(seen.min()), int(seen.max())
+        dated = device_time.is_known()
+        if not dated.any():
+            times.append((names[number], None, None, *received_us))
+            continue
+        _, poll = np.unique(seen[dated], return_inverse=True)
+        ahead_us = np.full(int(poll.max()) + 1, np.iinfo(np.int64).min)
+        np.maximum.at(ahead_us, poll, device_time.numbers[dated] - seen[dated])
+        most = int(ahead_us.max())
+        scatter = (most - float(np.median(ahead_us))) / 1e6
+        times.append((names[number], most / 1e6, scatter, *received_us))
+    return times

@@ -14,7 +14,7 @@ cache lasts is idle. Windows above line rate are merged the same way; dropping t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
 
 import numpy as np
 
@@ -30,7 +30,9 @@ _FIRST_ROUND_US = -(2**62)
 
 Sums = tuple[str, str, int, float, Sequence[float | None]]
 """Step, entity, number of its windows, their total length in seconds, mean rate of each counter."""
-Windows = tuple[str, str, list[float], list[int], list[list[float | None]], list[float | None]]
+Rates = MutableMapping[str, list[float | None]]
+"""Counter → its rate in each window. None: not known."""
+Windows = tuple[str, str, list[float], list[int], Rates, list[float | None]]
 """Step, entity; for each window its length in seconds, then for each window its end on the recorder's clock in
 microseconds; for each counter its rate in each window; for each counter its mean rate."""
 Rounds = Sequence[tuple[int, bool]]
@@ -71,6 +73,39 @@ def _moved(samples: SampleArrays, counters: Collection[str]) -> Truths:
     return moved
 
 
+class _EntityRates(Rates):
+    """The rates of one entity. A list is made when it is asked for: those of most ports never are.
+
+    `columns`: counter → the rates of all entities, of which it has those in [`first`, `before`)."""
+
+    __slots__ = ("_columns", "_lists", "_rows")
+
+    def __init__(self, columns: Mapping[str, Values], first: int, before: int) -> None:
+        self._columns, self._rows = columns, slice(first, before)
+        self._lists: dict[str, list[float | None]] = {}
+
+    def __getitem__(self, counter: str) -> list[float | None]:
+        if counter not in self._lists:
+            values = self._columns[counter][self._rows]
+            self._lists[counter] = _listed(values.numbers, values.known)
+        return self._lists[counter]
+
+    def __setitem__(self, counter: str, rates: list[float | None]) -> None:
+        self._lists[counter] = rates
+
+    def __delitem__(self, counter: str) -> None:
+        raise TypeError(f"{counter}: a rate that was measured cannot be removed")
+
+    def __contains__(self, counter: object) -> bool:
+        return counter in self._columns or counter in self._lists
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._columns, *self._lists]))
+
+    def __len__(self) -> int:
+        return len(self._columns.keys() | self._lists.keys())
+
+
 class CounterWindows:
     """The windows of the counters of some samples in some steps."""
 
@@ -103,11 +138,11 @@ class CounterWindows:
         by_step = []
         for step, rows in self._steps:
             seconds, entity = (self._ended_us[rows] - self._began_us[rows]) / 1e6, self._entity[rows]
-            rates, means = [], []
+            rates, means = dict[str, Values](), []
             for name, column in self._counters.items():
                 growth = self._growth[name][rows]
                 rate = growth.numbers.astype(np.float64) * column.scale / seconds
-                rates.append(_listed(rate, growth.known))
+                rates[name] = Values(rate, growth.known)
                 means.append(self._means(entity, rate, seconds, growth.known))
             limits = np.searchsorted(entity, np.arange(len(self._entities) + 1)).tolist()
             by_step.append((step, limits, seconds.tolist(), self._ended_us[rows].tolist(), rates, means))
@@ -120,7 +155,7 @@ class CounterWindows:
                         name,
                         all_seconds[first:before],
                         ended_us[first:before],
-                        [rate[first:before] for rate in rates],
+                        _EntityRates(rates, first, before),
                         [mean[index] for mean in means],
                     )
 

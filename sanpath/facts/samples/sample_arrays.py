@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import ceil
@@ -71,6 +70,23 @@ class SampleArrays:
             is_reported |= self.columns[name].is_known()
         return self if is_reported.all() else self.select(is_reported)
 
+    def with_any(self, metrics: Collection[str]) -> SampleArrays:
+        """Return the samples that have a value of any of these metrics, with no other columns and entities."""
+        columns = {name: self.columns[name] for name in metrics}
+        samples = replace(self, columns=columns).reported(metrics)
+        return samples if len(samples.moment) == len(self.moment) else samples.of_present_entities()
+
+    def of_present_entities(self) -> SampleArrays:
+        """Return the same samples, with the names of only those entities that have some."""
+        present, entity = np.unique(self.entity, return_inverse=True)
+        return replace(self, entities=[self.entities[index] for index in present.tolist()], entity=entity)
+
+    def of(self, entities: Collection[str]) -> SampleArrays:
+        """Return the samples of some entities."""
+        needed = set(entities)
+        is_needed = np.array([name in needed for name in self.entities], dtype=bool)
+        return self.select(is_needed[self.entity]).of_present_entities()
+
     def select(self, rows: Truths) -> SampleArrays:
         """Return some of the samples."""
         return SampleArrays(
@@ -86,8 +102,8 @@ class SampleArrays:
 class SampleReader:
     """Reads the samples of one source that have a value of any of some metrics.
 
-    `timed`: see timed_samples. Only entities whose names lie in [`first`, `before`) are read. `few`: there are so few
-    samples that one more query costs more than a name with each of them.
+    `timed`: see timed_samples. Only entities whose names lie in [`first`, `before`) are read. `cached`: all these
+    samples, if they are in memory; then nothing is read.
     """
 
     def __init__(
@@ -98,48 +114,47 @@ class SampleReader:
         metrics: Sequence[str],
         first: str = "",
         before: str = _LAST_NAME,
-        few: bool = False,
+        cached: SampleArrays | None = None,
     ) -> None:
-        self._connection, self._metrics, self._limits, self._few = connection, metrics, (first, before), few
+        self._connection, self._metrics, self._limits, self._cached = connection, metrics, (first, before), cached
         reported = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in metrics)
         self._samples = f"{timed} WHERE source = $source AND ({reported})"
         self._parameters: dict[str, str | Sequence[str]] = {"source": source}
 
+    @property
+    def is_cached(self) -> bool:
+        """Whether all samples are in memory."""
+        return self._cached is not None
+
     @cached_property
     def rows(self) -> Mapping[str, int]:
         """Entity → number of its samples, in the order of entity names."""
-        if self._few:
-            return self._named[0]
+        if self._cached is not None:
+            counts = np.bincount(self._cached.entity, minlength=len(self._cached.entities)).tolist()
+            return dict(zip(self._cached.entities, counts, strict=True))
         selected, parameters = self._in_range(*self._limits)
         query = f"SELECT entity, count(*) FROM {selected} GROUP BY entity ORDER BY entity"  # noqa: S608 - quoted
         return dict(self._connection.execute(query, parameters).fetchall())
 
     def read(self, entities: Collection[str] | None = None) -> SampleArrays:
-        """Return the samples of some entities, None: of all."""
-        if entities is None and self._few:
-            return self._named[1]
+        """Return the samples of some entities, None: of all. Entities without samples are left out."""
+        if self._cached is not None:
+            return self._cached if entities is None else self._cached.of(entities)
         if entities is None:
             return self._read(self.rows, *self._in_range(*self._limits))
-        counts = {entity: self.rows[entity] for entity in sorted(entities)}
+        counts = {entity: self.rows[entity] for entity in sorted(entities) if entity in self.rows}
         selected, parameters = self._in_range(min(counts, default=""), max(counts, default="") + "\0")
         selected = f"{selected} AND entity IN (SELECT unnest($entities))"
         return self._read(counts, selected, {**parameters, "entities": list(counts)})
 
     def read_in_ranges(self) -> Iterator[SampleArrays]:
         """Yield the samples in ranges of entities that are small enough for memory."""
-        if self._few:
-            yield self.read()
+        if self._cached is not None:
+            yield self._cached
             return
         for first, before in entity_ranges(self.rows, len(self._metrics)):
             counts = {entity: count for entity, count in self.rows.items() if first <= entity < before}
             yield self._read(counts, *self._in_range(first, before))
-
-    @cached_property
-    def _named(self) -> tuple[Mapping[str, int], SampleArrays]:
-        """The number of samples of each entity, and all samples, by one query."""
-        fetched = self._fetch(["entity"], *self._in_range(*self._limits))
-        counts = Counter(np.ma.getdata(fetched["entity"]).tolist())
-        return counts, self._arrays(counts, fetched)
 
     def _in_range(self, first: str, before: str) -> tuple[str, dict[str, str | Sequence[str]]]:
         """Return SQL that selects the samples of a range of entities, and its parameters."""
@@ -154,17 +169,9 @@ class SampleReader:
     ) -> SampleArrays:
         """`counts`: entity → number of its samples, of all entities that are selected."""
         # Names are not fetched with the rows: to make a text for each costs more than all numbers of the row.
-        return self._arrays(counts, self._fetch([], selected, parameters))
-
-    def _fetch(
-        self, names: Sequence[str], selected: str, parameters: Mapping[str, str | Sequence[str]]
-    ) -> Mapping[str, npt.NDArray[Any]]:
-        """Return the columns `names`, the times and the metrics of samples, by entity and time."""
-        columns = ", ".join([*names, *_TIMES, *map(quoted, self._metrics)])
+        columns = ", ".join([*_TIMES, *map(quoted, self._metrics)])
         query = f"SELECT {columns} FROM {selected} ORDER BY entity, moment"  # noqa: S608 - quoted
-        return self._connection.execute(query, parameters).fetchnumpy()
-
-    def _arrays(self, counts: Mapping[str, int], fetched: Mapping[str, npt.NDArray[Any]]) -> SampleArrays:
+        fetched = self._connection.execute(query, parameters).fetchnumpy()
         moment, seen = (np.ma.getdata(fetched[name]) for name in ("moment", "seen"))
         return SampleArrays(
             list(counts),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import Any
 
 import duckdb
 
-from sanpath.facts.samples.counters import CounterWindows, Rounds, Sums, Windows, find_rounds
+from sanpath.facts.samples.cached_arrays import cached_arrays
+from sanpath.facts.samples.counters import CounterWindows, Rates, Rounds, Sums, Windows, find_rounds
 from sanpath.facts.samples.gauges import Means, columns_of, gauges_by_quarter, step_means
 from sanpath.facts.samples.partitions import Partition, compute_partitions, split_by_type
 from sanpath.facts.samples.sample_arrays import SampleArrays, SampleReader, entity_ranges
@@ -64,7 +65,7 @@ class StepSamples:
     step: str
     seconds: list[float] = field(default_factory=list)
     ended_us: list[int] = field(default_factory=list)
-    rates: dict[str, list[float | None]] = field(default_factory=dict)
+    rates: Rates = field(default_factory=dict)
     means: dict[str, float | None] = field(default_factory=dict)
     last_values: dict[str, float | None] = field(default_factory=dict)
     resolutions: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
@@ -141,7 +142,9 @@ def step_samples(
         if not metrics:
             continue
         table = _SourceTable(kind, source, reported, counters, gauges, gauges_by_quarter(kind, gauges, reported))
-        reader = SampleReader(connection, timed, source, metrics, few=recording.is_cached(kind))
+        reader = SampleReader(
+            connection, timed, source, metrics, cached=cached_arrays(recording, kind, source, metrics)
+        )
         rows = reader.rows
         if not counters:
             for samples in reader.read_in_ranges():
@@ -157,31 +160,18 @@ def step_samples(
         if not include_others:
             collected.add(table, reader.read(detailed_entities), steps, rounds)
             continue
-        # The entire recording is for charts of the loaded paths only.
+        # The entire recording is for charts, which show the loaded paths only.
         marked_steps = [step for step in steps if step != ENTIRE_RECORDING]
-        partitions = [
-            Partition(
-                recording.folder.absolute() if isinstance(recording.folder, Path) else recording.folder,
-                frozenset(recording.unreadable),
-                recording.since_us,
-                kind,
-                source,
-                reported,
-                marked_steps,
-                tuple(shift for shift in recording.shifts or () if shift.source == source),
-                rounds,
-                *names,
-            )
-            for names in entity_ranges(rows, len(counters))
-        ]
         busiest_rate: dict[str, float] = {}
-        for sums, means in compute_partitions(partitions, executor):
+        for sums, means in _over_steps(recording, table, reader, marked_steps, rounds, executor):
             collected.overall(table, sums, busiest_rate)
             collected.means(table, means)
         limit = min(_MAX_DETAILED_ENTITIES, _MAX_DETAILED_DIFFERENCES // (max(rows.values()) * len(counters)))
         busiest = sorted(busiest_rate, key=lambda entity: -busiest_rate[entity])[:limit]
         samples = reader.read({*detailed_entities, *busiest})
-        collected.windows(table, CounterWindows(samples, counters, steps, rounds).windows())
+        collected.windows(table, CounterWindows(samples, counters, marked_steps, rounds).windows())
+        if len(marked_steps) < len(steps):
+            collected.add(table, samples.of(detailed_entities), [ENTIRE_RECORDING], rounds)
     return list(collected.samples.values())
 
 
@@ -197,6 +187,38 @@ class _SourceTable:
     counters: Mapping[str, Column]
     gauges: Mapping[str, Column]
     quartered: Sequence[str]
+
+
+def _over_steps(
+    recording: Recording,
+    table: _SourceTable,
+    reader: SampleReader,
+    steps: Sequence[Step],
+    rounds: Rounds,
+    executor: Executor | None,
+) -> Iterator[tuple[Sequence[Sums], Sequence[Means]]]:
+    """Yield rates and means over entire steps, of all entities of a source with very many."""
+    if reader.is_cached:
+        samples = reader.read()
+        means = step_means(samples, table.kind, table.gauges, table.reported, steps) if table.gauges else []
+        yield CounterWindows(samples, table.counters, steps, rounds).sums(), means
+        return
+    partitions = [
+        Partition(
+            recording.folder.absolute() if isinstance(recording.folder, Path) else recording.folder,
+            frozenset(recording.unreadable),
+            recording.since_us,
+            table.kind,
+            table.source,
+            table.reported,
+            steps,
+            tuple(shift for shift in recording.shifts or () if shift.source == table.source),
+            rounds,
+            *names,
+        )
+        for names in entity_ranges(reader.rows, len(table.counters))
+    ]
+    yield from compute_partitions(partitions, executor)
 
 
 class _Collected:
@@ -220,13 +242,17 @@ class _Collected:
 
     def windows(self, table: _SourceTable, rows: Iterable[Windows]) -> None:
         for step, entity, seconds, ended_us, rates, means in rows:
-            samples = self._get(table.source, entity, step)
+            samples, mean_rates = self._get(table.source, entity, step), dict(zip(table.counters, means, strict=True))
+            if not samples.seconds:
+                samples.seconds, samples.ended_us, samples.mean_rates = seconds, ended_us, mean_rates
+                samples.rates = rates
+                continue
             # Steps of one name at different times are one: each adds its windows.
-            samples.mean_rates = _EMPTY if samples.seconds else dict(zip(table.counters, means, strict=True))
+            samples.mean_rates = _EMPTY
             samples.seconds += seconds
             samples.ended_us += ended_us
-            for name, window_rates in zip(table.counters, rates, strict=True):
-                samples.rates.setdefault(name, []).extend(window_rates)
+            for name in table.counters:
+                samples.rates[name].extend(rates[name])
 
     def overall(self, table: _SourceTable, rows: Iterable[Sums], busiest: dict[str, float]) -> None:
         """Add overall rates. `busiest`: entity → the highest bytes a second of any step; it is updated."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sanpath.facts.samples.step_samples import step_samples
 from sanpath.facts.storage.arrays import array_rows
@@ -15,8 +16,19 @@ from sanpath.topology.identity import resolve
 from sanpath.topology.paths import targets_of
 
 
-def volumes_of_others(recording: Recording, begin_us: int, end_us: int) -> Mapping[str, tuple[float, float]]:
-    """Volume → (I/Os a second, mean latency at the array in seconds), of the volumes that no load uses.
+@dataclass(frozen=True, slots=True)
+class OtherLoad:
+    """What other hosts do on one volume: I/Os a second, and their mean latency in seconds.
+
+    The latency is that in the array and, where the array times it, of the transfer over its ports.
+    """
+
+    ops_per_second: float
+    latency_seconds: float
+
+
+def volumes_of_others(recording: Recording, begin_us: int, end_us: int) -> Mapping[str, OtherLoad]:
+    """Volume → what other hosts do on it, of the volumes that no load uses.
 
     Times are in microseconds of the recorder's clock. Volumes without I/O, or without whole windows in the interval,
     are left out.
@@ -35,5 +47,5 @@ def volumes_of_others(recording: Recording, begin_us: int, end_us: int) -> Mappi
         if entity not in tested and row["array_seconds"] is not None:
             ops = number(row, "ops_per_second")
             totals[entity][0] += ops
-            totals[entity][1] += ops * number(row, "array_seconds")
-    return {entity: (ops, wait_seconds / ops) for entity, (ops, wait_seconds) in totals.items() if ops}
+            totals[entity][1] += ops * (number(row, "array_seconds") + number(row, "san_seconds"))
+    return {entity: OtherLoad(ops, wait_seconds / ops) for entity, (ops, wait_seconds) in totals.items() if ops}

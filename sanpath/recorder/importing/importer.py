@@ -37,7 +37,8 @@ class ImportRequest:
 
     `name`: name of the load or source; None: that of its collector. `host`: the machine the file is from; None: the
     only host in the recording. `marks`: names of the recording's steps that correspond to the file's steps.
-    `site_items`: entities and links from the configuration.
+    `site_items`: entities and links from the configuration. `follows_file`: one command has imported another file
+    before it, with the same options.
     """
 
     file: Path
@@ -48,6 +49,7 @@ class ImportRequest:
     marks: Sequence[str] = ()
     site_items: Sequence[SourceEntity | SourceLink] = ()
     placement: Placement = field(default_factory=Placement)
+    follows_file: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,9 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     try:
         task.run(result, file, progress)
         if recording is not None:
-            task.remarks += doubts.outside_recording(
-                placement, recording, doubts.placing_option(result.clock, requested)
-            )
+            if not (request.follows_file and {each.collector for each in recording.declarations} == {spec.name}):
+                option = doubts.placing_option(result.clock, requested)
+                task.remarks += doubts.outside_recording(placement, recording, option)
             task.remarks += doubts.overlapping_loads(placement, recording, spec.name)
         task.warn()
         task.end(request, spec, file, recording)

@@ -12,17 +12,18 @@ from sanpath.recording.storage.store import Store
 _CACHE_ENTRIES = 100_000
 _MOST_REPORTED = 3
 """At most so many missing flushes of a writer and table are reported."""
-_intact: dict[tuple[str, object], bool] = {}
-"""(URL, file state) → whether it is intact. A live view checks a day's segments every second."""
+_intact: dict[tuple[str, object, bool], bool] = {}
+"""(URL, file state, whether a checksum is expected) → whether it is intact. A live view asks for all every second."""
 
 
-def not_as_written(store: Store, names: Sequence[str]) -> set[str]:
-    """Return the segments whose checksum does not match.
+def not_as_written(store: Store, segments: Sequence[layout.Segment], starts: Sequence[Start]) -> set[str]:
+    """Return the segments whose checksum does not match, or is missing although their writer's header has a digest.
 
-    A segment without a checksum passes, and so does one that cannot be opened: reading it will report the reason.
+    Other segments without a checksum pass, and so does one that cannot be opened: reading it will report the reason.
     Results are cached per process until the file changes.
     """
-    return {name for name in names if not _is_intact(store, name)}
+    sealing = {start.writer for start in starts if start.header.intact is not None}
+    return {segment.name for segment in segments if not _is_intact(store, segment.name, segment.writer in sealing)}
 
 
 def altered(manifest: Manifest, starts: Sequence[Start]) -> set[str]:
@@ -74,11 +75,11 @@ def _missing(segments: Sequence[layout.Segment], last: int, expires: bool) -> li
     return missing[:_MOST_REPORTED]
 
 
-def _is_intact(store: Store, name: str) -> bool:
-    key = (store.url(name), store.state(name))
+def _is_intact(store: Store, name: str, is_expected: bool) -> bool:
+    key = (store.url(name), store.state(name), is_expected)
     if key not in _intact:
         try:
-            intact = store.intact(name)
+            intact = store.intact(name, is_expected)
         except OSError:
             return True
         if len(_intact) >= _CACHE_ENTRIES:

@@ -107,8 +107,9 @@ def _footers(connection: duckdb.DuckDBPyConnection, urls: Sequence[str]) -> dict
     """Return URL → content according to the footers of files. Raises duckdb.Error if one cannot be read."""
     files = {"files": list(urls)}
     # Readers read row groups; the footer's total number of rows is a mere claim.
+    # A row group has as many values of each column.
     metadata = connection.execute(
-        "SELECT file_name, sum(row_group_num_rows) FILTER (column_id = 0), sum(row_group_num_rows), "
+        "SELECT file_name, sum(row_group_num_rows) // (max(column_id) + 1), sum(row_group_num_rows), "
         "sum(total_uncompressed_size) "
         "FROM parquet_metadata($files) GROUP BY file_name",
         files,

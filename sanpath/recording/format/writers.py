@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from sanpath.recording.format.documents import Ending, File, Header
@@ -62,7 +63,14 @@ def ended(starts: Sequence[Start]) -> bool:
 
 def _read(store: Store, name: str, document_type: type[DocumentT], unreadable: set[str]) -> DocumentT | None:
     try:
-        return document_type.decoded(store.read(f"writers/{name}"))
+        document: DocumentT = _decoded(document_type, store.read(f"writers/{name}"))
     except (OSError, ValueError):
         unreadable.add(f"writers/{name}")
         return None
+    return document
+
+
+@lru_cache(maxsize=32)
+def _decoded(document_type: type[DocumentT], content: bytes) -> DocumentT:
+    """Decode a document. A live view reads the same ones every few seconds; to check one costs a millisecond."""
+    return document_type.decoded(content)

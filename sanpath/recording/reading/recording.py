@@ -23,7 +23,7 @@ from sanpath.recording.format.layout import RECORDER
 from sanpath.recording.format.row_budget import oversized_segments, values_in
 from sanpath.recording.format.writers import Start, ended, starts
 from sanpath.recording.reading.alignment import STORE_CLOCK, Aligned, Bounds, aligned
-from sanpath.recording.reading.sample_cache import MOST_VALUES, SampleCache
+from sanpath.recording.reading.sample_cache import MOST_VALUES, NUMBERS, CachedSamples, SampleCache
 from sanpath.recording.storage.duck import PARQUET, connect, literal, quoted, separate
 from sanpath.recording.storage.store import Location, store_at
 
@@ -31,14 +31,6 @@ ResultT = TypeVar("ResultT")
 
 _ROWS = 10_000
 _FIXED = ("source", "entity", "seen", "device_time", "covers_seconds")
-NUMBERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "", "BIG", "HUGE")) | {
-    "INTEGER",
-    "UINTEGER",
-    "FLOAT",
-    "DOUBLE",
-    "BOOLEAN",
-}
-"""DuckDB types that a metric column may have. Columns of other types are not samples."""
 _ATTEMPTS = 5
 """How often segments are listed: compacted ones may vanish between listing and opening."""
 
@@ -79,7 +71,8 @@ class Recording:
         self._segments: dict[str, list[layout.Segment]] = {}
         self._objects: dict[str, list[Any]] = {}
         self._samples: dict[str, tuple[str, list[str]]] = {}
-        self._cached_kinds: set[str] = set()
+        self._cached_samples: dict[str, CachedSamples] = {}
+        self._has_read_footers = False
         self._polled: dict[int | None, tuple[int, int] | None] = {}
         self.shifts: Sequence[Shift] | None = None
         self.manifest = layout.read_manifest(folder)
@@ -167,30 +160,38 @@ class Recording:
             polled = self.polled()
             return {} if polled is None else {self.starts[0].writer: polled}
         signs: dict[str, tuple[int, int]] = {}
-        for table, first, last in (
-            ("events", "seen", "seen"),
-            ("polls", "started", "ended"),
-            ("samples/load", "seen", "seen"),
-        ):
-            files = f"read_parquet($files, union_by_name = true, filename = true, {PARQUET})"
-            possible = f"WHERE {first} >= {rows.EARLIEST_US} AND {last} <= {rows.LATEST_US}"
-            query = f"SELECT filename, min({first}), max({last}) FROM {files} {possible} GROUP BY filename"  # noqa: S608 - ours
-            for file, began, until in self._query_segments(table, query):
-                writer = _writer(file)
-                shift = self.shift_us(writer)
-                before = signs.get(writer, (began + shift, until + shift))
-                signs[writer] = min(began + shift, before[0]), max(until + shift, before[1])
+        for table in ("events", "polls", "samples/load"):
+            for writer, began, until in self._limits_of(table):
+                before = signs.get(writer, (began, until))
+                signs[writer] = min(began, before[0]), max(until, before[1])
         return signs
 
+    def _limits_of(self, table: str) -> list[tuple[str, int, int]]:
+        """Return the writer of each segment of a table, and the limits of its times in microseconds."""
+        first, last = ("started", "ended") if table == "polls" else ("seen", "seen")
+        files = f"read_parquet($files, union_by_name = true, filename = true, {PARQUET})"
+        possible = f"WHERE {first} >= {rows.EARLIEST_US} AND {last} BETWEEN {rows.EARLIEST_US} AND {rows.LATEST_US}"
+        query = f"SELECT filename, min({first}), max({last}) FROM {files} {possible} GROUP BY filename"  # noqa: S608 - ours
+        limits = [(_writer(file), *limits) for file, *limits in self._query_segments(table, query)]
+        return [
+            (writer, began + self.shift_us(writer), until + self.shift_us(writer)) for writer, began, until in limits
+        ]
+
     def _query_segments(self, table: str, query: str) -> list[Any]:
-        """Return the rows of a query over the `$files` of a table, with times as they were written."""
+        """Return the rows of a query over the `$files` of a table, with times as they were written.
+
+        The first column is the `filename`. Segments do not change: those of the last reading are not read again."""
 
         def fetch(urls: list[str]) -> list[Any]:
-            connection = self.connect()
-            try:
-                return connection.execute(query, {"files": urls}).fetchall()
-            finally:
-                connection.close()
+            of_segment = self.remembered(query, None, dict[str, list[Any]])  # It grows, too.
+            new = [url for url in urls if _file_name(url) not in of_segment]
+            if new:
+                with closing(self.connect()) as connection:
+                    fetched = connection.execute(query, {"files": new}).fetchall()
+                of_segment |= {_file_name(url): [] for url in new}
+                for row in fetched:
+                    of_segment[_file_name(row[0])].append(row)
+            return [row for url in urls for row in of_segment[_file_name(url)]]
 
         return self._over_segments(table, fetch, [])
 
@@ -239,23 +240,22 @@ class Recording:
             self._samples[kind] = self._over_segments(f"samples/{kind}", partial(self._select, kind), nothing)
         return self._samples[kind]
 
-    def is_cached(self, kind: str) -> bool:
-        """Return whether the samples of a kind are in memory; then there are few of them."""
+    def cached(self, kind: str) -> CachedSamples | None:
+        """Return the samples of a kind, also those before `since_us`. None: they are too many for memory."""
         self.samples(kind)
-        return kind in self._cached_kinds
+        return self._cached_samples.get(kind)
 
     def _select(self, kind: str, urls: list[str]) -> tuple[str, list[str]]:
         """Return SQL of the samples of some segments, and their metrics."""
         first = rows.EARLIEST_US if self.since_us is None else self.since_us
         cached = self._cached(kind, first)
+        segments = self._sql_of(urls, ("seen",))
         if cached is not None:
-            segments, described = cached
-            self._cached_kinds.add(kind)
+            self._cached_samples[kind], described = cached, cached.types
         else:
-            segments = self._sql_of(urls, ("seen",))
             with closing(self.connect()) as connection:
                 described_rows = connection.execute(f"DESCRIBE SELECT * FROM {segments}").fetchall()  # noqa: S608 - quoted
-            described = {name: column_type for name, column_type, *_ in described_rows}
+            described = {name: str(column_type) for name, column_type, *_ in described_rows}
         selected = [
             name
             for name, column_type in described.items()
@@ -265,8 +265,8 @@ class Recording:
         samples = f"(SELECT {', '.join(map(quoted, selected))} FROM {segments} {since})"  # noqa: S608 - quoted
         return samples, [name for name in selected if name not in _FIXED]
 
-    def _cached(self, kind: str, since_us: int) -> tuple[str, dict[str, str]] | None:
-        """Return the name of the cached table that holds the segments of a kind, and its columns with types.
+    def _cached(self, kind: str, since_us: int) -> CachedSamples | None:
+        """Return the cached samples of the segments of a kind.
 
         None: the segments themselves have to be read, for example because the times of a recorder are shifted.
         """
@@ -305,7 +305,34 @@ class Recording:
 
     def polls(self) -> list[Poll]:
         """Return the record of every poll, by time."""
-        return self._rows("polls", rows.poll, "ended")
+        if "polls" not in self._objects:
+            self._objects["polls"] = self._over_segments("polls", self._polls_of, [])
+        return self._objects["polls"]
+
+    def _polls_of(self, urls: list[str]) -> list[Poll]:
+        """Return the polls of segments by time. Segments do not change: those of the last reading are not read again.
+
+        An hour has ten thousand polls, and the last flush a dozen."""
+        # Both grow from reading to reading.
+        of_segment = self.remembered("polls of segments", self.alignment, dict[str, list[Poll]])
+        unreadable = self.remembered("remarks on polls", self.alignment, set[str])
+        for name in of_segment.keys() - set(map(_file_name, urls)):
+            del of_segment[name]
+        new = [url for url in urls if _file_name(url) not in of_segment]
+        if new:
+            condition = "" if self.since_us is None else f"ended >= {self.since_us}"
+            segments = self._sql_of(new, tables.TIMES["polls"], tables.IN_ORDER)
+            query = tables.rows("polls", segments, condition, with_file=True)
+            added, remarks = self._parsed("polls", query, lambda row: (row.pop("filename"), rows.poll(row)))
+            unreadable |= remarks
+            of_segment |= {_file_name(url): [] for url in new}
+            for url, poll in added:
+                of_segment[_file_name(url)].append(poll)
+        self.unreadable |= unreadable
+        polls = [poll for url in sorted(urls) for poll in of_segment[_file_name(url)]]
+        if self.since_us is not None:
+            polls = [poll for poll in polls if poll.ended >= self.since_us]
+        return sorted(polls, key=lambda poll: poll.started)
 
     def _sql_of(self, urls: Sequence[str], times: Sequence[str], options: str = "union_by_name = true") -> str:
         """Return SQL for the rows of segments, with the columns `times` on the recording's clock.
@@ -324,16 +351,12 @@ class Recording:
             return selects[0]
         return "(" + " UNION ALL BY NAME ".join(f"SELECT * FROM {select}" for select in selects) + ")"  # noqa: S608 - ours
 
-    def _rows(self, table: str, parse: Callable[[dict[str, Any]], ResultT], time_column: str = "") -> list[ResultT]:
-        """Return the result of `parse` for each row of a table, in order. A table is read once.
-
-        `time_column` is that by which rows before `since_us` are left out; "": no row is left out.
-        """
+    def _rows(self, table: str, parse: Callable[[dict[str, Any]], ResultT]) -> list[ResultT]:
+        """Return the result of `parse` for each row of a table, in order. A table is read once."""
 
         def fetch(urls: list[str]) -> list[ResultT]:
-            condition = f"{time_column} >= {self.since_us}" if time_column and self.since_us is not None else ""
             segments = self._sql_of(urls, tables.TIMES[table], tables.IN_ORDER)
-            query = tables.rows(table, segments, condition, with_file=table == "events")
+            query = tables.rows(table, segments, with_file=table == "events")
             objects, unreadable = self.remembered(
                 table, (query, self.alignment), lambda: self._parsed(table, query, parse)
             )
@@ -368,9 +391,12 @@ class Recording:
 
     def state(self) -> object:
         """Return a value that changes whenever the recording does: from equal states follow equal results."""
-        names = [*tables.TIMES, *(f"samples/{kind}" for kind in self.sample_kinds())]
-        segments = {table: tuple(self._segments_of(table)) for table in names}
+        segments = {table: tuple(self._segments_of(table)) for table in self._tables()}
         return self.manifest, tuple(self.starts), segments, frozenset(self.unreadable)
+
+    def _tables(self) -> list[str]:
+        """Return the names of all tables."""
+        return [*tables.TIMES, *(f"samples/{kind}" for kind in self.sample_kinds())]
 
     def remembered(self, name: str, key: object, compute: Callable[[], ResultT]) -> ResultT:
         """Return the result of a computation; that of the last reading, if the sample cache has it for the same key.
@@ -382,19 +408,20 @@ class Recording:
         """Return when the first poll began and the last one ended, in microseconds. None: there is no poll."""
 
         def fetch(urls: list[str]) -> tuple[int, int] | None:
-            connection = self.connect()
-            try:
-                earliest = rows.EARLIEST_US if self.since_us is None else self.since_us
-                condition = f"WHERE started >= {rows.EARLIEST_US} AND ended BETWEEN {earliest} AND {rows.LATEST_US}"
-                segments = self._sql_of(urls, tables.TIMES["polls"])
-                query = f"SELECT min(started), max(ended) FROM {segments} {condition}"  # noqa: S608 - ours
+            condition = f"WHERE started >= {rows.EARLIEST_US} AND ended BETWEEN {self.since_us} AND {rows.LATEST_US}"
+            segments = self._sql_of(urls, tables.TIMES["polls"])
+            query = f"SELECT min(started), max(ended) FROM {segments} {condition}"  # noqa: S608 - ours
+            with closing(self.connect()) as connection:
                 began, ended = connection.execute(query).fetchall()[0]
                 return None if ended is None else (began, ended)
-            finally:
-                connection.close()
 
         if self.since_us not in self._polled:
-            self._polled[self.since_us] = self._over_segments("polls", fetch, None)
+            if self.since_us is None:
+                limits = self._limits_of("polls")
+                polled = limits and (min(began for _, began, _ in limits), max(until for *_, until in limits))
+                self._polled[None] = polled or None
+            else:
+                self._polled[self.since_us] = self._over_segments("polls", fetch, None)
         return self._polled[self.since_us]
 
     def _over_segments(self, table: str, read: Callable[[list[str]], ResultT], empty: ResultT) -> ResultT:
@@ -428,22 +455,26 @@ class Recording:
         listed = [segment for segment in layout.segments(self._store, table) if segment.name not in self.unreadable]
         if self.checked:
             return listed
-        names = [segment.name for segment in listed]
-        damaged = not_as_written(self._store, names)
-        damaged |= self._oversized(table, [name for name in names if name not in damaged])
+        damaged = not_as_written(self._store, listed, self.starts)
+        damaged |= self._oversized(table, [segment.name for segment in listed if segment.name not in damaged])
         self.unreadable |= damaged
         return [segment for segment in listed if segment.name not in damaged]
 
     def _oversized(self, table: str, names: list[str]) -> set[str]:
         """Return the segments that hold far more than their file size suggests."""
         with closing(self.connect()) as connection:
+            if not self._has_read_footers:
+                self._has_read_footers = True
+                # One query for all tables: a query costs more than the footers that it reads.
+                listed = [segment for table in self._tables() for segment in layout.segments(self._store, table)]
+                damaged = not_as_written(self._store, listed, self.starts)
+                values_in(connection, self._store, sorted({segment.name for segment in listed} - damaged))
             return oversized_segments(connection, self._store, table, names)
 
     def _find_unreadable(self, names: list[str]) -> bool:
         """Add the damaged segments among these to `unreadable`. Returns whether any is damaged."""
         damaged = set()
-        connection = self.connect()
-        try:
+        with closing(self.connect()) as connection:
             for name in names:
                 try:
                     # Every column is read: a segment may be damaged although its footer is intact.
@@ -453,12 +484,15 @@ class Recording:
                         pass
                 except duckdb.Error:
                     damaged.add(name)
-        finally:
-            connection.close()
         self.unreadable |= damaged
         return bool(damaged)
 
 
-def _writer(file: str) -> str:
+def _file_name(url: str) -> str:
+    """Return the last part of the URL of a segment file."""
+    return url.rpartition("/")[2]
+
+
+def _writer(url: str) -> str:
     """Return the writer of a segment file."""
-    return file.rpartition("/")[2].partition("-")[0]
+    return _file_name(url).partition("-")[0]

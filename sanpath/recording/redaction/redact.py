@@ -156,7 +156,7 @@ def _segments(
     """Yield the segments of a table that can be read completely, after collecting their texts."""
     left_out += layout.foreign(store, table)
     segments = layout.segments(store, table)
-    broken = not_as_written(store, [segment.name for segment in segments])
+    broken = not_as_written(store, segments, starts(store, set()))
     broken |= oversized_segments(
         connection, store, table, [segment.name for segment in segments if segment.name not in broken]
     )

@@ -52,10 +52,13 @@ def document_is_intact(content: bytes) -> bool | None:
     return hashlib.sha256(zeroed).hexdigest().encode() == match[1]
 
 
-def is_intact(file: BinaryIO) -> bool | None:
-    """Return whether a segment is unchanged since it was written. None: it has no checksum. Raises OSError."""
+def is_intact(file: BinaryIO, is_expected: bool = False) -> bool | None:
+    """Return whether a segment is unchanged since it was written. None: it has no checksum. Raises OSError.
+
+    `is_expected`: its writer leaves a place for a checksum in every segment, so one without it was changed.
+    """
     if (offset := _digest_offset(file)) is None:
-        return None
+        return False if is_expected else None
     file.seek(offset)
     stored = file.read(len(_UNSEALED))
     return None if stored == _UNSEALED else _digest(file, offset) == stored

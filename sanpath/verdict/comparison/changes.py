@@ -32,8 +32,8 @@ class Change:
     """One quantity of a step before and after. None: the load of that run does not report it.
 
     `change`: ratio, 0.1 for a tenth more; None without both values. `spread`: largest relative difference between
-    repetitions of the step in either run; None: no run repeated it. `is_within_spread`: the change is no larger than
-    that; None: there is no change or no spread.
+    repetitions of the step in either run, for throughput at least what its windows allow; None: no run repeated it.
+    `is_within_spread`: the change is no larger than that; None: there is no change or no spread.
     """
 
     quantity: str

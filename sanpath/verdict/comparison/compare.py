@@ -238,9 +238,11 @@ def _pair(direction: str, runs: tuple[Diagnosis, Diagnosis], old: StepResult, ne
         [step.directions[direction] for step in repetitions_of(current, direction, run.steps)]
         for current, run in zip((old, new), runs, strict=True)
     )
-    step_changes = changes(old_result, new_result, (repeated[0], repeated[1]))
-    between_repetitions = step_changes[0].spread
-    chance = 2 * hypot(old_result.throughput_spread or 0.0, new_result.throughput_spread or 0.0)
+    throughput, *other_changes = changes(old_result, new_result, (repeated[0], repeated[1]))
+    throughput_change = new_result.ops_per_second / old_result.ops_per_second - 1
+    spread = max(_LEAST_CHANGE if throughput.spread is None else throughput.spread, _chance(old_result, new_result))
+    if throughput.spread is not None:
+        throughput = replace(throughput, spread=spread, is_within_spread=abs(throughput_change) <= spread)
     return Pair(
         direction,
         new.in_flight.configured or new.in_flight.measured or 0.0,
@@ -248,12 +250,17 @@ def _pair(direction: str, runs: tuple[Diagnosis, Diagnosis], old: StepResult, ne
         new.name,
         old_result,
         new_result,
-        new_result.ops_per_second / old_result.ops_per_second - 1,
+        throughput_change,
         new_result.latency_seconds.mean / old_result.latency_seconds.mean - 1,
-        max(_LEAST_CHANGE if between_repetitions is None else between_repetitions, chance),
-        step_changes,
+        spread,
+        (throughput, *other_changes),
         (len(repeated[0]), len(repeated[1])),
     )
+
+
+def _chance(old: DirectionResult, new: DirectionResult) -> float:
+    """The relative difference of two means that their windows allow: two standard errors of the difference."""
+    return 2 * hypot(old.throughput_spread or 0.0, new.throughput_spread or 0.0)
 
 
 def _outcome(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...]) -> Outcome | None:
@@ -323,7 +330,7 @@ def _headline(
     moved = f" to {_new_limit(before, after)}" if outcome == "MOVED" else ""
     chance = (
         f"its repetitions differ by {top.spread:.1%}"
-        if top.is_repeated
+        if top.is_repeated and top.spread > _chance(top.before, top.after)
         else f"differences below {top.spread:.1%} are chance"
     )
     return f"{outcome}{moved}: {change} at {top.in_flight:g} outstanding {top.direction}s ({chance}){_tail(pairs)}."

@@ -46,7 +46,8 @@ def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLaten
         ranges = [_range(candidate.points) for candidate in peers]
         low, high = max(bounds[0] for bounds in ranges), min(bounds[1] for bounds in ranges)
         ranges_text = "; ".join(
-            f"{_letter(n)} from {duration(a)} to {duration(b)}" for n, (a, b) in enumerate(ranges)
+            f"{_letter(n)} from {duration(a)} to {duration(b)}" if a < b else f"{_letter(n)} at {duration(a)}"
+            for n, (a, b) in enumerate(ranges)
         )
         latency = seconds if seconds is not None else high if low <= high else None
         values = [None if latency is None else interpolated(candidate.points, latency) for candidate in peers]

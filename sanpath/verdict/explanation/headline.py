@@ -66,9 +66,8 @@ def _bottleneck_headline(
     if bottleneck.kind == "path_policy":
         return f"The paths are used one after the other: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "credit_stall":
-        return (
-            f"{bottleneck.culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
-        )
+        culprit = bottleneck.culprit or bottleneck.entity
+        return f"{culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
     if bottleneck.kind == "data_sheet":
         return f"A limit that was entered by hand is reached: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind != "link":

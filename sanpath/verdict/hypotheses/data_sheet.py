@@ -14,6 +14,7 @@ from math import log
 from sanpath.facts.compute import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.topology.paths import targets_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
 from sanpath.verdict.model import Bottleneck, Next
@@ -125,7 +126,8 @@ def _next(load: LoadFacts, other_promises: Sequence[_Promise]) -> Next | None:
 
 
 def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:
-    ports, volumes = targets_of(facts.topology, *load.roots)
+    ports = targets_of(facts.topology, *load.roots)[0]
+    volumes = volumes_of(facts.topology, load, facts.tables)
     arrays = {array for end in (*ports, *volumes) for array in facts.topology.related(end, "member_of", "array")}
     for entity in sorted(volumes | arrays):
         if (promise := _both_directions(facts, load, entity)) is not None:

@@ -4,7 +4,8 @@ it.
 Time without transmit credit on a port points to what is behind the port. From a stalled link of the loaded path, the
 frames are followed downstream, switch by switch. The search ends at the last stalled port, which is a slow device, or
 at the first full one, which is oversubscribed. The stalled links on the way are victims, however long their frames
-wait.
+wait. A stalled link between switches behind which no frame waits has too few credits for its length: a frame and its
+credit are longer on the way than the credits last (FC-FS, buffer-to-buffer flow control).
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _IDLE = 0.5
 """Utilisation below which a port carries little."""
 _FROM_OTHERS = 0.8
 """Share of a stalled port's bytes that come through a link if that link's other users are the senders."""
+_COUNTED_BEHIND = 0.8
+"""Share of a link's bytes that counted ports behind it have to forward to show that none of its frames waits."""
 _FULL_PORT = 2.0
 """Log-likelihood ratio of a full port that takes its frames from a link that the test uses."""
 _HELD_BYTES = 500 * 2148
@@ -74,6 +77,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if is_full(cause):
         evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
     evidence += _delay_of_answers(table, victims)
+    short = [row for row in victims if _lacks_credits(table.facts, row)] if _lacks_credits(table.facts, cause) else []
+    if short:
+        yield from (_claim(table, row, evidence, partial(_conclude, table, row, (), ())) for row in short)
+        return
     stalled_links = [str(row["entity"]) for row in victims if row["entity"] != cause["entity"]]
     words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
     reasons = [f"{link} {words_of_victim}" for link in stalled_links[:1]]
@@ -142,8 +149,9 @@ def _foreign_bytes_per_second(rows: Sequence[FactRow], test_bytes_per_second: fl
 
 def _claim(table: PlaceTable, cause: FactRow, evidence: Sequence[Evidence], conclude: _Conclude) -> Claim:
     entity, device = str(cause["entity"]), str(cause["receiver"] or cause["entity"])
-    # A slow host is slow on all its ports.
+    # A slow host is slow on all its ports, and an array spreads a test over the fabrics and their long links.
     owner = next(iter(table.facts.topology.related(device, "attached_to", "host")), device)
+    owner = "long links" if cause["side"] == "switch" and not is_full(cause) else owner
     return Claim(
         "bottleneck",
         "credit_stall",
@@ -165,6 +173,8 @@ def _conclude(
     facts, load = table.facts, table.load
     # Behind an uplink that several devices share, the culprit is not known.
     entity, culprit = str(cause["entity"]), str(cause["receiver"] or cause["entity"])
+    if _lacks_credits(facts, cause):
+        return _conclude_short(table, cause, claims)
     owner = next(iter(facts.topology.related(culprit, "attached_to", "host")), None)
     culprit_name = (
         f"{culprit} of {owner}" if owner is not None and owner.partition(":")[2] not in culprit else culprit
@@ -196,8 +206,27 @@ def _conclude(
     return Conclusion((bottleneck,), tuple(because))
 
 
+def _conclude_short(table: PlaceTable, cause: FactRow, claims: Sequence[Claim]) -> Conclusion:
+    entity = str(cause["entity"])
+    stalled, used = percent(number(cause, "credit_stall_ratio")), percent(number(cause, "utilisation"))
+    because = (f"{entity} waits for credit {stalled} of the time at {used} utilisation, and nothing waits behind it",)
+    bottleneck = Bottleneck(
+        entity=entity,
+        kind="credit_stall",
+        layer="fabric",
+        direction=table.load.direction,
+        utilisation=None if cause["utilisation"] is None else number(cause, "utilisation"),
+        coincident=tuple(str(claim.entity) for claim in claims if claim.entity != entity),
+        limited_by=entity,
+        wait_at=entity,
+        because=because,
+        overturn_if=("the same stall after its ports were given more buffer credits",),
+    )
+    return Conclusion((bottleneck,), because)
+
+
 def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:
-    """The last stalled link downstream, or the first full one. None: its receiver is a switch that shows neither."""
+    """The last stalled link downstream, or the first full one. None: its receiver is a switch that is not counted."""
     current, visited = stalled, {stalled["entity"]}
     while True:
         onward = [
@@ -208,11 +237,29 @@ def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:
             if row["entity"] not in visited and (is_full(row) or is_stalled(row))
         ]
         if not onward:
-            return current if _ends_at_device(facts, current) else None
+            return current if _ends_at_device(facts, current) or _lacks_credits(facts, current) else None
         current = max(onward, key=lambda row: (number(row, "credit_stall_ratio"), number(row, "utilisation")))
         visited.add(current["entity"])
         if is_full(current):
             return current
+
+
+def _lacks_credits(facts: Facts, row: FactRow) -> bool:
+    """Whether a link between switches waits for credit although the far switch forwards every frame at once."""
+    if row["side"] != "switch" or row["receiver"] is None or not is_stalled(row):
+        return False
+    stall_ratio = number(row, "credit_stall_ratio")
+    onward = facts.tables["link"].select(step=row["step"], direction=row["direction"], sender=row["receiver"])
+    if any(far["credit_stall_ratio"] is None or _may_hold_up(far, stall_ratio) for far in onward):
+        return False
+    forwarded = sum(number(far, "bytes_per_second") for far in onward)
+    return forwarded >= _COUNTED_BEHIND * number(row, "bytes_per_second") > 0
+
+
+def _may_hold_up(far: FactRow, stall_ratio: float) -> bool:
+    """Whether a link is full, waits itself, or is busy for about as long as the link before it waits: in turns, both
+    may happen at the same time."""
+    return is_full(far) or is_stalled(far) or number(far, "utilisation") > stall_ratio / 2
 
 
 def _ends_at_device(facts: Facts, row: FactRow) -> bool:

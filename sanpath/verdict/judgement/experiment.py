@@ -33,7 +33,7 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> tuple[Ex
         return ()
     named = [group for group in leading if _probability(group) >= _LEAST_PROBABILITY]
     valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0].claim)]
-    ordered = sorted(valued, key=lambda pair: (not _shows_unmeasured(pair[1], leading[0]), -pair[0]))
+    ordered = sorted(valued, key=lambda pair: (not _shows_first(pair[1], leading[0]), -pair[0]))
     if table.step.experiment:
         ordered += [(_value(proposal, leading), proposal) for proposal in probe_steps(table)]
     return tuple(_experiment(proposal, named) for value, proposal in ordered if value > 0)
@@ -68,10 +68,10 @@ def _meanings(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> tupl
     )
 
 
-def _shows_unmeasured(proposal: Proposal, first: Sequence[Suspicion]) -> bool:
-    """Whether something that was not measured leads, and the proposal is to read just that."""
-    is_reading = proposal.action.startswith("read_")
-    return first[0].claim.kind == "unseen" and is_reading and _expected(proposal, first) >= _CERTAIN
+def _shows_first(proposal: Proposal, first: Sequence[Suspicion]) -> bool:
+    """Whether the proposal is to read the very place of the most probable suspect, which was not read: only that can
+    prove it."""
+    return proposal.action.startswith("read_") and _expected(proposal, first) >= _CERTAIN
 
 
 def _expected(proposal: Proposal, group: Sequence[Suspicion]) -> float:

@@ -24,7 +24,7 @@ from sanpath.verdict.judgement.proposals import name_of
 from sanpath.verdict.model import Grade, Suspect
 from sanpath.verdict.places.scaling import in_words
 from sanpath.verdict.places.table import PlaceTable, place_tables
-from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS, Judgement
 from sanpath.verdict.units import percent
 
 _NAMED = 0.5
@@ -33,8 +33,6 @@ _EXCLUDED = 0.6
 """The same for a suspect without positive evidence, where nothing else accounts for the wait."""
 _ACQUITS = 0.875
 """The same for the verdict that nothing limits, seven to one: whoever reads that stops looking."""
-_SURE: Sequence[tuple[float, int, Grade]] = ((0.97, 4, "A"), (0.85, 4, "B"))
-"""For grades A and B: the probability, and the whole windows of the slowest source, that they need."""
 _COINCIDENT = 0.1
 """A link joins the most probable one if its probability is at least this share of that one's."""
 _QUEUEING = 0.2
@@ -199,7 +197,9 @@ def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
 
 def _grade(probability: float, windows: int) -> Grade:
     """The grade of a probability and a number of whole windows."""
-    return next((grade for least, fewest, grade in _SURE if probability >= least and windows >= fewest), "C")
+    if windows < WINDOWS:
+        return "C"
+    return next((grade for grade, least in LEAST_PROBABILITY.items() if probability >= least), "C")
 
 
 def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:

@@ -27,6 +27,7 @@ _MORE, _SAME, _DOUBLE = 1.15, 1 / sqrt(2), sqrt(2)
 """Least ratios for more throughput; for the same and not half of it; for twice and not the same."""
 _MORE_THROUGHPUT = "more throughput"
 _HOST_KINDS = ("lun", "hba", "path_policy")
+_PER_TARGET = ("lun", "volume", "path_policy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,21 @@ def _above_the_array(table: PlaceTable, claim: Claim) -> bool:
     """Whether the claim is about a queue of the host, or about something unseen above the fabric."""
     above = table.indices("host_queue", "array_door")
     return claim.kind in ("lun", "hba") or (claim.kind == "unseen" and bool(above) and claim.explains <= above)
+
+
+def _anywhere_below(table: PlaceTable, claim: Claim) -> bool:
+    """Whether the claim is about something unseen that may be of any kind: a link as well as a queue."""
+    return claim.kind == "unseen" and not _above_the_array(table, claim)
+
+
+def _limits_bytes(table: PlaceTable, claim: Claim) -> float:
+    """Probability that a claim limits the bytes a second, so that blocks of half the size have twice the IOPS."""
+    if claim.kind == "link":
+        return 1.0
+    if claim.verdict == "configured_cap" or claim.kind == "path_policy" or _anywhere_below(table, claim):
+        return 0.5
+    # A write cache that is full, or a cap on the bandwidth, also limits bytes; an array that is read shows them.
+    return 0.3 if claim.kind == "array" and table.array is None else 0.1
 
 
 def _inside_the_array(table: PlaceTable, claim: Claim) -> bool:
@@ -120,7 +136,7 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
         "repeat it with blocks of half the size",
         "twice the IOPS",
         0.2,
-        lambda claim: 1.0 if claim.kind == "link" else 0.5 if claim.kind in ("path_policy", "unseen") else 0.1,
+        lambda claim: _limits_bytes(table, claim),
         command=repeated(facts, load, times_size=0.5),
         least_ratio=_DOUBLE,
     )
@@ -137,7 +153,7 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
         "repeat it on a range so small that the array's cache answers it",
         _MORE_THROUGHPUT,
         0.3,
-        lambda claim: 0.9 if _inside_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
+        lambda claim: 0.9 if _inside_the_array(table, claim) else 0.5 if _anywhere_below(table, claim) else 0.1,
         least_ratio=_MORE,
     )
 
@@ -158,21 +174,36 @@ def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
 def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
     """Yield further experiments with the load, which need a plan of targets and hosts: only a probe makes them."""
     if table.opposite_direction and table.load.direction == "read":
+        # All of them, read: where both directions share the limit, reads take the place of the writes.
+        growth = sum(t.load.ops_per_second for t in (table, *table.opposite_direction)) / table.load.ops_per_second
         yield Proposal(
             "one_direction",
             "repeat it with reads only",
             "more read throughput",
             0.1,
             # Each direction of a link has its own capacity; processors, queues and media serve both.
-            lambda claim: 0.2 if claim.kind in ("link", "credit_stall") else 0.9 if claim.accuses else 0.5,
-            least_ratio=_DOUBLE,
+            lambda claim: (
+                0.2
+                if claim.kind in ("link", "credit_stall")
+                else 0.9
+                if claim.accuses or _above_the_array(table, claim)
+                else 0.5
+            ),
+            least_ratio=sqrt(growth),
         )
     yield Proposal(
         "one_target",
         "repeat it with the same outstanding I/Os on one target",
         "the same throughput",
         0.1,
-        lambda claim: 0.1 if claim.kind in ("lun", "volume", "path_policy") else 0.8,
+        # A queue of a host that is not read is more often that of a LUN than that of an adapter.
+        lambda claim: (
+            0.1
+            if claim.kind in _PER_TARGET
+            else 0.3
+            if claim.kind == "unseen" and _above_the_array(table, claim)
+            else 0.9
+        ),
         least_ratio=_SAME,
     )
     yield Proposal(
@@ -180,7 +211,11 @@ def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
         "repeat it from another host",
         _MORE_THROUGHPUT,
         0.2,
-        lambda claim: 0.8 if claim.kind in _HOST_KINDS or claim.verdict == "generator_limited" else 0.2,
+        lambda claim: (
+            0.8
+            if claim.kind in _HOST_KINDS or claim.verdict == "generator_limited" or _above_the_array(table, claim)
+            else 0.2
+        ),
         least_ratio=_MORE,
     )
 

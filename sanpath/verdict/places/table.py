@@ -26,10 +26,10 @@ class PlaceTable:
     `segments`: from the load down. `links`: those that carry the load, and those that may (`on_loaded_path` None).
     `array`: what the array reports of the load's traffic, None: nothing. `arrays`: those that the topology has behind
     the load. `uncounted`: links on its path whose bytes no source counts. `paths`: every path that its I/O can take.
-    `in_flight_ratio`: I/Os in flight of both directions over those configured, None: unknown. `windows`: whole
-    windows of the slowest source. `processor_wait_seconds`: the longest that an I/O waits for processors of the
-    load's machine or of the array, 0 where no source reports them. `opposite_direction`: the table of the same load's
-    other direction, if it has one.
+    `in_flight_ratio`: I/Os in flight of both directions, and flushes, over those configured, None: unknown.
+    `windows`: whole windows of the slowest source. `processor_wait_seconds`: the longest that an I/O waits for
+    processors of the load's machine or of the array, 0 where no source reports them. `opposite_direction`: the table
+    of the same load's other direction, if it has one.
     """
 
     facts: Facts
@@ -142,10 +142,17 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         tuple(uncounted),
         tuple(paths),
         scaling(facts.loads, load),
-        total / load.in_flight_configured if load.in_flight_configured else None,
+        (total + _flushes_in_flight(facts, load)) / load.in_flight_configured if load.in_flight_configured else None,
         min(windows, default=load.windows),
         _processor_wait_seconds(facts, load),
     )
+
+
+def _flushes_in_flight(facts: Facts, load: LoadFacts) -> float:
+    """The mean number of outstanding flushes: a load that waits for one (fsync) asks for no I/O meanwhile, and wants
+    more all the same. A multipath device and its paths count the same flushes."""
+    rows = facts.tables["device"].select(step=load.step)
+    return max((number(row, "flushes_in_flight") for row in rows), default=0.0)
 
 
 def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:

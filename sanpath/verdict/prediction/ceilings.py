@@ -15,9 +15,8 @@ from sanpath.catalogue.capacity import Technology, counted_per_payload
 from sanpath.facts.compute import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.storage.load_volumes import array_side, array_time
+from sanpath.facts.storage.load_volumes import array_side, array_time, volumes_of
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import targets_of
 from sanpath.verdict.model import Interval
 from sanpath.verdict.places.host_queues import throttle
 from sanpath.verdict.places.segments import wire_seconds
@@ -215,7 +214,7 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     size = load.operation_bytes
     ops_per_second = sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)
     bytes_per_second = sum(step_load.bytes_per_second for step_load in facts.loads if step_load.step == load.step)
-    volumes = sorted(targets_of(facts.topology, *load.roots)[1])
+    volumes = sorted(volumes_of(facts.topology, load, facts.tables))
     result = []
     if len(volumes) == 1 and size and volumes[0] not in change.lifted:
         attributes = facts.topology.entities[volumes[0]].attributes

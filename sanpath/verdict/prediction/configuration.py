@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.host.virtual_disks import QUEUES
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
-from sanpath.topology.paths import Cable, cables, io_paths, luns_of, switch_of, targets_of
+from sanpath.topology.paths import Cable, cables, io_paths, luns_of, switch_of
 from sanpath.verdict.model import Setting
 
 _NO_SETTINGS = ("load", "path")
@@ -75,7 +76,7 @@ def _under_test(facts: Facts, load: LoadFacts) -> list[str]:
         used = [end for cable in path.cables for end in (cable.switch_port, cable.device)]
         switches = [switch for port in used if (switch := switch_of(topology, port)) is not None]
         entities |= dict.fromkeys((path.host, path.hba, *used, *switches, path.array_port, path.array))
-    volumes = targets_of(topology, *load.roots)[1]
+    volumes = sorted(volumes_of(topology, load, facts.tables))
     entities |= dict.fromkeys(volumes)
     entities |= dict.fromkeys(array for volume in volumes for array in topology.related(volume, "member_of", "array"))
     entities |= dict.fromkeys(machine for root in load.roots for machine in topology.related(root, "runs_on"))

@@ -49,7 +49,9 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
                 policies = {}
             return Change(policies=policies, lifted=frozenset({bottleneck.entity}), evenly=True), words
         case "credit_stall":
-            return Change(lifted=frozenset({bottleneck.entity})), f"{bottleneck.culprit} returns its credits in time"
+            lifted = frozenset({bottleneck.entity, *(bottleneck.coincident if bottleneck.culprit is None else ())})
+            words = "returns its credits in time" if bottleneck.culprit else "has enough buffer credits"
+            return Change(lifted=lifted), f"{bottleneck.culprit or bottleneck.entity} {words}"
     if judged.kind == "configured_cap":
         lifted = frozenset({bottleneck.entity, *bottleneck.coincident})
         return Change(lifted=lifted), f"the limit of {', '.join(sorted(lifted))} is lifted"

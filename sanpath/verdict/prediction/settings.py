@@ -16,8 +16,9 @@ from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
-from sanpath.topology.paths import Cable, targets_of
+from sanpath.topology.paths import Cable
 from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH, Change, Policy
 from sanpath.verdict.prediction.configuration import cables_by_port, configuration, controller_depth
 from sanpath.verdict.units import count
@@ -150,7 +151,7 @@ def _set(
             return Wanted(entity, setting, f"{count(total)} in step {load.step}", value)
         case _:
             carriers = (
-                targets_of(facts.topology, *load.roots)[1] if setting.startswith("qos_") else _disks(facts, load)
+                volumes_of(facts.topology, load, facts.tables) if setting.startswith("qos_") else _disks(facts, load)
             )
             limit = float("inf") if value.lower() in ("none", "0") else _rate(setting, value)
             if carriers != {entity}:

@@ -94,6 +94,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"Paths of {name} are used one at a time"
         case "credit_stall" if (first.utilisation or 0.0) >= _FULL:
             return f"Saturated link to {_device(topology, first)} backs up the fabric"
+        case "credit_stall" if first.culprit is None:
+            return f"Link {name} has too few buffer credits"
         case "credit_stall":
             return f"Slow-drain device {_device(topology, first)} stalls the fabric"
         case "data_sheet":
@@ -180,7 +182,7 @@ def _consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         slow = iops(first.ceiling_ops_per_second or 0.0)
         return f"{iops(result.ops_per_second)} on average, {slow} once it slows down."
     words = _law_words(step, direction, result)
-    if first is not None and (flat_words := _flat_words(diagnosis, direction)) is not None:
+    if first is not None and (flat_words := _flat_words(diagnosis, direction, result)) is not None:
         words = flat_words
     if (
         first is not None
@@ -219,7 +221,7 @@ def _main_direction(step: StepResult) -> str:
     return max(step.directions, key=lambda d: step.directions[d].ops_per_second, default="read")
 
 
-def _flat_words(diagnosis: Diagnosis, direction: str) -> str | None:
+def _flat_words(diagnosis: Diagnosis, direction: str, result: DirectionResult) -> str | None:
     """Words for more outstanding I/Os that add only latency. None: no other step shows that."""
     for curve in diagnosis.verdict.curves:
         point = next((candidate for candidate in curve.points if candidate.step == diagnosis.verdict.from_step), None)
@@ -237,10 +239,16 @@ def _flat_words(diagnosis: Diagnosis, direction: str) -> str | None:
         if low.in_flight <= _FEWER * high.in_flight and low.latency_seconds < high.latency_seconds:
             return (
                 f"From {count(low.in_flight)} to {count(high.in_flight)} outstanding {_noun(diagnosis, direction)}, "
-                f"throughput stays at {iops(point.ops_per_second)} and latency grows from "
+                f"throughput stays at {iops(point.ops_per_second)}{_of_size(result)} and latency grows from "
                 f"{duration(low.latency_seconds)} to {duration(high.latency_seconds)}"
             )
     return None
+
+
+def _of_size(result: DirectionResult) -> str:
+    """The mean size of its I/Os: " of 64 KiB"."""
+    kibibytes = result.bytes_per_second / result.ops_per_second / 1024 if result.ops_per_second else 0.0
+    return f" of {round(kibibytes, 1):g} KiB" if kibibytes >= 0.1 else ""
 
 
 def _noun(diagnosis: Diagnosis, direction: str) -> str:
@@ -260,7 +268,8 @@ def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str
     outstanding = count(result.ops_per_second * latency)
     unit = "I/Os" if _is_single_direction(step, direction) else f"{direction}s"
     unit = unit.removesuffix("s") if outstanding == "1" else unit
-    return f"{iops(result.ops_per_second)} at {duration(latency)} with {outstanding} outstanding {unit}"
+    rate = f"{iops(result.ops_per_second)}{_of_size(result)}"
+    return f"{rate} at {duration(latency)} with {outstanding} outstanding {unit}"
 
 
 def _outstanding(step: StepResult) -> str:

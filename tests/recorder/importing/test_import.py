@@ -297,6 +297,13 @@ def test_what_lies_outside_of_the_recording_is_said(tmp_path: Path) -> None:
     assert "about 2 h" in reported
 
 
+def test_runs_of_one_tool_that_follow_each_other_are_no_mistake_of_the_time_zone(tmp_path: Path) -> None:
+    reports = sorted((Path(__file__).parents[3] / "examples/vsan-jetstress/hybrid").glob("*.html"))
+    zone = ("--utc-offset", "UTC", "--into", tmp_path / "a.sanpath")
+    assert "outside of what else was recorded" not in run(*reports[:2], *zone)
+    assert "--utc-offset may be wrong by about" in run(reports[2], *zone)
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

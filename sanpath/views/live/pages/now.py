@@ -84,10 +84,17 @@ def _direction(load: LoadFacts, all_percentiles: bool) -> Iterator[Part]:
     yield f"  {count(load.in_flight_measured)} outstanding I/Os"
 
 
+_EQUALLY_BUSY = 0.1
+"""Links whose utilisation ratio rounds to the same multiple of this are shown in the order of their names."""
+
+
 def links_text(pulse: Pulse, width: int) -> Text:
     """The busiest links, as many as there is room for."""
     text = line()
-    links = pulse.current_links
+    # Equally busy ones keep their places: they must not change them each second.
+    links = sorted(
+        pulse.current_links, key=lambda link: (-round(link.utilisation / _EQUALLY_BUSY), link.entity, link.direction)
+    )
     for number, link in enumerate(links):
         segment = line("  " if number else "", *_link(link))
         if number and text.cell_len + segment.cell_len > width:
