@@ -7,6 +7,7 @@ import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -31,7 +32,8 @@ ALTERATIONS = {
     "endless": endlessly,
     "from-elsewhere": unaltered,
 }
-RUN_SECONDS, FAIL_AT, WELL_AT = 17, 4.0, 8.0
+RUN_SECONDS, FAIL_AT, WELL_AT = 24, 4.0, 11.0
+"""Ill for seven seconds: a source that gives no answer needs four to say so, and the machine may be slow."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ def test_the_healthy_one_loses_nothing(ended: Ended) -> None:
     assert (account["failures"], account["last_failure"]) == (0, "")
     polls = [poll for poll in ended.recording.polls() if poll.source == "healthy"]
     assert {poll.outcome for poll in polls} <= {"ok", "skipped"}
-    # 34 without a gap; waiting out the others' time-outs once would cost 20.
-    assert len([poll for poll in polls if poll.outcome == "ok"]) >= 26
+    # 48 without a gap; waiting out the others' time-outs once would cost 20.
+    assert len([poll for poll in polls if poll.outcome == "ok"]) >= 38
 
 
 @pytest.mark.parametrize("name", ALTERATIONS)
@@ -95,7 +97,7 @@ def test_the_others_are_told_and_come_back(ended: Ended, name: str) -> None:
     assert unobserved.get(counted, unobserved.get(counted.replace("polls", "poll"))) == account["last_failure"]
     assert name in ended.report
     outcomes = [poll.outcome for poll in ended.recording.polls() if poll.source == name]
-    assert outcomes[0] == outcomes[-1] == "ok"
+    assert outcomes[-1] == "ok"
 
 
 def test_no_rate_is_wrong_for_it(ended: Ended) -> None:
@@ -108,10 +110,10 @@ def test_no_rate_is_wrong_for_it(ended: Ended) -> None:
     for port in ports:
         rates = [rate for rate in port.rates["bytes_rx_total"] if rate is not None]
         assert len(rates) >= 4
-        # All sources begin at once: the first answer may be read a sixth of a second late, of the half second of a
-        # window. One that is taken for another doubles a rate or makes it zero.
-        assert rates[0] == pytest.approx(BYTES_PER_SECOND, rel=0.4), port.source
-        assert rates[1:] == pytest.approx([BYTES_PER_SECOND] * (len(rates) - 1), rel=0.1), port.source
+        # An answer may be read a sixth of a second late, of the half second of a window. One taken for another
+        # doubles a rate or makes it zero.
+        assert rates == pytest.approx([BYTES_PER_SECOND] * len(rates), rel=0.4), port.source
+        assert median(rates) == pytest.approx(BYTES_PER_SECOND, rel=0.05), port.source
 
 
 def test_a_run_says_it_in_words_and_not_in_tracebacks(ended: Ended) -> None:
