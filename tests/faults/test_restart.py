@@ -37,7 +37,7 @@ def test_the_restart_is_an_event_and_no_failure(recording: Recording) -> None:
     assert isinstance(before, int | float)
     assert isinstance(after, int | float)
     assert after < 2 < UPTIME_SECONDS < before
-    assert {poll.outcome for poll in recording.polls()} == {"ok"}
+    assert {poll.outcome for poll in recording.polls()} <= {"ok", "skipped"}
 
 
 def test_no_rate_is_wrong_for_it(recording: Recording) -> None:
