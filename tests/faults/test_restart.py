@@ -24,8 +24,8 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
         config = {"name": "sw1", "collector": "snmp_switch", "host": host, "port": port, "every_seconds": 0.5}
         (folder / "community").write_text(COMMUNITY)
         (folder / "sanpath.yaml").write_text(yaml.safe_dump({"sources": [config | {"community": "file:community"}]}))
-        threading.Timer(4.0, switch.restart).start()
-        done = sanpath("run", "--for", "8", "--into", "r.sanpath", "--format", "json", cwd=folder)
+        threading.Timer(6.0, switch.restart).start()
+        done = sanpath("run", "--for", "12", "--into", "r.sanpath", "--format", "json", cwd=folder)
     assert done.returncode == 0, done.stderr
     return Recording(folder / "r.sanpath")
 
