@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from sanpath.facts.fabric.links import FULL
@@ -15,8 +16,23 @@ the limit of the rule slow-drain-device."""
 _STALLED_IDLE_RATIO, _IDLE_UTILISATION = 0.1, 0.5
 """The same for a port that carries little: a port without credit cannot be full."""
 
+_COUNTED_BEHIND = 0.8
+"""Share of a link's bytes that counted ports behind it have to forward to show that none of its frames waits."""
+
 Key = tuple[str, str, str]
 """(step, direction, and a switch, device, trunk or link)."""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What leaves a switch in one direction. `has_waiting_frames`: None where not all links report it."""
+
+    has_waiting_frames: bool | None
+    highest_utilisation: float
+    bytes_per_second: float
+
+
+NONE_LEAVING = Leaving(has_waiting_frames=False, highest_utilisation=0.0, bytes_per_second=0.0)
 
 
 def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
@@ -24,11 +40,12 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
     links = list(rows)
     by_sender, by_receiver, by_trunk = (_by_end(links, name) for name in ("sender", "receiver", "trunk"))
     # Computed once a switch and not once a link: at a large switch, each link has all others as neighbours.
-    stalled_downstream = {key: _is_stalled_downstream(leaving) for key, leaving in by_sender.items()}
+    downstream = {key: _total_leaving(leaving) for key, leaving in by_sender.items()}
     stalled = {key: _most_stalled(arriving) for key, arriving in by_receiver.items()}
     trunks = {key: _mean_utilisation(trunk_links) for key, trunk_links in by_trunk.items()}
     fastest, stalls_test = _fastest(links), _stalls_test(links, by_sender)
     for row in links:
+        leaving = downstream.get(_key(row, "receiver"), NONE_LEAVING)
         trunk, carried, foreign = _key(row, "trunk"), row["bytes_per_second"], row["foreign_bytes_per_second"]
         yield {
             **row,
@@ -36,9 +53,8 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
             "trunk_links": float(len(by_trunk[trunk])) if trunk in by_trunk else None,
             "trunk_utilisation": trunks.get(trunk),
             "upstream_stall_ratio": stalled.get(_key(row, "sender")),
-            "held_up_behind": None
-            if row["receiver"] is None
-            else stalled_downstream.get(_key(row, "receiver"), False),
+            "held_up_behind": None if row["receiver"] is None else leaving.has_waiting_frames,
+            "forwarded_at_once": _is_forwarded_at_once(row, leaving),
             "holds_up_test": stalls_test.get(_key(row, "entity")),
             "fastest_bits_per_second": fastest.get((str(row["step"]), str(row["direction"]))),
         }
@@ -99,6 +115,26 @@ def _is_stalled_downstream(leaving: Sequence[FactRow]) -> bool | None:
     """Return whether a link that leaves a switch is full or waits for credit. None: not known."""
     wait_states = [_has_waiting_frames(link) for link in leaving]
     return True if any(wait_states) else None if None in wait_states else False
+
+
+def _total_leaving(leaving: Sequence[FactRow]) -> Leaving:
+    used = [number(link, "utilisation") for link in leaving if link["utilisation"] is not None]
+    carried = sum(number(link, "bytes_per_second") for link in leaving)
+    return Leaving(_is_stalled_downstream(leaving), max(used, default=0.0), carried)
+
+
+def _is_forwarded_at_once(link: FactRow, leaving: Leaving) -> bool | None:
+    """Return whether no frame that a link brings waits behind it. None: not known.
+
+    A link that is busy for about as long as the one before it waits may be what that one waits for: in turns, each
+    makes the other wait.
+    """
+    if link["receiver"] is None or link["credit_stall_ratio"] is None or link["bytes_per_second"] is None:
+        return None
+    if leaving.has_waiting_frames or leaving.highest_utilisation > number(link, "credit_stall_ratio") / 2:
+        return False
+    is_counted = leaving.bytes_per_second >= _COUNTED_BEHIND * number(link, "bytes_per_second") > 0
+    return True if is_counted and leaving.has_waiting_frames is False else None
 
 
 def _mean_utilisation(links: Sequence[FactRow]) -> float | None:

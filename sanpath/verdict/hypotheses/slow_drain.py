@@ -32,8 +32,6 @@ _IDLE = 0.5
 """Utilisation below which a port carries little."""
 _FROM_OTHERS = 0.8
 """Share of a stalled port's bytes that come through a link if that link's other users are the senders."""
-_COUNTED_BEHIND = 0.8
-"""Share of a link's bytes that counted ports behind it have to forward to show that none of its frames waits."""
 _FULL_PORT = 2.0
 """Log-likelihood ratio of a full port that takes its frames from a link that the test uses."""
 _HELD_BYTES = 500 * 2148
@@ -77,7 +75,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if is_full(cause):
         evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
     evidence += _delay_of_answers(table, victims)
-    short = [row for row in victims if _lacks_credits(table.facts, row)] if _lacks_credits(table.facts, cause) else []
+    short = [row for row in victims if _lacks_credits(row)] if _lacks_credits(cause) else []
     if short:
         yield from (_claim(table, row, evidence, partial(_conclude, table, row, (), ())) for row in short)
         return
@@ -173,7 +171,7 @@ def _conclude(
     facts, load = table.facts, table.load
     # Behind an uplink that several devices share, the culprit is not known.
     entity, culprit = str(cause["entity"]), str(cause["receiver"] or cause["entity"])
-    if _lacks_credits(facts, cause):
+    if _lacks_credits(cause):
         return _conclude_short(table, cause, claims)
     owner = next(iter(facts.topology.related(culprit, "attached_to", "host")), None)
     culprit_name = (
@@ -237,29 +235,16 @@ def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:
             if row["entity"] not in visited and (is_full(row) or is_stalled(row))
         ]
         if not onward:
-            return current if _ends_at_device(facts, current) or _lacks_credits(facts, current) else None
+            return current if _ends_at_device(facts, current) or _lacks_credits(current) else None
         current = max(onward, key=lambda row: (number(row, "credit_stall_ratio"), number(row, "utilisation")))
         visited.add(current["entity"])
         if is_full(current):
             return current
 
 
-def _lacks_credits(facts: Facts, row: FactRow) -> bool:
+def _lacks_credits(row: FactRow) -> bool:
     """Whether a link between switches waits for credit although the far switch forwards every frame at once."""
-    if row["side"] != "switch" or row["receiver"] is None or not is_stalled(row):
-        return False
-    stall_ratio = number(row, "credit_stall_ratio")
-    onward = facts.tables["link"].select(step=row["step"], direction=row["direction"], sender=row["receiver"])
-    if any(far["credit_stall_ratio"] is None or _may_hold_up(far, stall_ratio) for far in onward):
-        return False
-    forwarded = sum(number(far, "bytes_per_second") for far in onward)
-    return forwarded >= _COUNTED_BEHIND * number(row, "bytes_per_second") > 0
-
-
-def _may_hold_up(far: FactRow, stall_ratio: float) -> bool:
-    """Whether a link is full, waits itself, or is busy for about as long as the link before it waits: in turns, both
-    may happen at the same time."""
-    return is_full(far) or is_stalled(far) or number(far, "utilisation") > stall_ratio / 2
+    return row["side"] == "switch" and is_stalled(row) and bool(row["forwarded_at_once"])
 
 
 def _ends_at_device(facts: Facts, row: FactRow) -> bool:
