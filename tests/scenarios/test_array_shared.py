@@ -39,8 +39,7 @@ def test_what_the_test_gains_and_others_lose_is_a_full_array(tmp_path: Path) -> 
 
 
 def test_an_array_that_does_more_for_the_test_and_as_much_for_others_is_not_full(tmp_path: Path) -> None:
-    """More in flight still bring more: it is at most the first of several suspects."""
+    """More in flight still bring more: it may be that there are too few of them."""
     verdict = shared(tmp_path, (1500.0, 1500.0, 1500.0)).verdict
     assert verdict.grade != "A"
-    assert (verdict.probability or 0.0) < 0.9
     assert "concurrency_limited" in [suspect.verdict for suspect in verdict.suspects]

@@ -13,6 +13,9 @@ from sanpath.verdict.units import duration
 
 _PRIOR = -2.0
 """Log-odds of a place that no other hypothesis covers, against one that is covered."""
+_GAP = -1.3
+"""The same for the gap between the host's last clock and the array's, where the links are counted: adapter, driver,
+interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
 _SLOW = 5.0
 """Ratio of transfer time to wire time from which the transfer waits for something."""
 _UNREAD = -0.5
@@ -21,13 +24,24 @@ _UNREAD = -0.5
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each gap between two clocks that no source looks into."""
-    below = table.indices("fabric", "array_door", "below", "array_service")
-    if below:
+    gaps = table.indices("fabric", "array_door", "below")
+    # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
+    elsewhere = gaps | table.indices("array_service")
+    # Where no switch is read, the fabric is a likely place: no source reads it.
+    prior = _UNREAD if not table.links or (table.indices("below") and not table.on_path) else _GAP
+    for gap in map(frozenset, zip(sorted(gaps))):
         words = "between the last clock of the host and the array"
-        conclude = partial(_conclude, table, words, below)
-        # Where no switch is read, the fabric is a likely place: no source reads it.
-        prior = _UNREAD if not table.links or (table.indices("below") and not table.on_path) else _PRIOR
-        yield Claim("cannot_tell", "unseen", None, below, tuple(_slow_transfer(table)), "saturates", conclude, prior)
+        yield Claim(
+            "cannot_tell",
+            "unseen",
+            None,
+            gap,
+            tuple(_slow_transfer(table)),
+            "saturates",
+            partial(_conclude, table, words, gaps),
+            prior,
+            may_explain=elsewhere - gap,
+        )
     if table.segments and table.segments[0].kind == "host_queue":
         first_segment = frozenset({0})
         conclude = partial(_conclude, table, f"above the clock of {table.segments[0].entity}", first_segment)
