@@ -104,7 +104,7 @@ class PysnmpSession:
         from pysnmp.proto.errind import RequestTimedOut
 
         engine, credentials = await self._connect(), self._credentials
-        unsolicited_datagrams = engine.socket.unsolicited_datagrams
+        unsolicited = engine.socket.unsolicited.get(credentials.port)
         context = ContextData(contextName=credentials.user.context.encode() if credentials.user else b"")
         for _ in range(1 + credentials.retries):
             self._cost.requests += 1
@@ -121,7 +121,7 @@ class PysnmpSession:
             if not isinstance(problem, RequestTimedOut):
                 break
         else:
-            raise self._unanswered(engine, engine.socket.unsolicited_datagrams > unsolicited_datagrams)
+            raise self._unanswered(engine, engine.socket.unsolicited.get(credentials.port) != unsolicited)
         self._answered = True
         if refusal := refusal_text(credentials, problem):
             raise CollectorError(Failure.REFUSED, refusal)
@@ -143,7 +143,7 @@ class PysnmpSession:
             return CollectorError(Failure.REFUSED, undecrypted_text(credentials, credentials.user))
         return CollectorError(
             Failure.UNREACHABLE,
-            no_answer_text(credentials, engine.socket.unsolicited_sender if any_unsolicited else None),
+            no_answer_text(credentials, engine.socket.unsolicited[credentials.port][1] if any_unsolicited else None),
         )
 
 

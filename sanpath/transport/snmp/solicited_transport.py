@@ -14,14 +14,14 @@ Address = tuple[str, int]
 class SolicitedTransport(UdpAsyncioTransport):  # type: ignore[misc]  # pysnmp ships no types
     """Passes on only datagrams from addresses to which something was sent.
 
-    `unsolicited_datagrams`: count of all other datagrams; `unsolicited_sender`: sender of the last of them.
+    `unsolicited`: of all other datagrams, port of the sender → how many, and the sender of the last. A device that
+    answers from another of its addresses keeps the port that was asked.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._destinations: set[Address] = set()
-        self.unsolicited_datagrams = 0
-        self.unsolicited_sender: Address | None = None
+        self.unsolicited: dict[int, tuple[int, Address]] = {}
 
     def register_callback(self, cbFun: Callable[..., None]) -> None:  # noqa: N803 - pysnmp's names
         """Register pysnmp's reader of datagrams, and ignore datagrams that it cannot read.
@@ -45,8 +45,9 @@ class SolicitedTransport(UdpAsyncioTransport):  # type: ignore[misc]  # pysnmp s
         if plain_address(transportAddress) in self._destinations:
             super().datagram_received(datagram, transportAddress)
         else:
-            self.unsolicited_datagrams += 1
-            self.unsolicited_sender = plain_address(transportAddress)
+            sender = plain_address(transportAddress)
+            count, _ = self.unsolicited.get(sender[1], (0, sender))
+            self.unsolicited[sender[1]] = (count + 1, sender)
 
 
 def plain_address(transport_address: Any) -> Address:
