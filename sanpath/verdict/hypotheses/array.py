@@ -26,6 +26,8 @@ from sanpath.verdict.units import bandwidth, duration, iops, percent
 
 _REACHED = 0.9
 """Share of its QoS limit from which a volume is limited by it: the mean over a step lies a little below the limit."""
+_LIMIT_ERROR = 0.01
+"""Standard error of throughput over its limit: it is counted exactly, and arrays enforce limits to a percent."""
 _LIMIT_NAMES = {
     "over_volume_ops_ratio": "the limit of IOPS",
     "over_volume_bytes_ratio": "the limit of throughput",
@@ -160,11 +162,11 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     elif explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
-        weight = max(0.0, at_limit(reached[2])) if reached is not None else _waits_for_cap(waited, table)
+        weight = max(0.0, at_limit(reached[2], _LIMIT_ERROR)) if reached is not None else _waits_for_cap(waited, table)
         entity = reached[0] if reached is not None else str((row or {})["entity"])
     elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
         # An array that does not report how long I/Os wait for its limits may still enforce them.
-        words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2]), reached[0]
+        words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2], _LIMIT_ERROR), reached[0]
         explains = table.indices("below", "fabric", "array_door", "array_service")
     else:
         return
