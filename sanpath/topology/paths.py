@@ -149,12 +149,18 @@ def luns_of(topology: Topology, load: str) -> list[str]:
         return topology.related(load, "attached_to", "lun")
     if topology.related(load, "targets"):
         return topology.related(load, "targets", "lun")
-    machines = machines_of(topology, load)
-    luns = {lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")}
-    if not luns:
-        disks = [disk for machine in machines for disk in topology.related(machine, "attached_to", "vdisk")]
-        luns = {lun for disk in disks for lun in topology.related(disk, "backed_by", "lun")}
+    luns = machine_luns(topology, load)
     return list(luns) if len(luns) == 1 else []
+
+
+def machine_luns(topology: Topology, *loads: str) -> set[str]:
+    """Return the LUNs of the machines of loads; those behind its virtual disks where a machine has none itself."""
+    machines = {machine for load in loads for machine in machines_of(topology, load)}
+    luns = {lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")}
+    if luns:
+        return luns
+    disks = {disk for machine in machines for disk in topology.related(machine, "attached_to", "vdisk")}
+    return {lun for disk in disks for lun in topology.related(disk, "backed_by", "lun")}
 
 
 def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:

@@ -8,7 +8,7 @@ from math import isclose
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import io_paths, machines_of, targets_of
+from sanpath.topology.paths import io_paths, machine_luns, targets_of
 
 SHARED = 0.05
 """With a larger share of foreign bytes, an array's average says nothing about the test's own I/Os."""
@@ -95,8 +95,7 @@ def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     if together they carry its bytes. Empty: not known."""
     if volumes := targets_of(topology, *load.roots)[1]:
         return volumes
-    machines = {machine for root in load.roots for machine in machines_of(topology, root)}
-    luns = {lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")}
+    luns = machine_luns(topology, *load.roots)
     volumes = {volume for lun in luns for volume in topology.related(lun, "backed_by", "volume")}
     rows = tables["volume"].select(step=load.step, direction=load.direction)
     byte_rate = sum(number(row, "bytes_per_second") for row in rows if row["entity"] in volumes)

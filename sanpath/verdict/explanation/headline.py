@@ -63,6 +63,8 @@ def _bottleneck_headline(
         return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "io_thread":
         return f"A thread of the hypervisor is full: {'; '.join(bottleneck.because)}; {latency}."
+    if bottleneck.kind == "core":
+        return f"A processor core of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "path_policy":
         return f"The paths are used one after the other: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "credit_stall":

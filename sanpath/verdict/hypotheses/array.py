@@ -158,16 +158,18 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
         entity = exceeded.entity
         words = f"{exceeded.limit} of {entity} was exceeded for {percent(exceeded.ratio)} of the time"
         weight = min(_COUNTED, max(0.0, exceeded.ratio / _USUAL_CAP + log(_USUAL_CAP)))
-        explains = explains or table.indices("below", "fabric", "array_door", "array_service")
+        explains = explains or table.indices("below", "fabric", "array_door", "array_queue", "array_service")
     elif explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
-        weight = max(0.0, at_limit(reached[2], _LIMIT_ERROR)) if reached is not None else _waits_for_cap(waited, table)
+        weight = (
+            max(0.0, at_limit(reached[2], _LIMIT_ERROR)) if reached is not None else _waits_for_cap(waited, table)
+        )
         entity = reached[0] if reached is not None else str((row or {})["entity"])
     elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
         # An array that does not report how long I/Os wait for its limits may still enforce them.
         words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2], _LIMIT_ERROR), reached[0]
-        explains = table.indices("below", "fabric", "array_door", "array_service")
+        explains = table.indices("below", "fabric", "array_door", "array_queue", "array_service")
     else:
         return
     evidence = (Evidence(words, weight),)

@@ -25,6 +25,9 @@ _MACHINE = -1.0
 machines."""
 _FILLED_ERROR = 0.03
 """I/Os in flight are throughput times latency, and a generator takes a moment between two I/Os."""
+_DEPTH_IGNORED = 0.005
+"""Share of the loads that keep fewer I/Os in flight than they were given, such as a synchronous engine with a queue
+depth."""
 _RATE_ERROR = 0.015
 """A requested rate is met to a few percent: generators pace in bursts."""
 _REACH_RATE = 0.9
@@ -139,7 +142,7 @@ def _concurrency(table: PlaceTable) -> Claim:
 
 def _closed_loop_density(filled: float) -> float:
     """Density of the share of configured I/Os that a closed loop keeps in flight."""
-    return 0.99 * normal(min(filled, 1.0), 1.0, _FILLED_ERROR) + 0.01
+    return (1 - _DEPTH_IGNORED) * normal(min(filled, 1.0), 1.0, _FILLED_ERROR) + _DEPTH_IGNORED
 
 
 def _unused_slots(table: PlaceTable, share_open: float) -> list[Evidence]:

@@ -22,6 +22,7 @@ from sanpath.verdict.hypotheses import (
     array,
     data_sheet,
     device_ports,
+    host_cores,
     links,
     load,
     path_policy,
@@ -53,6 +54,7 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     data_sheet.claims,
     load.claims,
     unread_host.claims,
+    host_cores.claims,
     unseen.claims,
 )
 """All modules that make claims. To add a hypothesis, write its module and name it here."""

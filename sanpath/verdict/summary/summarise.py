@@ -104,6 +104,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"Errors on {name} cost the latency: lost I/Os are retried"
         case "io_thread":
             return f"Thread that serves the disk of {noun(first.entity)} {name} is full"
+        case "core":
+            return f"One processor core of {name} is full"
         case "lun" | "hba" | "vdisk":
             return f"Queue of {noun(first.entity)} {name} is full{_depth(first, step)}"
         case _:

@@ -1,0 +1,70 @@
+"""One core of the host is full while the others idle: it serves the interrupts of an adapter, or a thread of the I/O
+path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from sanpath.facts.table import number
+from sanpath.topology.paths import hosts_of, machines_of
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.units import percent
+
+_CORE_ERROR = 0.03
+"""A core without a pause shows 97 to 100 %: kernels count processor time in ticks."""
+_NO_BURSTS = 0.03
+"""Share of the full cores that limit although the mean of a step shows idle time."""
+_CORE = -1.0
+"""Log-odds that a core limits, before it was read: adapters spread their interrupts over several."""
+_OF_THE_LOAD = 0.9
+"""From this share of a core on, a process of the load accounts for a full core itself."""
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One claim for each machine of the load, or host of that, that reports its busiest core.
+
+    Completions wait for the core, between the host's last clock and the array's; new I/Os may wait for it as well.
+    """
+    topology, load = table.facts.topology, table.load
+    machines = {end for root in load.roots for end in (*machines_of(topology, root), *hosts_of(topology, root))}
+    explains = table.indices("fabric", "array_door", "below")
+    for row in table.facts.tables["host"].select(step=load.step):
+        if row["entity"] not in machines or row["busiest_core_ratio"] is None:
+            continue
+        used, entity = number(row, "busiest_core_ratio"), str(row["entity"])
+        words = f"the busiest core of {entity} is at {percent(used)}"
+        weight = at_limit(used, _CORE_ERROR, _NO_BURSTS)
+        if (load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
+            weight = min(0.0, weight)
+        for gap in map(frozenset, zip(sorted(explains))):
+            yield Claim(
+                "bottleneck",
+                "core",
+                entity,
+                gap,
+                (Evidence(words, weight),),
+                "saturates",
+                partial(_conclude, table, entity, words),
+                _CORE,
+                may_explain=(explains | table.indices("host_queue")) - gap,
+            )
+
+
+def _conclude(table: PlaceTable, entity: str, words: str, _claims: Sequence[Claim]) -> Conclusion:
+    load = table.load
+    because = (words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
+    bottleneck = Bottleneck(
+        entity=entity,
+        kind="core",
+        layer="host",
+        direction=load.direction,
+        ceiling_bytes_per_second=load.bytes_per_second,
+        ceiling_ops_per_second=load.ops_per_second,
+        wait_at=entity,
+        because=because,
+        overturn_if=("the same throughput while no core of the host is full",),
+    )
+    return Conclusion((bottleneck,), because)
