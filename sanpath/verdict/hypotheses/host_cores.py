@@ -49,12 +49,14 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
                 "saturates",
                 partial(_conclude, table, entity, words),
                 _CORE,
+                group="cores",
                 may_explain=(explains | table.indices("host_queue")) - gap,
             )
 
 
-def _conclude(table: PlaceTable, entity: str, words: str, _claims: Sequence[Claim]) -> Conclusion:
+def _conclude(table: PlaceTable, entity: str, words: str, claims: Sequence[Claim]) -> Conclusion:
     load = table.load
+    others = dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity)
     because = (words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
     bottleneck = Bottleneck(
         entity=entity,
@@ -63,6 +65,7 @@ def _conclude(table: PlaceTable, entity: str, words: str, _claims: Sequence[Clai
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
+        coincident=tuple(others),
         wait_at=entity,
         because=because,
         overturn_if=("the same throughput while no core of the host is full",),

@@ -56,7 +56,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             f"{_direction_words(table, row)}"
         )
         has_full_window = number(row, "utilisation_max") >= _FULL_WINDOW * number(row, "full_ratio")
-        weight = at_limit(utilisation) if has_full_window else at_limit(utilisation, bursts=_NO_BURSTS)
+        is_steady = not has_full_window and not _is_used_both_ways(table, row)
+        weight = at_limit(utilisation, bursts=_NO_BURSTS) if is_steady else at_limit(utilisation)
         if may_be_avoided:
             # Others may have filled it, so a full link proves less about the test.
             weight = min(weight, _OTHERS_FILL)
@@ -93,6 +94,15 @@ def _rows(table: PlaceTable) -> dict[str, FactRow]:
             if _utilisation(row) > _utilisation(current) + _CLEARLY_FULLER:
                 rows[str(row["entity"])] = row
     return rows
+
+
+def _is_used_both_ways(table: PlaceTable, row: FactRow) -> bool:
+    """Whether a link is about as busy in the other direction: reads and writes come in no fixed order, so while they
+    queue for one direction the other idles, and neither has a full window."""
+    rows = table.facts.tables["link"].select(step=row["step"], entity=row["entity"])
+    return all(abs(number(way, "utilisation") - number(row, "utilisation")) <= _CLEARLY_FULLER for way in rows) and (
+        len(rows) > 1
+    )
 
 
 def _is_at_limit(row: FactRow) -> bool:

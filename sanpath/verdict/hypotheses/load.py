@@ -52,7 +52,8 @@ def _generator(table: PlaceTable) -> Claim:
     """The processes of the load generator use their cores fully."""
     cpu_ratio = table.load.cpu_ratio
     # Above the first clock below the load, the host's or the array's, an I/O waits for the generator's own thread.
-    is_timed = table.segments[0].kind != "below" if table.segments else False
+    # Where no such clock is read, only a thread that was seen to be busy accounts for it.
+    is_timed = bool(table.segments) and (table.segments[0].kind != "below" or cpu_ratio is not None)
     explains = frozenset({0}) if is_timed else frozenset[int]()
     if cpu_ratio is None:
         evidence = [Evidence("how busy the generator's processes are is not known", _CPU_UNREAD)]

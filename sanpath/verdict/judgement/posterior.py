@@ -202,8 +202,9 @@ def _full_above(table: PlaceTable, claim: Claim) -> float:
 
 
 def _fills_queues_above(claim: Claim) -> bool:
-    """Whether the claim fills the slots of queues above: I/Os that wait for a time-out fill them like queued I/Os."""
-    return claim.growth == "saturates" or claim.independent_of_load
+    """Whether the claim fills the slots of queues above: I/Os that wait for a time-out or for credit fill them like
+    queued I/Os."""
+    return claim.growth == "saturates" or claim.independent_of_load or (claim.growth == "any" and claim.accuses)
 
 
 def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
