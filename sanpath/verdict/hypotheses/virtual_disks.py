@@ -14,6 +14,8 @@ from sanpath.verdict.units import percent
 
 _MOST = 0.5
 """Share of the load's I/Os that pass a limit from which it can limit the load as a whole."""
+_AS_FULL = 0.95
+"""Disks that use this share as much of their limits as another one reach them together."""
 _SHARED = 0.05
 """Share of a group's I/Os from which other disks are mentioned."""
 _THREAD_ERROR = 0.03
@@ -32,8 +34,11 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each limit that most of the load passes, and one for each thread that serves most of it."""
     rows = table.facts.tables["virtual_disk"].select(step=table.load.step)
     disks = [row for row in rows if row["limit_members"] is None]
-    for row in rows:
-        if row[_used(table)] is not None and _share(table, row, disks) >= _MOST:
+    limited = [row for row in rows if row[_used(table)] is not None]
+    for row in limited:
+        # A load over several disks is held where all of them have reached their limits.
+        as_full = [other for other in limited if number(other, _used(table)) >= _AS_FULL * number(row, _used(table))]
+        if sum(_share(table, other, disks) for other in as_full) >= _MOST:
             yield _limit(table, row)
     for row in disks:
         if row["io_thread_busy_ratio"] is not None and _share(table, row, disks) >= _MOST:
@@ -58,10 +63,13 @@ def _limit(table: PlaceTable, row: FactRow) -> Claim:
     ratio, entity = number(row, _used(table)), str(row["entity"])
     evidence = (Evidence(f"{percent(ratio)} of its limit of {row['limit']}", at_limit(ratio)),)
     explains = table.indices("host_queue", "below", "fabric", "array_door")
-    return Claim("configured_cap", "vdisk", entity, explains, evidence, "saturates", partial(_limited, table, row))
+    conclude = partial(_limited, table, row)
+    return Claim(
+        "configured_cap", "vdisk", entity, explains, evidence, "saturates", conclude, group="limits of virtual disks"
+    )
 
 
-def _limited(table: PlaceTable, row: FactRow, _claims: Sequence[Claim]) -> Conclusion:
+def _limited(table: PlaceTable, row: FactRow, claims: Sequence[Claim]) -> Conclusion:
     entity = str(row["entity"])
     members = number(row, "limit_members")
     shared = f" for {members:.0f} disks together" if members else ""
@@ -70,7 +78,8 @@ def _limited(table: PlaceTable, row: FactRow, _claims: Sequence[Claim]) -> Concl
         because.append(f"{percent(foreign)} of its I/Os are those of disks that are not the test's")
     if row["limit_burst_used"]:
         because.append("it is the limit of a burst: after that it is lower")
-    return _conclusion(table, entity, "vdisk", because, "another limit that leaves throughput where it is")
+    others = tuple(dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity))
+    return _conclusion(table, entity, "vdisk", because, "another limit that leaves throughput where it is", others)
 
 
 def _thread(table: PlaceTable, row: FactRow) -> Claim:
@@ -111,7 +120,9 @@ def _full_thread(table: PlaceTable, row: FactRow, words: str, claims: Sequence[C
     return _conclusion(table, entity, "io_thread", (words, served), overturn)
 
 
-def _conclusion(table: PlaceTable, entity: str, kind: str, because: Sequence[str], overturn_if: str) -> Conclusion:
+def _conclusion(
+    table: PlaceTable, entity: str, kind: str, because: Sequence[str], overturn_if: str, others: Sequence[str] = ()
+) -> Conclusion:
     load = table.load
     bottleneck = Bottleneck(
         entity=entity,
@@ -120,6 +131,7 @@ def _conclusion(table: PlaceTable, entity: str, kind: str, because: Sequence[str
         direction=load.direction,
         ceiling_bytes_per_second=load.bytes_per_second,
         ceiling_ops_per_second=load.ops_per_second,
+        coincident=tuple(others),
         wait_at=entity,
         because=tuple(because),
         overturn_if=(overturn_if,),
