@@ -32,13 +32,14 @@ class LoadFacts:
 
     `roots`: the loads that these jobs belong to; one, unless several hosts or generators run at once.
     `in_flight_configured` is that of both directions: fio and similar generators do not have a number for each.
-    `in_flight_measured` = throughput x latency (Little's law, N = X R). Percentiles are None where several jobs ran:
-    they cannot be added. `throughput_spread`: relative standard error of the mean over the windows, None with fewer
-    than two. `latency_interval`: bounds of the mean latency where the load truncates it, None: it is exact.
-    `summary`: a job reported a single figure for the entire step, so that its windows mean nothing. `jobs`: the jobs
-    themselves. `series` and `latency_series`: (I/Os a second, seconds) and (mean latency, seconds) of each window.
-    `summary_seconds`: the shortest time that a job's single figure covers, None: no job reports one. `variation`: the
-    experiment of a probe that changed more than the number of I/Os in flight; "": none.
+    `in_flight_measured` = throughput x latency (Little's law, N = X R). Percentiles are None where several jobs
+    ran: they cannot be added; `max` is that of the slowest job. `throughput_spread`: relative standard error of
+    the mean over the windows, None with fewer than two. `latency_interval`: bounds of the mean latency where the
+    load truncates it, None: it is exact. `summary`: a job reported a single figure for the entire step, so that
+    its windows mean nothing. `jobs`: the jobs themselves. `series` and `latency_series`: (I/Os a second, seconds)
+    and (mean latency, seconds) of each window. `summary_seconds`: the shortest time that a job's single figure
+    covers, None: no job reports one. `variation`: the experiment of a probe that changed more than the number of
+    I/Os in flight; "": none.
     """
 
     roots: tuple[str, ...]
@@ -155,6 +156,11 @@ def _runs_in(sample: StepSamples, step: Step) -> bool:
     )
 
 
+def _slowest(seconds: Sequence[float | None]) -> float | None:
+    """Return the slowest I/O of several jobs. None: one of them does not report it."""
+    return None if None in seconds else max(value for value in seconds if value is not None)
+
+
 def _direction(topology: Topology, step: Step, direction: Direction, jobs: Sequence[StepSamples]) -> LoadFacts | None:
     with_latency = [
         (job, latency) for job in jobs if (latency := _latency(job, direction, step, len(jobs))) is not None
@@ -184,7 +190,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         single_job.get(f"latency_seconds_p50_{direction}"),
         single_job.get(f"latency_seconds_p95_{direction}"),
         single_job.get(f"latency_seconds_p99_{direction}"),
-        single_job.get(f"latency_seconds_max_{direction}"),
+        _slowest([job.last_values.get(f"latency_seconds_max_{direction}") for job in active]),
         _spread(series, direction) if len(series) == len(active) else None,
         (low / operations, high / operations) if high > low else None,
         len(series) < len(active),

@@ -34,6 +34,8 @@ _REACH_RATE = 0.9
 """Share of the loads that ask for no more that reach their requested rate: the others think, or wait for each
 other."""
 _ALL_IN_FLIGHT = -2.0
+_HAS_RATE = 1.0
+"""Log-likelihood ratio of a rate or a time to think that was set, but not its figure."""
 _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
 _NO_RATE = -3.0
@@ -107,8 +109,10 @@ def _demand(table: PlaceTable) -> Claim:
         evidence.append(Evidence(in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
         if rate_met(table.facts, table.load) is not None:
             because = [f"{in_words(rate)}, with {because[0]}"]
-    elif table.step.rate_limited and in_flight_ratio is not None and in_flight_ratio > 1 - _FILLED_ERROR:
-        evidence.append(Evidence("every configured I/O is outstanding", _ALL_IN_FLIGHT))
+    elif table.step.rate_limited and in_flight_ratio is not None:
+        is_full = in_flight_ratio > 1 - _FILLED_ERROR
+        words = "every configured I/O is outstanding" if is_full else "it was given a rate, or time to think"
+        evidence.append(Evidence(words, _ALL_IN_FLIGHT if is_full else _HAS_RATE))
     return _claim("demand_limited", frozenset(), evidence, "any", tuple(because))
 
 

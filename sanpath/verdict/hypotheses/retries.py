@@ -12,7 +12,7 @@ from math import log
 
 from sanpath.facts.table import number
 from sanpath.topology.paths import initiators_of, targets_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, counted
+from sanpath.verdict.hypotheses.claim import UNEXPLAINED, Claim, Conclusion, Evidence, counted
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration, percent
@@ -41,6 +41,8 @@ _RETRANSMIT_PRIOR = -1.5
 _ABORTS_ALONE = -2.0
 """Log-odds of lost commands where some were aborted and no damaged frame was counted: a stall, or an array that does
 not answer, has them aborted as well."""
+_TOO_SHORT = -6.0
+"""Least log-odds of lost I/Os that cannot have taken so long."""
 _RARE = -0.7
 """Log-odds of damage before any reading: it is rarer than a queue or a link that is too small."""
 
@@ -56,6 +58,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if frames >= _ONE_EVENT:
         entity, prior = max(damaged, key=lambda place: damaged[place]), _RARE
         evidence.append(Evidence(f"{count(frames)} damaged frames at {entity} in {seconds:.0f} s", counted(frames)))
+        evidence += _cost(table, frames / seconds)
     elif commands >= _ONE_EVENT:
         entity, prior = max(aborted, key=lambda device: aborted[device]), _ABORTS_ALONE
     else:
@@ -68,6 +71,19 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     yield Claim(
         "bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, prior, independent_of_load=True
     )
+
+
+def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
+    """Evidence against damaged frames that cost too little. Each takes one I/O with it, and none took longer than the
+    slowest of the test."""
+    load = table.load
+    if load.max is None:
+        return
+    most = min(1.0, frames_per_second / load.ops_per_second) * load.max
+    waited = sum(table.segments[index].independent_wait[1] for index in _explained_segments(table))
+    if waited > most:
+        words = f"sent again, they cost an I/O {duration(most)} at most: the slowest took {duration(load.max)}"
+        yield Evidence(words, max(_TOO_SHORT, -(waited - most) / load.latency_seconds / UNEXPLAINED))
 
 
 def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
