@@ -101,7 +101,8 @@ def test_waits_in_the_kernel_and_one_full_core_are_told(tmp_path: Path) -> None:
     assert "4 ms in the kernel" in kernel.summary
     assert len(of(found, "sioc-throttling")) == 1
     (core,) = of(found, "core-busy")
-    assert (core.entity, core.role) == ("host:esx7", "risk")
+    assert (core.entity, core.role) == ("host:esx7", "cause")
+    assert (found.verdict.kind, found.verdict.bottlenecks[0].kind) == ("bottleneck", "core")
 
 
 def test_a_limit_of_the_virtual_disk_is_the_cause(tmp_path: Path) -> None:

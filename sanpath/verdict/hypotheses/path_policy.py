@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from math import log
 
@@ -29,17 +29,18 @@ _NO_BATCH = -4.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim where several links of the host are in use."""
+    """One claim where several links of a host are in use."""
     links = dict(_used_links(table))
-    if len(links) < 2:
+    by_host = _by_host(table, links)
+    if min(map(len, by_host), default=0) < 2:
         return
-    total = sum(links.values())
-    mean, spread = _TOGETHER
-    weight = log((0.95 * normal(total, mean, spread) + 0.002) / 0.5)
+    weight = min(_in_turn(sum(links[link] for link in links_of_host)) for links_of_host in by_host)
     percentages = " and ".join(percent(share) for share in links.values())
-    evidence = [
-        Evidence(f"{len(links)} links of the host are busy {percentages}: together what one link carries", weight)
-    ]
+    if len(by_host) == 1:
+        words = f"{len(links)} links of the host are busy {percentages}: together what one link carries"
+    else:
+        words = f"{len(links)} links of {len(by_host)} hosts are busy {percentages}: at each host what one carries"
+    evidence = [Evidence(words, weight)]
     evidence += list(_policy_evidence(table))
     entity = wait_at(table.facts, table.load, table.load.entity)
     explains, may_explain = table.transfer, table.before_transfer
@@ -53,6 +54,21 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         partial(_conclude, table, list(links)),
         may_explain=may_explain,
     )
+
+
+def _in_turn(total: float) -> float:
+    """Log-likelihood ratio of what the links of one host carry together, in full links."""
+    mean, spread = _TOGETHER
+    return log((0.95 * normal(total, mean, spread) + 0.002) / 0.5)
+
+
+def _by_host(table: PlaceTable, links: Iterable[str]) -> list[list[str]]:
+    """The links of each host. Links that no path names belong to the same one."""
+    hosts = {end: path.host for path in table.paths for end in (path.hba, *(cable.id for cable in path.cables))}
+    by_host: dict[str | None, list[str]] = {}
+    for link in links:
+        by_host.setdefault(hosts.get(link), []).append(link)
+    return list(by_host.values())
 
 
 def _used_links(table: PlaceTable) -> Iterator[tuple[str, float]]:

@@ -16,6 +16,8 @@ _PRIOR = -2.0
 _GAP = -1.3
 """The same for the gap between the host's last clock and the array's, where the links are counted: adapter, driver,
 interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
+_TCP_GAP = -0.9
+"""The same over Ethernet: windows, lost segments and the threads of the protocol lie there too."""
 _SLOW = 5.0
 """Ratio of transfer time to wire time from which the transfer waits for something."""
 _UNREAD = -0.5
@@ -28,7 +30,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
     elsewhere = gaps | table.indices("array_service")
     # Where no switch is read, the fabric is a likely place: no source reads it.
-    prior = _UNREAD if not table.links or (table.indices("below") and not table.on_path) else _GAP
+    gap_prior = _TCP_GAP if any(row["technology"] == "ethernet" for row in table.on_path) else _GAP
+    prior = _UNREAD if not table.links or (table.indices("below") and not table.on_path) else gap_prior
     for gap in map(frozenset, zip(sorted(gaps))):
         words = "between the last clock of the host and the array"
         yield Claim(

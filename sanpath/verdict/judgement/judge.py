@@ -37,9 +37,6 @@ _COINCIDENT = 0.1
 """A link joins the most probable one if its probability is at least this share of that one's."""
 _QUEUEING = 0.2
 """Share of the latency that may be waiting or unexplained in a verdict that nothing limits."""
-_UNUSED = 0.5
-"""Share of the configured I/Os in flight up to which the load itself holds most of them back: anything that limits it
-fills them all."""
 _LISTED = 0.005
 """Probability from which a suspect is listed."""
 _MENTIONED = 0.05
@@ -137,18 +134,10 @@ def _kind(table: PlaceTable, first: Sequence[Suspicion]) -> tuple[Kind, tuple[st
     if kind not in ("concurrency_limited", "demand_limited"):
         return kind, ()
     if (reason := _waiting_reason(table)) is not None:
-        # Nothing limits a load that gets the rate it asks for, or that leaves most of its I/Os unused, even if its
-        # latency is bad: a burst may wait, and the load then waits for itself.
-        met = kind == "demand_limited" and (
-            rate_met(table.facts, table.load) is not None
-            or (_mostly_unused(table) and _probability(first) >= _ACQUITS)
-        )
+        # Nothing limits a load that gets the rate it asks for, even if its latency is bad.
+        met = kind == "demand_limited" and rate_met(table.facts, table.load) is not None
         return kind if met else "cannot_tell", (reason,)
     return _healthy(table) if kind == "demand_limited" else (kind, ())
-
-
-def _mostly_unused(table: PlaceTable) -> bool:
-    return table.in_flight_ratio is not None and table.in_flight_ratio <= _UNUSED
 
 
 def _healthy(table: PlaceTable) -> tuple[Kind, tuple[str, ...]]:
