@@ -21,7 +21,7 @@ import bz2
 import json
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
@@ -150,14 +150,13 @@ class ReplaySnmp:
             raise CollectorError(Failure.UNREACHABLE, "no SNMP answer is recorded")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Answer:
     method: str
     path: str
     query: Mapping[str, str]
     needs: Mapping[str, str]
     reply: HttpReply
-    used: bool = field(default=False)
 
 
 class ReplayHttp:
@@ -166,6 +165,10 @@ class ReplayHttp:
     def __init__(self, folder: Path, cost: Cost) -> None:
         entries = yaml.safe_load((folder / "http.yaml").read_text(encoding="utf-8"))
         self._answers = [_answer(folder, entry) for entry in entries]
+        self._places: dict[tuple[str, str], list[int]] = {}
+        for place, answer in enumerate(self._answers):
+            self._places.setdefault((answer.method, answer.path), []).append(place)
+        self._used: set[int] = set()
         self._cost = cost
 
     async def request(
@@ -178,19 +181,18 @@ class ReplayHttp:
     ) -> HttpReply:
         """Return the next recorded answer to this request."""
         self._cost.requests += 1
-        fitting = [
-            answer
-            for answer in self._answers
-            if (answer.method, answer.path) == (method, path) and answer.query.items() <= (params or {}).items()
-        ]
+        answers, asked = self._answers, (params or {}).items()
+        fitting = [place for place in self._places.get((method, path), ()) if answers[place].query.items() <= asked]
         if not fitting:
             return HttpReply(404, {}, b'{"errors": [{"message": "not recorded"}]}')
-        closest = max(len(answer.query) for answer in fitting)
-        fitting = [answer for answer in fitting if len(answer.query) == closest]
-        answer = next((a for a in fitting if not a.used), fitting[-1])
+        if len(fitting) > 1:
+            closest = max(len(answers[place].query) for place in fitting)
+            fitting = [place for place in fitting if len(answers[place].query) == closest]
+        place = next((place for place in fitting if place not in self._used), fitting[-1])
+        answer = answers[place]
         if not answer.needs.items() <= (headers or {}).items():
             return HttpReply(401, {}, b'{"errors": [{"message": "header missing"}]}')
-        answer.used = True
+        self._used.add(place)
         self._cost.bytes_in += len(answer.reply.body)
         return answer.reply
 

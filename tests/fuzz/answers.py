@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from random import Random
@@ -39,6 +40,8 @@ Place = tuple[str, str]
 """Case and answer: number of an entry of http.yaml, path of a file, command line, number of an object."""
 
 
+MOST = 8
+"""Answers of a device by whose number it is drawn."""
 _COLLECTORS = Path(__file__).parents[1] / "collectors"
 
 
@@ -92,10 +95,22 @@ def bodies(collector: str) -> list[bytes]:
 
 
 def drawn(random: Random, given: Sequence[bytes]) -> bytes:
-    """One answer changed; of an agent's values some are of another type."""
+    """One answer changed; of an agent's values some are of another type. A device with more than MOST answers is
+    asked no more often than one with so many: its sessions take the longest, and its answers are much alike."""
     place, _, body = random.choice(given).partition(b"\n")
+    while random.random() * _answers_of(place) >= MOST:
+        place, _, body = random.choice(given).partition(b"\n")
     others = [random.choice(given).partition(b"\n")[2] for _ in range(3)]
     return place + b"\n" + mutated(random, [body, body, body, *others])
+
+
+@cache
+def _answers_of(head: bytes) -> int:
+    """Of the device that the first line of an input names."""
+    name, _place = json.loads(head)
+    case = _COLLECTORS / name
+    server = _http(case)
+    return len(server._answers if server is not None else ()) + len(_machine(case)) + len(_agent(case))
 
 
 def _with_place(case: Path, place: str, body: bytes) -> bytes:
@@ -145,9 +160,10 @@ class _Context(ReplayContext):
         assert recorded is not None
         server = copy(recorded)
         server._cost = self.cost
-        server._answers = [copy(answer) for answer in recorded._answers]
-        changed = server._answers[int(self._place)]
-        changed.reply = HttpReply(changed.reply.status, changed.reply.headers, self._body)
+        server._used = set()
+        server._answers, at = recorded._answers.copy(), int(self._place)
+        reply = server._answers[at].reply
+        server._answers[at] = replace(server._answers[at], reply=HttpReply(reply.status, reply.headers, self._body))
         return server
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:  # noqa: ARG002 - whoever is asked, the case answers

@@ -8,7 +8,6 @@ each character once; four and sixteen times for one that begins anew at each of 
 from __future__ import annotations
 
 import sys
-import tracemalloc
 from collections.abc import Callable
 from random import Random
 
@@ -52,15 +51,6 @@ def _grown(target: Target, of_size: Callable[[int], bytes]) -> float:
     return last / max(first, FLOOR_SECONDS / 16)
 
 
-def memory(target: Target, given: bytes) -> float:
-    """The most that an input takes at a time, over what it may take."""
-    tracemalloc.start()
-    target.failure(given)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return most / (target.floor_bytes + target.times_as_much * len(given))
-
-
 def main(names: list[str]) -> int:
     """Everything that grows too fast or takes too much, as an exit code."""
     found = 0
@@ -74,7 +64,7 @@ def main(names: list[str]) -> int:
             tried += 1
             if (grown := growth(target, shape.of_size)) > MOST:
                 print(f"{target.name}: {shape.name}: {grown:.1f} times as long", flush=True)
-            taken = memory(target, shape.of_size(MEMORY_SIZE)) if number in weighed else 0.0
+            taken = target.memory(shape.of_size(MEMORY_SIZE)) if number in weighed else 0.0
             if taken > 1:
                 print(f"{target.name}: {shape.name}: {target.times_as_much * taken:.0f} times its size", flush=True)
             if failure := target.failure(shape.of_size(SIZES[-1])):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import time
 import traceback
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -77,6 +79,18 @@ class Target:
             return f"slow: {seconds:.1f} s for {len(given):,} bytes", seconds
         return "", seconds
 
+    def allowed_bytes(self, given: bytes) -> int:
+        """Memory that an input may take at a time."""
+        return self.floor_bytes + self.times_as_much * len(given)
+
+    def memory(self, given: bytes) -> float:
+        """The most that an input takes at a time, over what it may take."""
+        tracemalloc.start()
+        self.failure(given)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most / self.allowed_bytes(given)
+
     def processor_seconds(self, given: bytes) -> float:
         """What an input takes, whatever else the machine does. To ask for it costs more than many inputs take."""
         began = time.thread_time()
@@ -99,12 +113,18 @@ class Outcome:
 def fuzz(target: Target, first: int, inputs: int | None = None, seconds: float | None = None) -> Outcome:
     """Try inputs by number from `first` on: so many, or for so long."""
     outcome, until = Outcome(), None if seconds is None else time.monotonic() + seconds
-    number = first
+    number, longest, highest = first, 0.0, _peak_bytes()
     while (inputs is None or number < first + inputs) and (until is None or time.monotonic() < until):
         given = target.given(number)
         failure, spent = target.tried(given)
-        if spent > outcome.slowest:
-            outcome.slowest = max(outcome.slowest, min(spent, target.processor_seconds(given)))
+        if (
+            peak := _peak_bytes()
+        ) > highest:  # What a process has once had, it may have: only more of it is measured.
+            if peak > highest + target.allowed_bytes(given) and not failure and (much := target.memory(given)) > 1:
+                failure = f"memory: {much:.1f} times what {len(given):,} bytes may take"
+            highest = _peak_bytes()
+        if spent > longest:  # Not whenever the machine does something else: each of those would be run twice.
+            longest, outcome.slowest = spent, max(outcome.slowest, min(spent, target.processor_seconds(given)))
         outcome.inputs, outcome.size, number = outcome.inputs + 1, outcome.size + len(given), number + 1
         if failure:
             kind = failure.partition(": ")[0]
@@ -112,3 +132,8 @@ def fuzz(target: Target, first: int, inputs: int | None = None, seconds: float |
             if kind not in outcome.found or len(given) < len(outcome.found[kind]):
                 outcome.found[kind] = given
     return outcome
+
+
+def _peak_bytes() -> int:
+    """The most memory that this process has had so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
+from random import Random
 
 import yaml
 from pydantic import ValidationError
@@ -46,6 +47,8 @@ DOCUMENTS = (documents.Manifest, documents.Header, documents.Ending)
 _YAML_BYTES = 80 << 20
 """What 100,000 values of YAML take, the most that are read, however short they are written."""
 READERS = registry.result_readers()
+_SESSION_BYTES = 32 << 20
+"""What a whole session or recording takes, whatever one answer or file of it is."""
 _WORD = "0123456789abcdef"
 """Frames what a shell over SSH answers."""
 _CALLS = 40
@@ -246,21 +249,21 @@ PARSERS = [
 ]
 """Text or bytes in, values out."""
 
+
+def _conversation(
+    name: str,
+    recorded: Callable[[], Sequence[bytes]],
+    run: Callable[[bytes], object],
+    drawn: Callable[[Random, Sequence[bytes]], bytes],
+) -> Target:
+    return Target(name, recorded, run, drawn=drawn, headed=True, floor_bytes=_SESSION_BYTES, reducible=False)
+
+
 CONVERSATIONS = [
-    Target("recording", recordings.seeds, recordings.taken, drawn=recordings.drawn, headed=True, reducible=False),
-    Target("SNMP datagrams", datagrams.seeds, datagrams.taken, drawn=datagrams.drawn, headed=True, reducible=False),
-    *(
-        Target(f"{name} answers", partial(seeds, name), taken, drawn=drawn, headed=True, reducible=False)
-        for name in POLLED
-    ),
-    Target(
-        "vsphere answers",
-        vcenter_answers.seeds,
-        vcenter_answers.taken,
-        drawn=vcenter_answers.drawn,
-        headed=True,
-        reducible=False,
-    ),
+    _conversation("recording", recordings.seeds, recordings.taken, recordings.drawn),
+    _conversation("SNMP datagrams", datagrams.seeds, datagrams.taken, datagrams.drawn),
+    *(_conversation(f"{name} answers", partial(seeds, name), taken, drawn) for name in POLLED),
+    _conversation("vsphere answers", vcenter_answers.seeds, vcenter_answers.taken, vcenter_answers.drawn),
 ]
 """A client asks a device that answers as none would; a collector asks one of whose answers one is changed."""
 

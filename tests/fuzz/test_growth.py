@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.fuzz.growth import MEMORY_SIZE, MOST, growth, memory
+from tests.fuzz.growth import MEMORY_SIZE, MOST, growth
 from tests.fuzz.shapes import shapes
 from tests.fuzz.target import Target
 from tests.fuzz.targets import PARSERS
@@ -35,7 +35,7 @@ def test_memory_is_in_proportion(target: Target) -> None:
     if not target.headed:  # Else what stands behind the first argument, as a key, would grow as well.
         seed, size = random.choice(target.seeds) or b"a", random.randint(100_000, 400_000)
         given["a seed over and over"] = (seed * (size // len(seed) + 1))[:size]
-    assert {name: taken for name, one in given.items() if (taken := memory(target, one)) > 1} == {}
+    assert {name: taken for name, one in given.items() if (taken := target.memory(one)) > 1} == {}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_header_of_nothing_but_instances_stays_in_proportion(reader: str, colu
     """Each column is an entity of its own, with links: the most that a header can cost."""
     target = next(target for target in PARSERS if target.name == reader)
     columns = ",".join(f'"{column.format(number)}"' for number in range(3000))
-    assert memory(target, f'"(PDH-CSV 4.0) (UTC)(0)",{columns}\n'.encode()) < 1
+    assert target.memory(f'"(PDH-CSV 4.0) (UTC)(0)",{columns}\n'.encode()) < 1
 
 
 def test_a_quadratic_parser_is_found() -> None:
@@ -71,4 +71,4 @@ def test_a_linear_parser_is_not() -> None:
 
 def test_a_parser_that_fills_the_memory_is_found() -> None:
     target = Target("memory", lambda: [b"a"], lambda given: [{one} for one in given], reducible=False)
-    assert memory(target, b"a" * 100_000) > 1
+    assert target.memory(b"a" * 100_000) > 1

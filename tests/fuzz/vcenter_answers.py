@@ -10,9 +10,11 @@ from random import Random
 from typing import Any, Literal
 from unittest.mock import patch
 
+from pyVmomi import SoapAdapter, VmomiSupport
+
 from sanpath.plugin import Cost, Http, HttpReply
 from sanpath.transport.replay import ReplayContext
-from sanpath_collectors.vsphere import vmomi
+from sanpath_collectors.vsphere import session, vmomi
 from sanpath_collectors.vsphere.collector import Vsphere
 from sanpath_collectors.vsphere.config import VsphereConfig
 from sanpath_collectors.vsphere.plain import plain
@@ -32,6 +34,11 @@ _KEPT = 1000
 """Answers of the vCenter that are kept: a changed one makes others be asked for."""
 _read_once = lru_cache(_KEPT // 4)(vmomi.read)
 """Those replies of a run that are as they were are the same each time, and nobody changes what was read."""
+_converted_once = lru_cache(_KEPT)(session._managed_object)
+"""The same of the objects in them."""
+_properties: Any = VmomiSupport.DataObject._GetPropertyList.__func__
+_write: Any = SoapAdapter.SoapStubAdapterBase.SerializeRequest
+_REQUESTS: dict[Any, bytes] = {}
 Answer = tuple[int, dict[str, str], bytes]
 _ANSWERS: dict[tuple[bytes, bool], tuple[str, Answer]] = {}
 """Request, whether its session is known → method and answer."""
@@ -55,8 +62,39 @@ def taken(given: bytes) -> None:
     """Open, check, inventory and polls with this reply."""
     head, _, body = given.partition(b"\n")
     number, _called = json.loads(head)
-    with patch.object(vmomi, "read", _read_once):
+    with (
+        patch.object(vmomi, "read", _read_once),
+        patch.object(session, "_managed_object", _converted_once),
+        patch.object(VmomiSupport.DataObject, "_GetPropertyList", _properties_once),
+        patch.object(SoapAdapter.SoapStubAdapterBase, "SerializeRequest", _written_once),
+    ):
         run(_asked(_Server(_vcenter(), number, body)))
+
+
+@classmethod  # type: ignore[misc]  # takes the place of one
+@cache
+def _properties_once(kind: Any) -> Any:
+    """Those of a type of pyVmomi, which makes the list for each object that is written: half of a run's time."""
+    return _properties(kind)
+
+
+def _written_once(stub: Any, this: Any, method: Any, arguments: Any) -> Any:
+    """A request as pyVmomi writes it, once for those that are the same: most are, whatever was answered."""
+    asked = stub.versionId, method.name, _key(this), _key(arguments)
+    if asked not in _REQUESTS:
+        if len(_REQUESTS) >= _KEPT:
+            _REQUESTS.clear()
+        _REQUESTS[asked] = _write(stub, this, method, arguments)
+    return _REQUESTS[asked]
+
+
+def _key(value: Any) -> Any:
+    """Equal for values that are written alike."""
+    if isinstance(value, VmomiSupport.DataObject):
+        return type(value), *map(_key, vars(value).values())
+    if isinstance(value, list | tuple):
+        return type(value), *map(_key, value)
+    return type(value), value._moId if isinstance(value, VmomiSupport.ManagedObject) else value
 
 
 def read(given: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,13 @@ class Snapshot:
     nodes: dict[str, Node] = field(default_factory=dict)
     volumes: dict[tuple[str, str], Volume] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+
+    def volumes_by_pod(self) -> Mapping[str, Sequence[tuple[str, Volume]]]:
+        """Return a pod's local id → (mount, volume) of each that it uses; nothing for a pod without one."""
+        found: defaultdict[str, list[tuple[str, Volume]]] = defaultdict(list)
+        for (pod_id, mount), volume in self.volumes.items():
+            found[pod_id].append((mount, volume))
+        return found
 
 
 async def pods_of(api: Api, targets: Sequence[Target]) -> dict[Target, list[Pod]]:
@@ -73,7 +81,7 @@ class _Reader:
 
     async def get(self, group: str, resource: str, name: str) -> Mapping[str, Any] | None:
         """Return an object; None: it does not exist, or this account may not read its kind."""
-        path = f"{group}/{resource}/{quote(name, safe='')}"
+        path = f"{group}/{resource}/{quote(name, safe='', errors='replace')}"
         if resource not in self.unreadable and path not in self._objects:
             try:
                 self._objects[path] = await self._api.get(path)

@@ -36,6 +36,7 @@ _MOVED = "its I/O takes another node's paths from here on; compare no steps befo
 
 def problems(snapshot: Snapshot, seen_us: int) -> Iterator[Event]:
     """Yield what is not known of a load, with the reason and the consequence."""
+    volumes_by_pod = snapshot.volumes_by_pod()
     for target, pods in snapshot.pods.items():
         if not pods:
             name = f"{target.namespace}/{target.pod}"
@@ -43,7 +44,7 @@ def problems(snapshot: Snapshot, seen_us: int) -> Iterator[Event]:
         for pod in pods:
             if not pod.node:
                 yield _unknown(seen_us, pod.local_id, "node", "the pod is not scheduled", "its paths are not known")
-            volumes = [volume for (pod_id, _), volume in snapshot.volumes.items() if pod_id == pod.local_id]
+            volumes = [volume for _, volume in volumes_by_pod.get(pod.local_id, ())]
             if not volumes:
                 consequence = "its I/O goes to the disks of the node itself"
                 yield _unknown(seen_us, pod.local_id, "volume", "the pod uses no claim", consequence)

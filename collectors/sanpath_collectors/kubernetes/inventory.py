@@ -6,8 +6,8 @@ rescheduled is followed like a virtual machine that moves.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.kubernetes import limits
@@ -34,11 +34,19 @@ def items(snapshot: Snapshot, arrays: Mapping[str, str]) -> Iterator[Item]:
 
     `arrays`: driver or storage class → the source that reads the array.
     """
-    reported: list[Item] = []
+    reported: defaultdict[tuple[object, ...], list[Item]] = defaultdict(list)
     for item in _items(snapshot, arrays):
-        if item not in reported:
-            reported.append(item)
+        alike = reported[_key(item)]
+        if item not in alike:
+            alike.append(item)
             yield item
+
+
+def _key(item: Item) -> tuple[object, ...]:
+    """Return what equal items have in common: a job may have thousands of pods, too many to compare each to all."""
+    if isinstance(item, SourceEntity):
+        return item.kind, item.local_id
+    return item.relation, item.from_end, item.to_end
 
 
 def _items(snapshot: Snapshot, arrays: Mapping[str, str]) -> Iterator[Item]:
@@ -48,9 +56,12 @@ def _items(snapshot: Snapshot, arrays: Mapping[str, str]) -> Iterator[Item]:
     for pod in {pod.local_id: pod for pods in snapshot.pods.values() for pod in pods}.values():
         yield from _pod(pod, labels[pod.local_id], snapshot.nodes.get(pod.node))
     targets: dict[tuple[str, str], list[End]] = {}
+    nodes: dict[str, str] = {}
+    for pods in snapshot.pods.values():
+        for pod in pods:
+            nodes.setdefault(pod.local_id, pod.node)
     for (pod_id, mount), volume in snapshot.volumes.items():
-        nodes = [p.node for pods in snapshot.pods.values() for p in pods if p.local_id == pod_id]
-        node_of_pod = snapshot.nodes.get(nodes[0])
+        node_of_pod = snapshot.nodes.get(nodes[pod_id])
         yield from _claim(pod_id, labels[pod_id], volume)
         ends = list(_behind(volume, node_of_pod, arrays))
         yield from (item for item in ends if not isinstance(item, tuple))
@@ -58,8 +69,9 @@ def _items(snapshot: Snapshot, arrays: Mapping[str, str]) -> Iterator[Item]:
         for end in targets[pod_id, mount]:
             if end[0] == "lun":
                 yield SourceLink("backed_by", ("vdisk", _disk_id(pod_id, volume)), end, _evidence(volume))
+    volumes = snapshot.volumes_by_pod()
     for target, pods in snapshot.pods.items():
-        yield from _load(target, pods, snapshot, labels, targets)
+        yield from _load(target, pods, volumes, labels, targets)
 
 
 def _node(node: Node) -> SourceEntity:
@@ -157,7 +169,7 @@ def _volume(behind: Backing, volume: Volume) -> Iterator[Item]:
 def _load(
     target: Target,
     pods: list[Pod],
-    snapshot: Snapshot,
+    volumes: Mapping[str, Sequence[tuple[str, Volume]]],
     labels: Mapping[str, str],
     targets: Mapping[tuple[str, str], list[End]],
 ) -> Iterator[Item]:
@@ -170,8 +182,8 @@ def _load(
             yield SourceEntity("load", job[1], job[1], {"name": (job[1],)})
             yield SourceLink("member_of", job, load, "one of several pods of the load")
         yield SourceLink("runs_on", job, ("vm", pod.local_id), f"sanpath.yaml: loads: {target.load}")
-        for (pod_id, mount), volume in snapshot.volumes.items():
-            if pod_id == pod.local_id and target.claim in ("", volume.claim):
-                for end in targets[pod_id, mount]:
+        for mount, volume in volumes.get(pod.local_id, ()):
+            if target.claim in ("", volume.claim):
+                for end in targets[pod.local_id, mount]:
                     for source in dict.fromkeys((job, load)):
                         yield SourceLink("targets", source, end, _evidence(volume))

@@ -144,7 +144,7 @@ def attachment_name(handle: str, driver: str, node_name: str) -> str:
     >>> attachment_name("vol-1", "ebs.csi.aws.com", "n1")[:16]
     'csi-ddbfb4470da7'
     """
-    return f"csi-{hashlib.sha256(f'{handle}{driver}{node_name}'.encode()).hexdigest()}"
+    return f"csi-{hashlib.sha256(f'{handle}{driver}{node_name}'.encode(errors='replace')).hexdigest()}"
 
 
 def _limit(spec: Mapping[str, Any], resource: str) -> float | None:

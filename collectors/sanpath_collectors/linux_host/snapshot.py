@@ -17,8 +17,10 @@ class Snapshot:
         self._files = files
         self._children: dict[str, dict[str, None]] = {}
         for path in (*files, *names):
-            while path:
+            known = False
+            while path and not known:  # What is above a folder that is known is known as well.
                 path, _, name = path.rpartition("/")
+                known = path in self._children
                 self._children.setdefault(path, {})[name] = None
 
     def content(self, path: str) -> bytes:

@@ -7,8 +7,8 @@ entity, such as node_uname_info.nodename. Of several places the first with a val
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Annotated, Literal
 
@@ -205,10 +205,16 @@ def selector(names: Iterable[str], match: str | None) -> str:
     '{__name__=~"up|node_(load1|load5)",job="node"}'
     """
     matchers = f",{match.strip().removeprefix('{').removesuffix('}')}" if match else ""
-    return f'{{__name__=~"{_pattern(list(dict.fromkeys(names)))}"{matchers}}}'
+    return f'{{__name__=~"{_names(tuple(dict.fromkeys(names)))}"{matchers}}}'
 
 
-def _pattern(names: list[str]) -> str:
+@lru_cache(maxsize=64)
+def _names(names: tuple[str, ...]) -> str:
+    """Return the pattern of names, which are the same at each poll."""
+    return _pattern(names)
+
+
+def _pattern(names: Sequence[str]) -> str:
     """Return a short regular expression for names: proxies refuse addresses of more than 8 kB (nginx by default)."""
     by_word: dict[str, list[str]] = {}
     for name in names:

@@ -25,7 +25,10 @@ def text(value: SnmpValue) -> str:
     """
     if not isinstance(value, bytes):
         return ""
-    characters = (" " if c in "\t\r\n" else c for c in value.decode("utf-8", "replace"))
+    decoded = value.decode("utf-8", "replace")
+    if decoded.isprintable():  # as nearly all are: none of its characters is left out below
+        return decoded.strip()
+    characters = (" " if c in "\t\r\n" else c for c in decoded)
     return "".join(c for c in characters if unicodedata.category(c) not in _CONTROL).strip()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sanpath.plugin import CollectorError, Failure
@@ -32,16 +33,19 @@ def plain(value: Any, depth: int = 0) -> Plain:
     if (moid := getattr(value, "_moId", None)) is not None:
         return str(moid)
     if hasattr(value, "_GetPropertyList"):
-        properties = {
-            info.name: plain(field, depth + 1)
-            for info in value._GetPropertyList()
-            if not _empty(field := getattr(value, info.name))
-        }
-        return {TYPE: type(value)._wsdlName, **properties}
+        kind: Any = type(value)
+        properties: Record = {TYPE: kind._wsdlName}
+        for name in _property_names(kind):
+            field = getattr(value, name)
+            if field is not None and not (isinstance(field, list) and not field):
+                properties[name] = plain(field, depth + 1)
+        return properties
     if isinstance(value, str):  # Enumerations and links are subclasses of str.
         return str(value)
     return int(value) if isinstance(value, int) else str(value)
 
 
-def _empty(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and not value)
+@cache
+def _property_names(kind: Any) -> tuple[str, ...]:
+    """Those of a type of data object, of which pyVmomi makes a new list at each call."""
+    return tuple(info.name for info in kind._GetPropertyList())

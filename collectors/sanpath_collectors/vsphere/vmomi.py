@@ -13,6 +13,7 @@ from typing import Any
 _MAX_DEPTH = 100
 
 
+@cache
 def kind(name: str) -> Any:
     """Return a type by its name in the API, such as HostSystem or PerfQuerySpec."""
     from pyVmomi import VmomiSupport
@@ -26,6 +27,7 @@ def make(name: str, /, **fields: Any) -> Any:
     return kind(name)(**fields)
 
 
+@cache
 def method(name: str) -> Any:
     """Return pyVmomi's description of a method by its name in the API."""
     from pyVmomi import VmomiSupport
@@ -103,6 +105,7 @@ def supported_version(namespace: str, offered: Sequence[str]) -> str | None:
     return next((supported[key] for version in offered if (key := f"{namespace}/{version}") in supported), None)
 
 
+@cache
 def has(name: str, path: str, version: str) -> bool:
     """Whether a managed object has a property in a version: for an unknown one the server refuses the entire call.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -53,6 +53,9 @@ _NUMBERED = frozenset(
 _LONG_NUMBER = 100_000
 _NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE", "FLOAT", "INTEGER", "UINTEGER", "HUGEINT")
 
+Columns = Mapping[str, str]
+"""Name of a column of a segment → its type in DuckDB."""
+
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
@@ -85,9 +88,7 @@ def redact(source: Location, target: Location) -> Redacted:
         kinds = layout.sample_kinds(store)
         tables = [*_TABLES, *(f"samples/{kind}" for kind in kinds if kind in catalogue.metrics())]
         left_out += [f"samples/{kind}" for kind in kinds if kind not in catalogue.metrics()]
-        segments = [
-            segment for table in tables for segment in _segments(connection, store, table, pseudonyms, left_out)
-        ]
+        segments = [found for table in tables for found in _segments(connection, store, table, pseudonyms, left_out)]
         for header in headers.values():
             pseudonyms.name(header.host)
             pseudonyms.name(header.recorder)
@@ -99,10 +100,10 @@ def redact(source: Location, target: Location) -> Redacted:
         pseudonyms.assign()
         writers = {
             writer: f"writer.{number:03d}"
-            for number, writer in enumerate(sorted({*headers, *(segment.writer for segment in segments)}), 1)
+            for number, writer in enumerate(sorted({*headers, *(segment.writer for segment, _ in segments)}), 1)
         }
-        for segment in segments:
-            _copy(connection, store, copy, segment, writers[segment.writer], pseudonyms)
+        for segment, columns in segments:
+            _copy(connection, store, copy, segment, columns, writers[segment.writer], pseudonyms)
         for name, header in headers.items():
             redacted_header = _header(header, writers[name], run_id, pseudonyms)
             copy.put(f"writers/{writers[name]}.json", redacted_header.encoded(f"writers/{name}.json" not in changed))
@@ -152,7 +153,7 @@ def _loads(store: Store) -> Iterator[str]:
 
 def _segments(
     connection: duckdb.DuckDBPyConnection, store: Store, table: str, pseudonyms: Pseudonyms, left_out: list[str]
-) -> Iterator[Segment]:
+) -> Iterator[tuple[Segment, Columns]]:
     """Yield the segments of a table that can be read completely, after collecting their texts."""
     left_out += layout.foreign(store, table)
     segments = layout.segments(store, table)
@@ -164,29 +165,36 @@ def _segments(
         try:
             if segment.name in broken:
                 raise ValueError(segment.name)
-            texts = _texts(connection, segment, store.url(segment.name))
+            columns, texts = _columns_and_texts(connection, segment, store.url(segment.name))
         except (duckdb.Error, ValueError, RecursionError):
             left_out.append(segment.name)
             continue
         for column, text in texts:
             _take(pseudonyms, column, text)
-        yield segment
+        yield segment, columns
 
 
-def _texts(connection: duckdb.DuckDBPyConnection, segment: Segment, url: str) -> list[tuple[str, str]]:
-    """Return (column, text) for every distinct text of a segment. Raises ValueError for invalid JSON columns."""
-    texts = []
-    columns = _columns(connection, segment, url)
-    # Every column is read: a segment may be damaged although its footer is intact.
-    everything = f"SELECT * FROM read_parquet($file, {PARQUET})"  # noqa: S608 - ours
-    connection.execute(everything, {"file": url}).fetchnumpy()
-    for column in [name for name, kind in columns.items() if kind == "VARCHAR"]:
-        query = f"SELECT DISTINCT {quoted(column)} FROM read_parquet($file, {PARQUET})"  # noqa: S608 - quoted
-        for (text,) in connection.execute(query, {"file": url}).fetchall():
-            if text is not None:
-                texts.append((column, text))
-                _check(column, text)
-    return texts
+def _columns_and_texts(
+    connection: duckdb.DuckDBPyConnection, segment: Segment, url: str
+) -> tuple[Columns, list[tuple[str, str]]]:
+    """Return the columns to copy, and (column, text) for every distinct text in them.
+
+    Raises ValueError for invalid JSON columns. Every column is read: a segment may be damaged although its footer is
+    intact.
+    """
+    read = connection.execute(f"SELECT * FROM read_parquet($file, {PARQUET})", {"file": url})  # noqa: S608 - ours
+    columns = _columns(segment, {name: str(kind) for name, kind, *_ in read.description or ()})
+    values = read.fetchnumpy()
+    texts = [
+        (column, text)
+        for column, kind in columns.items()
+        if kind == "VARCHAR"
+        for text in dict.fromkeys(values[column].tolist())
+        if text is not None
+    ]
+    for column, text in texts:
+        _check(column, text)
+    return columns, texts
 
 
 def _check(column: str, text: str) -> None:
@@ -198,15 +206,13 @@ def _check(column: str, text: str) -> None:
             raise ValueError(f"{column}: not an object as it should be")
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, segment: Segment, url: str) -> dict[str, str]:
-    """Return the columns of the format with their types: other columns, and even their names, may be private."""
-    query = f"DESCRIBE SELECT * FROM read_parquet($file, {PARQUET})"  # noqa: S608 - ours
-    described = connection.execute(query, {"file": url}).fetchall()
+def _columns(segment: Segment, described: Columns) -> Columns:
+    """Return the columns of the format: other columns, and even their names, may be private."""
     kind = segment.table.removeprefix("samples/")
     accepted = _TABLES.get(kind) or _SAMPLE_COLUMNS | catalogue.metrics()[kind].keys()
     return {
         name: column_type
-        for name, column_type, *_ in described
+        for name, column_type in described.items()
         if name in accepted and (column_type == "VARCHAR" or column_type in _NUMBERS)
     }
 
@@ -227,6 +233,7 @@ def _copy(
     store: Store,
     copy: Store,
     segment: Segment,
+    columns: Columns,
     writer: str,
     pseudonyms: Pseudonyms,
 ) -> None:
@@ -240,7 +247,6 @@ def _copy(
         return _rewritten(column, text, replace_text)
 
     url = store.url(segment.name)
-    columns = _columns(connection, segment, url)
     columns_sql = ", ".join(
         f"sanpath_new({literal(name)}, {quoted(name)}) AS {quoted(name)}" if kind == "VARCHAR" else quoted(name)
         for name, kind in columns.items()

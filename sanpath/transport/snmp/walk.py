@@ -68,6 +68,7 @@ async def walk_columns(
             raise CollectorError(Failure.UNREADABLE, f"agent answered {len(answer)} of {len(running)} columns")
         reached: dict[Oid, Oid] = {}
         ended: set[Oid] = set()
+        suffix: Oid | None = None
         for number, (oid, value) in enumerate(answer[:complete_bindings]):
             column = running[number % len(running)]
             if column in ended:
@@ -76,7 +77,9 @@ async def walk_columns(
                 ended.add(column)
                 continue
             reached[column] = oid[len(column) :]
-            index = format_oid(reached[column])
+            if reached[column] != suffix:  # The columns of a row follow one another.
+                suffix = reached[column]
+                index = format_oid(suffix)
             orders[column][index] = None
             row = rows.setdefault(index, {})
             row[column_names[column]] = value
