@@ -111,3 +111,13 @@ def test_a_limit_of_the_virtual_disk_is_the_cause(tmp_path: Path) -> None:
     (finding,) = of(judged(over_first_path(tmp_path, busy=0.3, vdisks=vdisks)), "vdisk-iops-limit")
     assert "uses 98.7 % of its limit of 1,900 IOPS" in finding.summary
     assert any("Get-VM sqlvm1" in command for command in commands(finding))
+
+
+def test_disks_that_reach_their_limits_together_are_the_limit(tmp_path: Path) -> None:
+    """1,875 IOPS over two disks of 950 each."""
+    about = {"controller_type": "pvscsi", "controller": "scsi0", "limit_ops_per_second": 950}
+    vdisks = {f"sqlvm1/scsi0:{number}": about for number in (1, 2)}
+    verdict = judged(over_first_path(tmp_path, busy=0.3, vdisks=vdisks)).verdict
+    (cap,) = verdict.bottlenecks
+    assert verdict.kind == "configured_cap"
+    assert {cap.entity, *cap.coincident} == {f"vdisk:{name}" for name in vdisks}

@@ -26,7 +26,7 @@ _OF_THE_LOAD = 0.9
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each machine of the load, or host of that, that reports its busiest core.
 
-    Completions wait for the core, between the host's last clock and the array's; new I/Os may wait for it as well.
+    Completions wait for the core, between the host's last clock and the array's.
     """
     topology, load = table.facts.topology, table.load
     machines = {end for root in load.roots for end in (*machines_of(topology, root), *hosts_of(topology, root))}
@@ -50,7 +50,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
                 partial(_conclude, table, entity, words),
                 _CORE,
                 group="cores",
-                may_explain=(explains | table.indices("host_queue")) - gap,
+                may_explain=explains - gap,
             )
 
 

@@ -1,0 +1,79 @@
+"""Waits between the host's last clock and the array's, and inside the array where no switch is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from sanpath.verdict.model import Diagnosis
+from tests.support.esx_san import EsxSan
+from tests.support.recording import Number
+from tests.support.san import KIB, AtArray, Flow, San
+from tests.support.stories import NOTHING, judged
+
+OPS = 4000.0
+IN_FLIGHT = (16, 64)
+
+
+def waiting_between(
+    folder: Path, counted: Mapping[str, Mapping[str, Number]] | None = None, cpu: float = 0.2
+) -> Diagnosis:
+    """4,000 I/Os of 8 KiB a second, however many are in flight. The array takes 0.3 ms of 4 and 16 for each, and the
+    links are used to a tenth."""
+    san = EsxSan(folder, counted=counted or {})
+    for n in IN_FLIGHT:
+        ports = {port.name: (OPS * 8 * KIB, NOTHING) for port in san.ports}
+        flow = Flow(OPS, n / OPS)
+        san.step(
+            f"q{n}",
+            n,
+            block=8 * KIB,
+            read=flow,
+            ports=ports,
+            disk={"read": flow},
+            array={"read": AtArray(3e-4)},
+            cpu=cpu,
+        )
+    return judged(san.write())
+
+
+def core(busiest: float) -> Mapping[str, Mapping[str, Number]]:
+    """One core of the host this busy, all together to a tenth."""
+    return {"host": {"cpu_busy_ratio": 0.1, "cpu_busiest_core_ratio": busiest}}
+
+
+def test_a_wait_that_nobody_times_is_shared_by_what_lies_there(tmp_path: Path) -> None:
+    verdict = waiting_between(tmp_path / "a.sanpath").verdict
+    assert verdict.suspects[0].entity == "array:fa1"
+    assert verdict.grade == "C"
+    assert any(suspect.kind == "unseen" and suspect.probability > 0.1 for suspect in verdict.suspects)
+
+
+def test_a_full_core_of_the_host_takes_the_wait_upon_itself(tmp_path: Path) -> None:
+    found = waiting_between(tmp_path / "a.sanpath", core(1.0))
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.entity, bottleneck.layer) == ("core", "host:esx7", "host")
+    assert "One processor core of esx7 is full" in found.summary.verdict
+    assert [f.role for f in found.findings if f.rule == "core-busy" and f.outcome == "hit"] == ["cause"]
+
+
+@pytest.mark.parametrize(
+    ("busiest", "cpu"), [(0.5, 0.2), (1.0, 1.0)], ids=["with room", "filled by the generator's own process"]
+)
+def test_another_core_does_not(tmp_path: Path, busiest: float, cpu: float) -> None:
+    verdict = waiting_between(tmp_path / "a.sanpath", core(busiest), cpu).verdict
+    assert not any(bottleneck.kind == "core" for bottleneck in verdict.bottlenecks)
+
+
+def test_what_the_array_times_itself_is_its_own_also_behind_unread_switches(tmp_path: Path) -> None:
+    """15.7 of 16 ms, 13 of them queueing, and throughput stands still."""
+    san = San(tmp_path / "a.sanpath", leave_out={"switch"})
+    for n in IN_FLIGHT:
+        flow = Flow(OPS, n / OPS)
+        at_array = AtArray(2e-3, san=5e-5, queue=n / OPS - 2.2e-3)
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": at_array})
+    verdict = judged(san.write()).verdict
+    assert (verdict.kind, verdict.bottlenecks[0].entity) == ("bottleneck", "array:fa1")
+    assert verdict.grade in "AB"
