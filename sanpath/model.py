@@ -58,14 +58,15 @@ class Rows:
     `entity` is the source's own id; topology resolves identity. `seen` is the time at which the reply with the row
     arrived, in microseconds of the recorder's clock. `device_time` is in microseconds of the device's own clock.
     A None among the values was requested but not answered. A metric missing from `values` was never requested.
+    Columns of thousands of rows may be an `array.array`, which takes a tenth of a list's time.
     """
 
     table: Table
     entity: list[str]
-    seen: list[int]
+    seen: Sequence[int]
     values: dict[str, Sequence[int | float | None]]
-    device_time: list[int] | None = None
-    covers_seconds: list[float] | None = None
+    device_time: Sequence[int] | None = None
+    covers_seconds: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

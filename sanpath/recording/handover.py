@@ -106,9 +106,9 @@ def _encoded_rows(rows: Rows) -> dict[str, Any]:
         "kind": rows.table.kind,
         "columns": [[column.metric, column.bits, column.scale, column.resolution] for column in rows.table.columns],
         "entity": rows.entity,
-        "seen": rows.seen,
-        "device_time": rows.device_time,
-        "values": dict(rows.values),
+        "seen": list(rows.seen),
+        "device_time": rows.device_time and list(rows.device_time),
+        "values": {name: list(column) for name, column in rows.values.items()},
     }
 
 

@@ -21,6 +21,7 @@ from itertools import islice
 
 from sanpath.plugin import CollectorError, Failure
 from sanpath_collectors.perfmon import pdh
+from sanpath_collectors.perfmon.block import Block, block_of
 from sanpath_collectors.perfmon.dates import LocalDates
 from sanpath_collectors.perfmon.names import decoded
 
@@ -46,14 +47,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Several rows that follow each other and have all cells."""
-
-    times_us: Sequence[int]
-    rows: Sequence[Sequence[bytes]]
-
-
-@dataclass(frozen=True, slots=True)
 class Remark:
     """A remark about the file for its user. `code`: stable name of the remark."""
 
@@ -66,13 +59,15 @@ LogItem = Columns | Row | Block | Remark
 _MAX_CELLS = 100
 """Limit of the cells in a line of the long format: Get-Counter writes a dozen."""
 _MAX_COUNTERS = 100_000
+FEW = 4
+"""Rows that cost no more one by one."""
 
 
 class Format(ABC):
     """A format of a log."""
 
     @abstractmethod
-    def lines(self, lines: Iterable[bytes]) -> Iterator[LogItem]:
+    def read(self, text: bytes) -> Iterator[LogItem]:
         """Yield the items of complete lines."""
 
     def finish(self) -> Iterator[LogItem]:
@@ -87,36 +82,27 @@ class Wide(Format):
         self._columns = 0
         self._separator = ","
 
-    def lines(self, lines: Iterable[bytes]) -> Iterator[LogItem]:
+    def read(self, text: bytes) -> Iterator[LogItem]:
         """Yield headers and rows. Other text of typeperf is skipped."""
-        lines = list(lines)
-        if (block := self._block(lines)) is not None:
+        if text.count(b"\n") <= FEW:
+            for line in text.split(b"\n"):
+                yield from self._line(line)
+        elif self._columns and (block := block_of(text, self._separator, self._columns)) is not None:
             yield block
-            return
-        for line in lines:
-            if pdh.is_row(line):
-                if self._columns:
-                    yield from self._row(line)
-            elif pdh.is_header(line):
-                self._separator = pdh.separator_of(line)
-                names = pdh.Names(decoded(line), self._separator)
-                self._columns = len(names)
-                yield Columns(names, pdh.zone_minutes(next(iter(names))))
+        else:
+            middle = text.rfind(b"\n", 0, len(text) // 2) + 1 or text.index(b"\n") + 1
+            yield from self.read(text[:middle])
+            yield from self.read(text[middle:])
 
-    def _block(self, lines: Sequence[bytes]) -> Block | None:
-        """Return the rows of lines as all loggers write them. None: one of them is something else."""
-        if not self._columns or len(lines) < 2:
-            return None
-        between, times_us, rows = b'"%b"' % self._separator.encode(), [], []
-        for line in lines:
-            cells = line.rstrip(b"\r").split(between)
-            time_us = pdh.time_us(cells[0][1:]) if line[:1] == b'"' else None
-            if time_us is None or len(cells) != self._columns or cells[-1][-1:] != b'"':
-                return None
-            cells[-1] = cells[-1][:-1]
-            times_us.append(time_us)
-            rows.append(cells)
-        return Block(times_us, rows)
+    def _line(self, line: bytes) -> Iterator[LogItem]:
+        if pdh.is_row(line):
+            if self._columns:
+                yield from self._row(line)
+        elif pdh.is_header(line):
+            self._separator = pdh.separator_of(line)
+            names = pdh.Names(decoded(line), self._separator)
+            self._columns = len(names)
+            yield Columns(names, pdh.zone_minutes(next(iter(names))))
 
     def _row(self, line: bytes) -> Iterator[LogItem]:
         cells = pdh.cells_of(line, self._separator, self._columns)
@@ -146,9 +132,9 @@ class Long(Format):
         self._time_us: int | None = None
         self._row_time_us: int | None = None
 
-    def lines(self, lines: Iterable[bytes]) -> Iterator[LogItem]:
+    def read(self, text: bytes) -> Iterator[LogItem]:
         """Yield headers and rows."""
-        for line in lines:
+        for line in text.split(b"\n"):
             cells = line.strip(b'\r" ').split(self._cell_separator)
             if self._positions is None or len(cells) <= max(self._positions):
                 cells = pdh.cells_of(line, self._separator, 0)

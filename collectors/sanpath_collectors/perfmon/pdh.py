@@ -45,12 +45,15 @@ class Lines:
         self._decoder: codecs.IncrementalDecoder | None = None
         self._has_begun = False
 
-    def feed(self, added: bytes) -> list[bytes]:
-        """Return the lines that are now complete. Raises CollectorError(UNREADABLE): a line is too long."""
+    def feed(self, added: bytes) -> bytes:
+        """Return the lines that are now complete, with their ends.
+
+        Raises CollectorError(UNREADABLE): a line is too long.
+        """
         if not self._has_begun:
             self._head += added
             if len(self._head) < 4:
-                return []
+                return b""
             added = self._begin()
         if self._decoder is not None:
             added = self._decoder.decode(added).encode("utf-8")
@@ -59,9 +62,10 @@ class Lines:
             if self._waiting_bytes > LONGEST_LINE_BYTES:
                 raise CollectorError(Failure.UNREADABLE, "a line of more than 64 MiB: this is no log of counters")
             self._chunks.append(added)
-            return []
-        *lines, unfinished = b"".join((*self._chunks, added)).split(b"\n")
-        self._chunks, self._waiting_bytes = [unfinished], len(unfinished)
+            return b""
+        end = added.rindex(b"\n") + 1
+        lines = b"".join((*self._chunks, added[:end]))
+        self._chunks, self._waiting_bytes = [added[end:]], len(added) - end
         return lines
 
     def last_line(self) -> bytes:
@@ -174,26 +178,27 @@ def time_us(cell: bytes) -> int | None:
     86401500000
     """
     match = _TIME.fullmatch(cell.strip())
-    day = _day(match[1]) if match else None
-    if match is None or day is None:
+    days = day(match[1]) if match else None
+    if match is None or days is None:
         return None
     hours, minutes, seconds = int(match[2]), int(match[3]), int(match[4])
     if hours > 23 or minutes > 59 or seconds > 60:
         return None
     return (
-        ((day * 24 + hours) * 60 + minutes) * 60_000_000
+        ((days * 24 + hours) * 60 + minutes) * 60_000_000
         + seconds * 1_000_000
         + int((match[5] or b"0").ljust(6, b"0"))
     )
 
 
 @lru_cache(maxsize=8)
-def _day(text: bytes) -> int | None:
+def day(text: bytes) -> int | None:
+    """Return the days since the epoch of `MM/DD/YYYY`; None: not a day, or one before any log."""
     try:
-        day = date(int(text[6:]), int(text[:2]), int(text[3:5])).toordinal() - _EPOCH_DAY
+        days = date(int(text[6:]), int(text[:2]), int(text[3:5])).toordinal() - _EPOCH_DAY
     except ValueError:
         return None
-    return day if day >= 1 else None
+    return days if days >= 1 else None
 
 
 def numbers(cells: Sequence[bytes]) -> list[float | None]:

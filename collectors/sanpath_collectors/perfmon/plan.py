@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from operator import itemgetter
 from statistics import fmean
 
 import numpy as np
 
 from sanpath.plugin import CollectorError, Failure, Rows, SourceEntity, SourceLink, Table
-from sanpath_collectors.perfmon.pdh import MOST, CounterPath, counter_path, numbers
+from sanpath_collectors.perfmon.block import Block
+from sanpath_collectors.perfmon.pdh import CounterPath, counter_path, numbers
 from sanpath_collectors.perfmon.sums import GAP_US, Matrix, Series, Term, Values
 
 _MOST_MACHINES = 1000
@@ -141,17 +142,16 @@ class Plan:
         """Whether all counters are running, so that rows can be taken together."""
         return all(series.is_steady for series in self.series)
 
-    def block(self, times_us: Sequence[int], previous_us: int, rows: Sequence[Sequence[bytes]]) -> list[Rows] | None:
+    def block(self, block: Block, previous_us: int) -> list[Rows] | None:
         """Return the samples of several rows at once, those that `rows` yields for each of them.
 
         The plan has to be steady. `previous_us`: time of the row before. None: a value is blank or invalid, or a time
         does not fit: the rows have to be taken one by one.
         """
-        times = np.array(times_us, dtype=np.int64)
-        apart = np.diff(times, prepend=previous_us)
-        if apart.min() <= 0 or apart.max() > GAP_US or (matrix := self._matrix(rows)) is None:
+        apart = np.diff(block.times_us, prepend=previous_us)
+        if apart.min() <= 0 or apart.max() > GAP_US or (matrix := self._matrix(block)) is None:
             return None
-        blocks = [series.block(times, previous_us, matrix) for series in self.series]
+        blocks = [series.block(block.times_us, previous_us, matrix) for series in self.series]
         complete = [block for block in blocks if block is not None]
         if len(complete) < len(blocks):
             return None
@@ -159,17 +159,10 @@ class Plan:
             series.resume(sums)
         return [samples for samples, _ in complete if samples.entity]
 
-    def _matrix(self, rows: Sequence[Sequence[bytes]]) -> Matrix | None:
-        """Return the values of rows. None: one of them is blank or invalid."""
-        pick = self._picker()
-        try:
-            cells = map(float, chain.from_iterable(map(pick, rows)))
-            matrix = np.fromiter(cells, np.float64, len(rows) * len(self._columns)).reshape(len(rows), -1)
-        except ValueError:
-            return None
-        if not (matrix.size and matrix.min() >= 0 and matrix.max() < MOST):  # False for NaN as well
-            return None
-        if not self._derived:
+    def _matrix(self, block: Block) -> Matrix | None:
+        """Return the values of a block. None: one of them is blank or invalid."""
+        matrix = block.matrix(self._columns)
+        if matrix is None or not self._derived:
             return matrix
         values = [[combined(row) for combined in self._derived] for row in matrix.tolist()]
         return np.hstack((matrix, np.array(values, dtype=np.float64)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from sanpath.plugin import CollectorError, Failure, Item, ResultClock, ResultReader, text_of, warning
 from sanpath_collectors.perfmon import columns, pdh
-from sanpath_collectors.perfmon.parse import Block, Columns, Format, LogItem, Long, Remark, Row, Wide, long_header
+from sanpath_collectors.perfmon.block import Block
+from sanpath_collectors.perfmon.parse import FEW, Columns, Format, LogItem, Long, Remark, Row, Wide, long_header
 from sanpath_collectors.perfmon.plan import Plan
 
 _HEADER_WITHIN = 10
@@ -47,13 +48,13 @@ class CounterLog(ResultReader):
 
     def feed(self, added: bytes) -> Iterator[Item]:
         """Yield the samples of the rows that are now complete."""
-        yield from self._read_lines(self._lines.feed(added))
+        yield from self._read(self._lines.feed(added))
 
     def finish(self) -> Iterator[Item]:
         """Yield the remaining items. Raises CollectorError(UNREADABLE) when there were no samples."""
         last = self._lines.last_line().strip(b"\r\0 ")
         if last.endswith(b'"'):
-            yield from self._read_lines([last])
+            yield from self._read(last)
         elif pdh.is_row(last):
             self._warn("cut-file", "the last row is cut and left out")
         if self._format is not None:
@@ -62,21 +63,23 @@ class CounterLog(ResultReader):
         if not self._samples:
             raise CollectorError(Failure.UNREADABLE, self._no_samples_text())
 
-    def _read_lines(self, lines: list[bytes]) -> Iterator[Item]:
-        for number, line in enumerate(lines if self._format is None else ()):
+    def _read(self, text: bytes) -> Iterator[Item]:
+        at = 0
+        for line in text.split(b"\n") if self._format is None else ():
             if pdh.is_header(line) or long_header(line) is not None:
-                self._format, lines = Wide() if pdh.is_header(line) else Long(), lines[number:]
+                self._format = Wide() if pdh.is_header(line) else Long()
                 break
+            at += len(line) + 1
         if self._format is not None:
-            yield from self._convert(self._format.lines(lines))
+            yield from self._convert(self._format.read(text[at:]))
 
     def _convert(self, log_items: Iterator[LogItem]) -> Iterator[Item]:
         for log_item in log_items:
             match log_item:
                 case Row():
-                    yield from self._row(log_item)
+                    yield from self._row(log_item.time_us + self._shift_us, log_item.cells)
                 case Block():
-                    yield from self._block(log_item)
+                    yield from self._block(log_item.moved(self._shift_us))
                 case Columns():
                     yield from self._columns(log_item)
                 case Remark():
@@ -95,30 +98,32 @@ class CounterLog(ResultReader):
     def _block(self, block: Block) -> Iterator[Item]:
         """Yield the samples of rows, all of them at once where that is possible."""
         assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker
-        times_us = [time_us + self._shift_us for time_us in block.times_us]
-        is_tried = False
-        for done, row in enumerate(block.rows):
-            # The first rows of a log begin its counters, one by one.
-            if not is_tried and self._last_row_us is not None and self._plan.is_steady:
-                is_tried = True
-                samples = self._plan.block(times_us[done:], self._last_row_us, block.rows[done:])
-                if samples is not None:
-                    yield from self._warnings(times_us[done])
-                    self._last_row_us = times_us[-1]
-                    self._samples += len(samples)
-                    yield from samples
-                    return
-            yield from self._row(Row(block.times_us[done], row))
+        if len(block) <= FEW:
+            for time_us, cells in block.rows():
+                yield from self._row(time_us, cells)
+            return
+        samples = None
+        if self._last_row_us is not None and self._plan.is_steady:
+            samples = self._plan.block(block, self._last_row_us)
+        if samples is None:  # Some of its rows are taken one by one: the first of a log, and those with blanks.
+            for half in block.halves():
+                yield from self._block(half)
+            return
+        times_us = block.times_us.tolist()
+        yield from self._warnings(times_us[0])
+        self._last_row_us = times_us[-1]
+        self._samples += len(samples)
+        yield from samples
 
-    def _row(self, row: Row) -> Iterator[Item]:
+    def _row(self, time_us: int, cells: Sequence[bytes]) -> Iterator[Item]:
         assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker
-        time_us, previous_us = row.time_us + self._shift_us, self._last_row_us
+        previous_us = self._last_row_us
         if previous_us is not None and time_us <= previous_us:
             self._warn("clock-went-back", "times go back, as where summer time ends: an interval there is left out")
             previous_us = None
         self._last_row_us = time_us
         yield from self._warnings(time_us)
-        for rows in self._plan.rows(time_us, previous_us, row.cells):
+        for rows in self._plan.rows(time_us, previous_us, cells):
             self._samples += 1
             yield rows
 

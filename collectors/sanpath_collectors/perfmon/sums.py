@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from sanpath.plugin import Rows, Table
 
 Values = Sequence[float | None]
+Times = NDArray[np.int64]
+"""Microseconds since the epoch."""
 Matrix = NDArray[np.float64]
 """Values without gaps: a row for each time, a column for each position."""
 Sums = list[list[float]]
@@ -80,7 +83,7 @@ class Series:
         """Whether the counters of all entities are running, so that rows without gaps can be taken together."""
         return all(self._running) or not any(term.summed for term in self.terms)
 
-    def block(self, times_us: NDArray[np.int64], previous_us: int, matrix: Matrix) -> tuple[Rows, Sums] | None:
+    def block(self, times_us: Times, previous_us: int, matrix: Matrix) -> tuple[Rows, Sums] | None:
         """Return the samples of several rows without gaps, and the sums after them, which `resume` takes.
 
         `times_us`: rising times of the rows, no further apart than a day. None: a sum gets too large.
@@ -98,15 +101,15 @@ class Series:
                 totals = np.cumsum(np.vstack((sums, added)), axis=0)[1:]
                 if totals.max() > _MAX_TOTAL:
                     return None
-                columns[term.metric] = np.rint(totals).astype(np.int64).ravel().tolist()
+                columns[term.metric] = array("Q", np.rint(totals).astype(np.uint64).tobytes())
                 sums_after.append(totals[-1].tolist())
             else:
-                gauges = (values * term.factor).ravel().tolist()
+                gauges = array("d", (values * term.factor).tobytes())
                 columns[term.metric] = gauges if second is None else _where(second.ravel().tolist(), gauges)
                 sums_after.append(sums)
         count = len(self.entities)
-        covers = seconds.repeat(count).tolist()
-        entities, seen = self.entities * len(seconds), times_us.repeat(count).tolist()
+        covers = array("d", seconds.repeat(count).tobytes())
+        entities, seen = self.entities * len(seconds), array("q", times_us.repeat(count).tobytes())
         if any(term.summed or term.second is None for term in self.terms):  # has a value in every row
             covers_seconds = covers if self.table.rollup == "average" else None
             return Rows(self.table, entities, seen, columns, covers_seconds=covers_seconds), sums_after
@@ -168,7 +171,7 @@ class Series:
             covers = list(compress(covers, has_value))
             columns = {metric: list(compress(values, has_value)) for metric, values in columns.items()}
         covers_seconds = list(covers) if self.table.rollup == "average" else None
-        return Rows(self.table, list(entities), list(times_us), dict(columns), covers_seconds=covers_seconds)
+        return Rows(self.table, list(entities), times_us, dict(columns), covers_seconds=covers_seconds)
 
 
 def _where(rates: Sequence[float], means: Sequence[float]) -> list[float | None]:

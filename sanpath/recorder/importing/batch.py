@@ -13,38 +13,54 @@ class Batch:
     """Collects samples with the same table and columns into larger batches."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[object, ...], tuple[Rows, dict[str, list[int | float | None]]]] = {}
+        self._waiting: dict[tuple[object, ...], _Waiting] = {}
 
     def add(self, rows: Rows) -> Iterator[Rows]:
         """Add samples. Yields the batch that they complete, if any; large ones are yielded as they are."""
         key = (id(rows.table), *rows.values, rows.device_time is None, rows.covers_seconds is None)
         if len(rows.entity) >= _BATCH_ROWS:
             if key in self._waiting:
-                yield self._waiting.pop(key)[0]
+                yield self._waiting.pop(key).rows()
             yield rows
             return
         if key not in self._waiting:
-            values: dict[str, list[int | float | None]] = {name: [] for name in rows.values}
-            times: list[int] | None = None if rows.device_time is None else []
-            covers: list[float] | None = None if rows.covers_seconds is None else []
-            self._waiting[key] = (Rows(rows.table, [], [], {**values}, times, covers), values)
-        batch, values = self._waiting[key]
-        batch.entity += rows.entity
-        batch.seen += rows.seen
-        if batch.device_time is not None and rows.device_time is not None:
-            batch.device_time += rows.device_time
-        if batch.covers_seconds is not None and rows.covers_seconds is not None:
-            batch.covers_seconds += rows.covers_seconds
-        for name, column in rows.values.items():
-            values[name] += column
-        if len(batch.entity) >= _BATCH_ROWS:
-            del self._waiting[key]
-            yield batch
+            self._waiting[key] = _Waiting(rows)
+        waiting = self._waiting[key]
+        waiting.add(rows)
+        if len(waiting.entity) >= _BATCH_ROWS:
+            yield self._waiting.pop(key).rows()
 
     def remaining(self) -> Iterator[Rows]:
         """Yield the incomplete batches."""
         batches, self._waiting = self._waiting, {}
-        yield from (rows for rows, _ in batches.values())
+        yield from (waiting.rows() for waiting in batches.values())
+
+
+class _Waiting:
+    """An incomplete batch of samples with the columns of `first`."""
+
+    def __init__(self, first: Rows) -> None:
+        self._table = first.table
+        self.entity: list[str] = []
+        self._seen: list[int] = []
+        self._values: dict[str, list[int | float | None]] = {name: [] for name in first.values}
+        self._device_time: list[int] | None = None if first.device_time is None else []
+        self._covers_seconds: list[float] | None = None if first.covers_seconds is None else []
+
+    def add(self, rows: Rows) -> None:
+        """Append samples."""
+        self.entity += rows.entity
+        self._seen += rows.seen
+        if self._device_time is not None and rows.device_time is not None:
+            self._device_time += rows.device_time
+        if self._covers_seconds is not None and rows.covers_seconds is not None:
+            self._covers_seconds += rows.covers_seconds
+        for name, column in rows.values.items():
+            self._values[name] += column
+
+    def rows(self) -> Rows:
+        """Return the batch."""
+        return Rows(self._table, self.entity, self._seen, dict(self._values), self._device_time, self._covers_seconds)
 
 
 def single(rows: Rows) -> Iterator[Rows]:

@@ -15,6 +15,7 @@ from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import doubts
+from sanpath.recorder.importing.ahead import FLUSH_ROWS, read_ahead
 from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.place import Placement, step_limits
@@ -26,7 +27,6 @@ from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
 
-_FLUSH_ROWS = 60_000
 _MOST_STORED_BYTES = 64 << 20
 """A file up to this size is stored in the recording byte for byte."""
 
@@ -132,9 +132,9 @@ class Importing:
         began = self.clock.now_us()
         failure = ""
         try:
-            for item in reader.read(file):
-                self._take(item, reader.clock)
-                progress(file.read_bytes)
+            for item, clock, read_bytes in read_ahead(reader, file):
+                self._take(item, clock)
+                progress(read_bytes)
         except CollectorError as error:
             if not self.rows and not self.steps:
                 raise SanpathError(f"{file.name}: {str(error).removeprefix(f'{file.name}: ')}") from error
@@ -151,9 +151,8 @@ class Importing:
         size = file.path.stat().st_size
         detail: dict[str, Scalar] = {"file": file.name, "collector": spec.name, "rows": self.rows, "bytes": size}
         if size <= _MOST_STORED_BYTES:
-            content = file.path.read_bytes()
-            store_at(request.folder).put(f"imports/{self.writer.name}/{_plain(file.path.name)}", content)
-            detail["sha256"] = hashlib.sha256(content).hexdigest()
+            store_at(request.folder).put_copy(f"imports/{self.writer.name}/{_plain(file.path.name)}", file.path)
+            detail["sha256"] = _digest(file)
         self.writer.event(self.source, Event(ended, "imported", detail))
         header = Header(
             writer=self.writer.name,
@@ -201,7 +200,7 @@ class Importing:
                 self.writer.samples(self.source, rows)
             except (ValueError, TypeError, OverflowError):
                 self._write_singly(rows)
-        if self.writer.rows_waiting > _FLUSH_ROWS:
+        if self.writer.rows_waiting > FLUSH_ROWS:
             self.writer.flush()
 
     def _write_singly(self, samples: Rows) -> None:
@@ -235,6 +234,11 @@ class Importing:
         self.writer.poll(
             Poll(self.source, start_us, start_us, ended, outcome, failure_kind, failure, self.rows, 1, size)
         )
+
+
+def _digest(file: ImportedFile) -> str:
+    with file.path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _plain(name: str) -> str:
@@ -311,8 +315,5 @@ def _refuse_twice(file: ImportedFile, recording: Recording | None) -> None:
         if recording is not None
         else ()
     )
-    if (
-        file.path.stat().st_size <= _MOST_STORED_BYTES
-        and hashlib.sha256(file.path.read_bytes()).hexdigest() in digests
-    ):
+    if digests and file.path.stat().st_size <= _MOST_STORED_BYTES and _digest(file) in digests:
         raise UsageError(f"{file.name}: is in the recording already")

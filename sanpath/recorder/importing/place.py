@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sanpath.errors import CollectorError, Failure, UsageError
 from sanpath.model import Event, Rows, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock
 
+_HOUR_US = 3_600_000_000
 _OFFSET = re.compile(r"([+-])(\d{1,2}):?([0-5]\d)?")
 
 
@@ -63,8 +68,7 @@ class Placement:
                     self._next_step(item.seen)
                 return replace(item, seen=self._placed(item.seen, clock))
             case Rows():
-                placed = {time_us: self._placed(time_us, clock) for time_us in dict.fromkeys(item.seen)}
-                seen = [placed[time_us] for time_us in item.seen]
+                seen = self._all_placed(item.seen, clock)
                 # The two clocks were never compared.
                 return Rows(item.table, item.entity, seen, item.values, None, item.covers_seconds)
 
@@ -73,7 +77,33 @@ class Placement:
             self._shift_us = self.marks[self.steps] - began
         self.steps += 1
 
+    def _all_placed(self, times_us: Sequence[int], clock: ResultClock) -> Sequence[int]:
+        """Return what `_placed` returns for each time."""
+        if isinstance(times_us, array) and (moved := self._moved_by_hours(np.asarray(times_us), clock)) is not None:
+            self._extend(int(moved.min()), int(moved.max()))
+            return array("q", moved.tobytes())
+        placed = {time_us: self._placed(time_us, clock) for time_us in dict.fromkeys(times_us)}
+        return [placed[time_us] for time_us in times_us]
+
+    def _moved_by_hours(self, times_us: NDArray[np.int64], clock: ResultClock) -> NDArray[np.int64] | None:
+        """Move all times of an hour by what its two ends are moved by. None: in one of the hours those differ."""
+        hours, hour_of_time = np.unique(times_us // _HOUR_US, return_inverse=True)
+        begins = [hour * _HOUR_US for hour in hours.tolist()]
+        shifts = [self._moved(time_us, clock) - time_us for time_us in begins]
+        at_ends = [self._moved(time_us, clock) - time_us for time_us in (begin + _HOUR_US - 1 for begin in begins)]
+        return times_us + np.array(shifts)[hour_of_time] if shifts == at_ends else None
+
     def _placed(self, time_us: int, clock: ResultClock) -> int:
+        placed = self._moved(time_us, clock)
+        if clock != "none":
+            self._extend(placed, placed)
+        return placed
+
+    def _extend(self, first: int, last: int) -> None:
+        self.first = first if self.first is None else min(self.first, first)
+        self.last = last if self.last is None else max(self.last, last)
+
+    def _moved(self, time_us: int, clock: ResultClock) -> int:
         if clock == "none":
             return self.begins or 0
         if clock == "elapsed" and self._shift_us is None:
@@ -86,8 +116,6 @@ class Placement:
             placed = time_us + self.behind_us
         if abs(placed) >= _BEYOND_US:
             raise CollectorError(Failure.UNREADABLE, f"holds a time that there is not: {time_us} microseconds")
-        self.first = placed if self.first is None else min(self.first, placed)
-        self.last = placed if self.last is None else max(self.last, placed)
         return placed
 
     def _offset_us(self, local_us: int) -> int:

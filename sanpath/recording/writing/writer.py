@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from array import array
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -285,6 +286,8 @@ def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
         unchanged = all(text is value for value, text in texts.items())
         return np.array(values if unchanged else [texts[value] for value in values], dtype=object)
     dtype = np.uint64 if counter else np.int64 if name in _INTEGERS else np.float64
+    if isinstance(values, array) and np.dtype(values.typecode) != dtype:
+        values = values.tolist()  # NumPy does not look for numbers out of range when it converts arrays.
     if len(values) and values[0] is None and list(values).count(None) == len(values):
         return np.ma.masked_array(np.zeros(len(values), dtype=dtype), mask=True)
     missing: bool | NDArray[np.bool_] = False

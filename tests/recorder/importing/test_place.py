@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from datetime import UTC, datetime
 
 import pytest
 
 from sanpath.errors import UsageError
-from sanpath.model import Event
+from sanpath.model import Column, Event, Rows, Table
+from sanpath.plugin import ResultClock
 from sanpath.recorder.importing.place import Placement, step_limits, zone
 
 
@@ -41,6 +43,23 @@ def test_daylight_saving_that_ends_during_a_test_is_seen() -> None:
     assert isinstance(before, Event)
     assert isinstance(after, Event)
     assert (after.seen - before.seen) / 3.6e9 == 3.0
+
+
+@pytest.mark.parametrize("where", ["Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe"])
+@pytest.mark.parametrize("clock", ["local", "utc", "elapsed", "none"])
+@pytest.mark.parametrize("day", ["2026-03-29", "2026-10-25", "2010-11-07", "2026-04-05", "2026-06-01"])
+def test_many_times_are_placed_as_each_of_them(where: str, clock: ResultClock, day: str) -> None:
+    times = [us(f"{day}T00:00:00") + second * 1_000_000 for second in range(0, 86_400, 13)]
+    table, entity = Table("lun", (Column("in_flight"),)), ["disk"] * len(times)
+    placements = [Placement(zone=zone(where), behind_us=5, begins=77) for _ in range(2)]
+    placed = [
+        placement.item(Rows(table, entity, seen, {}), clock)
+        for placement, seen in zip(placements, (array("q", times), times), strict=True)
+    ]
+    assert isinstance(placed[0], Rows)
+    assert isinstance(placed[1], Rows)
+    assert list(placed[0].seen) == list(placed[1].seen)
+    assert placements[0] == placements[1]
 
 
 def test_a_clock_that_was_behind_is_brought_forward() -> None:

@@ -1,0 +1,50 @@
+"""Reads a file in a thread of its own, while what was read before is being written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from sanpath.errors import CollectorError
+from sanpath.model import Rows
+from sanpath.plugin import Item, ResultClock, ResultReader
+from sanpath.recorder.importing.file import ImportedFile
+
+FLUSH_ROWS = 60_000
+"""Rows of a segment, and of what is read while a segment is being written."""
+_ITEMS = 64
+"""Items that are read meanwhile, if they are small."""
+
+ReadItem = tuple[Item, ResultClock, int]
+"""An item, with the clock of its times and the number of bytes that were read for it."""
+
+
+def read_ahead(reader: ResultReader, file: ImportedFile) -> Iterator[ReadItem]:
+    """Yield the items of a file. Raises CollectorError like the reader, after all items that come before it."""
+    items = ((item, reader.clock, file.read_bytes) for item in reader.read(file))
+    with ThreadPoolExecutor(1, thread_name_prefix="reader") as thread:
+        reading = thread.submit(_group, items)
+        while True:
+            group, error = reading.result()
+            if group and error is None:
+                reading = thread.submit(_group, items)
+            yield from group
+            if error is not None:
+                raise error
+            if not group:
+                return
+
+
+def _group(items: Iterator[ReadItem]) -> tuple[list[ReadItem], CollectorError | None]:
+    """Return the next items, none at the end, and the error that came after them."""
+    group: list[ReadItem] = []
+    rows = 0
+    try:
+        for read in items:
+            group.append(read)
+            rows += len(read[0].entity) if isinstance(read[0], Rows) else 0
+            if rows >= FLUSH_ROWS or len(group) == _ITEMS:
+                break
+    except CollectorError as error:
+        return group, error
+    return group, None
