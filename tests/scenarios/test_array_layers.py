@@ -54,8 +54,11 @@ def capped(
     limits: Mapping[str, Scalar],
     ops: float = LIMIT / (64 * KIB),
     of_host: Mapping[str, Scalar] = MappingProxyType({}),
+    as_queue: bool = False,
 ) -> Diagnosis:
-    """64 KiB reads that wait for a QoS limit: 16 / 3,052 = 5.24 ms, 64 / 3,052 = 21.0 ms, 0.39 of them not for it."""
+    """64 KiB reads that wait for a QoS limit: 16 / 3,052 = 5.24 ms, 64 / 3,052 = 21.0 ms, 0.39 of them not for it.
+
+    `as_queue`: the array counts that wait as its own queue."""
     san = LimitedSan(folder)
     san.limits, san.of_host = limits, of_host
     san.ports = [fast(port) for port in san.ports]
@@ -67,7 +70,11 @@ def capped(
             read=flow,
             ports={port.name: (ops * 32 * 2076, NOTHING) for port in san.ports},
             disk={"read": flow},
-            array={"read": AtArray(0.00035, san=4e-5, qos=n / ops - 0.00039)},
+            array={
+                "read": AtArray(0.00035, san=4e-5, queue=n / ops - 0.00039)
+                if as_queue
+                else AtArray(0.00035, san=4e-5, qos=n / ops - 0.00039)
+            },
         )
     return judged(san.write())
 
@@ -144,3 +151,16 @@ def test_a_wait_for_a_limit_that_is_not_the_volumes_is_a_wait_in_the_array(
     """Its group or its host may have one."""
     (cap,) = capped(tmp_path, limits).verdict.bottlenecks
     assert (cap.entity, cap.layer) == ("array:fa1", "array_front")
+
+
+def test_a_limit_that_the_array_counts_as_its_queue_is_named_all_the_same(tmp_path: Path) -> None:
+    """Throughput stands at the limit to the per mille, however many I/Os are in flight."""
+    found = capped(tmp_path, {"qos_bytes_per_second": LIMIT}, as_queue=True)
+    (cap,) = found.verdict.bottlenecks
+    assert (found.verdict.kind, cap.entity) == ("configured_cap", "volume:fa1/vol01")
+
+
+def test_a_queue_of_the_array_below_a_limit_is_the_arrays_own(tmp_path: Path) -> None:
+    found = capped(tmp_path, {"qos_bytes_per_second": 1.3 * LIMIT}, as_queue=True)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (found.verdict.kind, bottleneck.entity) == ("bottleneck", "array:fa1")

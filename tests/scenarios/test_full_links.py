@@ -347,3 +347,20 @@ def test_what_waits_for_its_answers_on_a_full_link_is_held_by_that_link(tmp_path
     budget = next(one for one in found.latency_budget if one.direction == few)
     waits = max(budget.parts, key=lambda part: part.seconds[1])
     assert (waits.entity, waits.layer) == (HOST_LINK, "fabric")
+
+
+@pytest.mark.parametrize(("written", "is_named"), [(True, True), (False, False)], ids=["both ways", "one way"])
+def test_a_link_that_reads_and_writes_share_limits_before_a_window_is_full(
+    tmp_path: Path, written: bool, is_named: bool
+) -> None:
+    """90 % in both directions and no more with four times the I/Os in flight: while they queue for one direction, the
+    other idles. At 90 % in one direction alone, something else holds the test."""
+    busy = 0.9 * COUNTED
+    san = San(tmp_path, ports=[HOST_PORT, fast(ARRAY_PORT)])
+    for n in (32, 128):
+        flow = Flow(0.9 * X, n / (2 if written else 1) / (0.9 * X))
+        flows = {"read": flow} | ({"write": flow} if written else {})
+        ports = {port.name: (busy, busy if written else NOTHING) for port in san.ports}
+        san.step(f"t{n}", n, **flows, ports=ports, disk=flows, array={name: AtArray(4e-4) for name in flows})
+    (first, *_) = judged(san.write()).verdict.suspects
+    assert ((first.kind, first.entity) == ("link", "link:esx7/vmhba2--sw1/fc1/7")) == is_named

@@ -346,3 +346,27 @@ def test_a_queue_that_is_full_above_a_full_array_is_not_the_limit(tmp_path: Path
         san.step(f"q{n}", n, block=4 * KIB, read=Flow(ops, n / ops), disk=disk, ports=ports, array=array)
     found = judged(san.write())
     assert [one.entity for one in found.verdict.bottlenecks] in (["array:fa1"], ["volume:fa1/vol01"])
+
+
+@pytest.mark.parametrize(("slowest_seconds", "is_named"), [(None, True), (0.2, True), (0.03, False)])
+def test_damaged_frames_cost_no_more_than_the_slowest_io(
+    tmp_path: Path, slowest_seconds: float | None, is_named: bool
+) -> None:
+    """Ten damaged frames for 100 I/Os of 20 ms each: in the mean they cost a tenth of the slowest I/O at most, which
+    is all of it, or 3 ms."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], slowest_seconds=slowest_seconds)
+    for n in (2, 8):
+        ports = {port.name: (n * 3.5e6, NOTHING) for port in san.ports}
+        counted = {"sw1/fc1/7": {"crc_errors_total": 12 * n * 5.0}}
+        san.step(f"q{n}", n, read=Flow(n * 50, 0.02), ports=ports, array={"read": AtArray(0.0003)}, counted=counted)
+    bottlenecks = judged(san.write()).verdict.bottlenecks
+    assert ("retries" in [bottleneck.kind for bottleneck in bottlenecks]) == is_named
+
+
+def test_a_process_at_the_end_of_its_core_also_delays_what_it_times(tmp_path: Path) -> None:
+    """No clock below the load is read. Half of the 48 I/Os are unused while a process uses all of its core."""
+    san = San(tmp_path, leave_out={"disk", "array"})
+    for n, ops, in_flight in ((4, 3000.0, 3.0), (48, 6000.0, 24.0)):
+        ports = {port.name: (ops * 8 * KIB * 1.02, NOTHING) for port in san.ports}
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, in_flight / ops), ports=ports, cpu=1.0)
+    assert judged(san.write()).verdict.suspects[0].kind == "generator_limited"

@@ -103,9 +103,9 @@ class San:
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
     `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine.
     `guest_queue_depth`: slots of the machine's disk. `second_lun`: it has another one, idle, of the same array.
-    `p99_times`: the 99th percentile of the load's latency over its mean. `drift`: by
-    which share of it the load's latency rises from the beginning of a step to its end, evenly. `make`: of the
-    switches.
+    `p99_times`: the 99th percentile of the load's latency over its mean. `slowest_seconds`: its longest I/O,
+    None: not reported. `drift`: by which share of it the load's latency rises from the beginning of a step to its
+    end, evenly. `make`: of the switches.
     """
 
     folder: Path
@@ -126,6 +126,7 @@ class San:
     guest_queue_depth: int = 32
     second_lun: bool = False
     p99_times: float = 2.0
+    slowest_seconds: float | None = None
     drift: float = 0.0
     make: str | None = "cisco"
     steps: list[_Step] = field(default_factory=list)
@@ -242,6 +243,8 @@ class San:
             risen = 1 + self.drift * (passed - 1) / 2
             values[f"latency_seconds_{direction}_total"] = round(ops * flow.latency * risen * 1e9)
             values[f"latency_seconds_p99_{direction}"] = self.p99_times * 1e9 * flow.latency if flow.ops else None
+            if self.slowest_seconds is not None and flow.ops:
+                values[f"latency_seconds_max_{direction}"] = 1e9 * self.slowest_seconds
         return values
 
     def _disk(self, at: float) -> dict[str, Number]:

@@ -41,7 +41,7 @@ _RETRANSMIT_PRIOR = -1.5
 _ABORTS_ALONE = -2.0
 """Log-odds of lost commands where some were aborted and no damaged frame was counted: a stall, or an array that does
 not answer, has them aborted as well."""
-_TOO_SHORT = -6.0
+_TOO_SHORT = -9.0
 """Least log-odds of lost I/Os that cannot have taken so long."""
 _RARE = -0.7
 """Log-odds of damage before any reading: it is rarer than a queue or a link that is too small."""
