@@ -191,3 +191,26 @@ def test_the_rules_tell_a_full_neighbour_from_a_slow_one(tmp_path: Path) -> None
 def test_a_slow_neighbour_that_the_test_does_not_wait_for_is_not_named(tmp_path: Path) -> None:
     found = result(tmp_path, local=1500, others=700, stalls={"sw1/fc1/9": 0.81})
     assert not {"slow-drain-device", "oversubscribed-reader", "congestion-victim"} & set(hits(found))
+
+
+def test_a_slow_host_of_the_test_fills_the_queue_above_it(tmp_path: Path) -> None:
+    """Its port sends nothing for 60 % of the time at 40 % utilisation. The guest lets 32 I/Os through, and they wait
+    in the transfer."""
+    ops = 0.4 * 425e6 / BLOCK
+    san = San(tmp_path / "a.sanpath", ports=[HOST_PORT, fast(ARRAY_PORT)])
+    for n in (64, 256):
+        ports = {port.name: (ops * BLOCK, NOTHING) for port in san.ports}
+        below = 32 / ops
+        san.step(
+            f"t{n}",
+            n,
+            read=Flow(ops, n / ops),
+            disk={"read": Flow(ops, below)},
+            ports=ports,
+            array={"read": AtArray(0.0004, san=below - 0.0006)},
+            stalls={"sw1/fc1/7": 0.6},
+            seconds=30,
+        )
+    verdict = diagnose(san.write()).verdict
+    (bottleneck,) = verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.culprit) == ("credit_stall", "hba:esx7/vmhba2")

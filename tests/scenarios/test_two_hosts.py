@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from sanpath.verdict.whatif import what_if
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, X, fast
+from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_HBA, X, fast
 
 
 class TwoHosts(San):
@@ -106,3 +107,15 @@ def test_what_one_of_two_hosts_alone_would_do_is_not_guessed(tmp_path: Path) -> 
     (shared,) = what_if(facts, judgements, (), relieve=True).steps
     assert shared.likely_ops_per_second == pytest.approx((2 * 6297, 2 * 6297), rel=0.01)
     assert shared.untested[0].startswith("a different split between the loads")
+
+
+def test_paths_in_turn_are_judged_by_host(tmp_path: Path) -> None:
+    """Each host's two links are half full, together what one of them carries: four links are no sign of room."""
+    ports = [HOST_PORT, SECOND_HBA, OTHER_HOST, replace(OTHER_HOST, name="fc1/10", device="vmhba3", wwpn="21" * 8)]
+    san = TwoHosts(tmp_path / "a.sanpath", ports=[*ports, fast(ARRAY_PORT, 64)])
+    for n in (64, 256):
+        counted = {port.name: (COUNTED / 2, NOTHING) for port in ports} | {"fc1/1": (2 * COUNTED, NOTHING)}
+        san.step(f"t{n}", n, read=Flow(2 * X, n / 2 / X), ports=counted, array={"read": AtArray(0.0004)}, seconds=30)
+    found = diagnose(san.write())
+    assert found.verdict.suspects[0].kind == "path_policy"
+    assert "4 links of 2 hosts are busy" in " ".join(found.verdict.suspects[0].because)

@@ -6,7 +6,7 @@ import json
 
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
-from sanpath.topology.paths import cables, host_of, io_paths, luns_of, machine_of, targets_of
+from sanpath.topology.paths import cables, host_of, io_paths, luns_of, machine_luns, machine_of, targets_of
 from sanpath.views.topology import as_json, as_tree
 
 NAA = "naa.624a93706c1b16ce1c034d1c00013918"
@@ -188,3 +188,4 @@ def test_the_only_lun_behind_the_virtual_disks_of_a_machine_carries_its_load() -
     two_luns = san(lun, *disks, backed[0], another)
     assert luns_of(two_luns, "load:fio") == []
     assert targets_of(two_luns, "load:fio") == (set(), set())
+    assert machine_luns(two_luns, "load:fio") == {f"lun:esx7/{NAA}", "lun:esx7/naa.other"}
