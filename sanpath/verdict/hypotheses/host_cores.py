@@ -30,7 +30,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """
     topology, load = table.facts.topology, table.load
     machines = {end for root in load.roots for end in (*machines_of(topology, root), *hosts_of(topology, root))}
-    explains = table.indices("fabric", "array_door", "below")
+    gaps = table.indices("fabric", "array_door", "below")
     for row in table.facts.tables["host"].select(step=load.step):
         if row["entity"] not in machines or row["busiest_core_ratio"] is None:
             continue
@@ -39,7 +39,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         weight = at_limit(used, _CORE_ERROR, _NO_BURSTS)
         if (load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
             weight = min(0.0, weight)
-        for gap in map(frozenset, zip(sorted(explains))):
+        conclude = partial(_conclude, table, entity, words)
+        for index in sorted(gaps):
+            gap = frozenset({index})
             yield Claim(
                 "bottleneck",
                 "core",
@@ -47,10 +49,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
                 gap,
                 (Evidence(words, weight),),
                 "saturates",
-                partial(_conclude, table, entity, words),
+                conclude,
                 _CORE,
                 group="cores",
-                may_explain=explains - gap,
+                may_explain=gaps - gap,
             )
 
 

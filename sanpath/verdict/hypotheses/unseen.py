@@ -32,18 +32,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     # Where no switch is read, the fabric is a likely place: no source reads it.
     gap_prior = _TCP_GAP if any(row["technology"] == "ethernet" for row in table.on_path) else _GAP
     prior = _UNREAD if not table.links or (table.indices("below") and not table.on_path) else gap_prior
-    for gap in map(frozenset, zip(sorted(gaps))):
-        words = "between the last clock of the host and the array"
+    conclude = partial(_conclude, table, "between the last clock of the host and the array", gaps)
+    evidence = tuple(_slow_transfer(table))
+    for index in sorted(gaps):
+        gap = frozenset({index})
+        may_explain = elsewhere - gap
         yield Claim(
-            "cannot_tell",
-            "unseen",
-            None,
-            gap,
-            tuple(_slow_transfer(table)),
-            "saturates",
-            partial(_conclude, table, words, gaps),
-            prior,
-            may_explain=elsewhere - gap,
+            "cannot_tell", "unseen", None, gap, evidence, "saturates", conclude, prior, may_explain=may_explain
         )
     if table.segments and table.segments[0].kind == "host_queue":
         first_segment = frozenset({0})
