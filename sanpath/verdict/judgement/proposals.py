@@ -26,7 +26,7 @@ _FABRIC = ("link", "path_policy", "credit_stall", "retries")
 _MORE, _SAME, _DOUBLE = 1.15, 1 / sqrt(2), sqrt(2)
 """Least ratios for more throughput; for the same and not half of it; for twice and not the same."""
 _MORE_THROUGHPUT = "more throughput"
-_HOST_KINDS = ("lun", "hba", "path_policy")
+_HOST_KINDS = ("lun", "hba", "core", "path_policy")
 _PER_TARGET = ("lun", "volume", "path_policy")
 
 
