@@ -78,8 +78,8 @@ def ticks(second: int, busy: float, sent_again: float) -> dict[str, Number]:
     }
 
 
-def load_of(folder: Path, served: float, **settings: Any) -> Diagnosis:
-    """16 and 64 in flight give the same; the host's device waits nearly all of it."""
+def load_of(folder: Path, served: float, damaged: float = 0.0, **settings: Any) -> Diagnosis:
+    """16 and 64 in flight give the same; the host's device waits nearly all of it. `damaged`: frames in a step."""
     san = Storage(folder, leave_out={"disk"})
     for name, value in settings.items():
         setattr(san, name, value)
@@ -94,6 +94,7 @@ def load_of(folder: Path, served: float, **settings: Any) -> Diagnosis:
             disk={"read": Flow(OPS, latency - 1e-4)},
             ports={"fc1/7": (counted, NOTHING), "fc1/1": (counted, NOTHING)},
             array={"read": AtArray(served, queue=None)},
+            counted={"sw1/fc1/7": {"crc_errors_total": damaged}} if damaged else {},
         )
     return judged(san.write())
 
@@ -170,3 +171,9 @@ def test_tcp_segments_that_are_sent_again_are_lost_on_the_way(tmp_path: Path, se
     lost = [suspect for suspect in found.verdict.suspects if suspect.kind == "retries"]
     assert bool(lost) == (sent_again > 0)
     assert all("3.0 % of its TCP segments" in suspect.because[0] for suspect in lost)
+
+
+@pytest.mark.parametrize(("sent_again", "is_first"), [(0.0005, False), (0.05, True)])
+def test_damaged_frames_cost_what_is_sent_again_for_them(tmp_path: Path, sent_again: float, is_first: bool) -> None:
+    found = load_of(tmp_path, SERVED, damaged=600.0, technology="ethernet", sent_again=sent_again)
+    assert (found.verdict.suspects[0].kind == "retries") == is_first

@@ -43,6 +43,7 @@ _ABORTS_ALONE = -2.0
 not answer, has them aborted as well."""
 _TOO_SHORT = -9.0
 """Least log-odds of lost I/Os that cannot have taken so long."""
+_NEVER = 1e-6
 _RARE = -0.7
 """Log-odds of damage before any reading: it is rarer than a queue or a link that is too small."""
 
@@ -59,6 +60,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         entity, prior = max(damaged, key=lambda place: damaged[place]), _RARE
         evidence.append(Evidence(f"{count(frames)} damaged frames at {entity} in {seconds:.0f} s", counted(frames)))
         evidence += _cost(table, frames / seconds)
+        evidence += _hardly_sent_again(table)
     elif commands >= _ONE_EVENT:
         entity, prior = max(aborted, key=lambda device: aborted[device]), _ABORTS_ALONE
     else:
@@ -86,18 +88,22 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
         yield Evidence(words, max(_TOO_SHORT, -(waited - most) / load.latency_seconds / UNEXPLAINED))
 
 
+def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence against damaged frames over Ethernet where the ends of the connections count few segments again."""
+    counted_again = _sent_again(table) if any(row["technology"] == "ethernet" for row in table.links) else []
+    ratio = max(counted_again, default=(1.0, ""))[0]
+    if ratio < _USUAL_LOSS:
+        weight = max(_TOO_SHORT, 2 * log(max(ratio, _NEVER) / _USUAL_LOSS))
+        yield Evidence(f"at most {percent(ratio)} of the TCP segments were sent again", weight)
+
+
 def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     """A claim where host or array sent lost TCP segments again.
 
     It names the busiest link, where they may have been dropped.
     """
     links = [row for row in table.links if row["technology"] == "ethernet" and row["utilisation"] is not None]
-    arrays = table.facts.tables["array"].select(step=table.load.step)
-    rows = [*table.facts.tables["host"].select(step=table.load.step), *arrays]
-    ratios = [
-        (number(row, _RETRANSMIT_RATIO), str(row["entity"])) for row in rows if row.get(_RETRANSMIT_RATIO) is not None
-    ]
-    ratio, sender = max(ratios, default=(0.0, ""))
+    ratio, sender = max(_sent_again(table), default=(0.0, ""))
     if not links or ratio <= 0:
         return
     entity = str(
@@ -118,6 +124,15 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
         _RETRANSMIT_PRIOR,
         independent_of_load=True,
     )
+
+
+def _sent_again(table: PlaceTable) -> list[tuple[float, str]]:
+    """(share of its TCP segments that it sent again, host or array) for those that count them."""
+    arrays = table.facts.tables["array"].select(step=table.load.step)
+    rows = [*table.facts.tables["host"].select(step=table.load.step), *arrays]
+    return [
+        (number(row, _RETRANSMIT_RATIO), str(row["entity"])) for row in rows if row.get(_RETRANSMIT_RATIO) is not None
+    ]
 
 
 def _explained_segments(table: PlaceTable) -> frozenset[int]:

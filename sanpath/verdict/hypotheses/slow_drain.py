@@ -71,9 +71,12 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         return
     stall_ratio = number(victims[0], "credit_stall_ratio")
     words = f"{victims[0]['entity']} waits for credit {percent(stall_ratio)} of the time"
-    evidence = [Evidence(words, stall_weight(stall_ratio))]
     if is_full(cause):
-        evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
+        evidence = [Evidence(words, stall_weight(stall_ratio)), Evidence(f"{cause['entity']} is saturated", 1.0)]
+    else:
+        # It makes others wait at most about as long as it waits itself.
+        weight = stall_weight(min(stall_ratio, number(cause, "credit_stall_ratio")))
+        evidence = [Evidence(words, weight)]
     evidence += _delay_of_answers(table, victims)
     short = [row for row in victims if _lacks_credits(row)] if _lacks_credits(cause) else []
     if short:
