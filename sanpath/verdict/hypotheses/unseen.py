@@ -29,9 +29,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     gaps = table.indices("fabric", "array_door", "below")
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
     elsewhere = gaps | table.indices("array_service")
-    # Where no switch is read, the fabric is a likely place: no source reads it.
-    gap_prior = _TCP_GAP if any(row["technology"] == "ethernet" for row in table.on_path) else _GAP
-    prior = _UNREAD if not table.links or (table.indices("below") and not table.on_path) else gap_prior
+    prior = _prior(table)
     conclude = partial(_conclude, table, "between the last clock of the host and the array", gaps)
     evidence = tuple(_slow_transfer(table))
     for index in sorted(gaps):
@@ -44,6 +42,17 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         first_segment = frozenset({0})
         conclude = partial(_conclude, table, f"above the clock of {table.segments[0].entity}", first_segment)
         yield Claim("cannot_tell", "unseen", None, first_segment, (), "any", conclude, _PRIOR)
+
+
+def _prior(table: PlaceTable) -> float:
+    """Log-odds of something unread in the gaps."""
+    # Where no switch is read, the fabric is a likely place: no source reads it.
+    if not table.links or (table.indices("below") and not table.on_path):
+        return _UNREAD
+    # Below the load's own clock alone, a host that is not read has a claim of its own.
+    if table.indices("below"):
+        return _PRIOR
+    return _TCP_GAP if any(row["technology"] == "ethernet" for row in table.on_path) else _GAP
 
 
 def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
