@@ -19,6 +19,8 @@ _NO_BURSTS = 0.03
 """Share of the full cores that limit although the mean of a step shows idle time."""
 _CORE = -1.0
 """Log-odds that a core limits, before it was read: adapters spread their interrupts over several."""
+_FULL_CORE = 3.5
+"""Largest log-likelihood ratio of a full core: an unrelated thread may fill it, or an engine that polls."""
 _OF_THE_LOAD = 0.9
 """From this share of a core on, a process of the load accounts for a full core itself."""
 
@@ -36,7 +38,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             continue
         used, entity = number(row, "busiest_core_ratio"), str(row["entity"])
         words = f"the busiest core of {entity} is at {percent(used)}"
-        weight = at_limit(used, _CORE_ERROR, _NO_BURSTS)
+        weight = min(_FULL_CORE, at_limit(used, _CORE_ERROR, _NO_BURSTS))
         if (load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
             weight = min(0.0, weight)
         conclude = partial(_conclude, table, entity, words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from math import log
 
@@ -62,13 +62,13 @@ def _in_turn(total: float) -> float:
     return log((0.95 * normal(total, mean, spread) + 0.002) / 0.5)
 
 
-def _by_host(table: PlaceTable, links: Iterable[str]) -> list[list[str]]:
-    """The links of each host. Links that no path names belong to the same one."""
+def _by_host(table: PlaceTable, links: Collection[str]) -> list[list[str]]:
+    """The links of each host; all together where a link is on no path that is known."""
     hosts = {end: path.host for path in table.paths for end in (path.hba, *(cable.id for cable in path.cables))}
     by_host: dict[str | None, list[str]] = {}
     for link in links:
         by_host.setdefault(hosts.get(link), []).append(link)
-    return list(by_host.values())
+    return [list(links)] if None in by_host else list(by_host.values())
 
 
 def _used_links(table: PlaceTable) -> Iterator[tuple[str, float]]:
