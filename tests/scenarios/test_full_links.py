@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.verdict.model import Diagnosis
-from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.recording import Number
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
 from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, X, diagnosed, fast, judged, published
 
 HOST_LINK, ARRAY_LINK = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"
@@ -364,3 +365,21 @@ def test_a_link_that_reads_and_writes_share_limits_before_a_window_is_full(
         san.step(f"t{n}", n, **flows, ports=ports, disk=flows, array={name: AtArray(4e-4) for name in flows})
     (first, *_) = judged(san.write()).verdict.suspects
     assert ((first.kind, first.entity) == ("link", "link:esx7/vmhba2--sw1/fc1/7")) == is_named
+
+
+class Late(San):
+    """The agent answers what was true a second ago, except to the last poll of the step."""
+
+    def _port(self, port: Port, at: float) -> dict[str, Number]:
+        end = self.steps[-1].end
+        return San._port(self, port, at if end - 1 <= at < end else at - 1)
+
+
+def test_two_seconds_that_are_counted_in_one_are_no_wrong_speed(tmp_path: Path) -> None:
+    """Six seconds of a full link with the bytes of seven: 14 % above line rate."""
+    san = Late(tmp_path / "a.sanpath")
+    ports = {port.name: (COUNTED, NOTHING) for port in san.ports}
+    san.step("t", 64, read=Flow(X, 64 / X), ports=ports, array={"read": AtArray(4e-4)}, seconds=7.5)
+    (bottleneck,) = judged(san.write()).verdict.bottlenecks
+    assert bottleneck.entity == HOST_LINK
+    assert bottleneck.utilisation == pytest.approx(COUNTED / 425e6, rel=0.01)

@@ -73,8 +73,19 @@ class _Port:
         return self.sample.rate("credit_stall_seconds_rx_total")
 
     def mean(self, direction: Direction) -> float | None:
-        """Bytes per second over the step."""
-        return self.sample.rate(f"bytes_{self.cable.counter(direction)}_total")
+        """Bytes per second over the step.
+
+        A single window above line rate is left out where it takes the entire step above it: an agent that answered
+        from its cache until then has counted bytes of the time before the step, or will count none after it."""
+        mean = self.sample.rate(f"bytes_{self.cable.counter(direction)}_total")
+        limit = ABOVE_LINE_RATE * self.capacity.data_bytes_per_second if self.capacity is not None else None
+        if mean is None or limit is None or mean <= limit:
+            return mean
+        windows = self.windows(direction)
+        possible = [(rate, seconds) for rate, seconds in windows if rate <= limit]
+        if len(possible) + 1 < max(2, len(windows)):
+            return mean
+        return sum(rate * seconds for rate, seconds in possible) / sum(seconds for _, seconds in possible)
 
     def error_rate(self, counter: str) -> float | None:
         """Rate of an error counter.
