@@ -7,6 +7,7 @@ from functools import partial
 
 from sanpath.facts.table import number
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence
+from sanpath.verdict.hypotheses.unread_host import host_is_unread
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import duration
@@ -18,6 +19,8 @@ _GAP = -1.3
 interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
 _TCP_GAP = -0.9
 """The same over Ethernet: windows, lost segments and the threads of the protocol lie there too."""
+_UNREAD_HOST = -1.8
+"""The same where the host is not read: its queues are a claim of their own."""
 _SLOW = 5.0
 """Ratio of transfer time to wire time from which the transfer waits for something."""
 _UNREAD = -0.5
@@ -49,9 +52,8 @@ def _prior(table: PlaceTable) -> float:
     # Where no switch is read, the fabric is a likely place: no source reads it.
     if not table.links or (table.indices("below") and not table.on_path):
         return _UNREAD
-    # Below the load's own clock alone, a host that is not read has a claim of its own.
-    if table.indices("below"):
-        return _PRIOR
+    if table.indices("below") and host_is_unread(table):
+        return _UNREAD_HOST
     return _TCP_GAP if any(row["technology"] == "ethernet" for row in table.on_path) else _GAP
 
 

@@ -36,7 +36,7 @@ from sanpath.verdict.hypotheses import (
 )
 from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, UNEXPLAINED, Claim, at_limit, normal
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
-from sanpath.verdict.places.scaling import Slope, alike
+from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
 
@@ -333,7 +333,9 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
     """
     score = 0.0
     if (slope := table.scaling.towards_more) is not None:
-        elasticity, error = min(1.0, slope.elasticity), _slope_error(table, slope)
+        # Throughput repeats to a few percent only, however many more I/Os are in flight.
+        doublings = log(slope.other_load.in_flight_measured / table.load.in_flight_measured) / log(2.0)
+        elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
         flat = (
             0.9 * (normal(elasticity, 0.0, error) if elasticity > 0 else normal(elasticity, 0.0, 3 * error) * 3)
             + 0.01
@@ -341,14 +343,8 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= -0.1 else 0.05)
         score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
     if (slope := table.scaling.towards_fewer) is not None:
-        elasticity, error = min(1.0, slope.elasticity), _slope_error(table, slope)
+        elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)
         flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if elasticity >= -0.1 else 0.1)
         follows = 0.95 * normal(elasticity, 1.0, error + 0.05) + 0.004
         score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
     return score
-
-
-def _slope_error(table: PlaceTable, slope: Slope) -> float:
-    """Standard error of an elasticity: throughput repeats to a few percent only, however far apart the steps are."""
-    doublings = abs(log(slope.other_load.in_flight_measured / table.load.in_flight_measured)) / log(2.0)
-    return hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
