@@ -21,6 +21,8 @@ _FULL_ERROR = 0.025
 """Standard error of a utilisation: 1 % from the frame model, the rest from agents' caches and late polls."""
 _BURSTS = 0.15
 """Share of limiting elements whose mean is below their limit: they work in bursts, or are just at the knee."""
+_PROCESSOR_ERROR, _PROCESSOR_BURSTS = 0.03, 0.03
+"""Both for a processor or a thread."""
 _FULL_BY_CHANCE = 0.05
 """Density of elements that are full but limit nothing: behind an equal cap, or next to another full element."""
 _USUAL_STALL = 0.03
@@ -112,6 +114,15 @@ def at_limit(utilisation: float, error: float = _FULL_ERROR, bursts: float = _BU
     bursting = 2 * max(0.0, utilisation - 0.6) / 0.4 / 0.4 if utilisation <= 1.0 else 0.0
     not_limiting = 2 * max(0.0, 1 - utilisation) + _FULL_BY_CHANCE
     return log((1 - bursts) * limiting + bursts * bursting + _FLOOR * max(utilisation, 0.01)) - log(not_limiting)
+
+
+def without_pause(busy_ratio: float) -> float:
+    """Log-likelihood ratio of how busy a processor or a thread was: one that limits works without a pause.
+
+    It shows 97 to 100 %, because kernels count in ticks and a thread also waits for its processor. The mean of a step
+    hardly hides it: only bursts would.
+    """
+    return at_limit(busy_ratio, _PROCESSOR_ERROR, _PROCESSOR_BURSTS)
 
 
 def counted(events: float, usual: float = 0.5) -> float:

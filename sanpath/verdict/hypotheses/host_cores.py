@@ -8,15 +8,11 @@ from functools import partial
 
 from sanpath.facts.table import number
 from sanpath.topology.paths import hosts_of, machines_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, without_pause
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
 
-_CORE_ERROR = 0.03
-"""A core without a pause shows 97 to 100 %: kernels count processor time in ticks."""
-_NO_BURSTS = 0.03
-"""Share of the full cores that limit although the mean of a step shows idle time."""
 _CORE = -1.0
 """Log-odds that a core limits, before it was read: adapters spread their interrupts over several."""
 _FULL_CORE = 3.5
@@ -38,7 +34,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             continue
         used, entity = number(row, "busiest_core_ratio"), str(row["entity"])
         words = f"the busiest core of {entity} is at {percent(used)}"
-        weight = min(_FULL_CORE, at_limit(used, _CORE_ERROR, _NO_BURSTS))
+        weight = min(_FULL_CORE, without_pause(used))
         if (load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
             weight = min(0.0, weight)
         conclude = partial(_conclude, table, entity, words)

@@ -10,16 +10,13 @@ from math import log
 
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.experiment_model import Kind
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal, without_pause
 from sanpath.verdict.places.table import PlaceTable, processors
 from sanpath.verdict.units import count, iops, percent
 
 _CPU_ERROR = 0.04
 """A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""
 _CPU_UNREAD = -1.5
-_MACHINE_ERROR = 0.03
-_NO_BURSTS = 0.03
-"""Share of the machines whose processors limit although the mean of a step shows idle time."""
 _MACHINE = -1.0
 """Log-odds that a machine's processors limit, before they were read: storage is usually tested with strong
 machines."""
@@ -79,7 +76,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     cpu_ratio, machine = busiest
     words = f"{percent(cpu_ratio)} of the processors of {machine} are busy"
     explains = table.indices("host_queue", "fabric", "array_door", "below") | {0}
-    evidence = [Evidence(words, at_limit(cpu_ratio, _MACHINE_ERROR, _NO_BURSTS)), *_unused_slots(table, 0.5)]
+    evidence = [Evidence(words, without_pause(cpu_ratio)), *_unused_slots(table, 0.5)]
     because = (f"{words}; nothing below it is saturated",)
     claim = _claim("generator_limited", explains, evidence, "saturates", because)
     yield replace(claim, prior=_MACHINE)

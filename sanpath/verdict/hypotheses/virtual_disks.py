@@ -7,7 +7,7 @@ from functools import partial
 
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import machines_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, without_pause
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
@@ -18,10 +18,6 @@ _AS_FULL = 0.95
 """Disks that use this share as much of their limits as another one reach them together."""
 _SHARED = 0.05
 """Share of a group's I/Os from which other disks are mentioned."""
-_THREAD_ERROR = 0.03
-"""A thread that serves disks without a pause shows 97 to 100 % of a core: it also waits for a processor."""
-_NO_BURSTS = 0.03
-"""Share of the threads that limit although the mean of a step shows idle time."""
 _THREAD = -1.0
 """Log-odds that a hypervisor's thread limits, before it was read: one thread serves some 100,000 I/Os a second."""
 _MAY_POLL = 0.0
@@ -101,7 +97,7 @@ def _weight(table: PlaceTable, row: FactRow) -> float:
     A thread that polls uses its core whenever the next I/O comes within the time that it may poll.
     """
     used = min(1.0, number(row, "io_thread_busy_ratio") + number(row, "io_thread_wait_ratio"))
-    weight = at_limit(used, _THREAD_ERROR, _NO_BURSTS)
+    weight = without_pause(used)
     poll_seconds = row["io_thread_poll_seconds"]
     if weight <= 0 or poll_seconds == 0:
         return weight
