@@ -76,14 +76,16 @@ class _Port:
         """Bytes per second over the step.
 
         A single window above line rate is left out where it takes the entire step above it: an agent that answered
-        from its cache until then has counted bytes of the time before the step, or will count none after it."""
+        from its cache until then has counted bytes of the time before the step, or will count none after it. It is
+        late by one poll at most, so the window has the bytes of two; more is no delay but a jump of the counter."""
         mean = self.sample.rate(f"bytes_{self.cable.counter(direction)}_total")
         limit = ABOVE_LINE_RATE * self.capacity.data_bytes_per_second if self.capacity is not None else None
         if mean is None or limit is None or mean <= limit:
             return mean
         windows = self.windows(direction)
         possible = [(rate, seconds) for rate, seconds in windows if rate <= limit]
-        if len(possible) + 1 < max(2, len(windows)):
+        latest = max(rate for rate, _ in windows)
+        if len(possible) + 1 < max(2, len(windows)) or latest > 2 * limit:
             return mean
         return sum(rate * seconds for rate, seconds in possible) / sum(seconds for _, seconds in possible)
 
