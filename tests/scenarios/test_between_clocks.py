@@ -77,3 +77,30 @@ def test_what_the_array_times_itself_is_its_own_also_behind_unread_switches(tmp_
     verdict = judged(san.write()).verdict
     assert (verdict.kind, verdict.bottlenecks[0].entity) == ("bottleneck", "array:fa1")
     assert verdict.grade in "AB"
+
+
+BELOW_S = 10.4e-3
+
+
+def behind_eight_slots(folder: Path, fewer_s: float) -> Diagnosis:
+    """A LUN queue of 8 slots is full. Between host and array 5 ms pass, and `fewer_s` with two I/Os outstanding."""
+    san = San(folder, guest_queue_depth=8)
+    for n, admitted, below_s in ((2, 2, 5.4e-3 + fewer_s), (64, 8, BELOW_S)):
+        ops = admitted / below_s
+        ports = {port.name: (ops * 8 * KIB, NOTHING) for port in san.ports}
+        flow, disk = Flow(ops, n / ops), {"read": Flow(ops, below_s)}
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, ports=ports, disk=disk, array={"read": AtArray(5.4e-3)})
+    return judged(san.write())
+
+
+def test_what_took_as_long_with_fewer_has_not_waited(tmp_path: Path) -> None:
+    """Four times as many I/Os below the queue, four times the throughput: nothing below it is at its limit."""
+    verdict = behind_eight_slots(tmp_path / "a.sanpath", 5e-3).verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["lun:sqlvm1/sda"]
+    assert verdict.grade in "AB"
+
+
+def test_what_took_a_quarter_with_fewer_may_fill_the_queue(tmp_path: Path) -> None:
+    verdict = behind_eight_slots(tmp_path / "a.sanpath", 1e-3).verdict
+    assert verdict.grade == "C"
+    assert verdict.suspects[0].entity != "lun:sqlvm1/sda" or verdict.suspects[0].probability < 0.8

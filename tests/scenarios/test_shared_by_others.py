@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.verdict.hypotheses.slow_drain import _foreign_bytes_per_second
 from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.places.segments import Segment, _calm_wait_share, _wait
+from sanpath.verdict.places.segments import Segment, _calm_wait_shares, _wait
 from tests.scenarios.test_between_switches import BLOCK
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_TARGET, X, fast, judged
@@ -98,7 +98,7 @@ def segment(seconds: float) -> Segment:
 def test_a_place_that_was_idle_at_a_calmer_load_did_not_make_it_wait(calm_ratio: float, longest: float) -> None:
     """It takes 3 ms at both loads. If it is full now, it was busy for a tenth of the time then."""
     calm = replace(segment(0.003), wait=(0.0, 0.0015, 0.003))
-    assert _calm_wait_share(calm_ratio) == pytest.approx(longest)
+    assert _calm_wait_shares(calm_ratio)[2] == pytest.approx(longest)
     # No storage serves an I/O in less than a tenth of a millisecond.
     longest_seconds = min(0.003 * longest, 0.003 - 1e-4)
     assert _wait(segment(0.003), 0.0, True, 1.0, calm, calm_ratio)[2] == pytest.approx(longest_seconds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp, log
+from math import exp, log, sqrt
 from typing import Literal, cast
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
@@ -61,6 +61,7 @@ uniformly distributed.
 _MOST_SERVED_AT_ONCE = 4096.0
 """I/Os that fill any array; one may fill a single drive. The logarithm between them is uniformly distributed."""
 _FEWEST_INSIDE = 2.0
+_MANY_SERVERS = 16
 _OTHERS_MIX = (0.3, 2.0)
 """Factors by which an array's mean over several hosts' I/Os may differ from the mean of the test's I/Os."""
 
@@ -125,12 +126,14 @@ def segments(
     in_flight: float,
     calm: Sequence[Segment] = (),
     calm_ratio: float = 1.0,
+    calm_fabric_ratio: float = 1.0,
 ) -> list[Segment]:
     """The segments from the load down.
 
     `wire`: seconds that a block takes on the slowest link, None: no link was read. `in_flight`: I/Os in flight of
     both directions. `calm`: the segments of a step with fewer of the same I/Os in flight; a segment that takes longer
     now has begun to wait. `calm_ratio`: what the array did in that step over what it does now, at most 1; 1: unknown.
+    `calm_fabric_ratio`: the same for the links and for what lies at their ends.
     """
     queues = host_queues(facts, load)
     timed = [_host_queue(facts, load, queue) for queue in queues]
@@ -152,7 +155,7 @@ def segments(
                 is_counted,
                 _waiting_ratio(segment, load, in_flight),
                 calm_segments.get(_same_place(segment)),
-                calm_ratio,
+                calm_fabric_ratio if segment.kind in ("fabric", "array_door") else calm_ratio,
             ),
             independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
             hidden_wait_probability=_hidden_wait_probability(segment, load, calm_segments.get(_same_place(segment))),
@@ -347,11 +350,15 @@ def _wait(
     """
     low, likely, high = _wait_without_calm(segment, wire, is_counted, waiting_ratio, calm)
     if calm is not None:
-        # At most the wait of the calm step and the growth since then.
-        longest = _calm_wait_share(calm_ratio) * calm.seconds[1] if segment.includes_service else calm.wait[2]
-        low = min(low, min(calm.wait[0], longest) + max(0.0, segment.seconds[0] - calm.seconds[1]))
-        likely = min(likely, min(calm.wait[1], longest) + max(0.0, segment.middle - calm.middle))
-        high = min(high, min(calm.wait[2], longest) + max(0.0, segment.seconds[1] - calm.seconds[0]))
+        # At most the wait of the calm step and the growth since then. What took as long with fewer I/Os is no wait.
+        may_take_as_long = segment.includes_service or segment.source == _BETWEEN
+        shares = _calm_wait_shares(calm_ratio) if may_take_as_long else (1.0, 1.0, 1.0)
+        calm_low, calm_likely, calm_high = (
+            min(wait, share * calm.seconds[1]) for wait, share in zip(calm.wait, shares, strict=True)
+        )
+        low = min(low, calm_low + max(0.0, segment.seconds[0] - calm.seconds[1]))
+        likely = min(likely, calm_likely + max(0.0, segment.middle - calm.middle))
+        high = min(high, calm_high + max(0.0, segment.seconds[1] - calm.seconds[0]))
     certain = _certain_wait(segment, wire)
     return max(low, certain), max(likely, certain), max(high, certain)
 
@@ -363,14 +370,19 @@ def _certain_wait(segment: Segment, wire: float) -> float:
     return max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
 
 
-def _calm_wait_share(calm_ratio: float) -> float:
-    """The longest wait in a calm step as a share of the time there, if the place is at its limit now.
+def _calm_wait_shares(calm_ratio: float) -> tuple[float, float, float]:
+    """The shortest, likely and longest wait in a calm step, as shares of the time there, if the place is at its limit
+    now.
 
-    The place was then busy for `calm_ratio` of that time. Pollaczek and Khinchine's mean wait is rho (1 + c^2) / 2 /
-    (1 - rho) services. With a variation of c^2 = 3, as of cache hits mixed with misses, it is 2 rho / (1 + rho) of
-    the time.
+    The place was then busy for rho = `calm_ratio` of that time. Longest: one server with a variation of c^2 = 3, as
+    of cache hits mixed with misses (Pollaczek and Khinchine: rho (1 + c^2) / 2 / (1 - rho) services). Likely: one
+    with c^2 = 1. Shortest: m = 16 servers of one queue (Sakasegawa 1977: rho^(sqrt(2 (m + 1)) - 1) / m / (1 - rho)
+    services).
     """
-    return 2 * calm_ratio / (1 + calm_ratio)
+    if calm_ratio >= 1.0:
+        return 1.0, 1.0, 1.0
+    services = calm_ratio ** (sqrt(2 * (_MANY_SERVERS + 1)) - 1) / _MANY_SERVERS / (1 - calm_ratio)
+    return services / (1 + services), calm_ratio, 2 * calm_ratio / (1 + calm_ratio)
 
 
 def _wait_without_calm(
