@@ -104,3 +104,25 @@ def test_what_took_a_quarter_with_fewer_may_fill_the_queue(tmp_path: Path) -> No
     verdict = behind_eight_slots(tmp_path / "a.sanpath", 1e-3).verdict
     assert verdict.grade == "C"
     assert verdict.suspects[0].entity != "lun:sqlvm1/sda" or verdict.suspects[0].probability < 0.8
+
+
+@pytest.mark.parametrize(("unread", "far_s"), [(frozenset({"switch"}), 5e-3), (frozenset[str](), 5e-3)])
+def test_distance_is_no_wait(tmp_path: Path, unread: frozenset[str], far_s: float) -> None:
+    """An I/O takes 6.4 ms, 5 of them between the clocks, with 4 and with 10 outstanding: more would bring more."""
+    san = San(tmp_path / "a.sanpath", leave_out=unread)
+    for n in (4, 10):
+        flow = Flow(n / (far_s + 1.4e-3), far_s + 1.4e-3)
+        ports = {port.name: (flow.ops * 8 * KIB, NOTHING) for port in san.ports}
+        at_array = AtArray(1.35e-3, san=far_s / 2)
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, ports=ports, disk={"read": flow}, array={"read": at_array})
+    verdict = judged(san.write()).verdict
+    assert verdict.kind == "concurrency_limited"
+    assert not verdict.bottlenecks
+
+
+def test_a_single_step_does_not_tell_distance_from_waiting(tmp_path: Path) -> None:
+    san = San(tmp_path / "a.sanpath", leave_out={"switch"})
+    flow = Flow(10 / 6.4e-3, 6.4e-3)
+    at_array = AtArray(1.35e-3, san=2.5e-3)
+    san.step("q10", 10, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": at_array})
+    assert judged(san.write()).verdict.kind == "cannot_tell"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -361,6 +362,20 @@ def test_damaged_frames_cost_no_more_than_the_slowest_io(
         san.step(f"q{n}", n, read=Flow(n * 50, 0.02), ports=ports, array={"read": AtArray(0.0003)}, counted=counted)
     bottlenecks = judged(san.write()).verdict.bottlenecks
     assert ("retries" in [bottleneck.kind for bottleneck in bottlenecks]) == is_named
+
+
+@pytest.mark.parametrize(("technology", "is_named"), [("fibre_channel", True), ("ethernet", False)])
+def test_lost_frames_cost_no_more_than_a_timeout_of_tcp(
+    tmp_path: Path, technology: Literal["fibre_channel", "ethernet"], is_named: bool
+) -> None:
+    """One frame of 500 I/Os is lost: 2 ms an I/O where TCP waits for a second. The time-out of SCSI is a minute."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], technology=technology)
+    for n in (2, 8):
+        ports = {port.name: (n * 3.5e6, NOTHING) for port in san.ports}
+        counted = {"sw1/fc1/7": {"errors_rx_total": 12 * n * 50 / 500}}
+        san.step(f"q{n}", n, read=Flow(n * 50, 0.02), ports=ports, array={"read": AtArray(0.0003)}, counted=counted)
+    suspects = judged(san.write()).verdict.suspects
+    assert (suspects[0].kind == "retries") == is_named
 
 
 def test_a_process_at_the_end_of_its_core_also_delays_what_it_times(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ _RETRANSMIT_PRIOR = -1.5
 _ABORTS_ALONE = -2.0
 """Log-odds of lost commands where some were aborted and no damaged frame was counted: a stall, or an array that does
 not answer, has them aborted as well."""
+_TCP_TIMEOUT_SECONDS = 1.0
+"""The first time-out of a connection, before it has measured a round trip (RFC 6298). Afterwards it is shorter."""
 _TOO_SHORT = -9.0
 """Least log-odds of lost I/Os that cannot have taken so long."""
 _NEVER = 1e-6
@@ -58,7 +60,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     evidence = []
     if frames >= _ONE_EVENT:
         entity, prior = max(damaged, key=lambda place: damaged[place]), _RARE
-        evidence.append(Evidence(f"{count(frames)} damaged frames at {entity} in {seconds:.0f} s", counted(frames)))
+        # An Ethernet port counts frames that it drops because its buffer is full beside those that are damaged.
+        are_damaged = all(row["technology"] == "fibre_channel" for row in table.links)
+        lost = "damaged" if are_damaged else "damaged or dropped"
+        evidence.append(Evidence(f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s", counted(frames)))
         evidence += _cost(table, frames / seconds)
         evidence += _hardly_sent_again(table)
     elif commands >= _ONE_EVENT:
@@ -76,15 +81,19 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
-    """Evidence against damaged frames that cost too little. Each takes one I/O with it, and none took longer than the
-    slowest of the test."""
+    """Evidence against lost frames that cost too little. Each takes one I/O with it, and none took longer than the
+    slowest of the test, nor over TCP longer than its time-out."""
     load = table.load
-    if load.max is None:
+    limits = [(load.max, f"the slowest took {duration(load.max)}")] if load.max is not None else []
+    if any(row["technology"] == "ethernet" for row in table.links):
+        limits.append((_TCP_TIMEOUT_SECONDS, f"TCP sends them again within {duration(_TCP_TIMEOUT_SECONDS)}"))
+    if not limits:
         return
-    most = min(1.0, frames_per_second / load.ops_per_second) * load.max
+    longest, because = min(limits)
+    most = min(1.0, frames_per_second / load.ops_per_second) * longest
     waited = sum(table.segments[index].independent_wait[1] for index in _explained_segments(table))
     if waited > most:
-        words = f"sent again, they cost an I/O {duration(most)} at most: the slowest took {duration(load.max)}"
+        words = f"sent again, they cost an I/O {duration(most)} at most: {because}"
         yield Evidence(words, max(_TOO_SHORT, -(waited - most) / load.latency_seconds / UNEXPLAINED))
 
 

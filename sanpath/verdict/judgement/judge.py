@@ -23,6 +23,7 @@ from sanpath.verdict.judgement.posterior import Suspicion, rank_claims
 from sanpath.verdict.judgement.proposals import name_of
 from sanpath.verdict.model import Grade, Suspect
 from sanpath.verdict.places.scaling import in_words
+from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable, place_tables
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS, Judgement
 from sanpath.verdict.units import percent
@@ -149,14 +150,18 @@ def _healthy(table: PlaceTable) -> tuple[Kind, tuple[str, ...]]:
 
 def _waiting_reason(table: PlaceTable) -> str | None:
     """Why too much of the latency waits for a verdict that nothing limits. None: it does not."""
-    segment_waits = [
-        (segment.wait[0] if segment.includes_service else segment.wait[1], segment) for segment in table.segments
-    ]
+    segment_waits = [(_surely_waiting_seconds(segment), segment) for segment in table.segments]
     share = sum(seconds for seconds, _ in segment_waits) / table.load.latency_seconds
     if share <= _QUEUEING:
         return None
     longest = max(segment_waits, key=lambda wait: wait[0])[1]
     return f"{percent(share)} of the latency are waiting or not accounted for, most of it by {longest.source}"
+
+
+def _surely_waiting_seconds(segment: Segment) -> float:
+    """Seconds of a segment that count as waiting where it may also be service, or distance."""
+    may_be_fixed = segment.includes_service or segment.own_wait != segment.wait
+    return segment.own_wait[0] if may_be_fixed else segment.wait[1]
 
 
 def _undecided_because(

@@ -59,6 +59,9 @@ HYPOTHESES: Sequence[_Hypothesis] = (
 )
 """All modules that make claims. To add a hypothesis, write its module and name it here."""
 
+_FIXED, _FIXED_TRANSFER = 0.5, 0.15
+"""Probability that what an I/O takes between two clocks, however many are in flight, is no wait: distance, adapters,
+interrupts. Of a transfer that the array times, it can be distance only."""
 _FOR_PROCESSORS = 0.5
 """The most that waiting for busy processors adds to that share."""
 _AT_KNEE = 0.15
@@ -260,6 +263,11 @@ def _explained_density(segments: Sequence[Segment], idle: list[float], claim: Cl
     independent of load shows in the latency, or it limits nothing. `idle`: the density at each of them if it does
     not limit.
     """
+    own = [replace(segment, wait=segment.own_wait) for segment in segments]
+    if claim.growth == "saturates" and own != segments:
+        # It is full of the test's own I/Os, or of others' as well.
+        others = [replace(segment, own_wait=segment.wait) for segment in segments]
+        return (_explained_density(own, idle, claim) + _explained_density(others, idle, claim)) / 2
     at_knee = _AT_KNEE if claim.growth == "saturates" else _HARDLY
     everywhere = prod(idle)
     likely = min(1.0, sum(segment.wait_shares[1] for segment in segments))
@@ -291,6 +299,13 @@ def _idle_density(segment: Segment, cpu_seconds: float) -> float:
 
     `cpu_seconds`: seconds that an I/O may wait for processors, at this place or another.
     """
+    if segment.own_wait != segment.wait:
+        fixed = replace(segment, wait=segment.own_wait)
+        waiting = replace(segment, own_wait=segment.wait)
+        probability = _FIXED_TRANSFER if segment.is_timed_transfer else _FIXED
+        return probability * _idle_density(fixed, cpu_seconds) + (1 - probability) * _idle_density(
+            waiting, cpu_seconds
+        )
     extra = min(_FOR_PROCESSORS, cpu_seconds / segment.remaining_seconds) if segment.remaining_seconds else 0.0
     return (_exponential_density(segment, UNEXPLAINED) + _exponential_density(segment, UNEXPLAINED + extra)) / 2
 
@@ -345,6 +360,8 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
     if (slope := table.scaling.towards_fewer) is not None:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)
         flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if elasticity >= -0.1 else 0.1)
-        follows = 0.95 * normal(elasticity, 1.0, error + 0.05) + 0.004
+        # Far from any limit, an I/O takes as long with more of them.
+        exactly = normal(elasticity, 1.0, slope.error)
+        follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2 + 0.004
         score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
     return score

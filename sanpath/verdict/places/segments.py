@@ -71,7 +71,8 @@ class Segment:
     """The time of an I/O between two clocks, in seconds.
 
     `entity`: what lies there, None: unknown. `source`: what reports the time. `wait`: (low, likely, high) seconds of
-    waiting. `independent_wait`: the same if I/Os wait without others in flight, as for a time-out.
+    waiting. `own_wait`: the same if they wait for I/Os of the test only: then what took as long with fewer of them in
+    flight is no wait. `independent_wait`: the same if I/Os wait without others in flight, as for a time-out.
     `remaining_seconds`: from the start of this segment to the end of the path. `slots`: I/Os of both directions that
     it lets through at once; `filled_ratio`: share of them in use; both None where no source reports them.
     `hidden_wait_probability`: probability that its reported service time would include the wait if it were saturated;
@@ -85,6 +86,7 @@ class Segment:
     seconds: Interval
     source: str
     wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    own_wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
     remaining_seconds: float = 0.0
     slots: float | None = None
     filled_ratio: float | None = None
@@ -112,6 +114,11 @@ class Segment:
         )
         return low, likely, high
 
+    @property
+    def is_timed_transfer(self) -> bool:
+        """Whether the array times the transfer: then little in it is fixed but the time on the wire."""
+        return self.source == _BY_ARRAY
+
     def service_likelihood(self, wait_share: float) -> float:
         """How usual the service time is that a wait leaves, at most 1. `wait_share`: share of the remaining time."""
         service_seconds = max(_LEAST_SERVICE_SECONDS, self.middle - wait_share * self.remaining_seconds)
@@ -126,14 +133,14 @@ def segments(
     in_flight: float,
     calm: Sequence[Segment] = (),
     calm_ratio: float = 1.0,
-    calm_fabric_ratio: float = 1.0,
+    own_ratio: float = 1.0,
 ) -> list[Segment]:
     """The segments from the load down.
 
     `wire`: seconds that a block takes on the slowest link, None: no link was read. `in_flight`: I/Os in flight of
     both directions. `calm`: the segments of a step with fewer of the same I/Os in flight; a segment that takes longer
     now has begun to wait. `calm_ratio`: what the array did in that step over what it does now, at most 1; 1: unknown.
-    `calm_fabric_ratio`: the same for the links and for what lies at their ends.
+    `own_ratio`: the test's throughput in that step over that of now, at most 1.
     """
     queues = host_queues(facts, load)
     timed = [_host_queue(facts, load, queue) for queue in queues]
@@ -146,23 +153,21 @@ def segments(
     transfer = wire if wire is not None else size / _LINK_BYTES_PER_SECOND
     calm_segments = {_same_place(segment): segment for segment in calm}
     is_counted = wire is not None
-    waiting = [
-        replace(
-            segment,
-            wait=_wait(
+    waiting = []
+    for segment in timed:
+        calm_segment = calm_segments.get(_same_place(segment))
+        times = (segment, transfer, is_counted, _waiting_ratio(segment, load, in_flight), calm_segment)
+        ratio = calm_ratio if segment.includes_service else 1.0
+        waiting.append(
+            replace(
                 segment,
-                transfer,
-                is_counted,
-                _waiting_ratio(segment, load, in_flight),
-                calm_segments.get(_same_place(segment)),
-                calm_fabric_ratio if segment.kind in ("fabric", "array_door") else calm_ratio,
-            ),
-            independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
-            hidden_wait_probability=_hidden_wait_probability(segment, load, calm_segments.get(_same_place(segment))),
-            filled_odds=_filled_odds(segment, _inside(segment, load, in_flight)),
+                wait=_wait(*times, ratio),
+                own_wait=_wait(*times, own_ratio if segment.kind in ("fabric", "array_door") else ratio),
+                independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
+                hidden_wait_probability=_hidden_wait_probability(segment, load, calm_segment),
+                filled_odds=_filled_odds(segment, _inside(segment, load, in_flight)),
+            )
         )
-        for segment in timed
-    ]
     result: list[Segment] = []
     remaining = 0.0
     for segment in reversed(waiting):
@@ -350,9 +355,8 @@ def _wait(
     """
     low, likely, high = _wait_without_calm(segment, wire, is_counted, waiting_ratio, calm)
     if calm is not None:
-        # At most the wait of the calm step and the growth since then. What took as long with fewer I/Os is no wait.
-        may_take_as_long = segment.includes_service or segment.source == _BETWEEN
-        shares = _calm_wait_shares(calm_ratio) if may_take_as_long else (1.0, 1.0, 1.0)
+        # At most the wait of the calm step and the growth since then.
+        shares = _calm_wait_shares(calm_ratio)
         calm_low, calm_likely, calm_high = (
             min(wait, share * calm.seconds[1]) for wait, share in zip(calm.wait, shares, strict=True)
         )

@@ -124,7 +124,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     calm_segments = (
         () if calm is None else segments(facts, calm, wire_seconds(facts, calm), _step_in_flight(facts, calm.step))
     )
-    calm_ratio = _calm_ratio(facts, load, calm)
+    own_ratio = 1.0 if calm is None else min(1.0, calm.ops_per_second / load.ops_per_second)
     paths = io_paths(facts.topology, *load.roots)
     arrays = {path.array for path in paths if path.array}
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
@@ -143,8 +143,8 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
                 wire_seconds(facts, load),
                 total,
                 calm_segments,
-                calm_ratio,
-                1.0 if uncounted else max(calm_ratio, _calm_fabric_ratio(facts, load, calm)),
+                _calm_ratio(facts, load, calm),
+                own_ratio,
             )
         ),
         tuple(links),
@@ -175,28 +175,6 @@ def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
         for step in (load.step, calm.step)
     )
     return min(1.0, then / now) if now else 1.0
-
-
-def _calm_fabric_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
-    """What the links of the load carried in a calm step over what they carry now, at most 1. 1: not counted.
-
-    A link that waited for credit then was held up by others, however little it carried."""
-    if calm is None:
-        return 1.0
-    now, then = (
-        facts.tables["link"].select(step=each.step, direction=each.direction, on_loaded_path=True)
-        for each in (load, calm)
-    )
-    carried_then = {row["entity"]: row for row in then}
-    ratios = [
-        max(
-            number(calm_row, "bytes_per_second") / number(row, "bytes_per_second"),
-            number(calm_row, "credit_stall_ratio"),
-        )
-        for row in now
-        if (calm_row := carried_then.get(row["entity"])) is not None and row["bytes_per_second"]
-    ]
-    return min(1.0, max(ratios, default=1.0))
 
 
 def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
