@@ -80,7 +80,7 @@ class Block:
     def _values(self, columns: Sequence[int]) -> Matrix | None:
         cells = self.text.translate(bytes.maketrans(b"\n", self.separator), b'"\r').split(self.separator)
         wanted = chain.from_iterable(cells[column : -1 : self.columns] for column in columns)
-        by_column = _numbers(b",".join(wanted), (len(columns), len(self)))
+        by_column = _numbers(b"[%b]" % b",".join(wanted), (len(columns), len(self)))
         return None if by_column is None else by_column.T
 
 
