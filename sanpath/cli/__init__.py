@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import typer
@@ -58,8 +59,13 @@ app.add_typer(collectors.app, name="collectors")
 app.add_typer(lab.app, name="lab")
 
 
+_GARBAGE_OBJECTS = 20_000
+"""New objects after which garbage is looked for. With Python's 700 that takes a tenth of the start of a command."""
+
+
 def main() -> None:
     """Entry point. An error that sanpath raises on purpose is one line and an exit code, never a traceback."""
+    gc.set_threshold(_GARBAGE_OBJECTS)
     try:
         app()
     except SanpathError as error:

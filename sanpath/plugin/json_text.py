@@ -12,6 +12,9 @@ _OBJECT_BYTES, _LIST_BYTES = 200, 96
 _MEMORY_PER_SIZE, _ALLOWANCE_BYTES = 18, 4 << 20
 """A text may take this multiple of its size, plus this allowance. Answers of devices take 3 to 6 times their size."""
 
+_ALWAYS_FITS = _ALLOWANCE_BYTES // _LIST_BYTES
+"""A text of this size fits whatever it consists of: an object takes two characters, a list one (of an open one)."""
+
 
 def read_json(text: str | bytes) -> Any:
     """Parse a JSON text.
@@ -22,11 +25,7 @@ def read_json(text: str | bytes) -> Any:
     >>> read_json(b'{"paths": [1, 2]}')
     {'paths': [1, 2]}
     """
-    if isinstance(text, str):
-        objects, lists = text.count("{"), text.count("[")
-    else:
-        objects, lists = text.count(b"{"), text.count(b"[")
-    if objects * _OBJECT_BYTES + lists * _LIST_BYTES > _ALLOWANCE_BYTES + _MEMORY_PER_SIZE * len(text):
+    if len(text) > _ALWAYS_FITS and _memory_bytes(text) > _ALLOWANCE_BYTES + _MEMORY_PER_SIZE * len(text):
         raise ValueError("has more objects and lists than its size accounts for")
     try:
         return from_json(text)
@@ -36,3 +35,10 @@ def read_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("is nested too deep") from error
+
+
+def _memory_bytes(text: str | bytes) -> int:
+    """Return the memory of the objects and lists in a text."""
+    if isinstance(text, str):
+        return text.count("{") * _OBJECT_BYTES + text.count("[") * _LIST_BYTES
+    return text.count(b"{") * _OBJECT_BYTES + text.count(b"[") * _LIST_BYTES

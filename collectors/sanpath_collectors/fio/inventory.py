@@ -80,11 +80,12 @@ def rows(
     table: Table, samples: Sequence[tuple[str, int, Mapping[str, Number]]], device_time: int | None = None
 ) -> Rows:
     """Rows of a table from (local id, time in microseconds, metric → value). `device_time`: fio's, microseconds."""
-    lookups = [values.get for _, _, values in samples]
+    metrics = [column.metric for column in table.columns]
+    by_row = [map(values.get, metrics) for _, _, values in samples]
     return Rows(
         table,
         [entity for entity, _, _ in samples],
         [seen_us for _, seen_us, _ in samples],
-        {column.metric: [value(column.metric) for value in lookups] for column in table.columns},
+        dict(zip(metrics, map(list, zip(*by_row, strict=True)), strict=True)),
         device_time=[device_time] * len(samples) if device_time is not None else None,
     )

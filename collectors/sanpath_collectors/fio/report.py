@@ -140,11 +140,10 @@ class Report:
         if self._run is None:
             wall_clock: ResultClock = "local" if self._form == "normal" else "utc"
             self.clock = "elapsed" if current.time_us is None else wall_clock
-        end_us = self._run.end_us if self._run is not None else 0
         if (self.clock == "elapsed") != (current.time_us is None):
-            current = replace(current, time_us=None if self.clock == "elapsed" else end_us)
+            current = replace(current, time_us=None if self.clock == "elapsed" else self._end_us())
         if self._run is None or not self._run.continues(current):
-            first_step = 0
+            first_step, end_us = 0, self._end_us()
             if self._run is not None:
                 yield from self._end_run(self._run)
                 yield from self._warnings()
@@ -153,6 +152,9 @@ class Report:
             self._run = Run(self._inventory, self._load_ids, first_step, begin_us)
         yield from self._run.add(current)
         yield from self._warnings()
+
+    def _end_us(self) -> int:
+        return self._run.end_us if self._run is not None else 0
 
     def _add_warning(self, code: str, text: str) -> None:
         self._warning_counts[code] += 1

@@ -233,6 +233,8 @@ class Run:
         yield load_step(step.number, jobs, self._loads).event("step-end", end)
 
     def _disk_samples(self, current: Status) -> Iterator[Rows]:
+        if not current.disks:
+            return
         time_us = min(current.time_us or self.end_us, self.end_us)
         samples = []
         for disk, values in current.tested_disks.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -17,6 +18,8 @@ _QUOTE, _RETURN, _NEWLINE = b'"\r\n'
 _SIGNS = np.frombuffer(b"MM/DD/YYYY HH:MM:SS.ffffff", np.uint8)
 _SIGNS_AT = (2, 5, 10, 13, 16, 19)
 _DIGITS_AT = tuple(at for at in range(len(_SIGNS)) if at not in _SIGNS_AT)
+_TIME_LENGTHS = (19, *range(21, 27))
+"""Octets of a time with no fraction of a second, or 1 to 6 digits of it."""
 _NUMBERS = TypeAdapter(list[float])
 
 
@@ -66,28 +69,31 @@ class Block:
         return values if values is not None and values.min() >= 0 and values.max() < MOST else None
 
     def _every_value(self) -> Matrix | None:
-        octets = np.frombuffer(bytearray(self.text), np.uint8)
-        # Times are overwritten with quotes, which are left out.
-        octets[self.starts[:, np.newaxis] + np.arange(self.time_length + len(b'"",'))] = _QUOTE
-        listed = octets.tobytes().translate(bytes.maketrans(b"\n" + self.separator, b",,"), b'"\r')
-        return _numbers(listed[:-1], (len(self), self.columns - 1))
+        listed = bytearray(b"[%b" % self.text)
+        octets = np.frombuffer(listed, np.uint8)
+        of_time = self.time_length + len(b'"",')
+        _runs(octets, of_time)[self.starts + 1] = np.void(b" " * of_time)
+        octets[-1] = ord("]")
+        blanks = bytes.maketrans(b'"\r\n' + self.separator, b"  ,,")
+        return _numbers(listed.translate(blanks), (len(self), self.columns - 1))
 
     def _values(self, columns: Sequence[int]) -> Matrix | None:
         cells = self.text.translate(bytes.maketrans(b"\n", self.separator), b'"\r').split(self.separator)
         wanted = chain.from_iterable(cells[column : -1 : self.columns] for column in columns)
-        by_column = _numbers(b",".join(wanted), (len(columns), len(self)))
+        by_column = _numbers(b"[%b]" % b",".join(wanted), (len(columns), len(self)))
         return None if by_column is None else by_column.T
 
 
-def _numbers(listed: bytes, shape: tuple[int, int]) -> Matrix | None:
-    """Parse numbers with commas between them. None: one of them is none."""
+def _numbers(listed: bytes | bytearray, shape: tuple[int, int]) -> Matrix | None:
+    """Parse a JSON list of numbers. None: one of them is none."""
     try:
         # A parser of JSON reads a number in a fifth of the time of float(), to the same digit.
-        values = _NUMBERS.validate_json(b"[%b]" % listed, strict=True)
+        values = _NUMBERS.validate_json(listed, strict=True)
     except ValueError:
         return None
-    is_complete = len(values) == shape[0] * shape[1]  # In a log with tabs, values may have commas inside.
-    return np.fromiter(values, np.float64, len(values)).reshape(shape) if is_complete else None
+    if len(values) != shape[0] * shape[1]:  # In a log with tabs, values may have commas inside.
+        return None
+    return np.frombuffer(struct.pack(f"{len(values)}d", *values), np.float64).reshape(shape)
 
 
 def block_of(text: bytes, separator: str, columns: int) -> Block | None:
@@ -98,48 +104,57 @@ def block_of(text: bytes, separator: str, columns: int) -> Block | None:
     octets = np.frombuffer(text, np.uint8)
     ends, is_quote, is_separator = np.flatnonzero(octets == _NEWLINE), octets == _QUOTE, octets == ord(separator)
     rows = len(ends)
-    if np.count_nonzero(is_quote) != 2 * columns * rows or np.count_nonzero(is_separator) != (columns - 1) * rows:
+    between_quotes = is_quote[:-2] & is_separator[1:-1] & is_quote[2:]
+    quotes, *separations = (int(np.count_nonzero(found)) for found in (is_quote, is_separator, between_quotes))
+    if columns < 2 or quotes != 2 * columns * rows or set(separations) != {(columns - 1) * rows}:
         return None
-    quotes = np.flatnonzero(is_quote).reshape(rows, columns, 2)
-    opened, closed = quotes[:, :, 0], quotes[:, :, 1]
+    separators = np.flatnonzero(is_separator).reshape(rows, columns - 1)
     starts = np.append(0, ends[:-1] + 1)
-    returns = int(ends[0] - closed[0, -1]) - 1
+    returns = int(octets[ends[0] - 1] == _RETURN)
+    closed = ends - 1 - returns
+    # The quotes around the separators and those at both ends of each line are all quotes, as no two are the same.
     is_regular = (
-        returns in (0, 1)
-        and np.array_equal(opened[:, 0], starts)
-        and np.array_equal(closed[:, -1], ends - 1 - returns)
-        and np.count_nonzero(octets == _RETURN) == returns * rows
-        and (octets[ends - 1] == _RETURN).all() == bool(returns)
-        and (opened[:, 1:] - closed[:, :-1] == 2).all()
-        and is_separator[closed[:, :-1] + 1].all()
+        np.count_nonzero(octets == _RETURN) == returns * rows
+        and (octets[ends - returns] == (_RETURN if returns else _NEWLINE)).all()
+        and is_quote[starts].all()
+        and is_quote[closed].all()
+        and (separators[:, 0] - starts > 1).all()
+        and (closed - separators[:, -1] > 1).all()
+        and not (is_separator[:-2] & is_separator[2:]).any()
     )
-    lengths = closed[:, 0] - starts - 1
-    if not is_regular or (lengths != lengths[0]).any():
+    lengths = separators[:, 0] - starts - 2
+    length = int(lengths[0])
+    if not is_regular or length not in _TIME_LENGTHS or (lengths != length).any():
         return None
-    times_us = _times_us(octets[starts[:, np.newaxis] + np.arange(1, lengths[0] + 1)])
-    return None if times_us is None else Block(times_us, text, starts, int(lengths[0]), columns, separator.encode())
+    times_us = _times_us(_runs(octets, length)[starts + 1].view(np.uint8).reshape(rows, length))
+    return None if times_us is None else Block(times_us, text, starts, length, columns, separator.encode())
+
+
+def _runs(octets: NDArray[np.uint8], length: int) -> NDArray[np.void]:
+    """Return the octets from each position on as one value, which is copied many times faster than single octets."""
+    return np.ndarray(len(octets) - length + 1, f"V{length}", octets, strides=1)
 
 
 def _times_us(texts: NDArray[np.uint8]) -> Times | None:
     """Parse what `pdh.time_us` does, a row of octets for each time. None: one of them is not a time."""
-    length = texts.shape[1]
-    if length not in (19, *range(21, 27)):
+    rows, length = texts.shape
+    digits = np.ascontiguousarray(texts.T) - np.uint8(ord("0"))  # Octets below "0" become large numbers.
+    lowest, highest = digits.min(axis=1), digits.max(axis=1)
+    signs_at, digits_at = ([at for at in all_at if at < length] for all_at in (_SIGNS_AT, _DIGITS_AT))
+    signs = _SIGNS[signs_at] - np.uint8(ord("0"))
+    if highest[digits_at].max() > 9 or (lowest[signs_at] != signs).any() or (highest[signs_at] != signs).any():
         return None
-    digits = texts.T.astype(np.int64) - ord("0")
-    digits_at, signs_at = ([at for at in all_at if at < length] for all_at in (_DIGITS_AT, _SIGNS_AT))
-    if digits[digits_at].min() < 0 or digits[digits_at].max() > 9 or (texts[:, signs_at] != _SIGNS[signs_at]).any():
-        return None
-    _, at, day_of_row = np.unique(_number(digits[[6, 7, 8, 9, 0, 1, 3, 4]]), return_index=True, return_inverse=True)
-    days = [day(texts[row, :10].tobytes()) for row in at.tolist()]
+    first_of_day = np.append(0, np.flatnonzero((digits[:10, 1:] != digits[:10, :-1]).any(axis=0)) + 1)
+    days = [day(texts[row, :10].tobytes()) for row in first_of_day.tolist()]
     hours, minutes, seconds = _number(digits[11:13]), _number(digits[14:16]), _number(digits[17:19])
     if None in days or hours.max() > 23 or minutes.max() > 59 or seconds.max() > 60:
         return None
-    minutes += (np.array(days, dtype=np.int64)[day_of_row] * 24 + hours) * 60
+    minutes += (np.array(days, np.int64).repeat(np.diff(first_of_day, append=rows)) * 24 + hours) * 60
     times_us: Times = (minutes * 60 + seconds) * 1_000_000 + _number(digits[20:]) * 10 ** (len(_SIGNS) - length)
     return times_us
 
 
-def _number(digits: Times) -> Times:
+def _number(digits: NDArray[np.uint8]) -> Times:
     """Return the numbers that rows of digits make, the highest first."""
     total = np.zeros(digits.shape[1], np.int64)
     for digit in digits:

@@ -109,9 +109,8 @@ class CounterLog(ResultReader):
             for half in block.halves():
                 yield from self._block(half)
             return
-        times_us = block.times_us.tolist()
-        yield from self._warnings(times_us[0])
-        self._last_row_us = times_us[-1]
+        yield from self._warnings(int(block.times_us[0]))
+        self._last_row_us = int(block.times_us[-1])
         self._samples += len(samples)
         yield from samples
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
+from typing import Any
 
 from sanpath.model import Rows
 
@@ -17,7 +19,9 @@ class Batch:
 
     def add(self, rows: Rows) -> Iterator[Rows]:
         """Add samples. Yields the batch that they complete, if any; large ones are yielded as they are."""
-        key = (id(rows.table), *rows.values, rows.device_time is None, rows.covers_seconds is None)
+        key = (id(rows.table), *rows.values, *map(type, (rows.device_time, rows.covers_seconds, rows.seen)))
+        if isinstance(rows.seen, array):  # Then its values may be arrays as well.
+            key += tuple(map(type, rows.values.values()))
         if len(rows.entity) >= _BATCH_ROWS:
             if key in self._waiting:
                 yield self._waiting.pop(key).rows()
@@ -37,15 +41,15 @@ class Batch:
 
 
 class _Waiting:
-    """An incomplete batch of samples with the columns of `first`."""
+    """An incomplete batch of samples with the columns of `first`. Columns that are arrays stay arrays."""
 
     def __init__(self, first: Rows) -> None:
         self._table = first.table
         self.entity: list[str] = []
-        self._seen: list[int] = []
-        self._values: dict[str, list[int | float | None]] = {name: [] for name in first.values}
-        self._device_time: list[int] | None = None if first.device_time is None else []
-        self._covers_seconds: list[float] | None = None if first.covers_seconds is None else []
+        self._seen = _empty(first.seen)
+        self._values = {name: _empty(column) for name, column in first.values.items()}
+        self._device_time = None if first.device_time is None else _empty(first.device_time)
+        self._covers_seconds = None if first.covers_seconds is None else _empty(first.covers_seconds)
 
     def add(self, rows: Rows) -> None:
         """Append samples."""
@@ -61,6 +65,11 @@ class _Waiting:
     def rows(self) -> Rows:
         """Return the batch."""
         return Rows(self._table, self.entity, self._seen, dict(self._values), self._device_time, self._covers_seconds)
+
+
+def _empty(column: Any) -> Any:
+    """Return a column without values, of the same type, to which values can be added."""
+    return array(column.typecode) if isinstance(column, array) else []
 
 
 def single(rows: Rows) -> Iterator[Rows]:

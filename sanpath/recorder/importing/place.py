@@ -87,6 +87,10 @@ class Placement:
 
     def _moved_by_hours(self, times_us: NDArray[np.int64], clock: ResultClock) -> NDArray[np.int64] | None:
         """Move all times of an hour by what its two ends are moved by. None: in one of the hours those differ."""
+        if clock in ("utc", "elapsed"):
+            first, last = int(times_us.min()), int(times_us.max())
+            self._moved(last, clock)  # Raises if there is no such time.
+            return times_us + (self._moved(first, clock) - first)
         hours, hour_of_time = np.unique(times_us // _HOUR_US, return_inverse=True)
         begins = [hour * _HOUR_US for hour in hours.tolist()]
         shifts = [self._moved(time_us, clock) - time_us for time_us in begins]

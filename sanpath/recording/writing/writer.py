@@ -99,7 +99,6 @@ class Writer:
         if undeclared := rows.values.keys() - {column.metric for column in rows.table.columns}:
             raise ValueError(f"table {rows.table.kind} does not declare {', '.join(sorted(undeclared))}")
         columns: dict[str, Sequence[Any]] = {
-            "source": [source] * count,
             "entity": rows.entity,
             "seen": rows.seen,
             "device_time": rows.device_time or [None] * count,
@@ -108,7 +107,8 @@ class Writer:
         }
         if uneven := [name for name, values in columns.items() if len(values) != count]:
             raise ValueError(f"{count} entities, but another number of values of {', '.join(uneven)}")
-        arrays = _arrays(columns, frozenset(column.metric for column in rows.table.columns if column.bits))
+        arrays = {"source": _array("source", [source], False).repeat(count)}
+        arrays |= _arrays(columns, frozenset(column.metric for column in rows.table.columns if column.bits))
         self._samples[rows.table.kind, frozenset(rows.values)].append(arrays)
         self.rows_waiting += count
 
@@ -290,15 +290,17 @@ def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
         values = values.tolist()  # NumPy does not look for numbers out of range when it converts arrays.
     if len(values) and values[0] is None and list(values).count(None) == len(values):
         return np.ma.masked_array(np.zeros(len(values), dtype=dtype), mask=True)
-    missing: bool | NDArray[np.bool_] = False
+    missing: np.bool_ | NDArray[np.bool_] = np.ma.nomask
     try:
-        numbers = np.array(values, dtype=dtype)  # Of doubles: NumPy itself reads None as no number.
+        numbers = np.asarray(values, dtype=dtype)  # Of doubles: NumPy itself reads None as no number.
     except TypeError:
         numbers = np.array([0 if value is None else value for value in values], dtype=dtype)
         missing = np.array([value is None for value in values])
     if numbers.ndim != 1:
         raise ValueError(f"{name}: lists instead of numbers")
-    return np.ma.masked_array(numbers, mask=missing | ~np.isfinite(numbers))
+    if dtype == np.float64 and not (finite := np.isfinite(numbers)).all():
+        missing = missing | ~finite
+    return np.ma.masked_array(numbers, mask=missing)
 
 
 def _text(value: object) -> str | None:

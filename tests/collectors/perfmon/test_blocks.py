@@ -90,6 +90,17 @@ def test_a_comma_inside_a_cell_is_no_separator_of_tabs() -> None:
     assert yielded([b"".join(lines)])[0] == yielded(lines)[0]
 
 
+def test_a_few_of_many_columns_are_read_together() -> None:
+    """esxtop writes thousands of columns, of which few are of interest."""
+    lines = [f'"01/15/2027 10:00:{row:02}",' + ",".join(f'"{row}.{cell}"' for cell in range(10)) for row in range(9)]
+    block = block_of("".join(f"{line}\r\n" for line in lines).encode(), ",", 11)
+    assert block is not None
+    few, every = block.matrix([3, 10]), block.matrix(range(1, 11))
+    assert few is not None
+    assert every is not None
+    assert few.tolist() == every[:, [2, 9]].tolist() == [[float(f"{row}.2"), float(f"{row}.9")] for row in range(9)]
+
+
 @pytest.mark.parametrize("fraction", ["", ".1", ".123", ".123456"])
 def test_times_are_those_of_single_rows(fraction: str) -> None:
     times = [f"{day} {hour}{fraction}" for day in ("02/28/2028", "02/29/2028") for hour in ("00:00:00", "23:59:59")]
