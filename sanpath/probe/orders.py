@@ -71,7 +71,8 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
             size = load.block_bytes // 2
             return replace(start, block_bytes=size) if size >= _SMALLEST_BLOCK_BYTES else None
         case "more_jobs":
-            return replace(start, threads=2 * load.threads) if load.in_flight % (2 * share) == 0 else None
+            fits = plan.engine != "vdbench" and load.in_flight % (2 * share) == 0
+            return replace(start, threads=2 * load.threads) if fits else None
         case "cached_range":
             room = load.block_bytes * load.threads * plan.target.number
             smaller = load.working_set_bytes is None or load.working_set_bytes > plan.hot_range_bytes

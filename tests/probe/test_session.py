@@ -12,12 +12,14 @@ import pytest
 import yaml
 
 from sanpath.cli.sessions.recorder_process import record
-from sanpath.model import Event
+from sanpath.model import Event, Scalar
 from sanpath.probe.plan import load_probe_plan
 from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder, SweepRequest
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.progress import PROBE_END, STEP_BEGIN, STEP_END
 from tests.recorder.processes import sanpath
+from tests.support.san import San
+from tests.support.stories import published
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -77,6 +79,33 @@ def test_the_same_load_after_a_change(folder: Path) -> None:
     assert "more throughput: " in done.stderr or "less throughput: " in done.stderr
     ended = done.stdout.partition("What was tried")[2]
     assert "IOPS before" in ended
+
+
+def test_it_begins_from_a_recording(folder: Path) -> None:
+    """The recording has no plan: its load is known from what fio said about itself."""
+    about: dict[str, Scalar] = {"engine": "fio", "read_ratio": 1.0, "random_ratio": 1.0, "block_bytes": 65536}
+    published(San(folder / "r.sanpath", about=about, leave_out={"switch", "array"}), in_flight=(16,)).write()
+    options = ["fio.ioengine=psync", "seconds=4", "warmup_seconds=0", "guard.baseline_seconds=0", "budget.steps=2"]
+    words = [word for option in options for word in ("--set", option)]
+    done = sanpath(
+        "probe",
+        "r.sanpath",
+        "--target",
+        "file.img",
+        *words,
+        "--into",
+        "again.sanpath",
+        "--format",
+        "json",
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["probe"]
+    start, other = (step["experiment"] for step in found["steps"])
+    assert start == "start" != other
+    first, second = (done.stderr.index(f"step {number} of at most 2") for number in (1, 2))
+    assert "why: it separates" in done.stderr[first:second]
+    assert "why: the load of the recording" in done.stderr[second:]
 
 
 def test_a_step_that_is_cut_short_is_not_judged(folder: Path) -> None:

@@ -120,10 +120,19 @@ class ProbeSession(Session):
         trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
         measured = 0.0
         if trials and len(trials) > self._spent.steps:
-            for line in outcome_lines(trials[-1]):
-                _print(f"  {line}")
-            step = next(step for step in diagnosis.steps if step.name == trials[-1].step)
-            measured = sum(direction.bytes_per_second for direction in step.directions.values())
+            # With the load itself, the steps before it can be compared.
+            is_start = self._order is not None and self._order.experiment == "start"
+            for trial in trials if is_start else trials[-1:]:
+                if is_start and len(trials) > 1:
+                    _print(f"  {trial.step}:")
+                for line in outcome_lines(trial):
+                    _print(f"  {line}")
+            newest = {trial.step for trial in (trials if is_start else trials[-1:])}
+            measured = max(
+                sum(direction.bytes_per_second for direction in step.directions.values())
+                for step in diagnosis.steps
+                if step.name in newest
+            )
         spent = self._spent
         self._spent = replace(
             spent,

@@ -15,7 +15,7 @@ def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, time
 
     `in_flight`: I/Os in flight, None: as many as before. `times_size`: factor on the block size.
     """
-    job = _job(facts, load)
+    job = job_attributes(facts, load)
     device = _device(facts, load)
     size = job.get("block_bytes")
     if (
@@ -42,7 +42,7 @@ def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, time
     return " ".join(words)
 
 
-def _job(facts: Facts, load: LoadFacts) -> dict[str, Scalar]:
+def job_attributes(facts: Facts, load: LoadFacts) -> dict[str, Scalar]:
     """The attributes of the step's job. Empty: there are several jobs, or no source describes one."""
     entities = facts.topology.entities
     jobs = [f"{root}/{load.step}" for root in load.roots if f"{root}/{load.step}" in entities] or list(load.roots)
