@@ -44,13 +44,14 @@ class SweepRequest(BaseModel):
 class StepOrder(BaseModel):
     """A step of a probe. `host`: one of the plan's hosts. `fio`: options besides those of the plan.
 
-    `seconds`: how long it is measured; None: as the plan has it.
+    `seconds`: how long it is measured; None: as the plan has it. `why`: why it comes next, for people.
     """
 
     model_config = ConfigDict(frozen=True)
 
     step: SweepStep
     experiment: str
+    why: str = ""
     host: str
     seconds: float | None = None
     fio: dict[str, str] = {}

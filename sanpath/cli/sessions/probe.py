@@ -22,7 +22,8 @@ from sanpath.probe.plan import ProbePlan
 from sanpath.probe.search import Search
 from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder
 from sanpath.recording.reading.recording import Recording
-from sanpath.sweep.progress import PROBE_READY, STEP_BEGIN
+from sanpath.sweep.progress import PROBE_READY, STEP_BEGIN, STEP_END
+from sanpath.views.words import printable
 
 if TYPE_CHECKING:
     from sanpath.rulebook.site import Choice
@@ -107,6 +108,7 @@ class ProbeSession(Session):
         ordered = StepOrder(
             step=step,
             experiment=order.experiment,
+            why=order.reason,
             host=order.host,
             seconds=order.seconds,
             fio=rate_options(order, limit),
@@ -127,6 +129,7 @@ class ProbeSession(Session):
                     _print(f"  {trial.step}:")
                 for line in outcome_lines(trial):
                     _print(f"  {line}")
+            self._show_neighbours()
             newest = {trial.step for trial in (trials if is_start else trials[-1:])}
             measured = max(
                 sum(direction.bytes_per_second for direction in step.directions.values())
@@ -140,6 +143,16 @@ class ProbeSession(Session):
             steps=spent.steps + 1,
             bytes_per_second=max(spent.bytes_per_second, measured),
         )
+
+    def _show_neighbours(self) -> None:
+        """Print how other hosts did in the last step, against the pause before the first."""
+        recording = Recording(self._request.folder)
+        events = [event for _, event in recording.events()]
+        began_us, ended_us = (
+            max((event.seen for event in events if event.name == name), default=0) for name in (STEP_BEGIN, STEP_END)
+        )
+        for line in self._watch.changes(recording, began_us, ended_us):
+            _print(f"  others: {printable(line)}")
 
     def _protect(self, recording: Recording) -> None:
         """Cut the running step short if the latency of others has grown."""
@@ -160,6 +173,8 @@ class ProbeSession(Session):
         self._watch = Watch(self._plan.guard, before)
         if before:
             _print(f"guard: volumes of other hosts whose latency is watched: {len(before)}")
+            for line in self._watch.neighbours:
+                _print(f"  {printable(line)}")
         else:
             _print(
                 f"guard: watches nothing: no array reported I/O of other hosts in {seconds:g} s "
