@@ -84,6 +84,7 @@ class ProbePlan(Section):
 
     `hosts`: the first runs the load; the others are only used by the experiment `other_host`. Each step is measured
     for `seconds` after `warmup_seconds`. `hot_range_bytes`: the range of the experiment `cached_range`.
+    `paths`: devices of the paths to the only target, of which the experiment `one_path` uses the first.
     `command`: the load generator with a prefix if needed; None: its name. `experiments`: those that may be made.
     `fio`: extra options.
     """
@@ -91,6 +92,7 @@ class ProbePlan(Section):
     engine: Engine = "fio"
     command: Text | None = None
     target: Target
+    paths: Annotated[tuple[Text, ...], BeforeValidator(_as_list)] = ()
     hosts: Hosts = (LOCAL,)
     load: Load
     seconds: float = Field(default=20.0, ge=1)
@@ -176,6 +178,8 @@ def contradictions(plan: ProbePlan) -> Iterator[Problem]:
         yield ("load",), "the files made in a directory need working_set_bytes"
     if plan.load_seconds + plan.guard.baseline_seconds > budget.seconds:
         yield ("budget", "seconds"), "is shorter than one step"
+    if plan.paths and len(plan.target.filename) != 1:
+        yield ("paths",), "are those of one target: give a single filename"
     if len(set(plan.hosts)) < len(plan.hosts):
         yield ("hosts",), "a host is named twice"
     for name in plan.fio:

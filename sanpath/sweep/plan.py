@@ -136,6 +136,10 @@ class Plan(Section):
     repeats: Count = 1
     fio: dict[Text, str | int | float | bool] = {}
 
+    def on(self, devices: tuple[str, ...]) -> Plan:
+        """The plan on other devices; (): the plan itself."""
+        return self.model_copy(update={"target": Target(filename=devices)}) if devices else self
+
     @property
     def digest(self) -> str:
         """Digest of the plan's values: plans that differ only in their notation have the same digest."""

@@ -108,6 +108,24 @@ def test_it_begins_from_a_recording(folder: Path) -> None:
     assert "why: the load of the recording" in done.stderr[second:]
 
 
+def test_a_step_on_one_path_reads_that_device(folder: Path) -> None:
+    plan = load_probe_plan(folder / "plan.yaml").model_copy(update={"seconds": 1.0})
+    (folder / "path.img").write_bytes(bytes(1 << 20))
+    into = folder / "path.sanpath"
+    request = RunRequest(folder=into, sweep=SweepRequest(plan=plan.sweep_plan(), file="plan.yaml", by_order=True))
+
+    def control(send: Callable[[str], None]) -> None:
+        devices = (str(folder / "path.img"),)
+        order = StepOrder(step=plan.start, experiment="one_path", host="local", devices=devices)
+        send(RUN + order.model_dump_json())
+        send(END + EndOrder(reason="done").model_dump_json())
+
+    code, _ = record(request, lambda: None, None, 0.5, control)
+    assert code == 0
+    started = next(event for event in events(into) if event.name == "load-started")
+    assert f"--filename={folder / 'path.img'}" in str(started.detail["command"])
+
+
 def test_a_step_that_is_cut_short_is_not_judged(folder: Path) -> None:
     plan = load_probe_plan(folder / "plan.yaml").model_copy(update={"seconds": 600.0})
     target = plan.target.model_copy(update={"filename": (str(folder / "file.img"),)})

@@ -182,4 +182,4 @@ def _command_lines(plan: ProbePlan, allow_writes: bool) -> Iterator[str]:
     for order in (start_order(plan), *possible(plan)):
         where = f" on {order.host}" if len(plan.hosts) > 1 else ""
         yield f"# {order.experiment}: {order.step.name}{where}"
-        yield printed(sweep, order.step)
+        yield printed(sweep.on(order.devices), order.step)

@@ -112,6 +112,7 @@ class ProbeSession(Session):
             host=order.host,
             seconds=order.seconds,
             fio=rate_options(order, limit),
+            devices=order.devices,
         )
         self._send(RUN + ordered.model_dump_json())
 

@@ -167,7 +167,8 @@ class ProbeRun(SweepRun):
     async def _ordered(self, order: StepOrder) -> int | None:
         self._cut_short.clear()
         seconds = self._plan.seconds if order.seconds is None else order.seconds
-        plan = self._plan.model_copy(update={"seconds": seconds, "fio": {**self._plan.fio, **order.fio}})
+        changed = {"seconds": seconds, "fio": {**self._plan.fio, **order.fio}}
+        plan = self._plan.on(order.devices).model_copy(update=changed)
         watch = StepWatch(plan, order.step, order.experiment, order.why)
         host = order.host if self._plan.hosts != (LOCAL,) else None
         return await self._run_step(order.step, plan, watch, self._cut_short, host)
