@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from sanpath.cli.sessions.probe import printed
 from sanpath.cli.sessions.recorder_process import record
 from sanpath.model import Event, Scalar
 from sanpath.probe.plan import load_probe_plan
@@ -153,3 +154,8 @@ def test_a_step_that_is_cut_short_is_not_judged(folder: Path) -> None:
 
 def events(recording: Path) -> list[Event]:
     return [event for _, event in Recording(recording).events()]
+
+
+def test_no_name_reaches_the_terminal_as_a_control_sequence(capsys: pytest.CaptureFixture[str]) -> None:
+    printed("  why: it separates \x1b[31mfa1\x07 (50%) from link:a (49%)")
+    assert capsys.readouterr().err == "sanpath:   why: it separates �[31mfa1� (50%) from link:a (49%)\n"

@@ -100,6 +100,7 @@ def probe(
     from sanpath.probe.orders import Finish
     from sanpath.probe.search import go_on_from
     from sanpath.recorder.request import RunRequest, SweepRequest
+    from sanpath.views.words import printable
 
     if (after is not None) + knee + bool(objective) > 1:
         raise UsageError("give one of --after, --knee and --objective")
@@ -112,9 +113,9 @@ def probe(
     search = recorded or _search(after, knee, objective)
     if before is not None and recorded and isinstance(finish := recorded(plan, None, Spent()), Finish):
         typer.echo(rendered(before, form, begin), nl=False)
-        typer.echo(f"\nsanpath: nothing is run: {finish.reason}", err=True)
+        typer.echo(f"\nsanpath: nothing is run: {printable(finish.reason)}", err=True)
         if finish.for_a_person:
-            typer.echo(f"sanpath: next, for a person: {finish.for_a_person}", err=True)
+            typer.echo(f"sanpath: next, for a person: {printable(finish.for_a_person)}", err=True)
         raise typer.Exit(exit_code(before, fail_on))
     folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
     sweep = SweepRequest(

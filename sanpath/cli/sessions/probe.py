@@ -103,8 +103,8 @@ class ProbeSession(Session):
         limit = rate_limit(self._plan, self._spent, order)
         self._unmeasured += unmeasured_bytes(self._plan, limit)
         left = self._plan.budget.seconds - self._spent.seconds
-        _print(f"step {number} of at most {self._plan.budget.steps}, {left:.0f} s left: {step.name}")
-        _print(f"  why: {order.reason}")
+        printed(f"step {number} of at most {self._plan.budget.steps}, {left:.0f} s left: {step.name}")
+        printed(f"  why: {order.reason}")
         ordered = StepOrder(
             step=step,
             experiment=order.experiment,
@@ -127,9 +127,9 @@ class ProbeSession(Session):
             is_start = self._order is not None and self._order.experiment == "start"
             for trial in trials if is_start else trials[-1:]:
                 if is_start and len(trials) > 1:
-                    _print(f"  {trial.step}:")
+                    printed(f"  {trial.step}:")
                 for line in outcome_lines(trial):
-                    _print(f"  {line}")
+                    printed(f"  {line}")
             self._show_neighbours()
             newest = {trial.step for trial in (trials if is_start else trials[-1:])}
             measured = max(
@@ -153,7 +153,7 @@ class ProbeSession(Session):
             max((event.seen for event in events if event.name == name), default=0) for name in (STEP_BEGIN, STEP_END)
         )
         for line in self._watch.changes(recording, began_us, ended_us):
-            _print(f"  others: {printable(line)}")
+            printed(f"  others: {line}")
 
     def _protect(self, recording: Recording) -> None:
         """Cut the running step short if the latency of others has grown."""
@@ -173,11 +173,11 @@ class ProbeSession(Session):
         before = volumes_of_others(Recording(self._request.folder), now_us - round(1e6 * max(seconds, 1.0)), now_us)
         self._watch = Watch(self._plan.guard, before)
         if before:
-            _print(f"guard: volumes of other hosts whose latency is watched: {len(before)}")
+            printed(f"guard: volumes of other hosts whose latency is watched: {len(before)}")
             for line in self._watch.neighbours:
-                _print(f"  {printable(line)}")
+                printed(f"  {line}")
         else:
-            _print(
+            printed(
                 f"guard: watches nothing: no array reported I/O of other hosts in {seconds:g} s "
                 "(guard.baseline_seconds: give it a few polls of the array)"
             )
@@ -185,11 +185,13 @@ class ProbeSession(Session):
     def _end(self, finish: Finish) -> None:
         self._awaited = None
         steps = "1 step" if self._spent.steps == 1 else f"{self._spent.steps} steps"
-        _print(f"ended after {steps} and {time.monotonic() - self._began:.0f} s: {finish.reason}")
+        printed(f"ended after {steps} and {time.monotonic() - self._began:.0f} s: {finish.reason}")
         if finish.for_a_person:
-            _print(f"next, for a person: {finish.for_a_person}")
+            printed(f"next, for a person: {finish.for_a_person}")
         self._send(END + EndOrder(reason=finish.reason, what=finish.for_a_person).model_dump_json())
 
 
-def _print(line: str) -> None:
-    print(f"sanpath: {line}", file=sys.stderr, flush=True)
+def printed(line: str) -> None:
+    """Print a line of the probe on standard error."""
+    # Names come from devices, and the reason for a first step from a recording that somebody may have sent.
+    print(f"sanpath: {printable(line)}", file=sys.stderr, flush=True)
