@@ -7,7 +7,7 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test realtime quick check docs man site stories wheel real-lab kernel-lab bench pythons clean
+.PHONY: fuzz help demo test realtime quick check docs man site stories wheel probe-film real-lab kernel-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -53,6 +53,9 @@ man: .venv/ready ## Write the manual pages into build/man
 wheel: man ## Build the wheel into dist/, with the manual pages
 	rm -rf dist
 	$(RUN) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+probe-film: .venv/ready ## A recording of the terminal over one probe of the real lab (as real-lab): make probe-film INTO=FOLDER
+	$(RUN) examples/probe/film.py "$(or $(INTO),$$(mktemp -d)/probe)"
 
 real-lab: .venv/ready ## Real I/O through a rate-limited switch port (root, fio, nbdkit, snmpd)
 	$(RUN) examples/real-lab/lab.py run --case slow-port --folder "$$(mktemp -d)/lab"

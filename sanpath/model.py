@@ -172,7 +172,7 @@ class Step:
     unknown. `rate_limited`: a load was configured to stay below a rate. `origin` says where the limits come from:
     "marks" of the loads themselves, "found" in what the loads did, or the "whole run". `planned_seconds` is the
     configured duration of its load, ramp included; None: unknown. `experiment`: what a probe tried with it; "start":
-    the load as a person named it; "": it is no step of a probe.
+    the load as a person named it; "": it is no step of a probe. `why`: why the probe made it, for people.
     """
 
     name: str
@@ -185,6 +185,7 @@ class Step:
     rate_limited: bool = False
     planned_seconds: float | None = None
     experiment: str = ""
+    why: str = ""
 
     @property
     def seconds(self) -> float:

@@ -1,4 +1,4 @@
-"""The command line of the test bed: `python -m sanpath_testbed record SCENARIO --into NAME.sanpath`, `... score`."""
+"""The command line of the test bed, `python -m sanpath_testbed`: record a scenario, score draws, render the score."""
 
 from __future__ import annotations
 
@@ -44,10 +44,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     scoring.add_argument("--cluster", default=None, help="URL of a dask scheduler, in place of workers")
     scoring.add_argument("--keep", type=Path, default=Path("score.jsonl"), help="outcomes; a run goes on from them")
     scoring.add_argument("--into", type=Path, default=None, help="a Markdown file to write")
+    rendering = commands.add_parser("render", help="write the page of probes and knees from kept outcomes")
+    rendering.add_argument("kept", type=Path, nargs="+", help="outcomes that score has kept; nothing is run")
+    rendering.add_argument("--into", type=Path, required=True, help="a Markdown file to write")
     arguments = parser.parse_args(argv)
     try:
         if arguments.command == "score":
             return _score(arguments)
+        if arguments.command == "render":
+            return _render(arguments.kept, arguments.into)
         return _record(arguments.scenario, arguments.seed, arguments.into)
     except SanpathError as problem:
         print(f"sanpath: {problem}", file=sys.stderr)
@@ -55,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except FileNotFoundError as missing:
         print(f"sanpath: {missing}", file=sys.stderr)
     except (OSError, ValidationError, yaml.YAMLError) as problem:
-        print(f"sanpath: {arguments.scenario}: {problem}", file=sys.stderr)
+        print(f"sanpath: {getattr(arguments, 'scenario', arguments.command)}: {problem}", file=sys.stderr)
     return 2
 
 
@@ -69,6 +74,18 @@ def _record(name: str, seed: int | None, into: Path) -> int:
     check(into)
     record(scenario, into, Defects(scenario, None, reading))
     print(f"{into}: {scenario.title}\n    truth: {scenario.truth}\n    sanpath diagnose {into}")
+    return 0
+
+
+def _render(files: Sequence[Path], into: Path) -> int:
+    from sanpath_testbed import corpus, probe_chapters, table
+    from sanpath_testbed.outcome import KNEES, PROBES
+
+    outcomes = [o for file in files for o in corpus.kept(file) if o.relation in (PROBES, KNEES)]
+    if not outcomes:
+        raise UsageError(f"{', '.join(map(str, files))}: no probe and no knee is kept there")
+    text = table.report(outcomes, sorted({o.seed for o in outcomes}), probe_chapters.command(outcomes))
+    into.write_text(text, encoding="utf-8")
     return 0
 
 

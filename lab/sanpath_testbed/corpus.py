@@ -83,7 +83,7 @@ def run(
             file.write(json.dumps({"code": code, **asdict(result)}) + "\n")
             file.flush()
             on_outcome(len(outcomes), result)
-    return sorted(outcomes, key=lambda o: (o.family, o.seed, o.defect or "", o.relation or ""))
+    return sorted(outcomes, key=_case)
 
 
 def outcome(job: Job, relieve: bool = True) -> Outcome:
@@ -225,6 +225,19 @@ def _reached(scenario: Scenario) -> float:
     simulation.advance(BEFORE_SECONDS + scenario.load.ramp_seconds + REACHED_SECONDS)
     job = load.jobs[0]
     return job.ios / job.runtime_seconds(simulation.now)
+
+
+def kept(outcomes_file: Path) -> list[Outcome]:
+    """Return the outcomes of a file, whatever code they are of: those of the code that wrote the last of them.
+
+    Raises FileNotFoundError.
+    """
+    lines = outcomes_file.read_text(encoding="utf-8").splitlines()
+    return sorted(_read(outcomes_file, json.loads(lines[-1])["code"]), key=_case) if lines else []
+
+
+def _case(o: Outcome) -> tuple[str, int, str, str]:
+    return o.family, o.seed, o.defect or "", o.relation or ""
 
 
 def _read(outcomes_file: Path, code: str) -> Iterator[Outcome]:

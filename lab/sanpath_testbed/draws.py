@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from statistics import mean, median
 
-from sanpath_testbed.outcome import KNEES, PROBES, Outcome
-from sanpath_testbed.probes import MAX_STEPS
+from sanpath_testbed.outcome import PROBES, Outcome
 from sanpath_testbed.relations import RELATIONS, meaning
 
 _HEAD = """## Draws
@@ -26,20 +25,6 @@ _EXPERIMENTS_HEAD = """## What a verdict proposes, done
 Of each draw only the heaviest step was run. As long as the verdict cannot tell, or is of grade C, the experiment
 that it proposes is done and added: another step of the load, or a source that was not read. What would need a setting
 to be changed is left to a person, and ends it; so does the fifth experiment.
-
-"""
-_PROBES_HEAD = f"""## Probed
-
-Of each draw only the heaviest step was run. Where it cannot tell, `sanpath probe` ran further steps of the load, at
-most {MAX_STEPS} with the first, and no source was read that was not read before. Wrong: a verdict that is not the
-truth. Open: the probe ends without a verdict, and says what a person should read next. Right by hand: right after the
-lab has read the first of these sources that the SAN has, and repeated the probe; these do not count as right.
-
-"""
-_KNEES_HEAD = """## Knees
-
-The knee of throughput over I/Os in flight, by the search of `sanpath probe --knee` and by a sweep of 20 steps from 1
-to 256, and the difference between both.
 
 """
 _EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -63,7 +48,7 @@ def by_fault(outcomes: Sequence[Outcome]) -> str:
     """Render the table of faults, with a last row for all of them."""
     head = ("fault", "draws", "AC@1", "AC@3", "acquitted", "convicted", "open", "Brier")
     rows = [_row(fault, cases) for fault, cases in sorted(_grouped(outcomes, lambda o: o.fault or "").items())]
-    return _table(head, [*rows, _row("**all**", outcomes)])
+    return render_table(head, [*rows, _row("**all**", outcomes)])
 
 
 def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -130,69 +115,10 @@ def experiments(outcomes: Sequence[Outcome]) -> str:
         "named wrongly": [o for o in tried if o.kind_at_first != "cannot_tell" and not o.right_at_first],
     }
     rows = [_after(name, cases) for name, cases in kinds.items() if cases]
-    return _EXPERIMENTS_HEAD + _table(head, rows) + _still_wrong(tried)
+    return _EXPERIMENTS_HEAD + render_table(head, rows) + still_wrong(tried)
 
 
-def probes(outcomes: Sequence[Outcome]) -> str:
-    """Render the draws that one step cannot tell, before and after a probe. Empty: none were probed."""
-    probed = [o for o in outcomes if o.relation == PROBES]
-    if not probed:
-        return ""
-    open_at_first = [o for o in probed if o.kind_at_first == "cannot_tell"]
-    kinds = {
-        "all": open_at_first,
-        "what is read can tell": [o for o in open_at_first if o.diagnosable],
-        "nothing that is read can tell": [o for o in open_at_first if not o.diagnosable],
-    }
-    groups = {name: cases for name, cases in kinds.items() if cases}
-    head = ("one step cannot tell", "draws", "right", "wrong", "open", "right by hand", "steps each")
-    after_probe = _table(head, [_probed(name, cases) for name, cases in groups.items()])
-    numbers = range(2, MAX_STEPS + 1)
-    progress = [
-        (name, *(_ratio(sum(_right_after(o, number) for o in cases), len(cases)) for number in numbers))
-        for name, cases in groups.items()
-    ]
-    after_steps = _table(("right after steps", *map(str, numbers)), progress)
-    wrong = [o for o in open_at_first if not (o.right_by_hand if o.kind == "cannot_tell" else o.is_right)]
-    count = f"Of {len(probed)} draws, {len(open_at_first)} were probed.\n\n"
-    return _PROBES_HEAD + count + after_probe + "\n" + after_steps + _still_wrong(wrong)
-
-
-def _probed(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    still_open = [o for o in outcomes if o.kind == "cannot_tell"]
-    right = sum(o.is_right for o in outcomes)
-    return (
-        name,
-        str(len(outcomes)),
-        _ratio(right, len(outcomes)),
-        str(len(outcomes) - right - len(still_open)),
-        str(len(still_open)),
-        f"{sum(o.right_by_hand for o in still_open)} of {len(still_open)}" if still_open else "",
-        f"{mean(len(o.right_after) for o in outcomes):.2f}",
-    )
-
-
-def _right_after(o: Outcome, steps: int) -> bool:
-    return o.right_after[min(steps, len(o.right_after)) - 1]
-
-
-def knees(outcomes: Sequence[Outcome]) -> str:
-    """Render how close the knee of a probe is to that of a sweep. Empty: none was searched."""
-    searched = [o for o in outcomes if o.relation == KNEES]
-    found = [o.knee for o in searched if o.knee is not None]
-    if not found:
-        return ""
-    errors = [abs(probed / swept - 1) for probed, swept, _ in found]
-    steps = [number for *_, number in found]
-    text = (
-        f"{len(found)} of {len(searched)} draws have a knee. The probes took {mean(steps):.2f} steps on average and "
-        f"{max(steps)} at most; the largest difference is {max(errors):.1%}.\n\n"
-    )
-    rows = [(f"{limit:.0%}", str(sum(error <= limit for error in errors))) for limit in (0.01, 0.02, 0.05, 0.1)]
-    return _KNEES_HEAD + text + _table(("difference up to", "draws"), rows)
-
-
-def _still_wrong(outcomes: Sequence[Outcome]) -> str:
+def still_wrong(outcomes: Sequence[Outcome]) -> str:
     """Render the outcomes that are not right after their experiments. Empty: all are."""
     rows = [
         (
@@ -205,7 +131,7 @@ def _still_wrong(outcomes: Sequence[Outcome]) -> str:
         for o in outcomes
         if not o.is_right
     ]
-    return "\n" + _table(("draw", "fault", "experiments", "verdict", "first suspect"), rows) if rows else ""
+    return "\n" + render_table(("draw", "fault", "experiments", "verdict", "first suspect"), rows) if rows else ""
 
 
 def _after(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -243,9 +169,9 @@ def relations(outcomes: Sequence[Outcome]) -> str:
         for o, unchanged in sorted(pairs, key=lambda pair: (pair[0].relation or "", pair[0].seed))
         if not o.agrees_with(unchanged)
     ]
-    text = "## The same truth, told otherwise\n\n" + _table(head, [*rows, _agreement("**all**", pairs)])
+    text = "## The same truth, told otherwise\n\n" + render_table(head, [*rows, _agreement("**all**", pairs)])
     return text + (
-        "\n" + _table(("draw", "relation", "fault", "before", "after"), disagreements) if disagreements else ""
+        "\n" + render_table(("draw", "relation", "fault", "before", "after"), disagreements) if disagreements else ""
     )
 
 
@@ -272,7 +198,7 @@ def reliability(outcomes: Sequence[Outcome]) -> str:
         for low, high in zip(_EDGES, (*_EDGES[1:], 2.0), strict=True)
     ]
     rows = [_reliable(f"{low:.2f} to {min(high, 1.0):.2f}", group) for low, high, group in bands if group]
-    return "### How far to trust the probability\n\n" + _table(head, [*grades, *rows])
+    return "### How far to trust the probability\n\n" + render_table(head, [*grades, *rows])
 
 
 def _reliable(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -295,10 +221,11 @@ def _wrong(outcomes: Sequence[Outcome]) -> str:
         for o in sorted(wrong, key=lambda o: (o.fault or "", o.seed))
     ]
     head = ("draw", "fault", "verdict", "suspects", "tellable")
-    return "### Draws that it got wrong\n\n" + _table(head, rows)
+    return "### Draws that it got wrong\n\n" + render_table(head, rows)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def render_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Render a table of Markdown."""
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)]
     return "\n".join(lines) + "\n"
 

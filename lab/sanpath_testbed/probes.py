@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from sanpath.diagnose import diagnose
 from sanpath.model import Scalar
@@ -39,7 +40,7 @@ def probe_plan(scenario: Scenario) -> ProbePlan:
     in_flight = load.threads[-1] * load.outstanding_per_thread * load.jobs
     disks = min(load.jobs, len(scenario.disks))
     allowed: list[LoadChange] = [*_EXPERIMENTS]
-    allowed += ["one_direction"] if load.direction == "mixed" else []
+    allowed += ["one_direction", "writes_only"] if load.direction == "mixed" else []
     allowed += ["one_target"] if disks > 1 else []
     allowed += ["more_jobs"] if load.outstanding_per_thread % 2 == 0 else []
     read_ratio = {"read": 1.0, "write": 0.0}.get(load.direction, 1 - (load.write_ratio or 0.5))
@@ -58,7 +59,8 @@ def load_of(load: Load, order: Order) -> Load:
         jobs = 1
     if order.experiment == "more_jobs":
         outstanding //= 2
-    direction = "read" if order.experiment == "one_direction" else load.direction
+    only: dict[str, Literal["read", "write"]] = {"one_direction": "read", "writes_only": "write"}
+    direction = only.get(order.experiment, load.direction)
     return load.model_copy(
         update={
             "threads": (max(1, round(step.in_flight / jobs / outstanding)),),
@@ -66,7 +68,7 @@ def load_of(load: Load, order: Order) -> Load:
             "outstanding_per_thread": outstanding,
             "block_bytes": step.block_bytes,
             "direction": direction,
-            "write_ratio": None if direction == "read" else load.write_ratio,
+            "write_ratio": load.write_ratio if direction == load.direction else None,
             "working_set_bytes": step.working_set_bytes or load.working_set_bytes,
         }
     )

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
-from sanpath_testbed import draws
+from sanpath_testbed import draws, probe_chapters
 from sanpath_testbed.defects import MEANINGS
 from sanpath_testbed.outcome import Outcome
 
@@ -36,14 +36,15 @@ def report(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> s
     as_drawn = [o for o in outcomes if o.relation is None]
     clean = [o for o in as_drawn if o.defect is None]
     named, drawn = [o for o in clean if o.fault is None], [o for o in clean if o.fault is not None]
-    sections = [_HEAD, f"Seeds {_span(seeds)}, {len(clean) or len(outcomes)} cases. Made by `{command}`.\n"]
+    head = _HEAD if as_drawn else probe_chapters.HEAD
+    sections = [head, f"Seeds {_span(seeds)}, {len(clean) or len(outcomes)} cases. Made by `{command}`.\n"]
     if drawn:
         sections.append(draws.report(drawn))
     if named:
         sections += [_FAMILIES, _families(named), _alarms(named)]
     if any(o.defect for o in as_drawn):
         sections.append(_defects(as_drawn))
-    renderers = (draws.relations, draws.experiments, draws.probes, draws.knees)
+    renderers = (draws.relations, draws.experiments, probe_chapters.probes, probe_chapters.knees)
     sections += [text for renderer in renderers if (text := renderer(outcomes))]
     if named:
         sections.append(_wrong(named))

@@ -50,7 +50,7 @@ def source_rows(
             "skipped_ratio": (len(source_polls) - len(done)) / len(source_polls) if source_polls else None,
             "poll_seconds": sum(poll.ended - poll.started for poll in done) / 1e6 / len(done) if done else None,
             "every_seconds": declaration.every_seconds,
-            "longest_gap_seconds": _longest_gap(done),
+            "longest_gap_seconds": longest_gap(done, _steps_of(declaration.name, steps)),
             "clock_offset_seconds": clock.seconds if clock is not None else None,
             "clock_uncertainty_seconds": clock.uncertainty_seconds if clock is not None else None,
             "fewest_windows": _fewest_windows(steps, windows.get(declaration.name, {})),
@@ -70,10 +70,26 @@ def _complaint(event: Event) -> str | None:
     return None
 
 
-def _longest_gap(done: Sequence[Poll]) -> float | None:
-    """Return the longest time between answered polls, seconds. None: fewer than two were answered."""
+def _steps_of(source: str, steps: Sequence[Step]) -> list[Step]:
+    """Return the steps in which a source ran a load. Empty: it is no load, or marks no steps."""
+    return [step for step in steps if any(load.source == source for load in step.loads)]
+
+
+def longest_gap(done: Sequence[Poll], own_steps: Sequence[Step]) -> float | None:
+    """Return the longest time between answered polls, seconds. None: fewer than two were answered.
+
+    `own_steps`: of a load, which is silent between its steps; only what is missing in them counts.
+    """
     answered = sorted(poll.ended for poll in done if poll.outcome in ("ok", "partial"))
-    return max(((later - earlier) / 1e6 for earlier, later in pairwise(answered)), default=None)
+    gaps = list(pairwise(answered))
+    if own_steps:
+        gaps = [
+            (max(earlier, step.start), min(later, step.end))
+            for earlier, later in gaps
+            for step in own_steps
+            if earlier < step.end and step.start < later
+        ]
+    return max(((later - earlier) / 1e6 for earlier, later in gaps), default=None)
 
 
 def _windows(samples: Mapping[str, Sequence[StepSamples]]) -> dict[str, dict[str, int]]:

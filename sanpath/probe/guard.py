@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from sanpath.facts.storage.other_loads import OtherLoad, volumes_of_others
 from sanpath.probe.plan import Guard
 from sanpath.recording.reading.recording import Recording
+from sanpath.verdict.units import duration, iops
 
 _WATCHED_US = 10_000_000
 """The others' latency is a mean over this time at most: a few polls of an array."""
 _LEAST_OPS_PER_SECOND = 5.0
 """A mean over fewer I/Os is chance."""
+_SHOWN = 3
+"""Most volumes that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +64,27 @@ class Watch:
             return None
         now = volumes_of_others(recording, max(began_us, now_us - _WATCHED_US), now_us)
         return tripped(self.guard, self.before, now)
+
+    @property
+    def neighbours(self) -> list[str]:
+        """What other hosts did in the pause before the first step: the busiest volumes, a line each."""
+        busiest = sorted(self.before.items(), key=lambda item: -item[1].ops_per_second)[:_SHOWN]
+        return [f"{entity}: {iops(o.ops_per_second)}, {duration(o.latency_seconds)}" for entity, o in busiest]
+
+    def changes(self, recording: Recording, began_us: int, ended_us: int) -> list[str]:
+        """How these volumes did in a step, against the pause: the one whose latency grew most first, a line each.
+
+        Volumes with so few I/Os that their mean is chance are left out.
+        """
+        now = volumes_of_others(recording, began_us, ended_us) if self.before else {}
+        both = [
+            (entity, before, now[entity])
+            for entity, before in self.before.items()
+            if entity in now and min(before.ops_per_second, now[entity].ops_per_second) >= _LEAST_OPS_PER_SECOND
+        ]
+        both.sort(key=lambda volume: volume[1].latency_seconds / volume[2].latency_seconds)
+        return [
+            f"{entity}: {iops(before.ops_per_second)} in the pause, {iops(after.ops_per_second)} in this step; "
+            f"{duration(before.latency_seconds)}, {duration(after.latency_seconds)}"
+            for entity, before, after in both[:_SHOWN]
+        ]

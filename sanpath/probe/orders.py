@@ -11,13 +11,16 @@ from sanpath.sweep.matrix import SweepStep, binary, io_name
 from sanpath.verdict.experiment_model import LoadChange
 
 _SMALLEST_BLOCK_BYTES = 512
+_ELSEWHERE = ("other_host", "one_path")
+"""Experiments that run the same step in another place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """A step to run. `experiment`: what it tries. `reason`: why it comes next, for people. `host`: where it runs.
 
-    `seconds`: how long it is measured; None: as the plan has it.
+    `seconds`: how long it is measured; None: as the plan has it. `devices`: where it runs in place of the target; ():
+    on the target.
     """
 
     step: SweepStep
@@ -25,6 +28,7 @@ class Order:
     reason: str
     host: str
     seconds: float | None = None
+    devices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,11 @@ def order_of(plan: ProbePlan, experiment: str, in_flight: int | None, reason: st
     if experiment not in plan.experiments:
         return None
     step = _changed(plan, experiment, in_flight)
-    if step is None or (step == plan.start and experiment != "other_host"):
+    if step is None or (step == plan.start and experiment not in _ELSEWHERE):
         return None
+    devices = plan.paths[:1] if experiment == "one_path" else ()
     host = plan.hosts[1] if experiment == "other_host" else plan.hosts[0]
-    return Order(_named(step, _remark(plan, experiment, step)), experiment, reason, host)
+    return Order(_named(step, _remark(plan, experiment, step)), experiment, reason, host, devices=devices)
 
 
 def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> SweepStep | None:
@@ -71,7 +76,8 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
             size = load.block_bytes // 2
             return replace(start, block_bytes=size) if size >= _SMALLEST_BLOCK_BYTES else None
         case "more_jobs":
-            return replace(start, threads=2 * load.threads) if load.in_flight % (2 * share) == 0 else None
+            fits = plan.engine != "vdbench" and load.in_flight % (2 * share) == 0
+            return replace(start, threads=2 * load.threads) if fits else None
         case "cached_range":
             room = load.block_bytes * load.threads * plan.target.number
             smaller = load.working_set_bytes is None or load.working_set_bytes > plan.hot_range_bytes
@@ -80,6 +86,10 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
             return replace(start, working_set_bytes=plan.hot_range_bytes) if fits else None
         case "one_direction":
             return replace(start, read_ratio=1.0) if 0 < load.read_ratio < 1 else None
+        case "writes_only":
+            return replace(start, read_ratio=0.0) if 0 < load.read_ratio < 1 else None
+        case "one_path":
+            return start if plan.paths else None
         case "one_target":
             return replace(start, targets=1) if start.targets > 1 else None
         case "other_host":
@@ -91,6 +101,7 @@ def _remark(plan: ProbePlan, experiment: str, step: SweepStep) -> str:
         "more_jobs": f"{step.threads} threads",
         "cached_range": f"a range of {binary(plan.hot_range_bytes)}",
         "one_target": "one target",
+        "one_path": "one path",
         "other_host": f"from {plan.hosts[-1]}",
     }.get(experiment, "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
@@ -15,6 +15,7 @@ from sanpath.sweep.plan import (
     PLANNED_FIO_OPTIONS,
     Bytes,
     Count,
+    Engine,
     Hosts,
     Matrix,
     Problem,
@@ -70,6 +71,10 @@ class Guard(Section):
     baseline_seconds: float = Field(default=5.0, ge=0)
 
 
+SECTIONS: Mapping[str, type[Section]] = {"target": Target, "load": Load, "budget": Budget, "guard": Guard}
+"""The mappings of a plan by key."""
+
+
 def _as_list(value: object) -> object:
     return value if isinstance(value, list | tuple) else [value]
 
@@ -79,11 +84,15 @@ class ProbePlan(Section):
 
     `hosts`: the first runs the load; the others are only used by the experiment `other_host`. Each step is measured
     for `seconds` after `warmup_seconds`. `hot_range_bytes`: the range of the experiment `cached_range`.
-    `experiments`: those that may be made. `fio`: extra options.
+    `paths`: devices of the paths to the only target, of which the experiment `one_path` uses the first.
+    `command`: the load generator with a prefix if needed; None: its name. `experiments`: those that may be made.
+    `fio`: extra options.
     """
 
-    command: Text = "fio"
+    engine: Engine = "fio"
+    command: Text | None = None
     target: Target
+    paths: Annotated[tuple[Text, ...], BeforeValidator(_as_list)] = ()
     hosts: Hosts = (LOCAL,)
     load: Load
     seconds: float = Field(default=20.0, ge=1)
@@ -98,8 +107,10 @@ class ProbePlan(Section):
     def sweep_plan(self, allow_writes: bool = False) -> SweepPlan:
         """The plan of a sweep with a single step: the load as it is named. Without writes, fio itself refuses any."""
         load = self.load
+        refuses_writes = self.engine == "fio" and not allow_writes
         return SweepPlan(
-            command=self.command if allow_writes else f"{self.command} --readonly",
+            engine=self.engine,
+            command=f"{self.command or 'fio'} --readonly" if refuses_writes else self.command,
             target=self.target,
             allow_writes=allow_writes,
             hosts=self.hosts,
@@ -130,6 +141,8 @@ class ProbePlan(Section):
     @property
     def share(self) -> int:
         """Outstanding I/Os are shared equally among so many threads and exports: a step needs a multiple of it."""
+        if self.engine == "vdbench":  # Its threads are those of each target.
+            return self.target.number
         return self.load.threads * (self.target.number if self.target.uri else 1)
 
 
@@ -138,16 +151,21 @@ def load_probe_plan(path: Path, allow_writes: bool = False) -> ProbePlan:
 
     Raises ConfigError for the first mistake, UsageError when the file cannot be read or writes are not allowed.
     """
-    sections: dict[str, type[Section]] = {"target": Target, "load": Load, "budget": Budget, "guard": Guard}
-    plan = read_plan(path, ProbePlan, sections, lambda plan: list(_contradictions(plan)))
+    plan = read_plan(path, ProbePlan, SECTIONS, lambda plan: list(contradictions(plan)))
+    return allowed(plan, str(path), allow_writes)
+
+
+def allowed(plan: ProbePlan, name: str, allow_writes: bool) -> ProbePlan:
+    """The plan, if it writes nothing or may. `name`: where it comes from. Raises UsageError."""
     if not allow_writes and plan.load.read_ratio < 1:
-        raise UsageError(f"{path}: load.read_ratio: writing destroys what is on the target; allow it: --allow-writes")
+        raise UsageError(f"{name}: load.read_ratio: writing destroys what is on the target; allow it: --allow-writes")
     if not allow_writes and plan.target.directory:
-        raise UsageError(f"{path}: target.directory: fio writes files there; allow it: --allow-writes")
+        raise UsageError(f"{name}: target.directory: fio writes files there; allow it: --allow-writes")
     return plan
 
 
-def _contradictions(plan: ProbePlan) -> Iterator[Problem]:
+def contradictions(plan: ProbePlan) -> Iterator[Problem]:
+    """Yield (key, problem) for values that are valid by themselves but contradict each other."""
     load, budget = plan.load, plan.budget
     if load.in_flight > budget.in_flight:
         yield ("load", "in_flight"), f"is more than budget.in_flight ({budget.in_flight})"
@@ -160,8 +178,16 @@ def _contradictions(plan: ProbePlan) -> Iterator[Problem]:
         yield ("load",), "the files made in a directory need working_set_bytes"
     if plan.load_seconds + plan.guard.baseline_seconds > budget.seconds:
         yield ("budget", "seconds"), "is shorter than one step"
+    if plan.paths and len(plan.target.filename) != 1:
+        yield ("paths",), "are those of one target: give a single filename"
     if len(set(plan.hosts)) < len(plan.hosts):
         yield ("hosts",), "a host is named twice"
     for name in plan.fio:
         if name.lstrip("-") in PLANNED_FIO_OPTIONS | _RATES:
             yield ("fio", name), "follows from the plan"
+    if plan.engine != "fio":
+        if not plan.target.filename:
+            yield ("target",), f"{plan.engine} needs filename"
+        for key in ("bytes", "bytes_per_second"):
+            if getattr(budget, key) is not None:
+                yield ("budget", key), f"{plan.engine} is not held below a rate: leave it out, or use fio"

@@ -13,7 +13,7 @@ from sanpath.probe.objective import Highest, Objective
 from sanpath.probe.orders import Finish, Order, in_flight_order, order_of, start_order
 from sanpath.probe.plan import RUNNABLE, ProbePlan
 from sanpath.verdict.experiment_model import Experiment
-from sanpath.verdict.model import Diagnosis, StepResult
+from sanpath.verdict.model import Diagnosis, StepResult, Trial, Verdict
 from sanpath.verdict.units import iops
 
 Search = Callable[[ProbePlan, Diagnosis | None, Spent], Order | Finish]
@@ -31,10 +31,41 @@ def find_limit(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Or
     """Separate the suspects, until one is certain or no experiment of the plan would tell."""
     if diagnosis is None or diagnosis.probe is None:
         return _unmeasured(diagnosis, spent) or _within(plan, spent, start_order(plan))
-    verdict, tried = diagnosis.verdict, [trial.experiment for trial in diagnosis.probe.steps]
+    return _next(plan, diagnosis.verdict, diagnosis.probe.steps, spent)
+
+
+def go_on_from(recorded: Verdict) -> Search:
+    """Return the search that begins from the verdict of a recording.
+
+    Its first step separates the suspects of that verdict. The load itself is the second step: what an experiment
+    shows is a ratio to it, and since the recording the neighbours, caches and settings may have changed. Where the
+    verdict leaves nothing to try, the probe ends before it has run anything.
+    """
+
+    def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
+        if spent.steps > 1:
+            return find_limit(plan, diagnosis, spent)
+        if spent.steps:
+            order = start_order(plan, "the load of the recording, with which the step before is compared")
+            return _unmeasured(diagnosis, spent) or _within(plan, spent, order)
+        first = _next(plan, recorded, (), spent)
+        if isinstance(first, Order) and not _has_room_for_two(plan, spent, first):
+            return Finish("the budget has no room for an experiment and for the load that it is compared with")
+        return first
+
+    return search
+
+
+def _has_room_for_two(plan: ProbePlan, spent: Spent, first: Order) -> bool:
+    after = replace(spent, steps=spent.steps + 1, seconds=spent.seconds + step_seconds(plan, first))
+    return not refused(plan, after, start_order(plan))
+
+
+def _next(plan: ProbePlan, verdict: Verdict, trials: Sequence[Trial], spent: Spent) -> Order | Finish:
+    """The step that separates the suspects of a verdict best. `trials`: the steps so far."""
     if is_certain(verdict):
         return Finish(f"the verdict is certain: grade {verdict.grade}, {verdict.probability or 0:.0%}")
-    steps = {trial.step for trial in diagnosis.probe.steps}
+    tried, steps = [trial.experiment for trial in trials], {trial.step for trial in trials}
     orders = {
         experiment.action: order
         for experiment in verdict.experiments

@@ -118,7 +118,11 @@ class Newest:
             return replace(current, last_step=name, last_step_ended_us=ended, idle_seconds=idle_seconds)
         began, step = running_step
         current = replace(
-            current, step=step.name, step_seconds=(now_us - began) / 1e6, step_planned_seconds=step.planned_seconds
+            current,
+            step=step.name,
+            step_seconds=(now_us - began) / 1e6,
+            step_planned_seconds=step.planned_seconds,
+            step_why=step.why,
         )
         samples = list(self._load_samples(step, began))
         if facts := window_load_facts(step, samples):

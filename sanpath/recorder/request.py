@@ -44,16 +44,19 @@ class SweepRequest(BaseModel):
 class StepOrder(BaseModel):
     """A step of a probe. `host`: one of the plan's hosts. `fio`: options besides those of the plan.
 
-    `seconds`: how long it is measured; None: as the plan has it.
+    `seconds`: how long it is measured; None: as the plan has it. `why`: why it comes next, for people.
+    `devices`: where it runs in place of the plan's target; (): there.
     """
 
     model_config = ConfigDict(frozen=True)
 
     step: SweepStep
     experiment: str
+    why: str = ""
     host: str
     seconds: float | None = None
     fio: dict[str, str] = {}
+    devices: tuple[str, ...] = ()
 
 
 class EndOrder(BaseModel):

@@ -7,12 +7,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from sanpath.document import read_document, unknown_key
 
+Engine = Literal["fio", "diskspd", "vdbench"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+"""The load generators that are run."""
 LOCAL = "local"
 """The host that sanpath runs on, in `hosts`."""
 
@@ -119,7 +122,7 @@ class Plan(Section):
     extra options.
     """
 
-    engine: Literal["fio", "diskspd", "vdbench"] = "fio"
+    engine: Engine = "fio"
     command: Text | None = None
     target: Target
     allow_writes: bool = False
@@ -132,6 +135,10 @@ class Plan(Section):
     order: Literal["as written"] = "as written"
     repeats: Count = 1
     fio: dict[Text, str | int | float | bool] = {}
+
+    def on(self, devices: tuple[str, ...]) -> Plan:
+        """The plan on other devices; (): the plan itself."""
+        return self.model_copy(update={"target": Target(filename=devices)}) if devices else self
 
     @property
     def digest(self) -> str:
@@ -169,13 +176,14 @@ def read_plan(
         plan = model.model_validate(raw)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        raise document.error(first["loc"], _problem(first, model, sections)) from None
+        raise document.error(first["loc"], mistake(first, model, sections)) from None
     for place, problem in contradictions(plan):
         raise document.error(place, problem)
     return plan
 
 
-def _problem(error: Any, model: type[Section], sections: Mapping[str, type[Section]]) -> str:
+def mistake(error: Any, model: type[Section], sections: Mapping[str, type[Section]]) -> str:
+    """A mistake that the validation of a plan found, in words."""
     if error["type"] == "extra_forbidden":
         *above, key = error["loc"]
         return unknown_key(str(key), list((sections[str(above[0])] if above else model).model_fields))

@@ -22,7 +22,9 @@ LoadChange = Literal[
     "more_jobs",
     "cached_range",
     "one_direction",
+    "writes_only",
     "one_target",
+    "one_path",
     "other_host",
 ]
 """Experiments that only vary the load."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import get_args
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Step
 from sanpath.sweep.progress import PROBE_END
-from sanpath.verdict.experiment_model import Experiment
+from sanpath.verdict.experiment_model import Experiment, LoadChange
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.judgement.outcomes import Outcome, outcomes
 from sanpath.verdict.judgement.proposals import START, name_of
@@ -21,6 +22,8 @@ from sanpath.verdict.units import bandwidth, count, duration, iops
 
 _LIKELY = 0.05
 """Probability from which a suspect counts as likely."""
+_COMPARED: tuple[LoadChange, ...] = get_args(LoadChange)
+"""Experiments whose outcome is a ratio to the load itself."""
 
 
 def probe(facts: Facts, loads: Sequence[LoadFacts]) -> Probe | None:
@@ -36,7 +39,8 @@ def probe(facts: Facts, loads: Sequence[LoadFacts]) -> Probe | None:
 def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
     before: Judgement | None = None
     done: list[Step] = []
-    for step in facts.steps:
+    # What the others show is a ratio to the load itself, which a probe that begins from a recording runs second.
+    for step in sorted(facts.steps, key=lambda step: step.experiment != START):
         loads_of_step = [load for load in loads if load.step == step.name]
         if not step.experiment or not loads_of_step:
             continue
@@ -44,6 +48,9 @@ def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
         names = {step.name for step in done}
         loads_so_far = [load for load in loads if load.step in names]
         facts_so_far = replace(facts, steps=tuple(done), loads=loads_so_far)
+        if step.experiment in _COMPARED and done[0].experiment != START:
+            yield _not_compared(step, loads_of_step)
+            continue
         judged = deciding_of_run(facts_so_far, judge_all(facts_so_far, loads_so_far))
         yield _trial(facts_so_far, step, loads_of_step, before, judged)
         before = judged
@@ -76,9 +83,19 @@ def _trial(
     )
 
 
+def _not_compared(step: Step, loads: Sequence[LoadFacts]) -> Trial:
+    """A step that shows something only in comparison with the load itself, which has not been measured."""
+    outcome = f"{_measured(loads, None)}: to be compared with the load itself"
+    return Trial(
+        step.name, step.experiment, _in_words(step, None), "", outcome, None, (), (), "cannot_tell", "C", 0.0
+    )
+
+
 def _in_words(step: Step, experiment: Experiment | None) -> str:
     if step.experiment == START:
         return "the load as it is named"
+    if experiment is None and step.experiment in _COMPARED:
+        return step.name
     # How many I/Os were outstanding is known from the step; the plan may have allowed fewer than were proposed.
     if experiment is None or experiment.in_flight is not None:
         return f"repeat it with {count(step.offered or 0)} outstanding I/Os"

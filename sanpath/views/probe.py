@@ -45,7 +45,8 @@ def outcome_lines(trial: Trial) -> Iterator[str]:
     for suspect in trial.suspects:
         share = bar(suspect.probability, _BAR)
         yield f"{printable(short(suspect.name)):{width}} {percent_rounded(suspect.probability):>5} {share}".rstrip()
-    yield f"verdict: {_verdict(trial)}"
+    if trial.probability:
+        yield f"verdict: {_verdict(trial)}"
 
 
 def closing_lines(probe: Probe) -> list[str]:
@@ -55,4 +56,6 @@ def closing_lines(probe: Probe) -> list[str]:
 
 
 def _verdict(trial: Trial) -> str:
+    if not trial.probability:
+        return "-"
     return f"{plain(trial.verdict)} ({trial.grade}, {percent_rounded(trial.probability)})"

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from sanpath.facts.compute import Facts, compute
+from sanpath.facts.sources import longest_gap
 from sanpath.facts.table import FactRow
+from sanpath.model import Poll
 from sanpath_collectors.flasharray.tables import ARRAY, ARRAY_PORT
 from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
 from tests.support.recording import RecordingBuilder
@@ -143,6 +145,25 @@ def test_a_source_tells_how_complete_it_is(tmp_path: Path) -> None:
     assert found["skipped_ratio"] == pytest.approx(1 / 7)
     assert (found["longest_gap_seconds"], found["restarts"], found["every_seconds"]) == (pytest.approx(7), 1, 1)
     assert (found["fewest_windows"], found["clock_offset_seconds"]) == (None, None)
+
+
+def test_a_load_is_silent_between_its_steps(tmp_path: Path) -> None:
+    """Nothing is missing while nothing ran; six seconds without an answer within a step are."""
+    san = San(tmp_path)
+    for name in ("t1", "t2"):
+        san.step(name, 16, read=Flow(X, 16 / X), seconds=12)
+    steps = compute(san.write()).steps
+    (first, second), source = steps, steps[0].loads[0].source
+
+    def gap(*seconds: tuple[int, float]) -> float | None:
+        polls = [Poll(source, 0, 0, start + round(1e6 * after), "ok") for start, after in seconds]
+        return longest_gap(polls, steps)
+
+    assert second.start > first.end + 3e6
+    around = [(first.start, 0.0), (first.end, 0.0), (second.start, 0.0)]
+    whole = [(first.start, float(after)) for after in range(13)]
+    assert gap(*whole, *around) == pytest.approx(1, abs=0.1)
+    assert gap(*whole[:3], *whole[9:]) == pytest.approx(7, abs=0.1)
 
 
 def test_a_clock_that_is_off_is_told_of_its_source(tmp_path: Path) -> None:

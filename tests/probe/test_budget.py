@@ -118,7 +118,9 @@ def test_each_experiment_changes_what_it_is_called_after() -> None:
     assert orders["more_jobs"].step.in_flight == start.in_flight
     assert orders["cached_range"].step.working_set_bytes == 64 * KIB**2
     assert orders["one_direction"].step.read_ratio == 1.0
+    assert orders["writes_only"].step.read_ratio == 0.0
     assert orders["one_target"].step.targets == 1
     assert orders["other_host"].host == "db2"
+    assert "one_path" not in orders, "no path is named"
     alone = plan(hosts=["local"], target={"filename": "/dev/sdb"}, load={"in_flight": 1, "block_bytes": 512})
     assert names(list(possible(alone))) == ["more_in_flight", "cached_range"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,26 @@ def test_growth_of_half_and_of_half_a_millisecond_trips_it() -> None:
     assert trip is not None
     assert trip.entity == "volume:fa1/b", "the one that has grown most"
     assert "0.20 to 1.00 ms" in trip.in_words
+
+
+def test_the_pause_before_the_first_step_shows_the_neighbours(tmp_path: Path) -> None:
+    """And after a step, how they did in it."""
+    drawn = draw(70054)
+    scenario = heaviest_step_alone(drawn.scenario)
+    with asyncio.Runner() as runner:
+        recorder = LabRecorder(scenario, tmp_path / "r.sanpath", Defects(scenario, None, drawn.reading))
+        runner.run(recorder.begin(seconds=8.0))
+        before = volumes_of_others(Recording(tmp_path / "r.sanpath"), EPOCH_SECONDS * 10**6, recorder.now_us)
+        watch, began_us = Watch(GUARD, before), recorder.now_us
+        runner.run(recorder.run_load())
+        ended_us = recorder.now_us
+        recorder.end()
+    for neighbour in watch.neighbours:
+        assert re.fullmatch(r"volume:fa1/[\w.-]+: [\d,]+ IOPS, [\d.]+ [mµ]s", neighbour)
+    change, *_ = watch.changes(Recording(tmp_path / "r.sanpath"), began_us, ended_us)
+    found = re.search(r"in the pause, .* in this step; ([\d.]+) ms, ([\d.]+) ms", change)
+    assert found is not None, change
+    assert float(found[2]) > 1.5 * float(found[1])
 
 
 def guarded(seed: int, folder: Path) -> tuple[float, Trip | None]:
@@ -60,6 +81,9 @@ def test_a_neighbour_suffers(seed: int, tmp_path: Path) -> None:
     seconds, trip = guarded(seed, tmp_path / "r.sanpath")
     assert trip is not None
     assert trip.now_seconds > 1.5 * trip.before_seconds
+    assert re.fullmatch(
+        r"volume:fa1/\w+ is used by other hosts, and their latency grew from [\d.]+ to [\d.]+ ms", trip.in_words
+    )
     assert seconds <= 6, "it stops after a few polls, and not at the end of its ten seconds"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.probe.budget import Spent
-from sanpath.probe.orders import Finish
+from sanpath.probe.orders import Finish, order_of, start_order
 from sanpath.probe.search import change_text, find_limit
 from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.model import Diagnosis
@@ -72,6 +72,26 @@ def test_reports_show_what_was_tried(probed: tuple[Path, list[Diagnosis], Finish
         assert "repeat it with 4 outstanding I/Os" in tried
         assert "sqlvm1/sda" in tried
     assert '"experiment": "more_in_flight"' in json.render(last)
+
+
+MIXED = 71413
+"""A draw that reads and writes."""
+
+
+@pytest.mark.parametrize(("experiment", "direction"), [("one_direction", "read"), ("writes_only", "write")])
+def test_a_mixed_load_is_read_or_written_alone(tmp_path: Path, experiment: str, direction: str) -> None:
+    drawn = draw(MIXED)
+    scenario = heaviest_step_alone(drawn.scenario)
+    plan = probe_plan(scenario)
+    with lab_runner(scenario, drawn.reading, tmp_path / "p.sanpath") as run:
+        assert run(start_order(plan)).steps[0].directions.keys() == {"read", "write"}
+        order = order_of(plan, experiment, None, "")
+        assert order is not None
+        diagnosis = run(order)
+    alone = next(step for step in diagnosis.steps if step.name == order.step.name)
+    assert alone.directions.keys() == {direction}
+    assert diagnosis.probe is not None
+    assert [trial.experiment for trial in diagnosis.probe.steps] == ["start", experiment]
 
 
 def test_what_a_change_between_two_probes_has_proven(probed: tuple[Path, list[Diagnosis], Finish]) -> None:

@@ -25,6 +25,10 @@ MISTAKES = {
     "a share of threads": (GOOD.replace("4}", "4, threads: 3}"), "give a multiple of 3"),
     "a range without a block": (GOOD.replace("4}", "4, working_set_bytes: 4k}"), "less than one block"),
     "a host twice": (GOOD + "hosts: [local, local]\n", "a host is named twice"),
+    "paths of two targets": (
+        GOOD.replace("/dev/null", "[a, b]") + "paths: [c]\n",
+        "paths: are those of one target",
+    ),
     "writes": (GOOD.replace("4}", "4, read_ratio: 0.7}"), "allow it: --allow-writes"),
     "files to make": ("target: {directory: /tmp}\nload: {in_flight: 4, working_set_bytes: 1g}\n", "--allow-writes"),
 }
@@ -72,3 +76,11 @@ def test_print_shows_every_step_that_is_allowed(tmp_path: Path) -> None:
     assert "--iodepth=8" in commands[1]
     assert "--bs=32768" in commands[2]
     assert all("--readonly" in line for line in commands)
+
+
+def test_one_path_is_the_same_load_on_another_device(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(GOOD + "paths: [/dev/sdb, /dev/sdc]\nexperiments: one_path\n")
+    result = CliRunner().invoke(app, ["probe", str(tmp_path / "plan.yaml"), "--print"])
+    start, one_path = (line for line in result.output.splitlines() if line.startswith("fio "))
+    assert "--filename=/dev/null" in start
+    assert start.replace("/dev/null", "/dev/sdb") == one_path

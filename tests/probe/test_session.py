@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 import yaml
 
+from sanpath.cli.sessions.probe import printed
 from sanpath.cli.sessions.recorder_process import record
-from sanpath.model import Event
+from sanpath.model import Event, Scalar
 from sanpath.probe.plan import load_probe_plan
 from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder, SweepRequest
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.progress import PROBE_END, STEP_BEGIN, STEP_END
 from tests.recorder.processes import sanpath
+from tests.support.san import San
+from tests.support.stories import published
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -79,6 +82,51 @@ def test_the_same_load_after_a_change(folder: Path) -> None:
     assert "IOPS before" in ended
 
 
+def test_it_begins_from_a_recording(folder: Path) -> None:
+    """The recording has no plan: its load is known from what fio said about itself."""
+    about: dict[str, Scalar] = {"engine": "fio", "read_ratio": 1.0, "random_ratio": 1.0, "block_bytes": 65536}
+    published(San(folder / "r.sanpath", about=about, leave_out={"switch", "array"}), in_flight=(16,)).write()
+    options = ["fio.ioengine=psync", "seconds=4", "warmup_seconds=0", "guard.baseline_seconds=0", "budget.steps=2"]
+    words = [word for option in options for word in ("--set", option)]
+    done = sanpath(
+        "probe",
+        "r.sanpath",
+        "--target",
+        "file.img",
+        *words,
+        "--into",
+        "again.sanpath",
+        "--format",
+        "json",
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["probe"]
+    start, other = (step["experiment"] for step in found["steps"])
+    assert start == "start" != other
+    first, second = (done.stderr.index(f"step {number} of at most 2") for number in (1, 2))
+    assert "why: it separates" in done.stderr[first:second]
+    assert "why: the load of the recording" in done.stderr[second:]
+
+
+def test_a_step_on_one_path_reads_that_device(folder: Path) -> None:
+    plan = load_probe_plan(folder / "plan.yaml").model_copy(update={"seconds": 1.0})
+    (folder / "path.img").write_bytes(bytes(1 << 20))
+    into = folder / "path.sanpath"
+    request = RunRequest(folder=into, sweep=SweepRequest(plan=plan.sweep_plan(), file="plan.yaml", by_order=True))
+
+    def control(send: Callable[[str], None]) -> None:
+        devices = (str(folder / "path.img"),)
+        order = StepOrder(step=plan.start, experiment="one_path", host="local", devices=devices)
+        send(RUN + order.model_dump_json())
+        send(END + EndOrder(reason="done").model_dump_json())
+
+    code, _ = record(request, lambda: None, None, 0.5, control)
+    assert code == 0
+    started = next(event for event in events(into) if event.name == "load-started")
+    assert f"--filename={folder / 'path.img'}" in str(started.detail["command"])
+
+
 def test_a_step_that_is_cut_short_is_not_judged(folder: Path) -> None:
     plan = load_probe_plan(folder / "plan.yaml").model_copy(update={"seconds": 600.0})
     target = plan.target.model_copy(update={"filename": (str(folder / "file.img"),)})
@@ -106,3 +154,8 @@ def test_a_step_that_is_cut_short_is_not_judged(folder: Path) -> None:
 
 def events(recording: Path) -> list[Event]:
     return [event for _, event in Recording(recording).events()]
+
+
+def test_no_name_reaches_the_terminal_as_a_control_sequence(capsys: pytest.CaptureFixture[str]) -> None:
+    printed("  why: it separates \x1b[31mfa1\x07 (50%) from link:a (49%)")
+    assert capsys.readouterr().err == "sanpath:   why: it separates �[31mfa1� (50%) from link:a (49%)\n"

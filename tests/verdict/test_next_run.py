@@ -39,6 +39,14 @@ def test_nobody_is_told_to_write(tmp_path: Path) -> None:
     assert command(tmp_path, 32, read_ratio=0.7) is None
 
 
+@pytest.mark.parametrize("engine", ["external:/tmp/evil.so", "libaio; touch evil", "$(evil)"])
+def test_no_word_of_a_stranger_is_to_be_copied_into_a_shell(tmp_path: Path, engine: str) -> None:
+    made = command(tmp_path, 32, ioengine=engine)
+    assert made is not None
+    assert "--ioengine=libaio" in made.split()
+    assert "evil" not in made
+
+
 def test_another_generator_has_another_command_line(tmp_path: Path) -> None:
     assert command(tmp_path, 32, engine="diskspd") is None
 

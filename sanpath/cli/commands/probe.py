@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,17 +18,42 @@ from sanpath.cli.options import (
     choice,
     names,
 )
-from sanpath.recording.storage.store import location
+from sanpath.recording.format.layout import SUFFIX
+from sanpath.recording.storage.store import Location, location
 
 if TYPE_CHECKING:
     from sanpath.probe.plan import ProbePlan
     from sanpath.probe.search import Search
+    from sanpath.rulebook.site import Choice
+    from sanpath.verdict.model import Diagnosis
 
 
 def probe(
-    plan_file: Annotated[
-        Path, typer.Argument(metavar="PLAN", help="The load, its target, and what may be tried at what cost.")
+    begin: Annotated[
+        Path,
+        typer.Argument(
+            parser=location,
+            metavar="PLAN|RECORDING",
+            help="A plan: the load, its target, and what may be tried at what cost. Or a recording: its load again, "
+            "beginning with the experiment that separates the suspects of its verdict.",
+        ),
     ],
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            metavar="DEVICE",
+            help="With a recording: the device, file or URI of an NBD export to test; repeat it for several.",
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="With a recording: a key of the plan, such as load.in_flight=16 or budget.seconds=120; repeat it.",
+        ),
+    ] = None,
     config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
     into: Annotated[
         Path | None,
@@ -68,23 +93,34 @@ def probe(
     """
     import time
 
+    from sanpath.cli.output import exit_code, rendered
     from sanpath.cli.sessions.probe import ProbeSession
     from sanpath.errors import UsageError
-    from sanpath.probe.plan import load_probe_plan
+    from sanpath.probe.budget import Spent
+    from sanpath.probe.orders import Finish
+    from sanpath.probe.search import go_on_from
     from sanpath.recorder.request import RunRequest, SweepRequest
+    from sanpath.views.words import printable
 
     if (after is not None) + knee + bool(objective) > 1:
         raise UsageError("give one of --after, --knee and --objective")
-    plan = load_probe_plan(plan_file, allow_writes)
+    chosen = choice(rules, config, policy)
+    plan, before = _plan(begin, target or (), setting or (), allow_writes, chosen)
     if print_only:
         typer.echo("\n".join(_command_lines(plan, allow_writes)))
         return
-    chosen = choice(rules, config, policy)
-    search = _search(after, knee, objective)
+    recorded = None if before is None or after or knee or objective else go_on_from(before.verdict)
+    search = recorded or _search(after, knee, objective)
+    if before is not None and recorded and isinstance(finish := recorded(plan, None, Spent()), Finish):
+        typer.echo(rendered(before, form, begin), nl=False)
+        typer.echo(f"\nsanpath: nothing is run: {printable(finish.reason)}", err=True)
+        if finish.for_a_person:
+            typer.echo(f"sanpath: next, for a person: {printable(finish.for_a_person)}", err=True)
+        raise typer.Exit(exit_code(before, fail_on))
     folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
     sweep = SweepRequest(
         plan=plan.sweep_plan(allow_writes),
-        file=str(plan_file),
+        file=str(begin),
         by_order=True,
         idle_seconds=plan.guard.baseline_seconds,
     )
@@ -95,6 +131,32 @@ def probe(
         sweep=sweep,
     )
     raise typer.Exit(ProbeSession(request, plan, search, form, fail_on, chosen).run())
+
+
+def _plan(
+    begin: Location, targets: Sequence[str], settings: Sequence[str], allow_writes: bool, chosen: Choice
+) -> tuple[ProbePlan, Diagnosis | None]:
+    """The plan, and the diagnosis of the recording that it comes from; None: it is a file."""
+    from sanpath.errors import UsageError
+    from sanpath.probe.plan import load_probe_plan
+
+    if isinstance(begin, Path) and begin.suffix != SUFFIX and not begin.is_dir():
+        if targets or settings:
+            raise UsageError(f"--target and --set go with a recording; change {begin}, which is a plan")
+        return load_probe_plan(begin, allow_writes), None
+
+    from sanpath.cli.output import diagnosis_of
+    from sanpath.diagnose import judge_recording
+    from sanpath.probe.recorded import plan_of, recorded_load
+    from sanpath.recording.reading.recording import Recording
+    from sanpath.verdict.run_verdict import deciding_of_run
+
+    facts, judgements = judge_recording(Recording(begin))
+    if not judgements:
+        raise UsageError(f"{begin}: holds no load that can be judged: give a plan, or another recording")
+    recorded = recorded_load(facts, deciding_of_run(facts, judgements))
+    plan = plan_of(str(begin), recorded, targets, settings, allow_writes)
+    return plan, diagnosis_of(begin, chosen)
 
 
 def _search(after: Path | None, knee: bool, objective: str) -> Search:
@@ -121,4 +183,4 @@ def _command_lines(plan: ProbePlan, allow_writes: bool) -> Iterator[str]:
     for order in (start_order(plan), *possible(plan)):
         where = f" on {order.host}" if len(plan.hosts) > 1 else ""
         yield f"# {order.experiment}: {order.step.name}{where}"
-        yield printed(sweep, order.step)
+        yield printed(sweep.on(order.devices), order.step)

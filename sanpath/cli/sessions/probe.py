@@ -22,7 +22,8 @@ from sanpath.probe.plan import ProbePlan
 from sanpath.probe.search import Search
 from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder
 from sanpath.recording.reading.recording import Recording
-from sanpath.sweep.progress import PROBE_READY, STEP_BEGIN
+from sanpath.sweep.progress import PROBE_READY, STEP_BEGIN, STEP_END
+from sanpath.views.words import printable
 
 if TYPE_CHECKING:
     from sanpath.rulebook.site import Choice
@@ -102,14 +103,16 @@ class ProbeSession(Session):
         limit = rate_limit(self._plan, self._spent, order)
         self._unmeasured += unmeasured_bytes(self._plan, limit)
         left = self._plan.budget.seconds - self._spent.seconds
-        _print(f"step {number} of at most {self._plan.budget.steps}, {left:.0f} s left: {step.name}")
-        _print(f"  why: {order.reason}")
+        printed(f"step {number} of at most {self._plan.budget.steps}, {left:.0f} s left: {step.name}")
+        printed(f"  why: {order.reason}")
         ordered = StepOrder(
             step=step,
             experiment=order.experiment,
+            why=order.reason,
             host=order.host,
             seconds=order.seconds,
             fio=rate_options(order, limit),
+            devices=order.devices,
         )
         self._send(RUN + ordered.model_dump_json())
 
@@ -120,10 +123,20 @@ class ProbeSession(Session):
         trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
         measured = 0.0
         if trials and len(trials) > self._spent.steps:
-            for line in outcome_lines(trials[-1]):
-                _print(f"  {line}")
-            step = next(step for step in diagnosis.steps if step.name == trials[-1].step)
-            measured = sum(direction.bytes_per_second for direction in step.directions.values())
+            # With the load itself, the steps before it can be compared.
+            is_start = self._order is not None and self._order.experiment == "start"
+            for trial in trials if is_start else trials[-1:]:
+                if is_start and len(trials) > 1:
+                    printed(f"  {trial.step}:")
+                for line in outcome_lines(trial):
+                    printed(f"  {line}")
+            self._show_neighbours()
+            newest = {trial.step for trial in (trials if is_start else trials[-1:])}
+            measured = max(
+                sum(direction.bytes_per_second for direction in step.directions.values())
+                for step in diagnosis.steps
+                if step.name in newest
+            )
         spent = self._spent
         self._spent = replace(
             spent,
@@ -131,6 +144,16 @@ class ProbeSession(Session):
             steps=spent.steps + 1,
             bytes_per_second=max(spent.bytes_per_second, measured),
         )
+
+    def _show_neighbours(self) -> None:
+        """Print how other hosts did in the last step, against the pause before the first."""
+        recording = Recording(self._request.folder)
+        events = [event for _, event in recording.events()]
+        began_us, ended_us = (
+            max((event.seen for event in events if event.name == name), default=0) for name in (STEP_BEGIN, STEP_END)
+        )
+        for line in self._watch.changes(recording, began_us, ended_us):
+            printed(f"  others: {line}")
 
     def _protect(self, recording: Recording) -> None:
         """Cut the running step short if the latency of others has grown."""
@@ -150,9 +173,11 @@ class ProbeSession(Session):
         before = volumes_of_others(Recording(self._request.folder), now_us - round(1e6 * max(seconds, 1.0)), now_us)
         self._watch = Watch(self._plan.guard, before)
         if before:
-            _print(f"guard: volumes of other hosts whose latency is watched: {len(before)}")
+            printed(f"guard: volumes of other hosts whose latency is watched: {len(before)}")
+            for line in self._watch.neighbours:
+                printed(f"  {line}")
         else:
-            _print(
+            printed(
                 f"guard: watches nothing: no array reported I/O of other hosts in {seconds:g} s "
                 "(guard.baseline_seconds: give it a few polls of the array)"
             )
@@ -160,11 +185,13 @@ class ProbeSession(Session):
     def _end(self, finish: Finish) -> None:
         self._awaited = None
         steps = "1 step" if self._spent.steps == 1 else f"{self._spent.steps} steps"
-        _print(f"ended after {steps} and {time.monotonic() - self._began:.0f} s: {finish.reason}")
+        printed(f"ended after {steps} and {time.monotonic() - self._began:.0f} s: {finish.reason}")
         if finish.for_a_person:
-            _print(f"next, for a person: {finish.for_a_person}")
+            printed(f"next, for a person: {finish.for_a_person}")
         self._send(END + EndOrder(reason=finish.reason, what=finish.for_a_person).model_dump_json())
 
 
-def _print(line: str) -> None:
-    print(f"sanpath: {line}", file=sys.stderr, flush=True)
+def printed(line: str) -> None:
+    """Print a line of the probe on standard error."""
+    # Names come from devices, and the reason for a first step from a recording that somebody may have sent.
+    print(f"sanpath: {printable(line)}", file=sys.stderr, flush=True)

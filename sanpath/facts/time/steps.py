@@ -152,6 +152,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
         bool(begin.detail.get("rate_limited")),
         float(planned_seconds) if isinstance(planned_seconds, int | float) else None,
         str(begin.detail.get("experiment") or ""),
+        str(begin.detail.get("why") or ""),
     )
 
 
@@ -180,6 +181,7 @@ def _combined(steps: Sequence[Step], start: int, end: int) -> Step:
         any(step.rate_limited for step in steps),
         steps[0].planned_seconds if len(steps) == 1 else None,
         steps[0].experiment,
+        steps[0].why,
     )
 
 

@@ -29,13 +29,13 @@ class StepWatch:
     """Filters the items of a step's load before they are recorded, and detects when the step is steady.
 
     It adds the step's name and its outstanding I/Os to the marks: with several jobs fio does not report the latter.
-    `experiment`: what a probe tries with the step.
+    `experiment`: what a probe tries with the step. `why`: why it does.
     """
 
-    def __init__(self, plan: Plan, step: SweepStep, experiment: str = "") -> None:
+    def __init__(self, plan: Plan, step: SweepStep, experiment: str = "", why: str = "") -> None:
         self._step, self._ramps = step, plan.warmup_seconds > 0
         self._marks: dict[str, Scalar] = {"step": step.name, "offered": step.in_flight}
-        self._marks |= {"experiment": experiment} if experiment else {}
+        self._marks |= {"experiment": experiment, "why": why} if experiment else {}
         steady = plan.steady
         self._steadiness = Steadiness(steady.windows, steady.spread, plan.seconds) if steady else None
         self.steady = asyncio.Event()
@@ -167,8 +167,9 @@ class ProbeRun(SweepRun):
     async def _ordered(self, order: StepOrder) -> int | None:
         self._cut_short.clear()
         seconds = self._plan.seconds if order.seconds is None else order.seconds
-        plan = self._plan.model_copy(update={"seconds": seconds, "fio": {**self._plan.fio, **order.fio}})
-        watch = StepWatch(plan, order.step, order.experiment)
+        changed = {"seconds": seconds, "fio": {**self._plan.fio, **order.fio}}
+        plan = self._plan.on(order.devices).model_copy(update=changed)
+        watch = StepWatch(plan, order.step, order.experiment, order.why)
         host = order.host if self._plan.hosts != (LOCAL,) else None
         return await self._run_step(order.step, plan, watch, self._cut_short, host)
 

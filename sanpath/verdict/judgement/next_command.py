@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Scalar
 
 _SECONDS = 60
 """Twelve polls of the slowest usual source."""
+_ENGINE = re.compile(r"[a-z0-9_-]+")
+_DEVICE = re.compile(r"[\w+@-][\w.+@-]*(/[\w+@-][\w.+@-]*)*")
+"""Names that a shell takes for what they are: people copy the command."""
 
 
 def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, times_size: float = 1.0) -> str | None:
@@ -15,7 +20,7 @@ def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, time
 
     `in_flight`: I/Os in flight, None: as many as before. `times_size`: factor on the block size.
     """
-    job = _job(facts, load)
+    job = job_attributes(facts, load)
     device = _device(facts, load)
     size = job.get("block_bytes")
     if (
@@ -33,7 +38,7 @@ def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, time
         "--readonly",
         f"--rw={'randread' if job.get('random_ratio') else 'read'}",
         f"--bs={max(512, round(size * times_size / 512) * 512)}",
-        f"--ioengine={job.get('ioengine') or 'libaio'}",
+        f"--ioengine={_ioengine(job)}",
         f"--direct={int(bool(job.get('direct', True)))}",
         f"--numjobs={threads}",
         f"--iodepth={max(1, round(total / threads))}",
@@ -42,7 +47,13 @@ def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, time
     return " ".join(words)
 
 
-def _job(facts: Facts, load: LoadFacts) -> dict[str, Scalar]:
+def _ioengine(job: dict[str, Scalar]) -> str:
+    """The name of fio's engine. A recording is not trusted, and fio also loads engines from files."""
+    name = str(job.get("ioengine") or "")
+    return name if _ENGINE.fullmatch(name) else "libaio"
+
+
+def job_attributes(facts: Facts, load: LoadFacts) -> dict[str, Scalar]:
     """The attributes of the step's job. Empty: there are several jobs, or no source describes one."""
     entities = facts.topology.entities
     jobs = [f"{root}/{load.step}" for root in load.roots if f"{root}/{load.step}" in entities] or list(load.roots)
@@ -52,4 +63,4 @@ def _job(facts: Facts, load: LoadFacts) -> dict[str, Scalar]:
 def _device(facts: Facts, load: LoadFacts) -> str | None:
     luns = {lun for root in load.roots for lun in facts.topology.related(root, "targets", "lun")}
     names = [name for lun in luns for name in facts.topology.entities[lun].ids.get("device", ())]
-    return f"/dev/{names[0]}" if len(luns) == 1 and names else None
+    return f"/dev/{names[0]}" if len(luns) == 1 and names and _DEVICE.fullmatch(names[0]) else None

@@ -173,13 +173,14 @@ def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
 
 def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
     """Yield further experiments with the load, which need a plan of targets and hosts: only a probe makes them."""
-    if table.opposite_direction and table.load.direction == "read":
+    if table.opposite_direction:
         # All of them, read: where both directions share the limit, reads take the place of the writes.
         growth = sum(t.load.ops_per_second for t in (table, *table.opposite_direction)) / table.load.ops_per_second
+        direction = table.load.direction
         yield Proposal(
-            "one_direction",
-            "repeat it with reads only",
-            "more read throughput",
+            "one_direction" if direction == "read" else "writes_only",
+            f"repeat it with {direction}s only",
+            f"more {direction} throughput",
             0.1,
             # Each direction of a link has its own capacity; processors, queues and media serve both.
             lambda claim: (
@@ -202,6 +203,23 @@ def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
             if claim.kind in _PER_TARGET
             else 0.3
             if claim.kind == "unseen" and _above_the_array(table, claim)
+            else 0.9
+        ),
+        least_ratio=_SAME,
+    )
+    yield Proposal(
+        "one_path",
+        "repeat it with the same outstanding I/Os on one path",
+        "the same throughput",
+        0.1,
+        # Paths that are used in turn are used one at a time already; each has its own links and its own queue.
+        lambda claim: (
+            0.9
+            if claim.kind == "path_policy"
+            else 0.3
+            if claim.kind in ("link", "credit_stall", "lun", "hba")
+            else 0.5
+            if claim.kind == "unseen"
             else 0.9
         ),
         least_ratio=_SAME,

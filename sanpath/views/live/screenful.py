@@ -57,7 +57,7 @@ def screenful(
     if now.hint and height >= _MIDDLE and framed:
         head.append(cut(line((now.hint, "italic")), width))
     if framed and now.pulse is not None:
-        head += now_lines(now.pulse, width)[: 2 if height >= _MIDDLE else 1]
+        head += now_lines(now.pulse, width)[: 3 if height >= _MIDDLE else 1]
     if framed and (snapshot is not None or now.pulse is not None):
         head.append(overview.freshness(snapshot or _NO_SNAPSHOT, now.pulse, width))
     room = height - len(head) - (1 if framed else 0)

@@ -76,6 +76,20 @@ def test_the_clock_and_the_load_go_on_while_the_first_verdict_is_waited_for() ->
     play(scene)
 
 
+def test_why_a_probe_made_the_step_is_shown() -> None:
+    reason = "it separates link:a (50%) from array:fa1 (49%)"
+    beating = Beating(replace(PULSE, step="32 KiB random read, 8 outstanding", step_why=reason))
+
+    async def scene() -> None:
+        async with showing(pulse_feed=beating) as shown:
+            await shown.pilot.pause(0.1)
+            text = shown.text()
+            assert "step 32 KiB random read, 8 outstanding" in text
+            assert re.search(rf"why +{re.escape(reason)}", text)
+
+    play(scene)
+
+
 def test_io_before_the_first_verdict_is_not_called_waiting() -> None:
     before_io = replace(diagnosis(), steps=(), latency_budget=(), findings=())
 

@@ -54,9 +54,11 @@ _ALL_PERCENTILES = 100
 
 
 def now_lines(pulse: Pulse, width: int) -> list[Text]:
-    """The figures of the load and the busiest links, a line each."""
+    """The figures of the load, the busiest links, and why a probe made the step: a line each."""
     indent = LABEL if width >= NARROW else 0
     rows = [("now", load_text(pulse, width >= _ALL_PERCENTILES)), ("links", links_text(pulse, width - indent))]
+    if pulse.step_why:
+        rows.append(("why", line(words.printable(pulse.step_why))))
     return [cut(line((f"{head:<{indent}}" if indent else "", "dim")).append_text(text), width) for head, text in rows]
 
 

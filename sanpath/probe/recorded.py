@@ -1,0 +1,147 @@
+"""The plan of a probe that begins from a recording in place of a plan file.
+
+A recording is not trusted. Only numbers within limits, yes or no, and words of a fixed list come from it: no name,
+path or option of it reaches a command line. The target is always named by a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from pydantic import ValidationError
+
+from sanpath.errors import UsageError
+from sanpath.facts.compute import Facts
+from sanpath.probe.plan import SECTIONS, ProbePlan, allowed, contradictions
+from sanpath.sweep.plan import ENGINES, mistake
+from sanpath.verdict.judgement.next_command import job_attributes
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.yaml_text import read_yaml
+
+_SECTOR_BYTES = 512
+_MOST_BLOCK_BYTES = 64 << 20
+_MOST_IN_FLIGHT = 65_536
+_MOST_BYTES = 1 << 60
+_ALMOST = 0.01
+"""A share of reads this close to none or all of them is none or all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLoad:
+    """The load of a recording, as far as it says. `keys`: keys of the plan. `refused`: key → why it is not known."""
+
+    keys: Mapping[str, Any]
+    refused: Mapping[str, str]
+
+
+def recorded_load(facts: Facts, judgement: Judgement) -> RecordedLoad:
+    """The load of the step that decides the verdict of a recording."""
+    load, job = judgement.load, job_attributes(facts, judgement.load)
+    step = next((step for step in facts.steps if step.name == load.step), None)
+    directions = [other for other in facts.loads if other.step == load.step]
+    keys: dict[str, Any] = {"threads": 1}
+    refused: dict[str, str] = {}
+
+    engine = str(job.get("engine", "")).lower()
+    if engine not in ENGINES:
+        refused["engine"] = f"it was run by none of {', '.join(ENGINES)}"
+
+    said = (job.get("block_bytes"), step and step.block_bytes, load.operation_bytes)
+    sizes = [size for each in said if (size := _number(each, _MOST_BLOCK_BYTES)) and size >= _SECTOR_BYTES]
+    if sizes:
+        keys["block_bytes"] = round(sizes[0] / _SECTOR_BYTES) * _SECTOR_BYTES
+    else:
+        refused["load.block_bytes"] = "it does not say the size of an I/O"
+
+    total = sum(other.ops_per_second for other in directions)
+    reads = sum(other.ops_per_second for other in directions if other.direction == "read") / total
+    read_ratio = _number(job.get("read_ratio"), 1)
+    reads = read_ratio if read_ratio is not None and (0 < read_ratio < 1) == (0 < reads < 1) else round(reads, 2)
+    keys["read_ratio"] = 0.0 if reads < _ALMOST else 1.0 if reads > 1 - _ALMOST else reads
+
+    if (random := job.get("random_ratio")) in (0, 1):
+        keys["access"] = "random" if random else "sequential"
+    else:
+        refused["load.access"] = "it does not say whether the I/O was random or sequential"
+
+    measured = sum(other.in_flight_measured for other in directions)
+    number = _number(load.in_flight_configured or measured, _MOST_IN_FLIGHT)
+    # The rate of a probe's own steps is that of its budget, and keeps no load below what it asks for.
+    is_limited = bool(job.get("rate_limited")) or (step is not None and step.rate_limited)
+    if is_limited and not (step is not None and step.experiment):
+        refused["load.in_flight"] = "its load was held below a rate"
+    elif number is None or round(number) < 1:
+        refused["load.in_flight"] = "it does not say how many I/Os were outstanding"
+    else:
+        keys["in_flight"] = round(number)
+        threads = _number(job.get("threads"), _MOST_IN_FLIGHT)
+        if threads is not None and threads >= 1 and keys["in_flight"] % round(threads) == 0:
+            keys["threads"] = round(threads)
+    if (working_set := _number(job.get("working_set_bytes"), _MOST_BYTES)) is not None and working_set >= 1:
+        keys["working_set_bytes"] = round(working_set)
+    plan = {"load": keys} | ({"engine": engine} if engine in ENGINES else {})
+    # A load through the file cache is no load of the device: the same again has to go through it as well.
+    return RecordedLoad(plan | ({"fio": {"direct": 0}} if job.get("direct") is False else {}), refused)
+
+
+def plan_of(
+    name: str, recorded: RecordedLoad, targets: Sequence[str], settings: Sequence[str], allow_writes: bool
+) -> ProbePlan:
+    """Make the plan of a probe that begins from a recording.
+
+    `name`: the recording, for messages. `targets`: as a person named them: devices and files, or URIs of NBD exports.
+    `settings`: KEY=VALUE of the plan's keys, such as `load.in_flight=16`, which come before what was recorded. Raises
+    UsageError for the first thing that is missing or wrong.
+    """
+    if not targets:
+        raise UsageError(f"{name}: what is tested has to be named by you, a recording is not asked: give --target")
+    keys: dict[str, Any] = {key: dict(value) if key == "load" else value for key, value in recorded.keys.items()}
+    keys["target"] = {"uri" if "://" in targets[0] else "filename": list(targets)}
+    named = dict(_settings(settings))
+    for key, value in named.items():
+        section, _, inner = key.partition(".")
+        if not inner:
+            keys[section] = value
+        elif isinstance(within := keys.setdefault(section, {}), dict):
+            within[inner] = value
+        else:
+            raise UsageError(f"--set {key}: {section} has no keys of its own")
+    for key, reason in recorded.refused.items():
+        if key not in named and key.partition(".")[0] not in named:
+            raise UsageError(f"{name}: {reason}: give --set {key}=…")
+    try:
+        plan = ProbePlan.model_validate(keys)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        raise _wrong(name, first["loc"], mistake(first, ProbePlan, SECTIONS)) from None
+    for place, contradiction in contradictions(plan):
+        raise _wrong(name, place, contradiction)
+    return allowed(plan, name, allow_writes)
+
+
+def _settings(settings: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    for setting in settings:
+        key, separator, text = setting.partition("=")
+        if not separator or not key:
+            raise UsageError(f"--set {setting}: write KEY=VALUE, such as load.in_flight=16")
+        if key.partition(".")[0] == "target":
+            raise UsageError(f"--set {key}: name the target with --target")
+        try:
+            yield key, read_yaml(text)
+        except ValueError as error:
+            raise UsageError(f"--set {key}: {error}") from error
+
+
+def _wrong(name: str, place: Sequence[str | int], what: str) -> UsageError:
+    key = ".".join(map(str, place))
+    return UsageError(f"{name}: {key}: {what} (change it with --set KEY=VALUE)")
+
+
+def _number(value: object, most: float) -> float | None:
+    """A number from 0 to `most`. None: it is something else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if isfinite(value) and 0 <= value <= most else None
