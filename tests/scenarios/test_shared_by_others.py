@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.verdict.hypotheses.slow_drain import _foreign_bytes_per_second
 from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.places.segments import Segment, _calm_wait_shares, _wait
+from sanpath.verdict.places.segments import Segment, _wait
 from tests.scenarios.test_between_switches import BLOCK
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_TARGET, X, fast, judged
@@ -94,14 +94,25 @@ def segment(seconds: float) -> Segment:
     return Segment("array_service", "array:fa1", "array_back", (seconds, seconds), "array, its queue not told apart")
 
 
-@pytest.mark.parametrize(("calm_ratio", "longest"), [(0.1, 2 * 0.1 / 1.1), (1.0, 1.0)])
-def test_a_place_that_was_idle_at_a_calmer_load_did_not_make_it_wait(calm_ratio: float, longest: float) -> None:
-    """It takes 3 ms at both loads. If it is full now, it was busy for a tenth of the time then."""
+@pytest.mark.parametrize(("calm_ratio", "longest"), [(0.1, 1e-4), (0.5, 2e-4), (1.0, 0.003 - 1e-4)])
+def test_a_place_that_takes_as_long_with_fewer_inside_did_not_make_them_wait(
+    calm_ratio: float, longest: float
+) -> None:
+    """It takes 3 ms at both loads. If it was as busy with fewer, all but the service itself may be waiting."""
     calm = replace(segment(0.003), wait=(0.0, 0.0015, 0.003))
-    assert _calm_wait_shares(calm_ratio)[2] == pytest.approx(longest)
-    # No storage serves an I/O in less than a tenth of a millisecond.
-    longest_seconds = min(0.003 * longest, 0.003 - 1e-4)
-    assert _wait(segment(0.003), 0.0, True, 1.0, calm, calm_ratio)[2] == pytest.approx(longest_seconds)
+    assert _wait(segment(0.003), 0.0, True, 1.0, calm, calm_ratio)[2] <= longest * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("servers", [1, 4, 16])
+def test_the_growth_of_a_closed_network_gives_the_wait(servers: int) -> None:
+    """S (1 + (N - 1) / k) with N = 4 and 32: what an I/O waits for the 31 others, each at one of k servers."""
+    times = {inside: 1e-3 * (1 + (inside - 1) / servers) for inside in (4, 32)}
+    throughput = {inside: inside / seconds for inside, seconds in times.items()}
+    calm = replace(segment(times[4]), wait=(0.0, times[4] / 2, times[4]))
+    _, likely, longest = _wait(segment(times[32]), 0.0, True, 1.0, calm, throughput[4] / throughput[32])
+    waited = times[32] - 1e-3
+    assert likely <= longest
+    assert longest >= 0.99 * min(waited, times[32] - 1e-4)
 
 
 def test_what_no_media_need_is_a_wait_with_a_single_io_as_well() -> None:

@@ -98,9 +98,11 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
 
 
 def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence against damaged frames over Ethernet where the ends of the connections count few segments again."""
-    counted_again = _sent_again(table) if any(row["technology"] == "ethernet" for row in table.links) else []
-    ratio = max(counted_again, default=(1.0, ""))[0]
+    """Evidence against lost frames over Ethernet where the sender of the data counts few segments again."""
+    if not any(row["technology"] == "ethernet" for row in table.links):
+        return
+    sender = "array" if table.load.direction == "read" else "host"
+    ratio = max(_sent_again(table, sender), default=(1.0, ""))[0]
     if ratio < _USUAL_LOSS:
         weight = max(_TOO_SHORT, 2 * log(max(ratio, _NEVER) / _USUAL_LOSS))
         yield Evidence(f"at most {percent(ratio)} of the TCP segments were sent again", weight)
@@ -112,7 +114,7 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     It names the busiest link, where they may have been dropped.
     """
     links = [row for row in table.links if row["technology"] == "ethernet" and row["utilisation"] is not None]
-    ratio, sender = max(_sent_again(table), default=(0.0, ""))
+    ratio, sender = max(_sent_again(table, "host", "array"), default=(0.0, ""))
     if not links or ratio <= 0:
         return
     entity = str(
@@ -135,10 +137,9 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     )
 
 
-def _sent_again(table: PlaceTable) -> list[tuple[float, str]]:
-    """(share of its TCP segments that it sent again, host or array) for those that count them."""
-    arrays = table.facts.tables["array"].select(step=table.load.step)
-    rows = [*table.facts.tables["host"].select(step=table.load.step), *arrays]
+def _sent_again(table: PlaceTable, *senders: str) -> list[tuple[float, str]]:
+    """(share of its TCP segments that it sent again, host or array) for those of the `senders` that count them."""
+    rows = [row for sender in senders for row in table.facts.tables[sender].select(step=table.load.step)]
     return [
         (number(row, _RETRANSMIT_RATIO), str(row["entity"])) for row in rows if row.get(_RETRANSMIT_RATIO) is not None
     ]

@@ -59,7 +59,7 @@ HYPOTHESES: Sequence[_Hypothesis] = (
 )
 """All modules that make claims. To add a hypothesis, write its module and name it here."""
 
-_FIXED, _FIXED_TRANSFER = 0.5, 0.15
+_FIXED, _FIXED_TRANSFER = 0.5, 0.07
 """Probability that what an I/O takes between two clocks, however many are in flight, is no wait: distance, adapters,
 interrupts. Of a transfer that the array times, it can be distance only."""
 _FOR_PROCESSORS = 0.5

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp, log, sqrt
+from math import exp, inf, log
 from typing import Literal, cast
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
@@ -61,7 +61,8 @@ uniformly distributed.
 _MOST_SERVED_AT_ONCE = 4096.0
 """I/Os that fill any array; one may fill a single drive. The logarithm between them is uniformly distributed."""
 _FEWEST_INSIDE = 2.0
-_MANY_SERVERS = 16
+_REPEATS = 0.02
+"""Relative error of a mean time between two steps that do the same."""
 _OTHERS_MIX = (0.3, 2.0)
 """Factors by which an array's mean over several hosts' I/Os may differ from the mean of the test's I/Os."""
 
@@ -157,12 +158,13 @@ def segments(
     for segment in timed:
         calm_segment = calm_segments.get(_same_place(segment))
         times = (segment, transfer, is_counted, _waiting_ratio(segment, load, in_flight), calm_segment)
-        ratio = calm_ratio if segment.includes_service else 1.0
+        serves = segment.kind in ("array_service", "below")
+        ratio = calm_ratio if serves else 1.0
         waiting.append(
             replace(
                 segment,
                 wait=_wait(*times, ratio),
-                own_wait=_wait(*times, own_ratio if segment.kind in ("fabric", "array_door") else ratio),
+                own_wait=_wait(*times, own_ratio if segment.kind in ("fabric", "array_door", "below") else ratio),
                 independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
                 hidden_wait_probability=_hidden_wait_probability(segment, load, calm_segment),
                 filled_odds=_filled_odds(segment, _inside(segment, load, in_flight)),
@@ -355,14 +357,8 @@ def _wait(
     """
     low, likely, high = _wait_without_calm(segment, wire, is_counted, waiting_ratio, calm)
     if calm is not None:
-        # At most the wait of the calm step and the growth since then.
-        shares = _calm_wait_shares(calm_ratio)
-        calm_low, calm_likely, calm_high = (
-            min(wait, share * calm.seconds[1]) for wait, share in zip(calm.wait, shares, strict=True)
-        )
-        low = min(low, calm_low + max(0.0, segment.seconds[0] - calm.seconds[1]))
-        likely = min(likely, calm_likely + max(0.0, segment.middle - calm.middle))
-        high = min(high, calm_high + max(0.0, segment.seconds[1] - calm.seconds[0]))
+        longest = _longest_waits(segment, calm, calm_ratio)
+        low, likely, high = (min(pair) for pair in zip((low, likely, high), longest, strict=True))
     certain = _certain_wait(segment, wire)
     return max(low, certain), max(likely, certain), max(high, certain)
 
@@ -374,19 +370,25 @@ def _certain_wait(segment: Segment, wire: float) -> float:
     return max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
 
 
-def _calm_wait_shares(calm_ratio: float) -> tuple[float, float, float]:
-    """The shortest, likely and longest wait in a calm step, as shares of the time there, if the place is at its limit
-    now.
+def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[float, float, float]:
+    """The longest wait that a step with fewer I/Os leaves possible, in seconds: low, likely, high.
 
-    The place was then busy for rho = `calm_ratio` of that time. Longest: one server with a variation of c^2 = 3, as
-    of cache hits mixed with misses (Pollaczek and Khinchine: rho (1 + c^2) / 2 / (1 - rho) services). Likely: one
-    with c^2 = 1. Shortest: m = 16 servers of one queue (Sakasegawa 1977: rho^(sqrt(2 (m + 1)) - 1) / m / (1 - rho)
-    services).
+    An I/O waits no longer than in the calm step, and by what its time has grown since then. If the place was calmer
+    itself, the growth alone tells: the time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k
+    equal servers of a closed network (Reiser and Lavenberg 1980), from one I/O without any wait.
     """
-    if calm_ratio >= 1.0:
-        return 1.0, 1.0, 1.0
-    services = calm_ratio ** (sqrt(2 * (_MANY_SERVERS + 1)) - 1) / _MANY_SERVERS / (1 - calm_ratio)
-    return services / (1 + services), calm_ratio, 2 * calm_ratio / (1 + calm_ratio)
+    error = _REPEATS * segment.middle
+    grown = (
+        segment.seconds[0] - calm.seconds[1] - error,
+        segment.middle - calm.middle,
+        segment.seconds[1] - calm.seconds[0] + error,
+    )
+    calm_inside = min(1.0, calm_ratio * calm.middle / segment.middle) if segment.middle else 1.0
+    low, likely, high = (
+        min(wait + max(0.0, seconds), max(0.0, seconds) / (1 - calm_inside) if calm_inside < 1.0 else inf)
+        for wait, seconds in zip(calm.wait, grown, strict=True)
+    )
+    return min(low, max(0.0, grown[0])) if calm_inside < 1.0 else low, likely, high
 
 
 def _wait_without_calm(

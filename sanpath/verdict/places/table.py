@@ -167,14 +167,17 @@ def _flushes_in_flight(facts: Facts, load: LoadFacts) -> float:
 
 
 def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
-    """What the arrays did in a calm step over what they do now, at most 1. 1: no array counts it."""
+    """What the arrays did in a calm step over what they do now, at most 1. 1: no array counts it, nor its volumes."""
     if calm is None:
         return 1.0
-    now, then = (
-        sum(number(row, "ops_per_second") for row in facts.tables["array"].select(step=step))
-        for step in (load.step, calm.step)
-    )
-    return min(1.0, then / now) if now else 1.0
+    for table in ("array", "volume"):
+        now, then = (
+            sum(number(row, "ops_per_second") for row in facts.tables[table].select(step=step))
+            for step in (load.step, calm.step)
+        )
+        if now:
+            return min(1.0, then / now)
+    return 1.0
 
 
 def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
