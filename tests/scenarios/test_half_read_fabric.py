@@ -11,7 +11,7 @@ from sanpath.diagnose import diagnose
 from sanpath.verdict.model import Diagnosis
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import NOTHING, fast
+from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast
 
 BLOCK = 32 * 2076.0
 
@@ -52,3 +52,17 @@ def test_the_port_that_leads_there_is_named_when_it_is_full(tmp_path: Path) -> N
 def test_it_is_not_named_when_it_has_room(tmp_path: Path) -> None:
     found = result(tmp_path, 12590, 0.8, isl_speed=32)
     assert all("fc1/31" not in bottleneck.entity for bottleneck in found.verdict.bottlenecks)
+
+
+def test_an_idle_link_whose_switch_is_read_is_not_the_full_one(tmp_path: Path) -> None:
+    """The test moves what a 4 Gb/s link carries, over a switch that nobody reads. On the other path nothing moves."""
+    unread = [replace(HOST_PORT, on="sw2"), replace(fast(ARRAY_PORT), on="sw2")]
+    ports = [*unread, SECOND_HBA, fast(SECOND_TARGET)]
+    san = HalfRead(tmp_path / "a.sanpath", ports=ports)
+    for in_flight in (16, 128):
+        counted = dict.fromkeys((SECOND_HBA.name, SECOND_TARGET.name), (0.0, 0.0))
+        san.step(
+            f"t{in_flight}", in_flight, read=Flow(X, in_flight / X), ports=counted, array={"read": AtArray(4e-4)}
+        )
+    suspects = diagnose(san.write()).verdict.suspects
+    assert all(SECOND_HBA.name not in str(suspect.entity) for suspect in suspects)

@@ -144,7 +144,8 @@ def _sides(table: PlaceTable) -> list[_Side]:
     cables = {cable.id: cable for path in table.paths for cable in path.cables}
     if not cables:
         cables = {cable.id: cable for cable in _adapters(table)}
-    counted = {str(row["entity"]): row for row in table.links if row["utilisation"] is not None}
+    link_rows = facts.tables["link"].select(step=load.step, direction=load.direction)
+    counted = {str(row["entity"]): row for row in link_rows if row["utilisation"] is not None}
     carried = {row["entity"] for row in _in_other_steps(facts, load) if row["on_loaded_path"]}
     sides = []
     for side in ("host", "array"):
