@@ -368,7 +368,7 @@ def test_damaged_frames_cost_no_more_than_the_slowest_io(
 def test_lost_frames_cost_no_more_than_a_timeout_of_tcp(
     tmp_path: Path, technology: Literal["fibre_channel", "ethernet"], is_named: bool
 ) -> None:
-    """One frame of 500 I/Os is lost: 2 ms an I/O where TCP waits for a second. The time-out of SCSI is a minute."""
+    """One frame of 500 I/Os is lost: 0.6 ms an I/O if TCP waits for 0.3 s. The time-out of SCSI is a minute."""
     san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], technology=technology)
     for n in (2, 8):
         ports = {port.name: (n * 3.5e6, NOTHING) for port in san.ports}
