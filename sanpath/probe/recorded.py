@@ -49,8 +49,8 @@ def recorded_load(facts: Facts, judgement: Judgement) -> RecordedLoad:
     if engine not in ENGINES:
         refused["engine"] = f"it was run by none of {', '.join(ENGINES)}"
 
-    said = (job.get("block_bytes"), step and step.block_bytes, load.operation_bytes)
-    sizes = [size for each in said if (size := _number(each, _MOST_BLOCK_BYTES)) and size >= _SECTOR_BYTES]
+    reported = (job.get("block_bytes"), step and step.block_bytes, load.operation_bytes)
+    sizes = [size for each in reported if (size := _number(each, _MOST_BLOCK_BYTES)) and size >= _SECTOR_BYTES]
     if sizes:
         keys["block_bytes"] = round(sizes[0] / _SECTOR_BYTES) * _SECTOR_BYTES
     else:
