@@ -18,7 +18,6 @@ from sanpath.cli.options import (
     choice,
     names,
 )
-from sanpath.recording.format.layout import SUFFIX
 from sanpath.recording.storage.store import Location, location
 
 if TYPE_CHECKING:
@@ -139,6 +138,7 @@ def _plan(
     """The plan, and the diagnosis of the recording that it comes from; None: it is a file."""
     from sanpath.errors import UsageError
     from sanpath.probe.plan import load_probe_plan
+    from sanpath.recording.format.layout import SUFFIX
 
     if isinstance(begin, Path) and begin.suffix != SUFFIX and not begin.is_dir():
         if targets or settings:
