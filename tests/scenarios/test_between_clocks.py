@@ -126,3 +126,13 @@ def test_a_single_step_does_not_tell_distance_from_waiting(tmp_path: Path) -> No
     at_array = AtArray(1.35e-3, san=2.5e-3)
     san.step("q10", 10, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": at_array})
     assert judged(san.write()).verdict.kind == "cannot_tell"
+
+
+def test_distance_that_nobody_measured_keeps_a_verdict_from_grade_a(tmp_path: Path) -> None:
+    """Lost frames cost as long with few I/Os outstanding as with many."""
+    san = San(tmp_path / "a.sanpath", leave_out={"switch"})
+    for n in (4, 10, 40):
+        flow = Flow(n / 15.4e-3, 15.4e-3)
+        at_array = AtArray(1.35e-3, san=14e-3)
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": at_array})
+    assert judged(san.write()).verdict.grade == "C"

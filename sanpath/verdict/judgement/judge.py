@@ -47,7 +47,7 @@ _WITH_UTILISATION = ("link", "data_sheet")
 _COUNTED = 2.0
 """Log-likelihood ratio from which a reading is evidence by itself."""
 _UNCONFIRMED = 0.9
-"""Factor on the probability for a single step that nothing confirms."""
+"""Factor on the probability where nothing confirms it: a single step, or time that has to be distance."""
 _MOST_SUSPECTS = 8
 
 
@@ -208,9 +208,21 @@ def _grade(probability: float, windows: int) -> Grade:
 
 
 def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:
-    """Whether a counter stands at its limit, or another step shows how throughput scales."""
+    """Whether a counter stands at its limit, or another step shows how throughput scales.
+
+    That nothing limits is not confirmed where a long time has to be distance, which no source measures: a path that
+    loses frames takes as long with few I/Os in flight as with many.
+    """
+    if group[0].claim.verdict == "concurrency_limited" and _unmeasured_share(table) > _QUEUEING:
+        return False
     counted = any(evidence.weight >= _COUNTED for evidence in group[0].claim.evidence)
     return counted or table.scaling.towards_fewer is not None or table.scaling.towards_more is not None
+
+
+def _unmeasured_share(table: PlaceTable) -> float:
+    """Share of the latency that is a wait, unless it takes as long with any number of I/Os in flight."""
+    fixed = sum(segment.wait[1] - segment.own_wait[1] for segment in table.segments)
+    return fixed / table.load.latency_seconds
 
 
 def _window_factor(windows: int) -> float:
