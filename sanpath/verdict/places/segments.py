@@ -388,7 +388,7 @@ def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[
         min(wait + max(0.0, seconds), max(0.0, seconds) / (1 - calm_inside) if calm_inside < 1.0 else inf)
         for wait, seconds in zip(calm.wait, grown, strict=True)
     )
-    return min(low, max(0.0, grown[0])) if calm_inside < 1.0 else low, likely, high
+    return min(low, max(0.0, grown[0])) if calm_ratio < 1.0 else low, likely, high
 
 
 def _wait_without_calm(
