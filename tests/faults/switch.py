@@ -8,8 +8,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from duckdb import connect
 from pysnmp.proto.rfc1902 import Counter64, Gauge32, Integer32, OctetString, TimeTicks
 
+from sanpath.recording.reading.recording import Recording
 from sanpath_lab.object_tree import Getter, ObjectTree, Oid
 from sanpath_lab.snmp_agent import SnmpAgent
 from tests.faults.proxies import Address
@@ -17,6 +19,8 @@ from tests.faults.proxies import Address
 BYTES_PER_SECOND = 100e6
 UPTIME_SECONDS = 4e6
 COMMUNITY = "public"
+CLOCKS_US = 50e3
+"""By how much the clocks of the switch and the recorder may disagree: a tenth of the time between two polls."""
 SYSTEM: Oid = (1, 3, 6, 1, 2, 1, 1)
 IF_ENTRY: Oid = (1, 3, 6, 1, 2, 1, 2, 2, 1)
 IF_X_ENTRY: Oid = (1, 3, 6, 1, 2, 1, 31, 1, 1, 1)
@@ -24,17 +28,24 @@ ETHERNET, UP = 6, 1
 
 
 class RestartingSwitch:
-    """One port with constant traffic. A restart takes both the uptime and the counters back to zero."""
+    """One port with constant traffic. A restart takes both the uptime and the counters back to zero.
+
+    `starts`: when it was started, in seconds of the monotonic clock."""
 
     def __init__(self) -> None:
-        self._started = time.monotonic() - UPTIME_SECONDS
+        self.starts = [time.monotonic() - UPTIME_SECONDS]
 
     def restart(self) -> None:
-        self._started = time.monotonic()
+        self.starts.append(time.monotonic())
+
+    def counted_at(self, octets: float) -> list[float]:
+        """When the port's counter stood at `octets`, after each start, in seconds since the epoch."""
+        until_now = time.time() - time.monotonic()
+        return [start + octets / BYTES_PER_SECOND + until_now for start in self.starts]
 
     def objects(self) -> ObjectTree:
         def seconds() -> float:
-            return time.monotonic() - self._started
+            return time.monotonic() - self.starts[-1]
 
         def octets() -> Counter64:
             return Counter64(int(seconds() * BYTES_PER_SECOND))
@@ -77,3 +88,17 @@ def served(switch: RestartingSwitch) -> Iterator[Address]:
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+
+
+def assert_each_answer_is_of_its_poll(recording: Recording, switch: RestartingSwitch) -> None:
+    """Each recorded counter is what the switch counted during the poll that recorded it, however late that was."""
+    connection = connect()
+    recording.view(connection, "switch_port")
+    samples = connection.execute("SELECT source, seen, bytes_rx_total FROM samples_switch_port").fetchall()
+    connection.close()
+    assert samples
+    polls = recording.polls()
+    for source, seen, octets in samples:
+        started = next(poll.started for poll in polls if poll.source == source and poll.started <= seen <= poll.ended)
+        counted = [seconds * 1e6 for seconds in switch.counted_at(octets)]
+        assert any(started - CLOCKS_US <= at <= seen + CLOCKS_US for at in counted), (source, seen, octets)

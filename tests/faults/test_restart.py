@@ -12,14 +12,25 @@ from duckdb import connect
 from sanpath.facts.samples.step_samples import step_samples
 from sanpath.model import Step
 from sanpath.recording.reading.recording import Recording
-from tests.faults.switch import BYTES_PER_SECOND, COMMUNITY, UPTIME_SECONDS, RestartingSwitch, served
+from tests.faults.switch import (
+    BYTES_PER_SECOND,
+    COMMUNITY,
+    UPTIME_SECONDS,
+    RestartingSwitch,
+    assert_each_answer_is_of_its_poll,
+    served,
+)
 from tests.recorder.processes import sanpath
 
 
 @pytest.fixture(scope="module")
-def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+def switch() -> RestartingSwitch:
+    return RestartingSwitch()
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory, switch: RestartingSwitch) -> Recording:
     folder = tmp_path_factory.mktemp("restart")
-    switch = RestartingSwitch()
     with served(switch) as (host, port):
         config = {"name": "sw1", "collector": "snmp_switch", "host": host, "port": port, "every_seconds": 0.5}
         (folder / "community").write_text(COMMUNITY)
@@ -40,7 +51,8 @@ def test_the_restart_is_an_event_and_no_failure(recording: Recording) -> None:
     assert {poll.outcome for poll in recording.polls()} <= {"ok", "skipped"}
 
 
-def test_no_rate_is_wrong_for_it(recording: Recording) -> None:
+def test_no_rate_is_wrong_for_it(recording: Recording, switch: RestartingSwitch) -> None:
+    assert_each_answer_is_of_its_poll(recording, switch)
     polls = recording.polls()
     whole = Step("all of it", polls[0].started, polls[-1].ended, "whole run", (), None)
     connection = connect()
@@ -48,7 +60,7 @@ def test_no_rate_is_wrong_for_it(recording: Recording) -> None:
     connection.close()
     rates = [rate for rate in port.rates["bytes_rx_total"] if rate is not None]
     assert len(rates) >= 10
-    # An answer may be read late by some of the half second of a window. Counters from before the restart that are
-    # compared with those from after it make a rate negative, zero or huge.
-    assert rates == pytest.approx([BYTES_PER_SECOND] * len(rates), rel=0.4)
+    # Counters from before the restart that are compared with those from after it make a rate negative or huge; an
+    # answer that is read late makes it a few times what it is at most.
+    assert all(0 < rate < 10 * BYTES_PER_SECOND for rate in rates)
     assert median(rates) == pytest.approx(BYTES_PER_SECOND, rel=0.05)
