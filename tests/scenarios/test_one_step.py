@@ -63,3 +63,28 @@ def test_a_ramp_keeps_as_many_ios_in_flight_as_it_has_raised_in_the_mean() -> No
     job = StepSamples("fio", "ramp", "s1")
     job.means["in_flight_configured"], job.last_values["in_flight_configured"] = 23.5, 37.0
     assert _offered([job]) == 23.5
+
+
+def behind_a_full_queue(folder: Path, *outstanding: int) -> Diagnosis:
+    """Writes of a guest whose disk lets 64 through; below, each takes 17.5 ms anyway. The array is unread."""
+    san = San(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], leave_out={"array"}, guest_queue_depth=0)
+    for in_flight in outstanding:
+        ops = min(in_flight, 64) / 0.0175
+        counted = (NOTHING, ops * 8 * 2076.0)
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            block=16 << 10,
+            write=Flow(ops, in_flight / ops),
+            disk={"write": Flow(ops, 0.0175)},
+            ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+        )
+    return judged(san.write())
+
+
+@pytest.mark.parametrize(("outstanding", "fewer"), [((206,), 32), ((206, 103), 32), ((206, 32), 16), ((48,), 24)])
+def test_a_step_with_fewer_shows_more_only_below_what_a_full_queue_lets_through(
+    tmp_path: Path, outstanding: tuple[int, ...], fewer: int
+) -> None:
+    verdict = behind_a_full_queue(tmp_path / "a.sanpath", *outstanding).verdict
+    assert [e.in_flight for e in verdict.experiments if e.action == "fewer_in_flight"] == [fewer]

@@ -11,7 +11,7 @@ from sanpath.verdict.hypotheses.slow_drain import _foreign_bytes_per_second
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.places.segments import Segment, _wait
 from tests.scenarios.test_between_switches import BLOCK
-from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_TARGET, X, fast, judged
 
 FULL_16 = 1660e6
@@ -127,3 +127,31 @@ def test_what_an_array_times_apart_from_the_transfer_is_no_transfer(links_are_co
         "array_door", "array:fa1", "array_front", (0.002, 0.002), "between the host's and the array's clock"
     )
     assert _wait(door, 8e-5, links_are_counted, 1.0, None, 1.0)[0] == pytest.approx(0.002, rel=0.2)
+
+
+def two_steps_at_an_array(folder: Path, others: tuple[float, float]) -> Diagnosis:
+    """24 outstanding reads get 1,100 IOPS and 48 get 1,390, all of the time in the array, which serves `others` a
+    second beside them."""
+    san = San(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    for in_flight, ops, other_ops in zip((24, 48), (1100.0, 1390.0), others, strict=True):
+        seconds, block = in_flight / ops, 8 * KIB
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            block=block,
+            read=Flow(ops, seconds),
+            ports={
+                HOST_PORT.name: (ops * block * 1.03, NOTHING),
+                ARRAY_PORT.name: ((ops + other_ops) * block * 1.03, NOTHING),
+            },
+            array={"read": AtArray(seconds - 0.0002, san=0.00005, others=other_ops)},
+        )
+    return judged(san.write())
+
+
+def test_a_small_gain_from_a_busy_neighbour_is_no_sign_of_too_few_outstanding_ios(tmp_path: Path) -> None:
+    """A full array gives who asks for more a larger part of the same: first come, first served."""
+    alone = two_steps_at_an_array(tmp_path / "alone.sanpath", (0.0, 0.0))
+    shared = two_steps_at_an_array(tmp_path / "shared.sanpath", (4600.0, 4310.0))
+    assert [found.steps[0].verdict.kind for found in (alone, shared)] == ["concurrency_limited", "cannot_tell"]
+    assert shared.verdict.bottlenecks[0].entity == "array:fa1"

@@ -87,10 +87,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             "saturates",
             partial(_at_door, table),
             _UNSEEN,
+            others_share=table.others_share,
         )
         inside = table.indices("array_queue", "array_service")
         inside_evidence = tuple(_evidence_inside(table, row))
-        yield Claim("bottleneck", "array", entity, inside, inside_evidence, "saturates", partial(_saturated, table))
+        conclude = partial(_saturated, table)
+        share = table.others_share
+        yield Claim("bottleneck", "array", entity, inside, inside_evidence, "saturates", conclude, others_share=share)
     yield from _caps(table)
 
 

@@ -82,6 +82,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             conclude,
             group="links",
             may_explain=may_explain,
+            others_share=others_share(row),
         )
 
 

@@ -341,6 +341,11 @@ def _share_density(share: float, at_knee: float) -> float:
     return at_knee + 2 * (1 - at_knee) * share
 
 
+def _density_above(elasticity: float, mean: float, error: float) -> float:
+    """Density of an elasticity that may be far below its mean: more load may make an element slower."""
+    return normal(elasticity, mean, error) if elasticity > mean else normal(elasticity, mean, 3 * error) * 3
+
+
 def _scaling(table: PlaceTable, claim: Claim) -> float:
     """Log-likelihood of the slopes of throughput, given the claim.
 
@@ -351,10 +356,10 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         # Throughput repeats to a few percent only, however many more I/Os are in flight.
         doublings = log(slope.other_load.in_flight_measured / table.load.in_flight_measured) / log(2.0)
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
-        flat = (
-            0.9 * (normal(elasticity, 0.0, error) if elasticity > 0 else normal(elasticity, 0.0, 3 * error) * 3)
-            + 0.01
-        )
+        # A full element divides its throughput by who waits: with more I/Os the test takes from others, at most as
+        # their share (first come, first served), and nothing where they ask for a fixed rate.
+        taken = (0.0, claim.others_share / 2, claim.others_share)
+        flat = 0.9 * fmean(_density_above(elasticity, mean, error) for mean in taken) + 0.01
         follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= -0.1 else 0.05)
         score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
     if (slope := table.scaling.towards_fewer) is not None:

@@ -110,7 +110,9 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     """Yield the experiments that run another step of the load, whether or not it can have fewer I/Os in flight."""
     facts, load = table.facts, table.load
     fewest, most = _in_flight_tried(table)
-    doubled, halved = max(2, round(2 * most)), max(1, round(fewest / 2))
+    admitted = min(fewest, _admitted(table))
+    doubled, halved = max(2, round(2 * most)), max(1, round(admitted / 2))
+    full_queues = _full_queues(table)
     yield Proposal(
         "more_in_flight",
         f"repeat it with {count(doubled)} outstanding I/Os",
@@ -126,10 +128,10 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
         f"repeat it with {count(halved)} outstanding I/Os",
         "the same throughput",
         0.15,
-        lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, 1.0),
+        lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, float(claim.entity not in full_queues)),
         halved,
         command=repeated(facts, load, halved),
-        least_ratio=sqrt(halved / fewest),
+        least_ratio=sqrt(halved / admitted),
     )
     yield Proposal(
         "smaller_blocks",
@@ -159,16 +161,32 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
 
 
 def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
-    """The fewest and the most I/Os in flight, of both directions, of the load.
-
-    They are those of its step, or of all steps in which a probe ran the same I/O.
-    """
+    """The fewest and the most I/Os in flight, of both directions, of all steps that ran the same I/O."""
     loads, load = table.facts.loads, table.load
-    steps = {load.step}
-    if table.step.experiment:
-        steps |= {other_load.step for other_load in loads if alike(loads, load, other_load)}
+    steps = {load.step, *(other_load.step for other_load in loads if alike(loads, load, other_load))}
     totals = [sum(f.in_flight_measured for f in loads if f.step == step) for step in steps]
     return min(totals), max(totals)
+
+
+def _full_queues(table: PlaceTable) -> frozenset[str]:
+    """The queues of guest and host in which I/Os of the load wait."""
+    queues = [segment.queue for segment in table.segments]
+    return frozenset(queue.entity for queue in queues if queue is not None and queue.holds_back)
+
+
+def _admitted(table: PlaceTable) -> float:
+    """I/Os of both directions that the queues of guest and host let through, of all that are in flight in the step.
+
+    With fewer than these no queue is full: only then does a step show what the storage below does with fewer.
+    """
+    tables = (table, *table.opposite_direction)
+    offered = sum(each.load.in_flight_measured for each in tables)
+    admitted = sum(
+        min((s.queue.admitted for s in each.segments if s.queue is not None), default=each.load.in_flight_measured)
+        for each in tables
+    )
+    in_flight = sum(load.in_flight_measured for load in table.facts.loads if load.step == table.load.step)
+    return in_flight * min(1.0, admitted / offered)
 
 
 def probe_steps(table: PlaceTable) -> Iterator[Proposal]:

@@ -71,6 +71,16 @@ class PlaceTable:
         """Indices of the segments in which commands wait behind stalled frames."""
         return self.indices("array_door") - self.transfer
 
+    @property
+    def others_share(self) -> float:
+        """Share of the bytes of the load's arrays that is not the tests', both directions; 0 where nothing counts
+        them."""
+        rows = [row for row in self.facts.tables["array"].select(step=self.step.name) if row["entity"] in self.arrays]
+        rows = rows or _array_ports(self.facts, self.step.name)
+        bytes_per_second = sum(number(row, "bytes_per_second") for row in rows)
+        tests = sum(load.bytes_per_second or 0.0 for load in self.facts.loads if load.step == self.step.name)
+        return max(0.0, 1 - tests / bytes_per_second) if bytes_per_second else 0.0
+
     def in_flight_below(self, index: int) -> float:
         """Mean number of I/Os of both directions below a segment: throughput times that time (Little's law)."""
         kind = self.segments[index].kind
@@ -167,7 +177,11 @@ def _flushes_in_flight(facts: Facts, load: LoadFacts) -> float:
 
 
 def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
-    """What the arrays did in a calm step over what they do now, at most 1. 1: no array counts it, nor its volumes."""
+    """What the arrays did in a calm step over what they do now, at most 1.
+
+    By the arrays' own counters, else their volumes', else those of the switch ports to arrays that carry the load.
+    1: nothing counts it.
+    """
     if calm is None:
         return 1.0
     for table in ("array", "volume"):
@@ -177,7 +191,16 @@ def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
         )
         if now:
             return min(1.0, then / now)
-    return 1.0
+    now, then = (
+        sum(number(row, "bytes_per_second") for row in _array_ports(facts, step)) for step in (load.step, calm.step)
+    )
+    return min(1.0, then / now) if now else 1.0
+
+
+def _array_ports(facts: Facts, step: str) -> list[FactRow]:
+    """The links of arrays that carry the tests, one row for each direction."""
+    rows = facts.tables["link"].select(step=step)
+    return [row for row in rows if row["side"] == "array" and row["on_loaded_path"]]
 
 
 def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
