@@ -14,8 +14,8 @@ from sanpath.verdict.prediction.predict import Prediction, explaining, predict
 from sanpath.verdict.prediction.relief import relief
 from sanpath.verdict.run_verdict import deciding
 from tests.scenarios.test_paths_in_turn import HOST_LINKS, over_two
-from tests.support.san import San
-from tests.support.stories import published
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import NOTHING, fast, published
 
 
 def test_a_port_that_only_its_device_counts_has_no_speed_to_raise(tmp_path: Path) -> None:
@@ -51,3 +51,22 @@ def test_paths_used_evenly_reach_what_their_links_carry(tmp_path: Path, first: f
     assert prediction.predicted_ops_per_second is not None
     low, high = prediction.predicted_ops_per_second
     assert low < 836.9e6 / (32 * 2076) == pytest.approx(high, rel=0.01)
+
+
+def test_a_link_between_switches_can_be_as_fast_as_their_other_ports(tmp_path: Path) -> None:
+    """6,295 reads of 64 KiB a second fill one link of 4GFC; the host's and the array's ports run at 16GFC."""
+    ports = [fast(HOST_PORT), fast(replace(ARRAY_PORT, on="sw2"))]
+    san = San(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True, isl_speed=4)
+    counted = (6295 * 32 * 2076.0, NOTHING)
+    for in_flight in (16, 128):
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(6295, in_flight / 6295),
+            ports=dict.fromkeys(("fc1/7", "sw1/fc1/31", "sw2/fc1/31", "fc1/1"), counted),
+            array={"read": AtArray(0.0004, san=0.8 * in_flight / 6295)},
+        )
+    change, prediction = relieved(san.write())
+    assert {speed.name for speed in change.speeds.values()} == {"16GFC"}
+    assert prediction.predicted_ops_per_second is not None
+    assert prediction.predicted_ops_per_second[1] == pytest.approx(4 * 6295, rel=0.05)

@@ -92,7 +92,8 @@ def with_parallel_links(facts: Facts, load: LoadFacts, links: Sequence[str]) -> 
 
 
 def _links(facts: Facts, judged: Judgement, bottleneck: Bottleneck) -> tuple[Change, str]:
-    """Links at the speed that both ends of the path support; where that is unknown, at the next higher speed."""
+    """Links at the speed that both ends support; where that is unknown, as fast as other ports of both switches; else
+    at the next higher speed."""
     key = {"step": judged.load.step, "direction": judged.load.direction}
     speeds, words = {}, []
     for entity in with_parallel_links(facts, judged.load, (bottleneck.entity, *bottleneck.coincident)):
@@ -101,12 +102,25 @@ def _links(facts: Facts, judged: Judgement, bottleneck: Bottleneck) -> tuple[Cha
             return Change(), f"{entity} was measured at no switch: what a faster one brings is not known"
         faster, reason = faster_link(row), "its ends can do it"
         if faster is None:
+            faster, reason = _as_other_ports(facts, row), "other ports of its switches run at it"
+        if faster is None:
             faster, reason = _next_speed(row), "the next speed: whether its ends can do more is not known"
         if faster is None:
             return Change(), f"{entity} has no faster speed"
         speeds[entity] = faster
         words.append(f"{entity}.speed={faster.name} ({reason})")
     return Change(speeds=speeds), ", ".join(words)
+
+
+def _as_other_ports(facts: Facts, row: FactRow) -> Capacity | None:
+    """The speed that other ports of both switches at a link's ends run at. None: they run at none that is faster."""
+    speeds: dict[str, float] = {}
+    for other in facts.tables["link"].select(step=row["step"]):
+        for end in (str(other["sender"]), str(other["receiver"])):
+            speeds[end] = max(speeds.get(end, 0.0), number(other, "negotiated_bits_per_second"))
+    common = min(speeds.get(str(row[end]), 0.0) for end in ("sender", "receiver"))
+    is_faster = row["between_switches"] and common > number(row, "negotiated_bits_per_second")
+    return link_capacity(_technology(row), common) if is_faster else None
 
 
 def _next_speed(row: FactRow) -> Capacity | None:
