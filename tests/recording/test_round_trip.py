@@ -102,6 +102,19 @@ def test_texts_come_back_as_they_were(writer: Writer, text: str) -> None:
     assert (row["source"], row["entity"]) == (text, text)
 
 
+@pytest.mark.parametrize("count", [3, 3000])
+def test_each_sample_keeps_its_source_and_entity(writer: Writer, count: int) -> None:
+    entities = [f"p{number}" for number in range(count)]
+    expected = {(source, entity): float(sum(map(ord, source + entity))) for source in "ab" for entity in entities}
+    for source in ("a", "b"):
+        writer.samples(source, rows({"link_up": [expected[source, name] for name in entities]}, entity=entities))
+        writer.flush()
+    writer.samples("a", rows({"link_up": [0.5]}, entity=["late"]))
+    writer.flush()
+    found = {(row["source"], row["entity"]): row["link_up"] for row in samples(writer.folder)}
+    assert found == expected | {("a", "late"): 0.5}
+
+
 def test_half_a_surrogate_pair_costs_one_character(writer: Writer) -> None:
     writer.samples("\ud800s", rows({"link_up": [1]}, entity=["p\udc80"]))
     writer.inventory("s", 1, SourceEntity("volume", "v\ud83d", "v", {}, {"tag": "\ud800"}))

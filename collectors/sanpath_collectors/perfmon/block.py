@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from sanpath_collectors.perfmon.pdh import MOST, day
 from sanpath_collectors.perfmon.sums import Matrix, Times
 
-_QUOTE, _RETURN, _NEWLINE = b'"\r\n'
+_QUOTE, _NEWLINE = b'"\n'
 _SIGNS = np.frombuffer(b"MM/DD/YYYY HH:MM:SS.ffffff", np.uint8)
 _SIGNS_AT = (2, 5, 10, 13, 16, 19)
 _DIGITS_AT = tuple(at for at in range(len(_SIGNS)) if at not in _SIGNS_AT)
@@ -69,13 +69,13 @@ class Block:
         return values if values is not None and values.min() >= 0 and values.max() < MOST else None
 
     def _every_value(self) -> Matrix | None:
-        listed = bytearray(b"[%b" % self.text)
+        listed = bytearray(self.text)
         octets = np.frombuffer(listed, np.uint8)
         of_time = self.time_length + len(b'"",')
-        _runs(octets, of_time)[self.starts + 1] = np.void(b" " * of_time)
-        octets[-1] = ord("]")
-        blanks = bytes.maketrans(b'"\r\n' + self.separator, b"  ,,")
-        return _numbers(listed.translate(blanks), (len(self), self.columns - 1))
+        _runs(octets, of_time)[self.starts] = np.void(b'"' * of_time)  # Left out below, as are all quotes.
+        octets[[0, -1]] = list(b"[]")
+        commas = bytes.maketrans(b"\n" + self.separator, b",,")
+        return _numbers(listed.translate(commas, b'"\r'), (len(self), self.columns - 1))
 
     def _values(self, columns: Sequence[int]) -> Matrix | None:
         cells = self.text.translate(bytes.maketrans(b"\n", self.separator), b'"\r').split(self.separator)
@@ -101,33 +101,29 @@ def block_of(text: bytes, separator: str, columns: int) -> Block | None:
 
     Each cell is quoted and has no quote or separator inside; all times have the same form.
     """
-    octets = np.frombuffer(text, np.uint8)
-    ends, is_quote, is_separator = np.flatnonzero(octets == _NEWLINE), octets == _QUOTE, octets == ord(separator)
-    rows = len(ends)
-    between_quotes = is_quote[:-2] & is_separator[1:-1] & is_quote[2:]
-    quotes, *separations = (int(np.count_nonzero(found)) for found in (is_quote, is_separator, between_quotes))
-    if columns < 2 or quotes != 2 * columns * rows or set(separations) != {(columns - 1) * rows}:
+    between, end = separator.encode(), b"\r\n" if text.endswith(b"\r\n") else b"\n"
+    signs = text.translate(None, bytes(set(range(256)) - {*between, *b'"\r\n'}))
+    of_row = between.join([b'""'] * columns) + end
+    rows = len(signs) // len(of_row)
+    if columns < 2 or signs != of_row * rows:
         return None
-    separators = np.flatnonzero(is_separator).reshape(rows, columns - 1)
+    octets = np.frombuffer(text, np.uint8)
+    is_quote, ends = octets == _QUOTE, np.flatnonzero(octets == _NEWLINE)
     starts = np.append(0, ends[:-1] + 1)
-    returns = int(octets[ends[0] - 1] == _RETURN)
-    closed = ends - 1 - returns
-    # The quotes around the separators and those at both ends of each line are all quotes, as no two are the same.
+    length = text.index(b'"', 1) - 1
     is_regular = (
-        np.count_nonzero(octets == _RETURN) == returns * rows
-        and (octets[ends - returns] == (_RETURN if returns else _NEWLINE)).all()
+        length in _TIME_LENGTHS
+        and (ends - starts).min() > length + 2
         and is_quote[starts].all()
-        and is_quote[closed].all()
-        and (separators[:, 0] - starts > 1).all()
-        and (closed - separators[:, -1] > 1).all()
-        and not (is_separator[:-2] & is_separator[2:]).any()
+        and is_quote[ends - len(end)].all()
+        and is_quote[starts + length + 1].all()
+        # Nothing is between a separator and the quotes around it.
+        and np.count_nonzero(is_quote[:-2] & (octets[1:-1] == ord(separator)) & is_quote[2:]) == (columns - 1) * rows
     )
-    lengths = separators[:, 0] - starts - 2
-    length = int(lengths[0])
-    if not is_regular or length not in _TIME_LENGTHS or (lengths != length).any():
+    if not is_regular:
         return None
     times_us = _times_us(_runs(octets, length)[starts + 1].view(np.uint8).reshape(rows, length))
-    return None if times_us is None else Block(times_us, text, starts, length, columns, separator.encode())
+    return None if times_us is None else Block(times_us, text, starts, length, columns, between)
 
 
 def _runs(octets: NDArray[np.uint8], length: int) -> NDArray[np.void]:

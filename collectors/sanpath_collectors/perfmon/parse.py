@@ -84,8 +84,9 @@ class Wide(Format):
 
     def read(self, text: bytes) -> Iterator[LogItem]:
         """Yield headers and rows. Other text of typeperf is skipped."""
-        if text.count(b"\n") <= FEW:
-            for line in text.split(b"\n"):
+        lines = text.split(b"\n", FEW + 1)
+        if len(lines) <= FEW + 1:
+            for line in lines:
                 yield from self._line(line)
         elif self._columns and (block := block_of(text, self._separator, self._columns)) is not None:
             yield block

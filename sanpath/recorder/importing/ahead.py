@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from sanpath.errors import CollectorError
 from sanpath.model import Rows
 from sanpath.plugin import Item, ResultClock, ResultReader
 from sanpath.recorder.importing.file import ImportedFile
 
-FLUSH_ROWS = 60_000
+FLUSH_ROWS = 120_000
 """Rows of a segment, and of what is read while a segment is being written."""
 _ITEMS = 64
 """Items that are read meanwhile, if they are small."""
+
+_KEPT_BYTES = 16 << 20
 
 ReadItem = tuple[Item, ResultClock, int]
 """An item, with the clock of its times and the number of bytes that were read for it."""
@@ -21,6 +25,7 @@ ReadItem = tuple[Item, ResultClock, int]
 
 def read_ahead(reader: ResultReader, file: ImportedFile) -> Iterator[ReadItem]:
     """Yield the items of a file. Raises CollectorError like the reader, after all items that come before it."""
+    _keep_freed_memory()
     items = ((item, reader.clock, file.read_bytes) for item in reader.read(file))
     with ThreadPoolExecutor(1, thread_name_prefix="reader") as thread:
         reading = thread.submit(_group, items)
@@ -33,6 +38,15 @@ def read_ahead(reader: ResultReader, file: ImportedFile) -> Iterator[ReadItem]:
                 raise error
             if not group:
                 return
+
+
+def _keep_freed_memory() -> None:
+    """Have the C library keep the memory of arrays for the next ones.
+
+    By default glibc returns that of large ones to the system, which clears it page by page for the next ones: a
+    quarter of the time of an import. Once it has freed an array of some size, it keeps the memory of smaller ones.
+    """
+    np.empty(_KEPT_BYTES, np.uint8)
 
 
 def _group(items: Iterator[ReadItem]) -> tuple[list[ReadItem], CollectorError | None]:

@@ -16,7 +16,7 @@ import duckdb
 from sanpath.errors import CollectorError, Failure, UsageError
 from sanpath.recording.storage.duck import literal, separate
 
-_CHUNK_BYTES = 1 << 18
+_CHUNK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 16
 _ROWS = 10_000
 _CSV_BUFFER_BYTES = 4 << 20

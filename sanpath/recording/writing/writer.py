@@ -47,6 +47,9 @@ _COPY = (
 _NEVER_EXPIRED = ("inventory", "events")
 """Tables that never expire: without them the remaining samples could not be read."""
 
+_FEW_TEXTS = 1000
+"""Samples with more texts than these are written faster without numbers for them (60,000 rows, measured)."""
+
 _Arrays = dict[str, NDArray[Any]]
 
 
@@ -69,9 +72,11 @@ class Writer:
         self.folder, self.name = folder, name
         self.rows_waiting = 0
         self._store = store_at(folder)
-        self._connection = separate(folders=self._store.roots(), store=self._store.files)
-        # (kind, columns) → the samples of each poll that wait for the next flush.
+        # A second thread only helps to compact: a segment takes as long to write, and a fifth more processor time.
+        self._connection = separate(2 if compacts else 1, self._store.roots(), self._store.files)
+        # (kind, columns) → the samples of each poll that wait for the next flush, with numbers for their texts.
         self._samples: dict[tuple[str, frozenset[str]], list[_Arrays]] = defaultdict(list)
+        self._texts = _Texts()
         self._records: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
         # Table → number of the last flush, and its segments.
         self._written: dict[str, int] = defaultdict(int)
@@ -99,7 +104,6 @@ class Writer:
         if undeclared := rows.values.keys() - {column.metric for column in rows.table.columns}:
             raise ValueError(f"table {rows.table.kind} does not declare {', '.join(sorted(undeclared))}")
         columns: dict[str, Sequence[Any]] = {
-            "entity": rows.entity,
             "seen": rows.seen,
             "device_time": rows.device_time or [None] * count,
             "covers_seconds": rows.covers_seconds or [None] * count,
@@ -107,7 +111,10 @@ class Writer:
         }
         if uneven := [name for name, values in columns.items() if len(values) != count]:
             raise ValueError(f"{count} entities, but another number of values of {', '.join(uneven)}")
-        arrays = {"source": _array("source", [source], False).repeat(count)}
+        arrays: _Arrays = {
+            "source": np.full(count, self._texts[source], np.int32),
+            "entity": np.fromiter(map(self._texts.__getitem__, rows.entity), np.int32, count),
+        }
         arrays |= _arrays(columns, frozenset(column.metric for column in rows.table.columns if column.bits))
         self._samples[rows.table.kind, frozenset(rows.values)].append(arrays)
         self.rows_waiting += count
@@ -141,8 +148,9 @@ class Writer:
         """Write waiting rows. Raises OSError or duckdb.Error (disk full); then the rows continue to wait."""
         for key in list(self._samples):
             kind, _ = key
-            self._segment(f"samples/{kind}", _joined(self._samples[key]))
+            self._segment(f"samples/{kind}", _joined(self._samples[key]), self._texts.texts)
             del self._samples[key]
+        self._texts = _Texts()
         for table in list(self._records):
             self._segment(table, _arrays(self._records[table], frozenset()))
             del self._records[table]
@@ -174,12 +182,20 @@ class Writer:
             self._records[table][column].append(value)
         self.rows_waiting += 1
 
-    def _segment(self, table: str, arrays: _Arrays) -> None:
+    def _segment(self, table: str, arrays: _Arrays, texts: Sequence[str | None] = ()) -> None:
+        """Write a segment. `texts`: those of samples, whose source and entity are numbers of them."""
         number = self._written[table] + 1
         segment = Segment(table, self.name, number, number)
+        query, parameters = "SELECT * FROM flush", None
+        if len(texts) > _FEW_TEXTS:
+            arrays |= {name: np.array(texts, dtype=object)[arrays[name]] for name in ("source", "entity")}
+        elif texts:
+            # DuckDB needs Python's lock for texts in Python's memory, and waits for it while a reader runs.
+            query = "SELECT * REPLACE ($1[source + 1] AS source, $1[entity + 1] AS entity) FROM flush"
+            parameters = [texts]
         self._connection.register("flush", arrays)
         try:
-            self._copy("SELECT * FROM flush", segment)
+            self._copy(query, segment, parameters)
         finally:
             self._connection.unregister("flush")
         self._written[table] = number
@@ -247,9 +263,9 @@ class Writer:
                 return  # It only costs space. The next flush tries again.
             self._to_delete.popleft()
 
-    def _copy(self, query: str, segment: Segment) -> None:
+    def _copy(self, query: str, segment: Segment, parameters: Sequence[Any] | None = None) -> None:
         with self._store.writing(segment.name) as url:
-            self._connection.execute(_COPY.format(query, literal(url), checksum.OPTION))
+            self._connection.execute(_COPY.format(query, literal(url), checksum.OPTION), parameters)
             self._store.seal(url)
 
 
@@ -257,13 +273,27 @@ def _json(mapping: Mapping[str, Any]) -> str:
     return json.dumps(dict(mapping), ensure_ascii=False)
 
 
+class _Texts(dict[Any, int]):
+    """The number of each text in `texts`; a text that is asked for the first time gets the next one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str | None] = []
+
+    def __missing__(self, value: Any) -> int:
+        self.texts.append(_text(value))
+        number = self[value] = len(self)
+        return number
+
+
 def _joined(polls: Sequence[_Arrays]) -> _Arrays:
-    return {
-        name: np.concatenate([poll[name] for poll in polls])
-        if name in _TEXTS
-        else np.ma.concatenate([poll[name] for poll in polls])  # type: ignore[no-untyped-call] # numpy's stubs
-        for name in polls[0]
-    }
+    return {name: _concatenated([poll[name] for poll in polls]) for name in polls[0]}
+
+
+def _concatenated(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    if any(isinstance(values, np.ma.MaskedArray) for values in arrays):
+        return np.ma.concatenate(arrays)  # type: ignore[no-any-return, no-untyped-call] # numpy's stubs
+    return np.concatenate(arrays)
 
 
 def _arrays(columns: Mapping[str, Sequence[Any]], counters: frozenset[str]) -> _Arrays:
@@ -300,7 +330,7 @@ def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
         raise ValueError(f"{name}: lists instead of numbers")
     if dtype == np.float64 and not (finite := np.isfinite(numbers)).all():
         missing = missing | ~finite
-    return np.ma.masked_array(numbers, mask=missing)
+    return numbers if missing is np.ma.nomask else np.ma.masked_array(numbers, mask=missing)
 
 
 def _text(value: object) -> str | None:

@@ -60,6 +60,14 @@ DAMAGES = {
     "a message": lambda line: b"The command is running.\r\n" + line,
     "a second header": lambda line: log(0)[0] + line,
     "another line end": lambda line: line.replace(b"\r", b""),
+    "a space before a separator": lambda line: line.replace(b'","', b'" ,"', 1),
+    "a space after a separator": lambda line: line.replace(b'","', b'", "', 1),
+    "a space before the line": lambda line: b" " + line,
+    "a space after the line": lambda line: line.replace(b"\r\n", b" \r\n"),
+    "a space in the line end": lambda line: line.replace(b"\r\n", b"\r \n"),
+    "a separator in a cell": lambda line: line.replace(b'","', b'",","', 1),
+    "an empty time": lambda line: b'"' + line[line.index(b'",') :],
+    "a shorter time": lambda line: line.replace(b".123", b"", 1),
 }
 
 
@@ -115,3 +123,7 @@ def test_times_are_those_of_single_rows(fraction: str) -> None:
 def test_a_time_that_there_is_not_is_none_of_a_block(time: str) -> None:
     assert pdh.time_us(time.encode()) is None
     assert block_of(f'"{time}","1"\n'.encode() * 3, ",", 2) is None
+
+
+def test_a_row_shorter_than_a_time_is_none_of_a_block() -> None:
+    assert block_of(b'"01/15/2027 10:00:00","1"\n"",""\n', ",", 2) is None
