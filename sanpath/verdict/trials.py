@@ -23,6 +23,8 @@ from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 
 _LIKELY = 0.05
 """Probability from which a suspect counts as likely."""
+_BUSY = 0.2
+"""Utilisation of a link in a pause from which it is named: less leaves nearly all of it to the load."""
 _COMPARED: tuple[LoadChange, ...] = get_args(LoadChange)
 """Experiments whose outcome is a ratio to the load itself."""
 
@@ -145,9 +147,9 @@ def _paused(facts: Facts, judged: Judgement, outcome: Outcome | None) -> str:
         if row["on_loaded_path"] is not False
         and (utilisation := facts.pauses[-1].links.get((str(row["entity"]), judged.load.direction))) is not None
     ]
-    if not carried:
+    utilisation, busiest = max(carried, default=(0.0, ""))
+    if utilisation < _BUSY:
         return words
-    utilisation, busiest = max(carried)
     ends = busiest.partition(":")[2].replace("--", " - ")
     return f"{words}; others alone keep {ends}, the busiest of its links then, {percent(utilisation)} utilised"
 

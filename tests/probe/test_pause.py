@@ -65,6 +65,18 @@ def test_where_others_do_as_before_the_array_is_ruled_out(tmp_path: Path) -> Non
     assert share(pause, "lun:sqlvm1/sda") > share(start, "lun:sqlvm1/sda")
 
 
+def test_a_pause_before_the_load_waits_for_it(tmp_path: Path) -> None:
+    """A probe that begins from a recording runs the experiment first, and then what it is compared with."""
+    drawn = draw(MEDIA)
+    scenario = heaviest_step_alone(drawn.scenario)
+    with lab_runner(scenario, drawn.reading, tmp_path / "p.sanpath") as run:
+        alone, both = run(pause_of()), run(start_order(probe_plan(scenario)))
+    assert alone.probe is not None
+    assert both.probe is not None
+    assert [trial.outcome for trial in alone.probe.steps] == ["no load: to be compared with the load itself"]
+    assert [(trial.experiment, trial.is_seen) for trial in both.probe.steps] == [("start", None), ("pause", True)]
+
+
 def test_a_port_that_others_alone_fill_is_said(tmp_path: Path) -> None:
     _, after = paused(PORT, tmp_path)
     assert after.probe is not None

@@ -163,7 +163,7 @@ class ProbeSession(Session):
         """Compare other hosts with how they did in the last step, a pause of the load: the newest is the best."""
         recording = Recording(self._request.folder)
         now = volumes_of_others(recording, *_last_step(recording))
-        self._watch = Watch(self._plan.guard, {**self._watch.before, **now})
+        self._watch = self._watch.renewed(now)
         for line in self._watch.neighbours:
             printed(f"  others: {line}")
 
