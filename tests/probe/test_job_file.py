@@ -8,16 +8,22 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.errors import SanpathError
 from sanpath.probe.job_file import job_load
+from sanpath.probe.job_options import KEPT, LOAD
 from sanpath.probe.orders import in_flight_order, possible
 from sanpath.probe.plan import ProbePlan
 from sanpath.probe.recorded import RecordedLoad, plan_of
+from sanpath.sweep import commands
+from sanpath.sweep.plan import PLANNED_FIO_OPTIONS
 from tests.recorder.processes import sanpath
 
+OF_SANPATH = ("readonly", "ioengine", "direct", "randrepeat", "lat_percentiles", "clat_percentiles")
 JOB = """\
 ; a job as people keep it
 [global]
@@ -163,6 +169,35 @@ REFUSED = {
 @pytest.mark.parametrize(("line", "answer"), REFUSED.values(), ids=REFUSED)
 def test_what_a_probe_does_not_run_is_refused(tmp_path: Path, line: str, answer: str) -> None:
     assert answer in refused(written(tmp_path, f"{JOB}{line}\n"))
+
+
+lines = st.lists(
+    st.tuples(
+        st.sampled_from(
+            sorted({*LOAD, *KEPT, *("exec_prerun", "include", "filename", "output", "write_lat_log", "[x]")})
+        ),
+        st.sampled_from(("1", "8k", "randwrite", "psync", "a:b", "zipf:1.2", "/etc/shadow", "x --rw=write", "$(id)"))
+        | st.text(max_size=20),
+    )
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines)
+def test_no_text_of_a_job_becomes_another_option(tmp_path: Path, given_lines: list[tuple[str, str]]) -> None:
+    """Whatever stands in it, it is refused in one line, or its steps have options of fixed lists alone."""
+    text = "".join(f"{name}={value}\n" for name, value in given_lines)
+    path = tmp_path / "any.fio"
+    path.write_text(f"[a]\nrw=randread\nfilename=/dev/null\n{text}", encoding="utf-8", errors="replace")
+    try:
+        made = plan_of_job(path)
+    except SanpathError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - most of them are refused
+        return
+    words = commands.fio(made.sweep_plan(), made.start)
+    assert words[:2] == ("fio", "--readonly")
+    options = {word.partition("=")[0] for word in words[1:]}
+    assert options <= {f"--{name}" for name in {*PLANNED_FIO_OPTIONS, *KEPT, *OF_SANPATH}}
 
 
 def test_what_is_tested_is_named_by_the_person(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def _plan(
     if isinstance(begin, Path) and begin.suffix != SUFFIX and not begin.is_dir():
         if is_job_file(begin):
             return plan_of(str(begin), RecordedLoad(_job_keys(begin), {}), targets, settings, allow_writes), None
-        if targets or settings:
+        if (targets or settings) and begin.exists():
             raise UsageError(f"--target and --set go with a recording or job file; change {begin}, which is a plan")
         return load_probe_plan(begin, allow_writes, _job_keys), None
 
