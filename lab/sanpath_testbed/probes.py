@@ -31,6 +31,7 @@ from sanpath_testbed.record import LabRecorder
 MAX_STEPS = 5
 """Most steps of a probe, its first included."""
 _UNLIMITED_SECONDS = 1e6
+_PAUSE_SECONDS = 12.0
 _EXPERIMENTS: tuple[LoadChange, ...] = ("more_in_flight", "fewer_in_flight", "smaller_blocks")
 
 
@@ -83,6 +84,9 @@ def lab_runner(scenario: Scenario, reading: Reading, folder: Path) -> Iterator[C
 
         def run(order: Order) -> Diagnosis:
             step = order.step
+            if order.is_pause:
+                runner.run(recorder.pause(_PAUSE_SECONDS, {"key": order.experiment, "step": step.name}))
+                return diagnose(Recording(folder))
             marks: dict[str, Scalar] = {"step": step.name, "offered": step.in_flight, "experiment": order.experiment}
             runner.run(recorder.run_load(load_of(scenario.load, order), marks))
             return diagnose(Recording(folder))

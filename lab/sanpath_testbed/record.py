@@ -25,6 +25,7 @@ from sanpath.plugin import Collector, Item, LoadReader, SourceConfig
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.writing.writer import Writer
+from sanpath.sweep.progress import PROBE_PAUSE
 from sanpath_lab.fio_document import document, render
 from sanpath_lab.load_model import LoadRun
 from sanpath_lab.load_status import DiskStatus, disk_status, load_status
@@ -174,6 +175,14 @@ class LabRecorder:
         for source in self._sources:
             if source.asked_at < ended:
                 await self._poll(source, self._clock.now_us())
+        self._writer.flush()
+
+    async def pause(self, seconds: float, detail: Mapping[str, Scalar]) -> None:
+        """Poll without the load for some seconds, and mark it as a pause of a probe."""
+        began_us = self._clock.now_us()
+        await self._poll_until(self._simulation.now + seconds)
+        now_us = self._clock.now_us()
+        self._writer.event(layout.RECORDER, Event(now_us, PROBE_PAUSE, {**detail, "began_us": began_us}))
         self._writer.flush()
 
     def end(self) -> None:

@@ -34,6 +34,7 @@ from sanpath.facts.storage.arrays import array_rows
 from sanpath.facts.storage.clusters import local_read_shares, media_rows, node_rows
 from sanpath.facts.storage.controllers import controller_rows
 from sanpath.facts.storage.load_volumes import path_pair_rows
+from sanpath.facts.storage.pauses import Pause, pauses
 from sanpath.facts.table import FactTable
 from sanpath.facts.time.load_edges import Unplaced
 from sanpath.facts.time.placement import place_in_time
@@ -61,7 +62,7 @@ class Facts:
     `by_hand`: figures that a person read. `vm_placements`: where the virtual machines ran, one for each placement.
     `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
     entire recording, for charts; {} if not requested. `figures`: each quantity
-    that a person entered, with all its sources.
+    that a person entered, with all its sources. `pauses`: those of the load of a probe.
     """
 
     steps: tuple[Step, ...]
@@ -78,6 +79,7 @@ class Facts:
     absences: Sequence[Absence] = ()
     over_time: Samples = field(default_factory=dict)
     figures: Sequence[FigureComparison] = ()
+    pauses: Sequence[Pause] = ()
 
     def in_step(self, step: str) -> Facts:
         """Return the facts that hold in a step if virtual machines moved between hosts during the recording.
@@ -174,6 +176,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         absences(recording, steps),
         samples_over_time,
         figures,
+        pauses(recording, topology, loads, events),
     )
 
 

@@ -31,20 +31,26 @@ class Spent:
 def step_seconds(plan: ProbePlan, order: Order | None = None) -> float:
     """How long a step takes at most, pause included. None: any of the plan."""
     measured = order.seconds if order is not None and order.seconds is not None else plan.seconds
+    if order is not None and order.is_pause:
+        return measured + plan.pause_seconds
     return plan.warmup_seconds + measured + plan.pause_seconds + _START_SECONDS
 
 
 def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
-    """The bytes a second that a step may move. None: the budget sets no such limit.
+    """The bytes a second that a step may move. None: the budget sets no such limit, or it moves nothing.
 
     At this rate, the whole load of the step fits into the remaining bytes. It is not far above what a step can reach,
     because a warm-up is charged at the limit.
     """
+    if order.is_pause:
+        return None
     budget = plan.budget
     limits = [budget.bytes_per_second] if budget.bytes_per_second is not None else []
     if budget.bytes is not None:
         measured = order.seconds if order.seconds is not None else plan.seconds
-        remaining = max(0.0, budget.bytes - spent.bytes)
+        # Before fio starts an I/O, it counts those outstanding; others count only what has completed.
+        uncounted = 0 if plan.engine == "fio" else order.step.in_flight * order.step.block_bytes
+        remaining = max(0.0, budget.bytes - spent.bytes - uncounted)
         limits.append(int(remaining / (plan.warmup_seconds + measured + _START_SECONDS)))
         if spent.bytes_per_second:
             limits.append(int(_MOST_GROWTH * spent.bytes_per_second))
@@ -58,13 +64,22 @@ def refused(plan: ProbePlan, spent: Spent, order: Order) -> str:
         return f"the budget of {budget.steps} steps is used"
     if spent.seconds + step_seconds(plan, order) > budget.seconds:
         return f"the budget of {budget.seconds:g} s is used"
+    if order.is_pause:
+        return ""
     if order.step.in_flight > budget.in_flight:
         return f"{order.step.in_flight} outstanding I/Os are more than the budget of {budget.in_flight}"
+    least = _least_rate(plan, order)
     if limit is None or limit == budget.bytes_per_second:
-        return "" if limit is None or limit >= order.step.block_bytes else "the rate is below one I/O a second"
-    if limit < max(order.step.block_bytes, _LEAST_RATE_RATIO * spent.bytes_per_second):
+        return "" if limit is None or limit >= least else f"the rate is below its least, {least:,} bytes a second"
+    if limit < max(least, _LEAST_RATE_RATIO * spent.bytes_per_second):
         return f"the budget of {budget.bytes:,} bytes is used"
     return ""
+
+
+def _least_rate(plan: ProbePlan, order: Order) -> int:
+    """The lowest rate that a step can be held at, in bytes a second: an I/O, or DiskSpd's unit in every thread."""
+    step = order.step
+    return max(step.block_bytes, 1000 * step.threads * step.targets if plan.engine == "diskspd" else 0)
 
 
 def unmeasured_bytes(plan: ProbePlan, limit: int | None) -> float:

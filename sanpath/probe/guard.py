@@ -65,9 +65,13 @@ class Watch:
         now = volumes_of_others(recording, max(began_us, now_us - _WATCHED_US), now_us)
         return tripped(self.guard, self.before, now)
 
+    def renewed(self, now: Mapping[str, OtherLoad]) -> Watch:
+        """The watch that compares with a later pause, where that has measured a volume."""
+        return Watch(self.guard, {**self.before, **now})
+
     @property
     def neighbours(self) -> list[str]:
-        """What other hosts did in the pause before the first step: the busiest volumes, a line each."""
+        """What other hosts did in the last pause: the busiest volumes, a line each."""
         busiest = sorted(self.before.items(), key=lambda item: -item[1].ops_per_second)[:_SHOWN]
         return [f"{entity}: {iops(o.ops_per_second)}, {duration(o.latency_seconds)}" for entity, o in busiest]
 

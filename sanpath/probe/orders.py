@@ -8,11 +8,11 @@ from math import log
 
 from sanpath.probe.plan import ProbePlan
 from sanpath.sweep.matrix import SweepStep, binary, io_name
-from sanpath.verdict.experiment_model import LoadChange
+from sanpath.verdict.experiment_model import PAUSE, LoadChange
 
 _SMALLEST_BLOCK_BYTES = 512
-_ELSEWHERE = ("other_host", "one_path")
-"""Experiments that run the same step in another place."""
+_SAME_STEP = ("other_host", "one_path", PAUSE)
+"""Experiments that run the same step in another place, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,11 @@ class Order:
     host: str
     seconds: float | None = None
     devices: tuple[str, ...] = ()
+
+    @property
+    def is_pause(self) -> bool:
+        """Whether no load runs in the step."""
+        return self.experiment == PAUSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +53,11 @@ def in_flight_order(
     plan: ProbePlan, in_flight: int, experiment: str, reason: str, seconds: float | None = None
 ) -> Order:
     """The load with another number of outstanding I/Os."""
-    step = replace(plan.start, in_flight=in_flight)
-    return Order(_named(step), experiment, reason, plan.hosts[0], seconds)
+    return Order(_named(_outstanding(plan, in_flight)), experiment, reason, plan.hosts[0], seconds)
+
+
+def _outstanding(plan: ProbePlan, in_flight: int) -> SweepStep:
+    return replace(plan.start, in_flight=in_flight, threads=in_flight if plan.is_synchronous else plan.load.threads)
 
 
 def order_of(plan: ProbePlan, experiment: str, in_flight: int | None, reason: str) -> Order | None:
@@ -57,11 +65,12 @@ def order_of(plan: ProbePlan, experiment: str, in_flight: int | None, reason: st
     if experiment not in plan.experiments:
         return None
     step = _changed(plan, experiment, in_flight)
-    if step is None or (step == plan.start and experiment not in _ELSEWHERE):
+    if step is None or (step == plan.start and experiment not in _SAME_STEP):
         return None
     devices = plan.paths[:1] if experiment == "one_path" else ()
     host = plan.hosts[1] if experiment == "other_host" else plan.hosts[0]
-    return Order(_named(step, _remark(plan, experiment, step)), experiment, reason, host, devices=devices)
+    named = step if experiment == PAUSE else _named(step, _remark(plan, experiment, step))
+    return Order(named, experiment, reason, host, devices=devices)
 
 
 def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> SweepStep | None:
@@ -71,12 +80,12 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
             wanted = share * max(1, round((in_flight or 0) / share))
             limited = min(wanted, plan.budget.in_flight // share * share)
             # A step that differs by less shows nothing.
-            return replace(start, in_flight=limited) if abs(log(limited / load.in_flight)) > log(1.3) else None
+            return _outstanding(plan, limited) if abs(log(limited / load.in_flight)) > log(1.3) else None
         case "smaller_blocks":
             size = load.block_bytes // 2
             return replace(start, block_bytes=size) if size >= _SMALLEST_BLOCK_BYTES else None
         case "more_jobs":
-            fits = plan.engine != "vdbench" and load.in_flight % (2 * share) == 0
+            fits = plan.engine != "vdbench" and not plan.is_synchronous and load.in_flight % (2 * share) == 0
             return replace(start, threads=2 * load.threads) if fits else None
         case "cached_range":
             room = load.block_bytes * load.threads * plan.target.number
@@ -94,6 +103,8 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
             return replace(start, targets=1) if start.targets > 1 else None
         case "other_host":
             return start if len(plan.hosts) > 1 else None
+        case "pause":
+            return replace(start, name="pause: other hosts alone")
 
 
 def _remark(plan: ProbePlan, experiment: str, step: SweepStep) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
 from sanpath.errors import UsageError
+from sanpath.probe.job_options import SYNCHRONOUS
 from sanpath.sweep.matrix import SweepStep, steps
 from sanpath.sweep.plan import (
     LOCAL,
@@ -35,8 +36,12 @@ _RATES = frozenset(("rate", "rate_iops", "rate_min", "io_size", "readonly", "all
 
 
 class Load(Section):
-    """The load that the probe starts from. `working_set_bytes` None: the whole target."""
+    """The load that the probe starts from. `working_set_bytes` None: the whole target.
 
+    `job_file`: the fio job whose load it is, from the folder of the plan; other keys come before those of the job.
+    """
+
+    job_file: Text | None = None
     block_bytes: Bytes = 64 << 10
     read_ratio: Ratio = 1.0
     access: Literal["random", "sequential"] = "random"
@@ -129,6 +134,12 @@ class ProbePlan(Section):
         )
 
     @property
+    def is_synchronous(self) -> bool:
+        """Whether each thread has one I/O outstanding, so that more of them need more threads."""
+        is_such = self.engine == "fio" and self.fio.get("ioengine") in SYNCHRONOUS
+        return is_such and self.load.threads == self.load.in_flight
+
+    @property
     def start(self) -> SweepStep:
         """The load as a person named it."""
         return steps(self.sweep_plan())[0]
@@ -141,18 +152,39 @@ class ProbePlan(Section):
     @property
     def share(self) -> int:
         """Outstanding I/Os are shared equally among so many threads and exports: a step needs a multiple of it."""
+        if self.is_synchronous:
+            return 1
         if self.engine == "vdbench":  # Its threads are those of each target.
             return self.target.number
         return self.load.threads * (self.target.number if self.target.uri else 1)
 
 
-def load_probe_plan(path: Path, allow_writes: bool = False) -> ProbePlan:
-    """Read and check a plan. `allow_writes`: as given on the command line.
+def load_probe_plan(
+    path: Path, allow_writes: bool = False, job_keys: Callable[[Path], Mapping[str, Any]] | None = None
+) -> ProbePlan:
+    """Read and check a plan. `allow_writes`: as given on the command line. `job_keys`: reads the keys of a job file.
 
     Raises ConfigError for the first mistake, UsageError when the file cannot be read or writes are not allowed.
     """
-    plan = read_plan(path, ProbePlan, SECTIONS, lambda plan: list(contradictions(plan)))
+
+    def completed(raw: dict[str, Any]) -> dict[str, Any]:
+        load = raw.get("load")
+        if job_keys is None or not isinstance(load, dict) or not isinstance(load.get("job_file"), str):
+            return raw
+        return with_keys(job_keys(path.parent / load["job_file"]), raw)
+
+    plan = read_plan(path, ProbePlan, SECTIONS, lambda plan: list(contradictions(plan)), completed)
     return allowed(plan, str(path), allow_writes)
+
+
+def with_keys(keys: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of a plan with those that come first. Of a target only one is used: its keys exclude each other."""
+    merged = {**keys, **first}
+    for name in ("load", "fio"):
+        below, above = keys.get(name), first.get(name)
+        if isinstance(below, Mapping) and isinstance(above, Mapping):
+            merged[name] = {**below, **above}
+    return merged
 
 
 def allowed(plan: ProbePlan, name: str, allow_writes: bool) -> ProbePlan:
@@ -186,8 +218,7 @@ def contradictions(plan: ProbePlan) -> Iterator[Problem]:
         if name.lstrip("-") in PLANNED_FIO_OPTIONS | _RATES:
             yield ("fio", name), "follows from the plan"
     if plan.engine != "fio":
+        if load.job_file is not None:
+            yield ("load", "job_file"), f"is one of fio, and {plan.engine} runs the load"
         if not plan.target.filename:
             yield ("target",), f"{plan.engine} needs filename"
-        for key in ("bytes", "bytes_per_second"):
-            if getattr(budget, key) is not None:
-                yield ("budget", key), f"{plan.engine} is not held below a rate: leave it out, or use fio"

@@ -1,4 +1,4 @@
-"""The plan of a probe that begins from a recording in place of a plan file.
+"""The plan of a probe that begins from a recording or a job file in place of a plan.
 
 A recording is not trusted. Only numbers within limits, yes or no, and words of a fixed list come from it: no name,
 path or option of it reaches a command line. The target is always named by a person.
@@ -90,16 +90,20 @@ def recorded_load(facts: Facts, judgement: Judgement) -> RecordedLoad:
 def plan_of(
     name: str, recorded: RecordedLoad, targets: Sequence[str], settings: Sequence[str], allow_writes: bool
 ) -> ProbePlan:
-    """Make the plan of a probe that begins from a recording.
+    """Make the plan of a probe that begins from a recording, or from the job file of a load.
 
-    `name`: the recording, for messages. `targets`: as a person named them: devices and files, or URIs of NBD exports.
-    `settings`: KEY=VALUE of the plan's keys, such as `load.in_flight=16`, which come before what was recorded. Raises
-    UsageError for the first thing that is missing or wrong.
+    `name`: the recording or job file, for messages. `targets`: as a person named them: devices and files, or URIs of
+    NBD exports. `settings`: KEY=VALUE of the plan's keys, such as `load.in_flight=16`, which come before what was
+    recorded. Raises UsageError for the first thing that is missing or wrong.
     """
-    if not targets:
-        raise UsageError(f"{name}: what is tested has to be named by you, a recording is not asked: give --target")
-    keys: dict[str, Any] = {key: dict(value) if key == "load" else value for key, value in recorded.keys.items()}
-    keys["target"] = {"uri" if "://" in targets[0] else "filename": list(targets)}
+    keys = {key: dict(value) if isinstance(value, Mapping) else value for key, value in recorded.keys.items()}
+    if targets:
+        is_export = "://" in targets[0]
+        keys["target"] = {"uri" if is_export else "filename": list(targets)}
+        if is_export and isinstance(options := keys.get("fio"), dict):
+            options.pop("ioengine", None)  # That of a file or device cannot reach an export.
+    elif "target" not in keys:
+        raise UsageError(f"{name}: what is tested has to be named by you: give --target")
     named = dict(_settings(settings))
     for key, value in named.items():
         section, _, inner = key.partition(".")
@@ -129,6 +133,8 @@ def _settings(settings: Sequence[str]) -> Iterator[tuple[str, Any]]:
             raise UsageError(f"--set {setting}: write KEY=VALUE, such as load.in_flight=16")
         if key.partition(".")[0] == "target":
             raise UsageError(f"--set {key}: name the target with --target")
+        if key == "load.job_file":
+            raise UsageError(f"--set {key}: name the job file in place of the recording")
         try:
             yield key, read_yaml(text)
         except ValueError as error:

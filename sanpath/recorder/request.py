@@ -43,6 +43,7 @@ class SweepRequest(BaseModel):
 
 class StepOrder(BaseModel):
     """A step of a probe. `host`: one of the plan's hosts. `fio`: options besides those of the plan.
+    `is_pause`: no load runs in it. `bytes_per_second`: the rate that DiskSpd or vdbench stays below; None: no limit.
 
     `seconds`: how long it is measured; None: as the plan has it. `why`: why it comes next, for people.
     `devices`: where it runs in place of the plan's target; (): there.
@@ -57,6 +58,8 @@ class StepOrder(BaseModel):
     seconds: float | None = None
     fio: dict[str, str] = {}
     devices: tuple[str, ...] = ()
+    is_pause: bool = False
+    bytes_per_second: int | None = None
 
 
 class EndOrder(BaseModel):

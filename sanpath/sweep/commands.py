@@ -21,12 +21,16 @@ cat "$folder/output/flatfile.html"
 """Runs vdbench, and prints the report that sanpath reads: vdbench itself prints less."""
 
 
-def command(plan: Plan, step: SweepStep) -> tuple[str, ...]:
-    """Return the command that sanpath starts for one step; its output is what the generator's reader reads."""
+def command(plan: Plan, step: SweepStep, bytes_per_second: int | None = None) -> tuple[str, ...]:
+    """Return the command that sanpath starts for one step; its output is what the generator's reader reads.
+
+    `bytes_per_second`: the rate that DiskSpd or vdbench stays below, None: no limit. That of fio is in its options.
+    """
     if plan.engine == "diskspd":
-        return tuple(_diskspd(plan, step))
+        return tuple(_diskspd(plan, step, bytes_per_second))
     if plan.engine == "vdbench":
-        return "/bin/sh", "-c", _VDBENCH.format(parameters="\n".join(_parameters(plan, step)), vdbench=_program(plan))
+        parameters = "\n".join(_parameters(plan, step, bytes_per_second))
+        return "/bin/sh", "-c", _VDBENCH.format(parameters=parameters, vdbench=_program(plan))
     return fio(plan, step)
 
 
@@ -108,8 +112,12 @@ def printed(plan: Plan, step: SweepStep) -> str:
     return shlex.join((*fio(plan, step), "--output-format=json", "--status-interval=1", f"--output={step.key}.json"))
 
 
-def _diskspd(plan: Plan, step: SweepStep) -> list[str]:
-    """Return the DiskSpd command: -F threads each drive all targets with -O outstanding I/Os (2.0.20 or newer)."""
+def _diskspd(plan: Plan, step: SweepStep, bytes_per_second: int | None = None) -> list[str]:
+    """Return the DiskSpd command: -F threads each drive all targets with -O outstanding I/Os (2.0.20 or newer).
+
+    Its rate is one of each thread and target, in bytes a millisecond. Zero would be no limit.
+    """
+    rates = step.threads * step.targets * 1000
     return [
         *shlex.split(plan.command or "diskspd", posix=False),
         f"-b{step.block_bytes}",
@@ -119,6 +127,7 @@ def _diskspd(plan: Plan, step: SweepStep) -> list[str]:
         f"-O{step.in_flight_per_thread}",
         f"-w{100 * (1 - step.read_ratio):.0f}",
         "-r" if step.random else "-si" if step.threads > 1 else "-s",
+        *([f"-g{max(1, bytes_per_second // rates)}"] if bytes_per_second is not None else []),
         *([f"-f{step.working_set_bytes // step.targets}"] if step.working_set_bytes else []),
         # No file cache and no device write cache; latencies; one value per second; XML for the import.
         *("-Sh", "-L", "-D1000", "-Rxml"),
@@ -138,8 +147,13 @@ def _program(plan: Plan) -> str:
     return plan.command or "vdbench"
 
 
-def _parameters(plan: Plan, step: SweepStep) -> Iterator[str]:
-    """Yield the parameter file: `threads` are per storage definition, each with one outstanding I/O."""
+def _parameters(plan: Plan, step: SweepStep, bytes_per_second: int | None = None) -> Iterator[str]:
+    """Yield the parameter file: `threads` are per storage definition, each with one outstanding I/O; its rate is that
+    of all together, in I/Os a second."""
+    rate = "max"
+    if bytes_per_second is not None:
+        # By default I/Os arrive at random, so that more of them may come than the rate says.
+        rate = f"{max(1, bytes_per_second // step.block_bytes)},distribution=deterministic"
     each = step.in_flight // step.targets
     for number, name in enumerate(plan.target.filename[: step.targets], start=1):
         size = f",size={step.working_set_bytes // step.targets}" if step.working_set_bytes else ""
@@ -147,4 +161,4 @@ def _parameters(plan: Plan, step: SweepStep) -> Iterator[str]:
     seek = 100 if step.random else 0
     yield f"wd=wd1,sd=sd*,xfersize={step.block_bytes},rdpct={100 * step.read_ratio:g},seekpct={seek}"
     seconds = f"elapsed={plan.seconds:.0f},interval=1,warmup={plan.warmup_seconds:.0f}"
-    yield f"rd={step.key},wd=wd1,iorate=max,{seconds}"
+    yield f"rd={step.key},wd=wd1,iorate={rate},{seconds}"

@@ -163,9 +163,10 @@ def read_plan(
     model: type[AnyPlan],
     sections: Mapping[str, type[Section]],
     contradictions: Callable[[AnyPlan], Sequence[Problem]],
+    completed: Callable[[dict[str, Any]], dict[str, Any]] = dict,
 ) -> AnyPlan:
     """Read and check a plan of some kind. `sections`: its mappings by key. `contradictions`: mistakes of
-    valid values.
+    valid values. `completed`: adds keys that the plan leaves to another file.
 
     Raises ConfigError for the first mistake, UsageError when the file cannot be read.
     """
@@ -173,7 +174,7 @@ def read_plan(
     if not isinstance(raw, dict):
         raise document.error((), f"expected a mapping with the keys {', '.join(model.model_fields)}")
     try:
-        plan = model.model_validate(raw)
+        plan = model.model_validate(completed(raw))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         raise document.error(first["loc"], mistake(first, model, sections)) from None

@@ -11,8 +11,9 @@ from sanpath.sweep.plan import Plan
 
 STEP_BEGIN, STEP_END = "sweep-step-begin", "sweep-step"
 """Marks of the recorder: a step begins; a step has ended, with its outcome."""
-PROBE_READY, PROBE_END = "probe-ready", "probe-end"
-"""Marks of a probe: a step is recorded, and the next may be ordered; the probe has ended, with the reason."""
+PROBE_READY, PROBE_PAUSE, PROBE_END = "probe-ready", "probe-pause", "probe-end"
+"""Marks of a probe: a step is recorded, and the next may be ordered; a pause of the load has ended; the probe has
+ended, with the reason."""
 
 _START_SECONDS = 1.0
 """Time to start and end a load, besides its own duration (fio: half a second, measured)."""

@@ -26,8 +26,11 @@ LoadChange = Literal[
     "one_target",
     "one_path",
     "other_host",
+    "pause",
 ]
 """Experiments that only vary the load."""
+PAUSE: LoadChange = "pause"
+"""The experiment without the load: what the sources report then is other hosts' alone."""
 Action = Literal[
     LoadChange,
     "read_below",

@@ -8,9 +8,10 @@ from typing import get_args
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.pauses import Pause
 from sanpath.model import Step
 from sanpath.sweep.progress import PROBE_END
-from sanpath.verdict.experiment_model import Experiment, LoadChange
+from sanpath.verdict.experiment_model import PAUSE, Experiment, LoadChange
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.judgement.outcomes import Outcome, outcomes
 from sanpath.verdict.judgement.proposals import START, name_of
@@ -18,10 +19,12 @@ from sanpath.verdict.model import Likelihood, Probe, Trial
 from sanpath.verdict.places.table import place_tables
 from sanpath.verdict.run_verdict import deciding_of_run
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.units import bandwidth, count, duration, iops
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 
 _LIKELY = 0.05
 """Probability from which a suspect counts as likely."""
+_BUSY = 0.2
+"""Utilisation of a link in a pause from which it is named: less leaves nearly all of it to the load."""
 _COMPARED: tuple[LoadChange, ...] = get_args(LoadChange)
 """Experiments whose outcome is a ratio to the load itself."""
 
@@ -40,15 +43,21 @@ def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
     before: Judgement | None = None
     done: list[Step] = []
     # What the others show is a ratio to the load itself, which a probe that begins from a recording runs second.
-    for step in sorted(facts.steps, key=lambda step: step.experiment != START):
+    pauses = {pause.step.name: pause for pause in facts.pauses}
+    paused: list[Pause] = []
+    all_steps = sorted([*facts.steps, *(pause.step for pause in facts.pauses)], key=lambda step: step.start)
+    for step in sorted(all_steps, key=lambda step: step.experiment != START):
         loads_of_step = [load for load in loads if load.step == step.name]
-        if not step.experiment or not loads_of_step:
+        if step.experiment == PAUSE and step.name in pauses:
+            paused.append(pauses[step.name])
+        elif step.experiment and loads_of_step:
+            done.append(step)
+        else:
             continue
-        done.append(step)
         names = {step.name for step in done}
         loads_so_far = [load for load in loads if load.step in names]
-        facts_so_far = replace(facts, steps=tuple(done), loads=loads_so_far)
-        if step.experiment in _COMPARED and done[0].experiment != START:
+        facts_so_far = replace(facts, steps=tuple(done), loads=loads_so_far, pauses=tuple(paused))
+        if step.experiment in _COMPARED and (not done or done[0].experiment != START):
             yield _not_compared(step, loads_of_step)
             continue
         judged = deciding_of_run(facts_so_far, judge_all(facts_so_far, loads_so_far))
@@ -73,7 +82,7 @@ def _trial(
         step.experiment,
         _in_words(step, experiment),
         "" if experiment is None else f"{experiment.watch} would point to {_raised(experiment)}",
-        _measured(loads, outcome),
+        _measured(loads, outcome) if step.experiment != PAUSE else _paused(facts, judged, outcome),
         None if outcome is None else outcome.is_seen,
         tuple(dict.fromkeys(ruled_out)),
         tuple(Likelihood(name_of(suspect), suspect.entity, suspect.probability) for suspect in likely),
@@ -85,7 +94,8 @@ def _trial(
 
 def _not_compared(step: Step, loads: Sequence[LoadFacts]) -> Trial:
     """A step that shows something only in comparison with the load itself, which has not been measured."""
-    outcome = f"{_measured(loads, None)}: to be compared with the load itself"
+    measured = _measured(loads, None) if loads else "no load"
+    outcome = f"{measured}: to be compared with the load itself"
     return Trial(
         step.name, step.experiment, _in_words(step, None), "", outcome, None, (), (), "cannot_tell", "C", 0.0
     )
@@ -117,9 +127,31 @@ def _outcome(facts: Facts, step: Step, judged: Judgement) -> Outcome | None:
     """The outcome of a step for the load that the probe began with. None: it watched for nothing."""
     for table in place_tables(facts, [judged.load]):
         for outcome in outcomes(table):
-            if outcome.load.step == step.name:
+            if outcome.step == step.name:
                 return outcome
     return None
+
+
+def _paused(facts: Facts, judged: Judgement, outcome: Outcome | None) -> str:
+    """What a pause showed: how other hosts did without the load, and what still loads its links."""
+    if outcome is None or outcome.others is None:
+        return "no I/O of other hosts was measured both in the pause and beside the load"
+    others = outcome.others
+    seen = outcome.proposal.watch if outcome.is_seen else f"not {outcome.proposal.watch}"
+    words = f"other hosts: {iops(others.ops_per_second)}, {duration(others.paused_seconds)} in the pause, "
+    words += f"{duration(others.loaded_seconds)} beside the load, {outcome.ratio:.2f} times: {seen}"
+    rows = facts.tables["link"].select(step=judged.load.step, direction=judged.load.direction)
+    carried = [
+        (utilisation, str(row["entity"]))
+        for row in rows
+        if row["on_loaded_path"] is not False
+        and (utilisation := facts.pauses[-1].links.get((str(row["entity"]), judged.load.direction))) is not None
+    ]
+    utilisation, busiest = max(carried, default=(0.0, ""))
+    if utilisation < _BUSY:
+        return words
+    ends = busiest.partition(":")[2].replace("--", " - ")
+    return f"{words}; others alone keep {ends}, the busiest of its links then, {percent(utilisation)} utilised"
 
 
 def _measured(loads: Sequence[LoadFacts], outcome: Outcome | None) -> str:

@@ -54,13 +54,14 @@ def test_no_step_is_outside_its_budget(drawn: ProbePlan, data: st.DataObject) ->
         limit = rate_limit(drawn, spent, order)
         load_seconds = drawn.seconds if order.seconds is None else order.seconds
         rates = [data.draw(st.floats(0, 20 * KIB**3)) for _ in range(2)]
-        warmup_rate, rate = (rate if limit is None else min(rate, limit) for rate in rates)
+        warmup_rate, rate = (0.0 if order.is_pause else rate if limit is None else min(rate, limit) for rate in rates)
         moved += warmup_rate * drawn.warmup_seconds + rate * load_seconds
         elapsed += step_seconds(drawn, order)
         unmeasured += unmeasured_bytes(drawn, limit)
         measured += rate * load_seconds
         assert order.step.in_flight <= budget.in_flight
-        assert budget.bytes_per_second is None or (limit is not None and limit <= budget.bytes_per_second)
+        if not order.is_pause:
+            assert budget.bytes_per_second is None or (limit is not None and limit <= budget.bytes_per_second)
         best = max(spent.bytes_per_second, rate)
         spent = Spent(elapsed, measured + unmeasured, spent.steps + 1, best)
     assert spent.steps <= budget.steps
@@ -92,7 +93,14 @@ def test_what_a_budget_refuses_is_said() -> None:
     held = Spent(bytes=0.9 * 2**30, bytes_per_second=1e9)
     assert "bytes is used" in refused(small, held, order), "a step at a tenth of the throughput tells nothing"
     slow = plan(budget={"bytes_per_second": "4k"})
-    assert refused(slow, Spent(), start_order(slow)) == "the rate is below one I/O a second"
+    assert refused(slow, Spent(), start_order(slow)) == "the rate is below its least, 65,536 bytes a second"
+
+
+def test_the_least_rate_of_diskspd_is_its_unit_in_every_thread() -> None:
+    """Below it, DiskSpd would have no limit at all."""
+    slow = plan(engine="diskspd", load={"in_flight": 64, "threads": 64, "block_bytes": "4k"}, hosts=["local"])
+    slow = slow.model_copy(update={"budget": slow.budget.model_copy(update={"bytes_per_second": 100_000})})
+    assert "below its least, 128,000 bytes a second" in refused(slow, Spent(), start_order(slow))
 
 
 def test_without_writes_fio_itself_refuses_them() -> None:
@@ -123,4 +131,4 @@ def test_each_experiment_changes_what_it_is_called_after() -> None:
     assert orders["other_host"].host == "db2"
     assert "one_path" not in orders, "no path is named"
     alone = plan(hosts=["local"], target={"filename": "/dev/sdb"}, load={"in_flight": 1, "block_bytes": 512})
-    assert names(list(possible(alone))) == ["more_in_flight", "cached_range"]
+    assert names(list(possible(alone))) == ["more_in_flight", "cached_range", "pause"]

@@ -37,3 +37,13 @@ def test_diskspd_is_probed(tmp_path: Path) -> None:
     assert "2.88 GB/s" in start["outcome"]
     assert (more["experiment"], more["is_seen"]) == ("more_in_flight", False)
     assert "too few outstanding I/Os" in more["ruled_out"]
+
+
+def test_diskspd_stays_below_the_rate_of_the_budget(tmp_path: Path) -> None:
+    budget = {"seconds": 60, "steps": 1, "bytes": "20g", "bytes_per_second": "100m"}
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump(PLAN | {"budget": budget}))
+    options = ("--into", "p.sanpath", "--format", "json")
+    done = sanpath("probe", "plan.yaml", *options, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    moved = json.loads(done.stdout)["steps"][0]["directions"]["read"]["bytes_per_second"]
+    assert 0.95 * (100 << 20) < moved <= 100 << 20

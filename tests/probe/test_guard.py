@@ -53,6 +53,16 @@ def test_the_pause_before_the_first_step_shows_the_neighbours(tmp_path: Path) ->
     assert float(found[2]) > 1.5 * float(found[1])
 
 
+def test_after_a_later_pause_the_others_are_compared_with_it() -> None:
+    """They have become slower by themselves: no fault of the load."""
+    watch = Watch(GUARD, {"volume:fa1/a": OtherLoad(100, 0.002), "volume:fa1/b": OtherLoad(100, 0.002)})
+    renewed = watch.renewed({"volume:fa1/a": OtherLoad(80, 0.005), "volume:fa1/c": OtherLoad(10, 0.001)})
+    assert tripped(GUARD, watch.before, {"volume:fa1/a": OtherLoad(80, 0.006)}) is not None
+    assert tripped(GUARD, renewed.before, {"volume:fa1/a": OtherLoad(80, 0.006)}) is None
+    assert tripped(GUARD, renewed.before, {"volume:fa1/b": OtherLoad(100, 0.006)}) is not None
+    assert len(renewed.neighbours) == 3
+
+
 def guarded(seed: int, folder: Path) -> tuple[float, Trip | None]:
     """Run the load of a draw under the guard. Returns how long it ran, and what has stopped it."""
     drawn = draw(seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from sanpath.model import Event, Scalar
 from sanpath.probe.plan import load_probe_plan
 from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder, SweepRequest
 from sanpath.recording.reading.recording import Recording
-from sanpath.sweep.progress import PROBE_END, STEP_BEGIN, STEP_END
+from sanpath.sweep.progress import PROBE_END, PROBE_PAUSE, STEP_BEGIN, STEP_END
 from tests.recorder.processes import sanpath
 from tests.support.san import San
 from tests.support.stories import published
@@ -125,6 +126,36 @@ def test_a_step_on_one_path_reads_that_device(folder: Path) -> None:
     assert code == 0
     started = next(event for event in events(into) if event.name == "load-started")
     assert f"--filename={folder / 'path.img'}" in str(started.detail["command"])
+
+
+def test_a_pause_polls_without_a_load(folder: Path) -> None:
+    """It is marked with its begin, unless it was cut short."""
+    plan = load_probe_plan(folder / "plan.yaml").model_copy(update={"seconds": 1.0})
+    into = folder / "pause.sanpath"
+    request = RunRequest(folder=into, sweep=SweepRequest(plan=plan.sweep_plan(), file="plan.yaml", by_order=True))
+
+    def control(send: Callable[[str], None]) -> None:
+        for number, seconds in enumerate((1.0, 600.0), start=1):
+            step = replace(plan.start, key=f"probe-{number}", name=f"pause {number}")
+            order = StepOrder(step=step, experiment="pause", host="local", seconds=seconds, is_pause=True)
+            send(RUN + order.model_dump_json())
+        send(END + EndOrder(reason="done").model_dump_json())
+        lines.append(send)
+
+    def progress() -> None:
+        begun = [e for e in events(into) if e.name == STEP_BEGIN] if (into / "events").exists() else []
+        if len(begun) == 2:
+            lines[0](CUT)
+
+    lines: list[Callable[[str], None]] = []
+    code, _ = record(request, progress, None, 0.5, control)
+    assert code == 0
+    found = events(into)
+    assert not [event for event in found if event.name in ("load-started", "step-begin")]
+    (pause,) = [event for event in found if event.name == PROBE_PAUSE]
+    assert pause.detail["step"] == "pause 1"
+    assert 0.9 < (pause.seen - int(str(pause.detail["began_us"]))) / 1e6 < 3
+    assert [event.detail["outcome"] for event in found if event.name == STEP_END] == ["done", "interrupted"]
 
 
 def test_a_step_that_is_cut_short_is_not_judged(folder: Path) -> None:

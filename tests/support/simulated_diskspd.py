@@ -10,14 +10,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from math import inf
 
 UNLOADED_SECONDS = 0.0005
 NODE_BYTES_PER_SECOND = 2.88e9
 
 
-def operations_per_second(in_flight: float, block_bytes: float) -> float:
-    """I/Os a second of a node."""
-    return min(in_flight / UNLOADED_SECONDS, NODE_BYTES_PER_SECOND / block_bytes)
+def operations_per_second(in_flight: float, block_bytes: float, bytes_per_second: float = inf) -> float:
+    """I/Os a second of a node. `bytes_per_second`: the rate that the load stays below."""
+    return min(in_flight / UNLOADED_SECONDS, min(NODE_BYTES_PER_SECOND, bytes_per_second) / block_bytes)
 
 
 def result(argv: Sequence[str], node: str) -> str:
@@ -25,7 +26,8 @@ def result(argv: Sequence[str], node: str) -> str:
     options = {word[1]: word[2:] for word in argv[1:] if word.startswith("-")}
     size, seconds, threads, depth = (int(options[name]) for name in "bdFO")
     writes, path = int(options["w"]) / 100, argv[-1]
-    rate, warmup = operations_per_second(threads * depth, size), options.get("W", "0")
+    limit = 1000 * threads * int(options["g"]) if "g" in options else inf
+    rate, warmup = operations_per_second(threads * depth, size, limit), options.get("W", "0")
     milliseconds = 1e3 * threads * depth / rate
     directions = {"Read": rate * (1 - writes), "Write": rate * writes}
     counts = "".join(

@@ -124,6 +124,18 @@ def test_diskspd_keeps_as_much_in_flight() -> None:
     assert line == (r'diskspd -b65536 -d20 -W5 -F4 -O8 -w30 -r -Sh -L -D1000 -Rxml "C:\a b\one.dat" #1 > step-01.xml')
 
 
+def test_diskspd_and_vdbench_are_held_below_a_rate() -> None:
+    """DiskSpd's rate is one of each thread and target, in bytes a millisecond; vdbench's is that of all, in I/Os."""
+    matrix = {"in_flight": 32, "threads": 4, "block_bytes": "64k"}
+    made = plan(matrix, {"filename": ["#1", "#2"]}, engine="diskspd")
+    assert "-g12500" in commands.command(made, steps(made)[0], 100_000_000)
+    assert "-g1" in commands.command(made, steps(made)[0], 7999), "zero would be no limit"
+    assert not any(word.startswith("-g") for word in commands.command(made, steps(made)[0]))
+    made = plan({"in_flight": 32, "block_bytes": "64k"}, engine="vdbench")
+    script = commands.command(made, steps(made)[0], 100_000_000)[2]
+    assert "rd=step-01,wd=wd1,iorate=1525,distribution=deterministic,elapsed=20" in script
+
+
 def test_vdbench_keeps_as_much_in_flight() -> None:
     made = plan({"in_flight": 32, "access": "sequential", "working_set_bytes": "8g"}, engine="vdbench")
     lines = commands.printed(made, steps(made)[0]).splitlines()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,9 +32,9 @@ def probe(
         Path,
         typer.Argument(
             parser=location,
-            metavar="PLAN|RECORDING",
-            help="A plan: the load, its target, and what may be tried at what cost. Or a recording: its load again, "
-            "beginning with the experiment that separates the suspects of its verdict.",
+            metavar="PLAN|JOB|RECORDING",
+            help="A plan: the load, its target, and what may be tried at what cost. Or a job file of fio. Or a "
+            "recording: its load again, beginning with the experiment that separates the suspects of its verdict.",
         ),
     ],
     target: Annotated[
@@ -42,7 +42,8 @@ def probe(
         typer.Option(
             "--target",
             metavar="DEVICE",
-            help="With a recording: the device, file or URI of an NBD export to test; repeat it for several.",
+            help="With a recording or job file: the device, file or URI of an NBD export to test; repeat it for "
+            "several.",
         ),
     ] = None,
     setting: Annotated[
@@ -50,7 +51,8 @@ def probe(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="With a recording: a key of the plan, such as load.in_flight=16 or budget.seconds=120; repeat it.",
+            help="With a recording or job file: a key of the plan, such as load.in_flight=16 or budget.seconds=120; "
+            "repeat it.",
         ),
     ] = None,
     config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
@@ -108,6 +110,10 @@ def probe(
     if print_only:
         typer.echo("\n".join(_command_lines(plan, allow_writes)))
         return
+    if plan.load.job_file is not None:
+        from sanpath.probe.job_file import missing_target
+
+        missing_target(plan, plan.load.job_file)
     recorded = None if before is None or after or knee or objective else go_on_from(before.verdict)
     search = recorded or _search(after, knee, objective)
     if before is not None and recorded and isinstance(finish := recorded(plan, None, Spent()), Finish):
@@ -137,17 +143,20 @@ def _plan(
 ) -> tuple[ProbePlan, Diagnosis | None]:
     """The plan, and the diagnosis of the recording that it comes from; None: it is a file."""
     from sanpath.errors import UsageError
+    from sanpath.probe.job_text import is_job_file
     from sanpath.probe.plan import load_probe_plan
+    from sanpath.probe.recorded import RecordedLoad, plan_of, recorded_load
     from sanpath.recording.format.layout import SUFFIX
 
     if isinstance(begin, Path) and begin.suffix != SUFFIX and not begin.is_dir():
-        if targets or settings:
-            raise UsageError(f"--target and --set go with a recording; change {begin}, which is a plan")
-        return load_probe_plan(begin, allow_writes), None
+        if is_job_file(begin):
+            return plan_of(str(begin), RecordedLoad(_job_keys(begin), {}), targets, settings, allow_writes), None
+        if (targets or settings) and begin.exists():
+            raise UsageError(f"--target and --set go with a recording or job file; change {begin}, which is a plan")
+        return load_probe_plan(begin, allow_writes, _job_keys), None
 
     from sanpath.cli.output import diagnosis_of
     from sanpath.diagnose import judge_recording
-    from sanpath.probe.recorded import plan_of, recorded_load
     from sanpath.recording.reading.recording import Recording
     from sanpath.verdict.run_verdict import deciding_of_run
 
@@ -157,6 +166,17 @@ def _plan(
     recorded = recorded_load(facts, deciding_of_run(facts, judgements))
     plan = plan_of(str(begin), recorded, targets, settings, allow_writes)
     return plan, diagnosis_of(begin, chosen)
+
+
+def _job_keys(path: Path) -> Mapping[str, Any]:
+    """The keys of a plan that a job file stands for. Prints what differs from the job."""
+    from sanpath.probe.job_file import job_load
+    from sanpath.views.words import printable
+
+    job = job_load(path)
+    for remark in job.remarks:
+        typer.echo(f"sanpath: {path}: {printable(remark)}", err=True)
+    return {**job.keys, "load": {**job.keys["load"], "job_file": str(path)}}
 
 
 def _search(after: Path | None, knee: bool, objective: str) -> Search:
@@ -183,4 +203,5 @@ def _command_lines(plan: ProbePlan, allow_writes: bool) -> Iterator[str]:
     for order in (start_order(plan), *possible(plan)):
         where = f" on {order.host}" if len(plan.hosts) > 1 else ""
         yield f"# {order.experiment}: {order.step.name}{where}"
-        yield printed(sweep.on(order.devices), order.step)
+        seconds = f"# {plan.seconds:g} s without the load"
+        yield seconds if order.is_pause else printed(sweep.on(order.devices), order.step)

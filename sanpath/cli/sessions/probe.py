@@ -76,7 +76,7 @@ class ProbeSession(Session):
         try:
             if any(event.detail.get("key") == self._awaited for event in ready):
                 self._next()
-            elif self._order is not None:
+            elif self._order is not None and not self._order.is_pause:
                 self._protect(recording)
         except Exception:
             self._end(Finish("the steps could not be judged"))
@@ -111,8 +111,10 @@ class ProbeSession(Session):
             why=order.reason,
             host=order.host,
             seconds=order.seconds,
-            fio=rate_options(order, limit),
+            fio=rate_options(order, limit) if self._plan.engine == "fio" else {},
+            bytes_per_second=limit if self._plan.engine != "fio" else None,
             devices=order.devices,
+            is_pause=order.is_pause,
         )
         self._send(RUN + ordered.model_dump_json())
 
@@ -130,12 +132,18 @@ class ProbeSession(Session):
                     printed(f"  {trial.step}:")
                 for line in outcome_lines(trial):
                     printed(f"  {line}")
-            self._show_neighbours()
+            if self._order is not None and self._order.is_pause:
+                self._watch_from_pause()
+            else:
+                self._show_neighbours()
             newest = {trial.step for trial in (trials if is_start else trials[-1:])}
             measured = max(
-                sum(direction.bytes_per_second for direction in step.directions.values())
-                for step in diagnosis.steps
-                if step.name in newest
+                (
+                    sum(direction.bytes_per_second for direction in step.directions.values())
+                    for step in diagnosis.steps
+                    if step.name in newest
+                ),
+                default=0.0,
             )
         spent = self._spent
         self._spent = replace(
@@ -146,13 +154,17 @@ class ProbeSession(Session):
         )
 
     def _show_neighbours(self) -> None:
-        """Print how other hosts did in the last step, against the pause before the first."""
+        """Print how other hosts did in the last step, against the pause before it."""
         recording = Recording(self._request.folder)
-        events = [event for _, event in recording.events()]
-        began_us, ended_us = (
-            max((event.seen for event in events if event.name == name), default=0) for name in (STEP_BEGIN, STEP_END)
-        )
-        for line in self._watch.changes(recording, began_us, ended_us):
+        for line in self._watch.changes(recording, *_last_step(recording)):
+            printed(f"  others: {line}")
+
+    def _watch_from_pause(self) -> None:
+        """Compare other hosts with how they did in the last step, a pause of the load: the newest is the best."""
+        recording = Recording(self._request.folder)
+        now = volumes_of_others(recording, *_last_step(recording))
+        self._watch = self._watch.renewed(now)
+        for line in self._watch.neighbours:
             printed(f"  others: {line}")
 
     def _protect(self, recording: Recording) -> None:
@@ -189,6 +201,15 @@ class ProbeSession(Session):
         if finish.for_a_person:
             printed(f"next, for a person: {finish.for_a_person}")
         self._send(END + EndOrder(reason=finish.reason, what=finish.for_a_person).model_dump_json())
+
+
+def _last_step(recording: Recording) -> tuple[int, int]:
+    """When the last step began and ended, microseconds of the recorder's clock."""
+    events = [event for _, event in recording.events()]
+    began_us, ended_us = (
+        max((event.seen for event in events if event.name == name), default=0) for name in (STEP_BEGIN, STEP_END)
+    )
+    return began_us, ended_us
 
 
 def printed(line: str) -> None:

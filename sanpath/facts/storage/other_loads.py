@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sanpath.facts.samples.step_samples import step_samples
 from sanpath.facts.storage.arrays import array_rows
-from sanpath.facts.table import FactTable, number
+from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.facts.time.placement import place_in_time
 from sanpath.model import Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import resolve
+from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import targets_of
 
 
@@ -40,9 +40,14 @@ def volumes_of_others(recording: Recording, begin_us: int, end_us: int) -> Mappi
         samples = step_samples(recording, connection, "volume", [Step("now", begin_us, end_us, "found", (), None)])
     finally:
         connection.close()
+    return loads_of_others(topology, array_rows(topology, "volume", (), FactTable("link", ()), samples))
+
+
+def loads_of_others(topology: Topology, rows: Iterable[FactRow]) -> dict[str, OtherLoad]:
+    """Volume → what other hosts do on it. `rows`: those of volumes, of one step."""
     tested = targets_of(topology, *(load.id for load in topology.of_kind("load")))[1]
     totals: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for row in array_rows(topology, "volume", (), FactTable("link", ()), samples):
+    for row in rows:
         entity = str(row["entity"])
         if entity not in tested and row["array_seconds"] is not None:
             ops = number(row, "ops_per_second")

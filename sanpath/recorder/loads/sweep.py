@@ -22,7 +22,7 @@ from sanpath.recording.storage.store import Location
 from sanpath.sweep import commands
 from sanpath.sweep.matrix import SweepStep, steps
 from sanpath.sweep.plan import LOCAL, Plan
-from sanpath.sweep.progress import PROBE_END, PROBE_READY, STEP_BEGIN, STEP_END
+from sanpath.sweep.progress import PROBE_END, PROBE_PAUSE, PROBE_READY, STEP_BEGIN, STEP_END
 
 
 class StepWatch:
@@ -92,11 +92,14 @@ class SweepRun:
         watch: StepWatch,
         cut_short: asyncio.Event | None = None,
         host: str | None = None,
+        bytes_per_second: int | None = None,
     ) -> int | None:
-        """Run a step to its end, or until `cut_short`. `host`: where it runs, None: on all hosts of the plan."""
+        """Run a step to its end, or until `cut_short`. `host`: where it runs, None: on all hosts of the plan.
+
+        `bytes_per_second`: see commands.command."""
         self._event(STEP_BEGIN, {"key": step.key, "step": step.name, "plan": self._plan.digest})
         await self._sink.flush()  # Viewers should see the new step at once.
-        argv = commands.command(plan, step)
+        argv = commands.command(plan, step, bytes_per_second)
         code, was_interrupted = await self._loads.run(
             argv, self._stop, key=step.key, item_filter=watch, end_early=cut_short or watch.steady, host=host
         )
@@ -167,11 +170,24 @@ class ProbeRun(SweepRun):
     async def _ordered(self, order: StepOrder) -> int | None:
         self._cut_short.clear()
         seconds = self._plan.seconds if order.seconds is None else order.seconds
+        if order.is_pause:
+            return await self._pause(order, seconds)
         changed = {"seconds": seconds, "fio": {**self._plan.fio, **order.fio}}
         plan = self._plan.on(order.devices).model_copy(update=changed)
         watch = StepWatch(plan, order.step, order.experiment, order.why)
         host = order.host if self._plan.hosts != (LOCAL,) else None
-        return await self._run_step(order.step, plan, watch, self._cut_short, host)
+        return await self._run_step(order.step, plan, watch, self._cut_short, host, order.bytes_per_second)
+
+    async def _pause(self, order: StepOrder, seconds: float) -> int | None:
+        """Poll on without a load, and mark it where it was not cut short."""
+        step, began_us = order.step, self._clock.now_us()
+        self._event(STEP_BEGIN, {"key": step.key, "step": step.name, "plan": self._plan.digest})
+        await self._sink.flush()
+        await either(self._stop.wait(), self._cut_short.wait(), sleep(seconds))
+        if self._stop.is_set() or self._cut_short.is_set():
+            return self._ended(step, "interrupted", 0)
+        self._event(PROBE_PAUSE, {"key": step.key, "step": step.name, "began_us": began_us, "why": order.why})
+        return self._ended(step, "done", 0)
 
 
 def lock_sweep(folder: Location, run_id: str) -> IO[bytes] | None:

@@ -35,6 +35,8 @@ _NO_BURSTS = 0.03
 _OTHERS_FILL = 1.5
 _MAY_CARRY = -0.7
 """Log-odds that a link carries the test where others use it as well: it is one of two (two fabrics)."""
+_REMAINING = 0.5
+"""Share of a link's utilisation that stays in a pause of the test, from which the reader has to know."""
 _CAP_UNREAD = -1.2
 _CLEARLY_FULLER = 0.05
 """Difference of utilisation from which the other direction counts: if both are full, each has its own limit."""
@@ -138,7 +140,8 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     first = binding[0]
     calm = flat_over_load(facts, load)
     following = next_limit(facts, load, binding)
-    because = _because(load, first, calm)
+    alone = facts.pauses[-1].links.get((str(first["entity"]), load.direction)) if facts.pauses else None
+    because = _because(load, first, calm, alone)
     if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _BELOW_FULL:
         because += ("a little less than a saturated link reads: without data of the array, a cap there is possible",)
     is_known = lowest < float("inf")
@@ -189,7 +192,8 @@ def _ceiling(row: FactRow) -> float:
     return number(row, "ceiling_bytes_per_second") or float("inf")
 
 
-def _because(load: LoadFacts, row: FactRow, calm: LoadFacts | None) -> tuple[str, ...]:
+def _because(load: LoadFacts, row: FactRow, calm: LoadFacts | None, alone: float | None) -> tuple[str, ...]:
+    """The reasons for a full link. `alone`: its utilisation in a pause of the test, None: not known."""
     counted, capacity = number(row, "bytes_per_second"), number(row, "capacity_bytes_per_second")
     full = f"a saturated {row['speed']} link reads {percent(number(row, 'full_ratio'))}"
     reasons = [
@@ -199,6 +203,8 @@ def _because(load: LoadFacts, row: FactRow, calm: LoadFacts | None) -> tuple[str
     if others_share(row) > SHARED:
         foreign = number(row, "foreign_bytes_per_second")
         reasons.append(f"{bandwidth(foreign)} of it is not the test's: other hosts use this link as well")
+    if alone is not None and alone >= _REMAINING * number(row, "utilisation"):
+        reasons.append(f"in a pause of the test others alone kept it {percent(alone)} utilised")
     if calm is not None:
         ratio = load.in_flight_measured / calm.in_flight_measured
         reasons.append(

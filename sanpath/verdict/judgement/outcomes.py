@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, sqrt
 
-from sanpath.facts.load.loads import LoadFacts
+from sanpath.verdict.evidence.others import OthersCompared, compare_others
+from sanpath.verdict.experiment_model import PAUSE
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.proposals import START, Proposal, load_steps, probe_steps
 from sanpath.verdict.places.table import PlaceTable
@@ -21,12 +22,16 @@ _IN_FLIGHT = ("more_in_flight", "fewer_in_flight")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one experiment. `ratio`: its operations a second over those of the start; `load`: its step."""
+    """The outcome of one experiment. `ratio`: its operations a second over those of the start; `step`: its name.
+
+    `others`: of a pause: other hosts in it and beside the start, whose `ratio` it is. None: it is no pause.
+    """
 
     proposal: Proposal
-    load: LoadFacts
+    step: str
     ratio: float
     is_seen: bool
+    others: OthersCompared | None = None
 
 
 def outcomes(table: PlaceTable) -> Iterator[Outcome]:
@@ -43,7 +48,18 @@ def outcomes(table: PlaceTable) -> Iterator[Outcome]:
         if proposal.action in _IN_FLIGHT:
             least_ratio = sqrt(load.in_flight_measured / table.load.in_flight_measured)
         ratio = load.ops_per_second / table.load.ops_per_second
-        yield Outcome(proposal, load, ratio, ratio >= least_ratio)
+        yield Outcome(proposal, load.step, ratio, ratio >= least_ratio)
+    yield from _pause(table, proposals.get(PAUSE))
+
+
+def _pause(table: PlaceTable, proposal: Proposal | None) -> Iterator[Outcome]:
+    """Yield the outcome of the last pause: several would show the same once more."""
+    pauses = table.facts.pauses
+    if proposal is None or proposal.least_ratio is None or not pauses:
+        return
+    others = compare_others(table.facts, table.load.step, table.arrays, pauses[-1])
+    if others is not None:
+        yield Outcome(proposal, pauses[-1].step.name, others.ratio, others.ratio >= proposal.least_ratio, others)
 
 
 def outcome_score(outcomes_of_load: list[Outcome], claim: Claim) -> float:

@@ -1,0 +1,80 @@
+"""Reads the text of a fio job file: its options with their lines, of `[global]` and of one job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sanpath.errors import ConfigError, UsageError
+
+_MOST_CHARACTERS = 1 << 16
+_SECTION = re.compile(r"\[([^\]]{1,255})\]")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_GLOBAL = "global"
+_ANYWHERE = re.compile(r"\s*(?:[#;][^\n]*\n\s*)*\[")
+"""What a job file begins with, and a plan never does: a section, after comments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option with its line. `value`: "" for one without a value."""
+
+    line: int
+    name: str
+    value: str
+
+
+def is_job_file(path: Path) -> bool:
+    """Whether a file is a job file of fio, and not a plan: by its first line that is no comment."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return _ANYWHERE.match(file.read(_MOST_CHARACTERS)) is not None
+    except OSError:
+        return False
+
+
+def read_options(path: Path) -> dict[str, Option]:
+    """Return name → option as fio takes it: the last one, that of the job before that of `[global]`.
+
+    Raises ConfigError for what is no job file, or not one with a single job; UsageError if it cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_MOST_CHARACTERS + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is not UTF-8 text") from error
+    if len(text) > _MOST_CHARACTERS:
+        raise ConfigError(path, None, "", "is longer than a job that a person writes")
+    shared: dict[str, Option] = {}
+    own: dict[str, Option] = {}
+    jobs: list[int] = []
+    within: dict[str, Option] | None = None
+    for line, words in _lines(text):
+        if (section := _SECTION.match(words)) is not None:
+            is_global = section[1] == _GLOBAL
+            within = shared if is_global else own
+            jobs += [] if is_global else [line]
+            continue
+        if re.split(r"[\s=]", words, maxsplit=1)[0] == "include":
+            raise ConfigError(path, line, "include", "reads another file: put its lines here")
+        name, _, value = (part.strip() for part in words.partition("="))
+        if within is None or not _NAME.fullmatch(name):
+            raise ConfigError(path, line, "", "is no option of a fio job")
+        if "$" in value or "`" in value:
+            raise ConfigError(path, line, name, "variables are not filled in: write the value")
+        within[name] = Option(line, name, value)
+    if len(jobs) != 1:
+        where = f" (lines {', '.join(map(str, jobs[:5]))})" if jobs else ""
+        raise ConfigError(path, None, "", f"has {len(jobs)} jobs{where}: a probe varies one, leave one in a copy")
+    return shared | own
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (number, text) of the lines that say something, without what fio takes for comments."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if words := re.split("[#;]", line, maxsplit=1)[0].strip():
+            yield number, words
