@@ -136,3 +136,16 @@ def test_distance_that_nobody_measured_keeps_a_verdict_from_grade_a(tmp_path: Pa
         at_array = AtArray(1.35e-3, san=14e-3)
         san.step(f"q{n}", n, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": at_array})
     assert judged(san.write()).verdict.grade == "C"
+
+
+@pytest.mark.parametrize(("read_far_s", "kind"), [(5e-3, "concurrency_limited"), (0.05e-3, "cannot_tell")])
+def test_what_reads_do_not_cross_is_no_distance_for_writes(tmp_path: Path, read_far_s: float, kind: str) -> None:
+    """Of a write 10 ms pass in the transfer, with few outstanding and with many, and nobody reads the switches."""
+    san = San(tmp_path / "a.sanpath", leave_out={"switch"})
+    for n in (4, 8, 16):
+        times = {"read": read_far_s, "write": 10e-3}
+        ops = n / (sum(times.values()) + 2 * 1.4e-3)
+        flows = {direction: Flow(ops, far_s + 1.4e-3) for direction, far_s in times.items()}
+        at_array = {direction: AtArray(1.35e-3, san=far_s) for direction, far_s in times.items()}
+        san.step(f"q{n}", n, block=8 * KIB, read=flows["read"], write=flows["write"], disk=flows, array=at_array)
+    assert judged(san.write()).verdict.kind == kind

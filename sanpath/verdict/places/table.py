@@ -17,6 +17,9 @@ from sanpath.verdict.places.segments import Segment, segments, wire_seconds
 _ALL_BUSY = 0.99
 _FEWER = 0.8
 """A calmer step has at most this share of the I/Os in flight."""
+_MOST_ROUND_TRIPS = 3.0
+"""Most times that a write crosses the distance for each time that a read does: a write waits for the target's leave
+to send (XFER_RDY, R2T), once for every burst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +104,25 @@ class PlaceTable:
 def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
     """One table for each load. Virtual machines may have moved, so each step is seen with its own topology."""
     tables = [_table(facts.in_step(load.step), load) for load in loads]
+    opposite = [[other for other in tables if _other_direction(table, other)] for table in tables]
     return [
         replace(
             table,
-            opposite_direction=tuple(other_table for other_table in tables if _other_direction(table, other_table)),
+            opposite_direction=tuple(others),
+            segments=tuple(_not_farther(segment, others) for segment in table.segments),
         )
-        for table in tables
+        for table, others in zip(tables, opposite, strict=True)
     ]
+
+
+def _not_farther(segment: Segment, others: Sequence[PlaceTable]) -> Segment:
+    """The segment with no more distance in it than the other direction of the same load crosses."""
+    seconds = [s.seconds[1] for other in others for s in other.segments if s.kind == segment.kind]
+    if segment.kind not in ("fabric", "array_door") or not seconds:
+        return segment
+    farthest = _MOST_ROUND_TRIPS * max(seconds)
+    low, likely, high = (max(own, w - farthest) for own, w in zip(segment.own_wait, segment.wait, strict=True))
+    return replace(segment, own_wait=(low, likely, high))
 
 
 def _other_direction(table: PlaceTable, other_table: PlaceTable) -> bool:
