@@ -15,6 +15,8 @@ from pydantic import ValidationError
 
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.model import Scalar, Step
 from sanpath.probe.plan import SECTIONS, ProbePlan, allowed, contradictions
 from sanpath.sweep.plan import ENGINES, mistake
 from sanpath.verdict.judgement.next_command import job_attributes
@@ -37,54 +39,88 @@ class RecordedLoad:
     refused: Mapping[str, str]
 
 
+_Part = tuple[dict[str, Any], dict[str, str]]
+"""Keys of the plan's load that the recording gives, and key → why it gives none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Decisive:
+    """The step that decides the verdict. `loads`: its loads, one for each direction. `job`: what the generator says
+    of its job. `step` None: it has no marks."""
+
+    load: LoadFacts
+    loads: Sequence[LoadFacts]
+    step: Step | None
+    job: Mapping[str, Scalar]
+
+
 def recorded_load(facts: Facts, judgement: Judgement) -> RecordedLoad:
     """The load of the step that decides the verdict of a recording."""
-    load, job = judgement.load, job_attributes(facts, judgement.load)
-    step = next((step for step in facts.steps if step.name == load.step), None)
-    directions = [other for other in facts.loads if other.step == load.step]
+    load = judgement.load
+    decisive = _Decisive(
+        load,
+        [other for other in facts.loads if other.step == load.step],
+        next((step for step in facts.steps if step.name == load.step), None),
+        job_attributes(facts, load),
+    )
     keys: dict[str, Any] = {"threads": 1}
     refused: dict[str, str] = {}
-
-    engine = str(job.get("engine", "")).lower()
+    engine = str(decisive.job.get("engine", "")).lower()
     if engine not in ENGINES:
         refused["engine"] = f"it was run by none of {', '.join(ENGINES)}"
+    for part in (_block_size, _mix, _access, _in_flight, _working_set):
+        found, missing = part(decisive)
+        keys |= found
+        refused |= missing
+    plan = {"load": keys} | ({"engine": engine} if engine in ENGINES else {})
+    # A load through the file cache is no load of the device: the same again has to go through it as well.
+    return RecordedLoad(plan | ({"fio": {"direct": 0}} if decisive.job.get("direct") is False else {}), refused)
 
-    reported = (job.get("block_bytes"), step and step.block_bytes, load.operation_bytes)
+
+def _block_size(decisive: _Decisive) -> _Part:
+    step = decisive.step
+    reported = (decisive.job.get("block_bytes"), step and step.block_bytes, decisive.load.operation_bytes)
     sizes = [size for each in reported if (size := _number(each, _MOST_BLOCK_BYTES)) and size >= _SECTOR_BYTES]
-    if sizes:
-        keys["block_bytes"] = round(sizes[0] / _SECTOR_BYTES) * _SECTOR_BYTES
-    else:
-        refused["load.block_bytes"] = "it does not say the size of an I/O"
+    if not sizes:
+        return {}, {"load.block_bytes": "it does not say the size of an I/O"}
+    return {"block_bytes": round(sizes[0] / _SECTOR_BYTES) * _SECTOR_BYTES}, {}
 
-    total = sum(other.ops_per_second for other in directions)
-    reads = sum(other.ops_per_second for other in directions if other.direction == "read") / total
-    read_ratio = _number(job.get("read_ratio"), 1)
-    reads = read_ratio if read_ratio is not None and (0 < read_ratio < 1) == (0 < reads < 1) else round(reads, 2)
-    keys["read_ratio"] = 0.0 if reads < _ALMOST else 1.0 if reads > 1 - _ALMOST else reads
 
-    if (random := job.get("random_ratio")) in (0, 1):
-        keys["access"] = "random" if random else "sequential"
-    else:
-        refused["load.access"] = "it does not say whether the I/O was random or sequential"
+def _mix(decisive: _Decisive) -> _Part:
+    total = sum(load.ops_per_second for load in decisive.loads)
+    reads = sum(load.ops_per_second for load in decisive.loads if load.direction == "read") / total
+    asked = _number(decisive.job.get("read_ratio"), 1)
+    reads = asked if asked is not None and (0 < asked < 1) == (0 < reads < 1) else round(reads, 2)
+    return {"read_ratio": 0.0 if reads < _ALMOST else 1.0 if reads > 1 - _ALMOST else reads}, {}
 
-    measured = sum(other.in_flight_measured for other in directions)
-    number = _number(load.in_flight_configured or measured, _MOST_IN_FLIGHT)
+
+def _access(decisive: _Decisive) -> _Part:
+    if (random := decisive.job.get("random_ratio")) in (0, 1):
+        return {"access": "random" if random else "sequential"}, {}
+    return {}, {"load.access": "it does not say whether the I/O was random or sequential"}
+
+
+def _in_flight(decisive: _Decisive) -> _Part:
+    """The outstanding I/Os, and the threads that share them equally."""
+    step, job = decisive.step, decisive.job
+    measured = sum(load.in_flight_measured for load in decisive.loads)
+    number = _number(decisive.load.in_flight_configured or measured, _MOST_IN_FLIGHT)
     # The rate of a probe's own steps is that of its budget, and keeps no load below what it asks for.
     is_limited = bool(job.get("rate_limited")) or (step is not None and step.rate_limited)
     if is_limited and not (step is not None and step.experiment):
-        refused["load.in_flight"] = "its load was held below a rate"
-    elif number is None or round(number) < 1:
-        refused["load.in_flight"] = "it does not say how many I/Os were outstanding"
-    else:
-        keys["in_flight"] = round(number)
-        threads = _number(job.get("threads"), _MOST_IN_FLIGHT)
-        if threads is not None and threads >= 1 and keys["in_flight"] % round(threads) == 0:
-            keys["threads"] = round(threads)
-    if (working_set := _number(job.get("working_set_bytes"), _MOST_BYTES)) is not None and working_set >= 1:
-        keys["working_set_bytes"] = round(working_set)
-    plan = {"load": keys} | ({"engine": engine} if engine in ENGINES else {})
-    # A load through the file cache is no load of the device: the same again has to go through it as well.
-    return RecordedLoad(plan | ({"fio": {"direct": 0}} if job.get("direct") is False else {}), refused)
+        return {}, {"load.in_flight": "its load was held below a rate"}
+    if number is None or round(number) < 1:
+        return {}, {"load.in_flight": "it does not say how many I/Os were outstanding"}
+    found = {"in_flight": round(number)}
+    threads = _number(job.get("threads"), _MOST_IN_FLIGHT)
+    if threads is not None and threads >= 1 and found["in_flight"] % round(threads) == 0:
+        found["threads"] = round(threads)
+    return found, {}
+
+
+def _working_set(decisive: _Decisive) -> _Part:
+    number = _number(decisive.job.get("working_set_bytes"), _MOST_BYTES)
+    return ({"working_set_bytes": round(number)} if number is not None and number >= 1 else {}), {}
 
 
 def plan_of(
