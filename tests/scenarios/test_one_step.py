@@ -65,7 +65,7 @@ def test_a_ramp_keeps_as_many_ios_in_flight_as_it_has_raised_in_the_mean() -> No
     assert _offered([job]) == 23.5
 
 
-def behind_a_full_queue(folder: Path, *outstanding: int) -> Diagnosis:
+def behind_a_full_queue(folder: Path, *outstanding: int, below_seconds: float = 0.0175) -> Diagnosis:
     """Writes of a guest whose disk lets 64 through; below, each takes 17.5 ms anyway. The array is unread."""
     san = San(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], leave_out={"array"}, guest_queue_depth=0)
     for in_flight in outstanding:
@@ -76,7 +76,7 @@ def behind_a_full_queue(folder: Path, *outstanding: int) -> Diagnosis:
             in_flight,
             block=16 << 10,
             write=Flow(ops, in_flight / ops),
-            disk={"write": Flow(ops, 0.0175)},
+            disk={"write": Flow(ops, below_seconds)},
             ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
         )
     return judged(san.write())
@@ -88,3 +88,9 @@ def test_a_step_with_fewer_shows_more_only_below_what_a_full_queue_lets_through(
 ) -> None:
     verdict = behind_a_full_queue(tmp_path / "a.sanpath", *outstanding).verdict
     assert [e.in_flight for e in verdict.experiments if e.action == "fewer_in_flight"] == [fewer]
+
+
+def test_a_disk_that_reports_no_time_lets_any_number_through(tmp_path: Path) -> None:
+    """A clock of whole milliseconds may read nothing."""
+    verdict = behind_a_full_queue(tmp_path / "a.sanpath", 206, below_seconds=0.0).verdict
+    assert [e.in_flight for e in verdict.experiments if e.action == "fewer_in_flight"] in ([], [103])

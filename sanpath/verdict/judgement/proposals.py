@@ -184,14 +184,16 @@ def _full_queues(table: PlaceTable) -> frozenset[str]:
 def _admitted(table: PlaceTable) -> float:
     """I/Os of both directions that the queues of guest and host let through, of all that are in flight in the step.
 
-    With fewer than these no queue is full: only then does a step show what the storage below does with fewer.
+    With fewer than these no queue is full: only then does a step show what the storage below does with fewer. A queue
+    below which less than one I/O is counted tells nothing: no queue lets so few through.
     """
     tables = (table, *table.opposite_direction)
     offered = sum(each.load.in_flight_measured for each in tables)
-    admitted = sum(
-        min((s.queue.admitted for s in each.segments if s.queue is not None), default=each.load.in_flight_measured)
-        for each in tables
-    )
+    admitted = 0.0
+    for each in tables:
+        queues = [segment.queue for segment in each.segments if segment.queue is not None]
+        counted = [queue.admitted for queue in queues if queue.admitted >= 1]
+        admitted += min(counted, default=each.load.in_flight_measured)
     in_flight = sum(load.in_flight_measured for load in table.facts.loads if load.step == table.load.step)
     return in_flight * min(1.0, admitted / offered)
 
