@@ -97,15 +97,25 @@ def load_reader(argv: Sequence[str], named: str | None = None) -> tuple[Spec, ty
 
 def result_readers() -> list[str]:
     """Return the names of the collectors that can be loaded and read result files."""
-    return [name for name, reader in _result_readers() if reader is not None]
+    return sorted(collector.name for collector, _ in _result_readers(""))
 
 
-def _result_readers() -> Iterator[tuple[str, type[ResultReader] | None]]:
+def _result_readers(file_name: str) -> Iterator[tuple[Spec, type[ResultReader]]]:
+    """Yield the readers, those of files with other endings last: what is asked is imported, which takes time."""
+    others = []
     for name in names():
         # A broken collector is no reason to refuse a file that another collector reads.
         with contextlib.suppress(UsageError, ImportError):
             collector = spec(name)
-            yield name, _load(collector.result) if collector.result is not None else None
+            if collector.result is None:
+                continue
+            if collector.result_endings and not file_name.lower().endswith(collector.result_endings):
+                others.append((collector, collector.result))
+            else:
+                yield collector, _load(collector.result)
+    for collector, reader in others:
+        with contextlib.suppress(ImportError):
+            yield collector, _load(reader)
 
 
 def result_reader(head: bytes, name: str, named: str | None = None) -> tuple[Spec, type[ResultReader]] | None:
@@ -118,10 +128,7 @@ def result_reader(head: bytes, name: str, named: str | None = None) -> tuple[Spe
         if collector.result is None:
             raise UsageError(f"collector {named} does not read result files")
         return collector, _load(collector.result)
-    for collector_name, reader in _result_readers():
-        if reader is not None and reader.recognises(head, name):
-            return spec(collector_name), reader
-    return None
+    return next((match for match in _result_readers(name) if match[1].recognises(head, name)), None)
 
 
 def _module(name: str) -> str:

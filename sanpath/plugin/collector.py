@@ -76,6 +76,8 @@ class Spec:
 
     `collector` (a Collector), `load` (a LoadReader) and `result` (a ResultReader) are "module:Class", imported on
     first use; at least one is given. `commands` are the program names recognised after `sanpath run --`.
+    `result_endings`: usual endings of the names of its result files; with other endings it is asked last whether it
+    recognises a file. Empty: any.
     `cadence_seconds`: the source does not update its values faster (vSphere: 20). `extra`: the libraries that it
     needs beyond the smallest install; None: none.
     """
@@ -87,6 +89,7 @@ class Spec:
     collector: str | None = None
     load: str | None = None
     result: str | None = None
+    result_endings: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     cadence_seconds: float = 1.0
     rights: tuple[Right, ...] = ()

@@ -58,6 +58,18 @@ def test_yields_what_is_expected(case: Path) -> None:
     assert text.splitlines() == expected.read_text(encoding="utf-8").splitlines()
 
 
+@each_case
+@pytest.mark.parametrize("name", ["result", "RESULT.DAT", "result.csv", "result.log"])
+def test_an_unusual_ending_of_the_name_changes_nothing(case: Path, name: str) -> None:
+    reader, file = reader_of(case)
+    head = ImportedFile(file).head()
+    if not reader.recognises(head, name):
+        pytest.skip("recognised by its whole name")
+    found = registry.result_reader(head, name)
+    assert found is not None
+    assert found[0].name == case.parent.name
+
+
 def fed(reader: ResultReader, parts: Iterator[bytes]) -> str:
     """What a reader yields of parts, or the one error it may raise."""
     items: list[Any] = []

@@ -10,4 +10,5 @@ COLLECTOR = Spec(
     load="sanpath_collectors.diskspd.load:DiskSpdLoad",
     commands=("diskspd",),
     result="sanpath_collectors.diskspd.reader:DiskSpdResult",
+    result_endings=(".xml", ".txt", ".out"),
 )

@@ -9,5 +9,6 @@ COLLECTOR = Spec(
     tables=(LOAD, LOG, LUN),
     load="sanpath_collectors.fio.collector:FioReader",
     result="sanpath_collectors.fio.result:FioResult",
+    result_endings=(".log", ".json", ".txt", ".out"),
     commands=("fio",),
 )

@@ -7,5 +7,6 @@ COLLECTOR = Spec(
     name="jetstress",
     title="Jetstress 2007, 2010 and 2013, from its report",
     result="sanpath_collectors.jetstress.reader:JetstressReader",
+    result_endings=(".html", ".htm", ".xml", ".log"),
     tables=(LOAD,),
 )
