@@ -78,18 +78,18 @@ def ticks(second: int, busy: float, sent_again: float) -> dict[str, Number]:
     }
 
 
-def load_of(folder: Path, served: float, damaged: float = 0.0, **settings: Any) -> Diagnosis:
+def load_of(folder: Path, served: float, damaged: float = 0.0, block: int = 8 * KIB, **settings: Any) -> Diagnosis:
     """16 and 64 in flight give the same; the host's device waits nearly all of it. `damaged`: frames in a step."""
     san = Storage(folder, leave_out={"disk"})
     for name, value in settings.items():
         setattr(san, name, value)
     for in_flight in (16, 64):
         latency = in_flight / OPS
-        counted = OPS * (4 * 2076 + 52)
+        counted = OPS * (block / 2048 * 2076 + 52)
         san.step(
             f"q{in_flight}",
             in_flight,
-            block=8 * KIB,
+            block=block,
             read=Flow(OPS, latency),
             disk={"read": Flow(OPS, latency - 1e-4)},
             ports={"fc1/7": (counted, NOTHING), "fc1/1": (counted, NOTHING)},
@@ -171,6 +171,19 @@ def test_tcp_segments_that_are_sent_again_are_lost_on_the_way(tmp_path: Path, se
     lost = [suspect for suspect in found.verdict.suspects if suspect.kind == "retries"]
     assert bool(lost) == (sent_again > 0)
     assert all("3.0 % of its TCP segments" in suspect.because[0] for suspect in lost)
+
+
+@pytest.mark.parametrize(("block", "is_suspected"), [(8 * KIB, False), (256 * KIB, True)])
+def test_a_small_share_of_lost_segments_is_suspected_where_many_a_second_are_lost(
+    tmp_path: Path, block: int, is_suspected: bool
+) -> None:
+    """0.1 % of 4,500 segments a second hold a connection up for a seventh of the time, of 145,000 for all of it."""
+    found = load_of(tmp_path, SERVED, block=block, technology="ethernet", sent_again=0.001)
+    likely = [
+        suspect for suspect in found.verdict.suspects if suspect.kind == "retries" and suspect.probability > 0.05
+    ]
+    assert bool(likely) == is_suspected
+    assert all("0.1 % of its TCP segments" in suspect.because[0] for suspect in likely)
 
 
 @pytest.mark.parametrize(("sent_again", "is_first"), [(0.0005, False), (0.05, True)])

@@ -6,7 +6,7 @@ that wait for their time-out fill the queue. Error counters show it even where n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import log
 
@@ -30,6 +30,8 @@ _ONE_EVENT = 0.5
 _NO_ABORTS = -3.0
 """Log-odds where aborted commands are counted and there was none."""
 _RETRANSMIT_RATIO = "tcp_retransmit_ratio"
+_SENDER_TABLES: Mapping[str, tuple[str, ...]] = {"host": ("host",), "array": ("array", "volume")}
+"""Sender of data → fact tables with its share. A volume has that of its array, which may have no facts of its own."""
 _USUAL_LOSS = 0.01
 """Share of TCP segments sent again where only a full queue drops them.
 
@@ -44,6 +46,11 @@ not answer, has them aborted as well."""
 _TCP_TIMEOUT_SECONDS = 0.3
 """The shortest time-out of a connection that has measured its round trips (Windows; Linux: 0.2 s). Most lost segments
 are sent again sooner, after three later ones have arrived (RFC 5681)."""
+_RECOVERY_SECONDS = 0.03
+"""What a lost segment holds its connection up for: between a round trip, where later ones have arrived, and the
+time-out, where none have (RFC 5681)."""
+_SEGMENT_BYTES = 1448
+"""Data of a TCP segment at the usual MTU of 1,500 bytes, with time stamps (RFC 7323)."""
 _TOO_SHORT = -9.0
 """Least log-odds of lost I/Os that cannot have taken so long."""
 _NEVER = 1e-6
@@ -104,9 +111,20 @@ def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
         return
     sender = "array" if table.load.direction == "read" else "host"
     ratio = max(_sent_again(table, sender), default=(1.0, ""))[0]
-    if ratio < _USUAL_LOSS:
-        weight = max(_TOO_SHORT, 2 * log(max(ratio, _NEVER) / _USUAL_LOSS))
+    weight = max(_TOO_SHORT, _for_loss(table, max(ratio, _NEVER)))
+    if weight < 0:
         yield Evidence(f"at most {percent(ratio)} of the TCP segments were sent again", weight)
+
+
+def _for_loss(table: PlaceTable, ratio: float) -> float:
+    """Log-odds of loss as the limit by the share of TCP segments that were sent again.
+
+    A lost segment holds up all that follows it on its connection. A small share speaks neither for nor against loss
+    where recovery of one segment after another takes all the time, and against it where it takes less.
+    """
+    lost_per_second = ratio * table.load.bytes_per_second / _SEGMENT_BYTES
+    seldom = min(0.0, 2 * log(max(lost_per_second * _RECOVERY_SECONDS, _NEVER)))
+    return max(2 * log(ratio / _USUAL_LOSS), seldom)
 
 
 def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
@@ -122,7 +140,7 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
         max(links, key=lambda row: number(row, "utilisation") / (number(row, "full_ratio") or 1.0))["entity"]
     )
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
-    evidence = [Evidence(words, min(_RETRANSMIT_MOST, 2 * log(ratio / _USUAL_LOSS)))]
+    evidence = [Evidence(words, min(_RETRANSMIT_MOST, _for_loss(table, ratio)))]
     explains = _explained_segments(table)
     conclude = partial(_conclude, table, evidence)
     yield Claim(
@@ -140,9 +158,12 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
 
 def _sent_again(table: PlaceTable, *senders: str) -> list[tuple[float, str]]:
     """(share of its TCP segments that it sent again, host or array) for those of the `senders` that count them."""
-    rows = [row for sender in senders for row in table.facts.tables[sender].select(step=table.load.step)]
     return [
-        (number(row, _RETRANSMIT_RATIO), str(row["entity"])) for row in rows if row.get(_RETRANSMIT_RATIO) is not None
+        (number(row, _RETRANSMIT_RATIO), "the array" if kind == "volume" else str(row["entity"]))
+        for sender in senders
+        for kind in _SENDER_TABLES[sender]
+        for row in table.facts.tables[kind].select(step=table.load.step)
+        if row.get(_RETRANSMIT_RATIO) is not None
     ]
 
 

@@ -190,7 +190,7 @@ def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
         first.entity,
         load.direction,
         _probability(group),
-        tuple(e.words for e in first.evidence if e.weight > 0),
+        tuple(e.words for e in first.evidence if e.weight >= 0),
         tuple(e.words for e in first.evidence if e.weight < 0),
         tuple(
             dict.fromkeys(
