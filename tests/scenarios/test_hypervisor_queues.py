@@ -118,6 +118,12 @@ def test_the_queue_of_the_host_limits_where_nothing_below_it_has_slowed_down(tmp
     assert bottleneck.explains == pytest.approx(19.5 / 26, abs=0.01)
 
 
+@pytest.mark.parametrize("unread", [frozenset[str](), frozenset({"array"})])
+def test_what_takes_56_ms_for_8_ios_and_for_32_does_not_wait(tmp_path: Path, unread: frozenset[str]) -> None:
+    verdict = host_queue(tmp_path, unread, r0=0.056).verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == [DEVICE]
+
+
 def test_the_wait_in_the_kernel_is_the_host_s_part_of_the_latency(tmp_path: Path) -> None:
     parts = {(p.plane, p.layer): p for p in budget(host_queue(tmp_path), "t128").parts}
     low, high = parts["kernel", "host"].seconds

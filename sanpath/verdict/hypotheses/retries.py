@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from math import log
+from math import log, sqrt
 
-from sanpath.facts.table import number
+from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import initiators_of, targets_of
 from sanpath.verdict.hypotheses.claim import UNEXPLAINED, Claim, Conclusion, Evidence, counted
 from sanpath.verdict.model import Bottleneck
@@ -25,6 +25,9 @@ _DEVICE_COUNTERS = {
 }
 """Fact table → what its devices count of frames that arrived damaged."""
 _KINDS = ("hba", "array_port")
+_DAMAGE_MOST, _CONFIRMED = 5.0, 1.0
+"""Log-odds of loss for damaged frames, and for commands aborted beside them: also paths that lose nothing much to it
+have bad cables."""
 _ONE_EVENT = 0.5
 """Number of events below which none happened."""
 _NO_ABORTS = -3.0
@@ -46,11 +49,14 @@ not answer, has them aborted as well."""
 _TCP_TIMEOUT_SECONDS = 0.3
 """The shortest time-out of a connection that has measured its round trips (Windows; Linux: 0.2 s). Most lost segments
 are sent again sooner, after three later ones have arrived (RFC 5681)."""
-_RECOVERY_SECONDS = 0.03
-"""What a lost segment holds its connection up for: between a round trip, where later ones have arrived, and the
-time-out, where none have (RFC 5681)."""
-_SEGMENT_BYTES = 1448
-"""Data of a TCP segment at the usual MTU of 1,500 bytes, with time stamps (RFC 7323)."""
+_USUAL_ROUND_TRIP_SECONDS = 2e-3
+"""Of a segment and its acknowledgement over a few switches with the time that both ends need, and what time-outs add:
+with them a connection moves less than the bound (Padhye, Firoiu, Towsley and Kurose 1998)."""
+_LOSS_ALLOWS = 2.0
+"""Log-odds of loss where the load moves what it allows: without loss that limits, few networks lose so much."""
+_USUAL_MTU_BYTES = 1500.0
+_HEADER_BYTES = 52
+"""IP and TCP headers of a segment, with time stamps (RFC 7323)."""
 _TOO_SHORT = -9.0
 """Least log-odds of lost I/Os that cannot have taken so long."""
 _NEVER = 1e-6
@@ -71,7 +77,11 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # An Ethernet port counts frames that it drops because its buffer is full beside those that are damaged.
         are_damaged = all(row["technology"] == "fibre_channel" for row in table.links)
         lost = "damaged" if are_damaged else "damaged or dropped"
-        evidence.append(Evidence(f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s", counted(frames)))
+        evidence.append(
+            Evidence(
+                f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s", min(_DAMAGE_MOST, counted(frames))
+            )
+        )
         evidence += _cost(table, frames / seconds)
         evidence += _hardly_sent_again(table)
     elif commands >= _ONE_EVENT:
@@ -80,6 +90,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         return
     if aborted:
         weight = counted(commands) if commands >= _ONE_EVENT else _NO_ABORTS
+        if frames >= _ONE_EVENT:  # The same damage, seen twice.
+            weight = min(_CONFIRMED, weight)
         evidence.append(Evidence(f"{count(commands)} commands aborted in {seconds:.0f} s", weight))
     explains = _explained_segments(table)
     conclude = partial(_conclude, table, evidence)
@@ -92,11 +104,12 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
     """Evidence against lost frames that cost too little. Each takes one I/O with it, and none took longer than the
     slowest of the test, nor over TCP longer than its time-out."""
     load = table.load
-    limits = [(load.max, f"the slowest took {duration(load.max)}")] if load.max is not None else []
+    seconds = (table.step.end - table.step.start) / 1e6
+    limits = [(seconds, f"the step took {duration(seconds)}")]
+    if load.max is not None:
+        limits.append((load.max, f"the slowest took {duration(load.max)}"))
     if any(row["technology"] == "ethernet" for row in table.links):
         limits.append((_TCP_TIMEOUT_SECONDS, f"TCP sends them again within {duration(_TCP_TIMEOUT_SECONDS)}"))
-    if not limits:
-        return
     longest, because = min(limits)
     most = min(1.0, frames_per_second / load.ops_per_second) * longest
     waited = sum(table.segments[index].independent_wait[1] for index in _explained_segments(table))
@@ -119,26 +132,29 @@ def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
 def _for_loss(table: PlaceTable, ratio: float) -> float:
     """Log-odds of loss as the limit by the share of TCP segments that were sent again.
 
-    A lost segment holds up all that follows it on its connection. A small share speaks neither for nor against loss
-    where recovery of one segment after another takes all the time, and against it where it takes less.
+    A connection that loses a share p of its segments moves at most 1.22 segments / sqrt(p) in a round trip (Mathis,
+    Semke, Mahdavi and Ott 1997). The load speaks for loss where it moves about what that allows, and against it where
+    loss would allow far more.
     """
-    lost_per_second = ratio * table.load.bytes_per_second / _SEGMENT_BYTES
-    seldom = min(0.0, 2 * log(max(lost_per_second * _RECOVERY_SECONDS, _NEVER)))
-    return max(2 * log(ratio / _USUAL_LOSS), seldom)
+    ports = [table.facts.topology.entities[port] for port in _ethernet_initiators(table)]
+    mtus = [mtu for port in ports if isinstance(mtu := port.attributes.get("mtu"), int | float)]
+    most_per_round_trip = 1.22 * (max(mtus, default=_USUAL_MTU_BYTES) - _HEADER_BYTES) / sqrt(ratio)
+    round_trips = table.load.bytes_per_second * _USUAL_ROUND_TRIP_SECONDS / most_per_round_trip
+    allowed = _LOSS_ALLOWS + min(0.0, 4 * log(max(round_trips, _NEVER)))
+    return max(2 * log(ratio / _USUAL_LOSS), allowed)
 
 
 def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     """A claim where host or array sent lost TCP segments again.
 
-    It names the busiest link, where they may have been dropped.
+    It names the busiest link, where they may have been dropped, or a port of the host where no link was read.
     """
-    links = [row for row in table.links if row["technology"] == "ethernet" and row["utilisation"] is not None]
     ratio, sender = max(_sent_again(table, "host", "array"), default=(0.0, ""))
-    if not links or ratio <= 0:
+    links = sorted((row for row in table.links if row["technology"] == "ethernet"), key=_utilisation, reverse=True)
+    entities = [str(row["entity"]) for row in links] or ([] if table.links else _ethernet_initiators(table))
+    if not entities or ratio <= 0:
         return
-    entity = str(
-        max(links, key=lambda row: number(row, "utilisation") / (number(row, "full_ratio") or 1.0))["entity"]
-    )
+    entity = entities[0]
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
     evidence = [Evidence(words, min(_RETRANSMIT_MOST, _for_loss(table, ratio)))]
     explains = _explained_segments(table)
@@ -154,6 +170,17 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
         _RETRANSMIT_PRIOR,
         independent_of_load=True,
     )
+
+
+def _ethernet_initiators(table: PlaceTable) -> list[str]:
+    topology = table.facts.topology
+    ports = [port for root in table.load.roots for port in initiators_of(topology, root)]
+    return [port for port in ports if topology.entities[port].attributes.get("technology") == "ethernet"]
+
+
+def _utilisation(row: FactRow) -> float:
+    """How busy a link is, of what a full one of its kind counts; 0 where nobody read it."""
+    return number(row, "utilisation") / (number(row, "full_ratio") or 1.0)
 
 
 def _sent_again(table: PlaceTable, *senders: str) -> list[tuple[float, str]]:

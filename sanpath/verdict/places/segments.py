@@ -356,15 +356,17 @@ def _wait(
     of the I/Os that can wait at once. `calm`: the same segment with fewer I/Os in flight.
     """
     low, likely, high = _wait_without_calm(segment, wire, is_counted, waiting_ratio, calm)
+    certain = _certain_wait(segment, wire)
     if calm is not None:
         longest = _longest_waits(segment, calm, calm_ratio)
         low, likely, high = (min(pair) for pair in zip((low, likely, high), longest, strict=True))
-    certain = _certain_wait(segment, wire)
+        certain = max(0.0, min(certain, 2 * _wait_by_growth(segment, calm, calm_ratio)[2] - certain))
     return max(low, certain), max(likely, certain), max(high, certain)
 
 
 def _certain_wait(segment: Segment, wire: float) -> float:
-    """Seconds of waiting of any I/O, even with no other in flight: nothing on a path needs so long to serve one."""
+    """Seconds of waiting of any I/O, even with no other in flight: hardly anything on a path needs so long to serve
+    one. A step with fewer I/Os that take as long shows what does: distance, or a fixed latency."""
     if segment.kind in ("cap", "array_queue", "host_queue") or segment.source == _ARRAY:
         return 0.0
     return max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
@@ -374,21 +376,37 @@ def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[
     """The longest wait that a step with fewer I/Os leaves possible, in seconds: low, likely, high.
 
     An I/O waits no longer than in the calm step, and by what its time has grown since then. If the place was calmer
-    itself, the growth alone tells: the time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k
-    equal servers of a closed network (Reiser and Lavenberg 1980), from one I/O without any wait.
+    itself, the growth alone tells.
     """
-    error = _REPEATS * segment.middle
-    grown = (
-        segment.seconds[0] - calm.seconds[1] - error,
-        segment.middle - calm.middle,
-        segment.seconds[1] - calm.seconds[0] + error,
+    grown = _growth(segment, calm)
+    low, likely, high = (
+        min(wait + seconds, by_growth)
+        for wait, seconds, by_growth in zip(calm.wait, grown, _wait_by_growth(segment, calm, calm_ratio), strict=True)
     )
+    return min(low, grown[0]) if calm_ratio < 1.0 else low, likely, high
+
+
+def _growth(segment: Segment, calm: Segment) -> tuple[float, float, float]:
+    """By how many seconds the time has grown since the calm step: low, likely, high; 0 where it has not."""
+    error = _REPEATS * segment.middle
+    return (
+        max(0.0, segment.seconds[0] - calm.seconds[1] - error),
+        max(0.0, segment.middle - calm.middle),
+        max(0.0, segment.seconds[1] - calm.seconds[0] + error),
+    )
+
+
+def _wait_by_growth(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[float, float, float]:
+    """The wait in seconds that growth since the calm step leaves possible: low, likely, high.
+
+    The time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k equal servers of a closed network
+    (Reiser and Lavenberg 1980), from one I/O without any wait.
+    """
     calm_inside = min(1.0, calm_ratio * calm.middle / segment.middle) if segment.middle else 1.0
     low, likely, high = (
-        min(wait + max(0.0, seconds), max(0.0, seconds) / (1 - calm_inside) if calm_inside < 1.0 else inf)
-        for wait, seconds in zip(calm.wait, grown, strict=True)
+        seconds / (1 - calm_inside) if calm_inside < 1.0 else inf for seconds in _growth(segment, calm)
     )
-    return min(low, max(0.0, grown[0])) if calm_ratio < 1.0 else low, likely, high
+    return low, likely, high
 
 
 def _wait_without_calm(
