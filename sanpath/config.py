@@ -87,9 +87,8 @@ def load_config(path: Path | None, only: Collection[str] = ()) -> Config:
 def default_config() -> Path | None:
     """Return sanpath.yaml of the current folder. None: it does not exist.
 
-    Nobody has named it. So it is not read from a pipe or a device, which might never end, nor if another user has put
-    it into a folder of all users: it names commands that collectors run, and the servers that secrets are sent to.
-    Raises UsageError for these.
+    Raises UsageError for a pipe or a device, which might never end, and for one that another user has put into a
+    folder of all users: it names commands that collectors run, and the servers that secrets are sent to.
     """
     path = Path(DEFAULT_NAME)
     try:
@@ -101,10 +100,8 @@ def default_config() -> Path | None:
     if not stat.S_ISREG(status.st_mode):
         raise UsageError(f"{path}: is no regular file")
     if os.name == "posix" and folder.st_mode & stat.S_IWOTH and status.st_uid not in (os.getuid(), 0):
-        raise UsageError(
-            f"{path}: belongs to another user, in a folder that everybody may write to: read it, and name it with "
-            f"--config {path} to use it"
-        )
+        place = "belongs to another user, in a folder that everybody may write to"
+        raise UsageError(f"{path}: {place}: read it, and name it with --config {path} to use it")
     return path
 
 
@@ -382,6 +379,9 @@ def _entities(document: Document, raw: Any) -> tuple[SourceEntity, ...]:
         for key, value in (body or {}).items():
             if key in _JOIN_KEYS:
                 ids[key] = _join_values(document, (*place, key), value)
+            elif (known := catalogue.attributes().get(kind, {}).get(str(key))) and not known.accepts(value):
+                expected = f"one of {', '.join(known.values)}" if known.values else f"a {known.type}"
+                raise document.error((*place, str(key)), f"expected {expected}; YAML has read {value!r}")
             elif value is None or isinstance(value, str | int | float):
                 attributes[str(key)] = value
             else:
