@@ -76,13 +76,33 @@ def load_config(path: Path | None, only: Collection[str] = ()) -> Config:
     `path` None means `sanpath.yaml` in the current folder; without that file the configuration is empty. `only` names
     the sources that will be polled; empty: all. The secrets of all other sources are not resolved and may be missing.
 
-    Raises ConfigError for a mistake, ConfigMistakesError for several, UsageError when a named file cannot be read.
+    Raises ConfigError for a mistake, ConfigMistakesError for several, UsageError when a file cannot be read.
     """
+    path = path or default_config()
     if path is None:
-        path = Path(DEFAULT_NAME)
-        if not path.exists():
-            return Config(None)
+        return Config(None)
     return _check(*read_document(path), only)
+
+
+def default_config() -> Path | None:
+    """Return sanpath.yaml of the current folder. None: it does not exist.
+
+    Raises UsageError for a pipe or a device, which might never end, and for one that another user has put into a
+    folder of all users: it names commands that collectors run, and the servers that secrets are sent to.
+    """
+    path = Path(DEFAULT_NAME)
+    try:
+        status, folder = path.stat(), path.absolute().parent.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageError(f"{path}: is no regular file")
+    if os.name == "posix" and folder.st_mode & stat.S_IWOTH and status.st_uid not in (os.getuid(), 0):
+        place = "belongs to another user, in a folder that everybody may write to"
+        raise UsageError(f"{path}: {place}: read it, and name it with --config {path} to use it")
+    return path
 
 
 def source_from_keys(body: dict[str, Any], base: Path = Path("command line")) -> SourceConfig:
@@ -359,6 +379,9 @@ def _entities(document: Document, raw: Any) -> tuple[SourceEntity, ...]:
         for key, value in (body or {}).items():
             if key in _JOIN_KEYS:
                 ids[key] = _join_values(document, (*place, key), value)
+            elif (known := catalogue.attributes().get(kind, {}).get(str(key))) and not known.accepts(value):
+                expected = f"one of {', '.join(known.values)}" if known.values else f"a {known.type}"
+                raise document.error((*place, str(key)), f"expected {expected}; YAML has read {value!r}")
             elif value is None or isinstance(value, str | int | float):
                 attributes[str(key)] = value
             else:

@@ -82,7 +82,16 @@ def conclude(
         site.suppressions,
         date.fromisoformat(run.end[:10]),
     )
-    steps = [_step(facts, step, [j for j in judgements if j.load.step == step.name]) for step in facts.steps]
+    # What every step needs is computed once: a recording may have thousands of steps and of events.
+    load_notes, marks = warnings(facts.steps, facts.events)[0], _marks(facts)
+    of_step: dict[str, list[Judgement]] = {}
+    for judgement in judgements:
+        of_step.setdefault(judgement.load.step, []).append(judgement)
+
+    def remarks(step: Step) -> list[str]:
+        return [*load_notes.get(step.name, ()), *_by_hand(facts, step, marks)]
+
+    steps = [_step(facts, step, of_step.get(step.name, ()), remarks(step)) for step in facts.steps]
     diagnosis = Diagnosis(
         run=run,
         steps=tuple(
@@ -97,7 +106,7 @@ def conclude(
         unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, facts.tables)),
         elements=tuple(elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
-        marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in _marks(facts)),
+        marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in marks),
         configuration=configuration(facts, deciding_of_run(facts, judgements).load if judgements else None),
         plan=plan(remaining, verdict, {source.collector for source in recording.declarations}),
         judging=Judging(site.policy, site.limits, accepted, site.refused),
@@ -173,7 +182,7 @@ def _digest(rules: Sequence[Rule]) -> str:
     return hashlib.sha256("".join(rule.model_dump_json() for rule in rules).encode()).hexdigest()[:12]
 
 
-def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResult:
+def _step(facts: Facts, step: Step, judgements: Sequence[Judgement], notes: Sequence[str]) -> StepResult:
     loads = [f for f in facts.loads if f.step == step.name]
     windows = min((j.windows for j in judgements), default=0)
     return StepResult(
@@ -184,23 +193,26 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement]) -> StepResu
         {f.direction: _direction(f, facts) for f in loads},
         in_flight(facts.in_step(step.name), step, loads),
         windows,
-        (*_validity_notes(facts, step, windows, loads), *_notes(facts, step)),
+        (*_validity_notes(facts, step, windows, loads), *_moved(facts, step), *notes),
         _step_verdict(judgements),
     )
 
 
-def _notes(facts: Facts, step: Step) -> list[str]:
-    """Remarks on the step from the loads, from marks, and from figures that were read by hand."""
-    load_notes, _ = warnings(facts.steps, facts.events)
+def _by_hand(facts: Facts, step: Step, marks: Sequence[Event]) -> list[str]:
+    """Remarks on the step from figures that were read by hand, and from marks."""
     marked = [
         f"before and after cannot be separated: {str(event.detail.get('text', ''))!r} was marked "
         f"{(event.seen - step.start) / 1e6:.0f} s into it, and its figures are means of both"
-        for event in _marks(facts)
+        for event in marks
         if step.start <= event.seen < step.end
     ]
+    return [*facts.by_hand.notes.get(step.name, ()), *marked]
+
+
+def _moved(facts: Facts, step: Step) -> list[str]:
+    """Remarks on virtual machines of the step's loads that moved."""
     moved = [note for load in facts.loads if load.step == step.name for note in _moves(facts, step, load)]
-    notes = (*load_notes.get(step.name, ()), *facts.by_hand.notes.get(step.name, ()))
-    return [*dict.fromkeys(moved), *notes, *marked]
+    return [*dict.fromkeys(moved)]
 
 
 def _marks(facts: Facts) -> list[Event]:

@@ -14,6 +14,9 @@ import yaml
 from sanpath.errors import ConfigError, UsageError
 from sanpath.yaml_text import MOST_VALUES, TooMuchError, compose
 
+_MOST_CHARACTERS = 8 << 20
+"""The values that are accepted, MOST_VALUES, have some 80 characters each. Some files never end."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -42,11 +45,14 @@ def read_document(path: Path) -> tuple[Document, Any]:
     Raises ConfigError for a file that is not YAML or has a key twice, UsageError when the file cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_MOST_CHARACTERS + 1)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is not UTF-8 text") from error
+    if len(text) > _MOST_CHARACTERS:
+        raise UsageError(f"{path}: is longer than a file that a person writes ({_MOST_CHARACTERS:,} characters)")
     try:
         loader, tree = compose(text)
         document = Document(path)

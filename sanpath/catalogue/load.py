@@ -56,6 +56,15 @@ class Field:
     read: bool = False
     needed: bool = False
 
+    def accepts(self, value: object) -> bool:
+        """Return whether it can have this value. None stands for what is not known, and 1 for true."""
+        if value is None:
+            return True
+        if self.type == "text":
+            return isinstance(value, str) and (not self.values or value in self.values)
+        is_truth = isinstance(value, bool) or value in (0, 1)
+        return is_truth if self.type == "boolean" else isinstance(value, int | float) and not isinstance(value, bool)
+
 
 @dataclass(frozen=True, slots=True)
 class EventDefinition:

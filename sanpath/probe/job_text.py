@@ -28,6 +28,8 @@ class Option:
 
 def is_job_file(path: Path) -> bool:
     """Whether a file is a job file of fio, and not a plan: by its first line that is no comment."""
+    if not path.is_file():
+        return False
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return _ANYWHERE.match(file.read(_MOST_CHARACTERS)) is not None
@@ -40,6 +42,8 @@ def read_options(path: Path) -> dict[str, Option]:
 
     Raises ConfigError for what is no job file, or not one with a single job; UsageError if it cannot be read.
     """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: is no regular file")  # A plan may name a pipe, and opening it would not end.
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(_MOST_CHARACTERS + 1)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import keyword
+import os
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import count
 from pathlib import Path, PurePosixPath
 from reprlib import repr as short_repr
 from typing import Any
@@ -25,6 +27,8 @@ from sanpath.rulebook.text import did_you_mean, printable
 
 MAX_BYTES = 64 * 1024
 """Larger rule files are refused; the longest built-in one has a tenth of this size."""
+_MOST_ENTRIES = 10_000
+"""Of a folder of rules, everything below it included. A link may lead to a whole file system."""
 
 Problem = tuple[Place, str]
 
@@ -116,14 +120,32 @@ def _files_at(path: Path) -> list[tuple[Traversable, str]]:
 
 
 def _yaml_files(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, str]]:
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        name = f"{shown}/{entry.name}"
-        if entry.is_dir():
-            yield from _yaml_files(entry, name)
-        elif entry.name.endswith(".yml"):
-            raise UsageError(f"{name}: rule files end in .yaml")
-        elif entry.name.endswith(".yaml"):
-            yield entry, name
+    seen = count(1)
+    folders = {_identity(folder)}
+
+    def within(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, str]]:
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+            name = f"{shown}/{entry.name}"
+            if next(seen) > _MOST_ENTRIES:
+                raise UsageError(f"{name}: more than {_MOST_ENTRIES:,} files and folders: is this a folder of rules?")
+            if entry.is_dir():
+                # A link to a folder above it would lead through the same files again and again.
+                if (identity := _identity(entry)) not in folders:
+                    folders.add(identity)
+                    yield from within(entry, name)
+            elif entry.name.endswith(".yml"):
+                raise UsageError(f"{name}: rule files end in .yaml")
+            elif entry.name.endswith(".yaml"):
+                if isinstance(entry, Path) and entry.exists() and not entry.is_file():
+                    raise UsageError(f"{name}: is no regular file")
+                yield entry, name
+
+    yield from within(folder, shown)
+
+
+def _identity(folder: Traversable) -> str:
+    """Return the same text for a folder and for a link to it."""
+    return os.path.realpath(folder) if isinstance(folder, Path) else str(folder)
 
 
 def _read_all(rule_files: Iterable[tuple[Traversable, str]]) -> list[Rule]:

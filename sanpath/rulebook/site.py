@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from sanpath.config import DEFAULT_NAME
+from sanpath.config import DEFAULT_NAME, default_config
 from sanpath.document import Document, read_document, unknown_key
 from sanpath.errors import UsageError
 from sanpath.rulebook.load import find_rule, usable_rulebook
@@ -100,10 +100,9 @@ def rules_of(choice: Choice) -> tuple[tuple[Rule, ...], Site]:
 
 def _rules_section(path: Path | None) -> tuple[Document, Mapping[str, Any]]:
     """Return the section `rules` of a configuration. Nothing else is read, so that judging needs no secrets."""
+    path = path or default_config()
     if path is None:
-        path = Path(DEFAULT_NAME)
-        if not path.exists():
-            return Document(path), {}
+        return Document(Path(DEFAULT_NAME)), {}
     document, raw = read_document(path)
     section = raw.get("rules") if isinstance(raw, dict) else None
     if section is None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from typing import Literal
+from typing import Literal, cast
 
 import networkx as nx
 
+from sanpath.errors import RecordingError
 from sanpath.topology.identity import Topology
 
 _HOPS = 14
 """Longest path that is searched: initiator, port, switch, port and so on over four switches; a mesh would explode."""
 _ROUTES = 16
 """Most routes of equal length between an initiator and a target port that are distinguished: parallel ISLs."""
+MOST_PATHS = 200_000
+"""A hundred hosts of four ports each have 51,200 to an array of 128. A file of some kilobytes can name millions."""
+_MOST_SEARCHED = 50_000_000
+"""Most links that are searched for the paths of a load: 500 initiators in a fabric of 50,000 ports. Minutes."""
 
 
 _OPPOSITE: dict[Literal["host", "array"], Literal["host", "array"]] = {"host": "array", "array": "host"}
@@ -174,7 +179,10 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
 
 
 def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
-    """Return every path that is cabled for the loads' I/O. The byte counters show which of them carry it."""
+    """Return every path that is cabled for the loads' I/O. The byte counters show which of them carry it.
+
+    Raises RecordingError for more than any load can have.
+    """
     paths = topology.paths_of_loads.get(loads)
     if paths is None:  # Needed dozens of times in a diagnosis, and the search is slow.
         paths = topology.paths_of_loads[loads] = [path for load in loads for path in _paths(topology, load)]
@@ -214,24 +222,37 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
         frozenset((cable.switch_port, device)): cable for cable in cables(topology) for device in cable.devices
     }
     fabric = _fabric(topology, by_ends)
-    paths = []
+    if len(owners) * fabric.number_of_edges() > _MOST_SEARCHED:
+        raise RecordingError(f"the recording has {len(owners):,} initiators of a load in too large a fabric")
+    paths: list[IoPath] = []
     for hba, host in owners.items():
+        # Routing between switches takes the shortest path (FSPF); over parallel links it spreads the exchanges. One
+        # search serves all target ports: a recording may have thousands of each.
+        found = nx.predecessor(fabric, hba, cutoff=_HOPS) if hba in fabric else {}
+        towards_hba = cast("dict[str, list[str]]", found)
         for port in topology.of_kind("array_port"):
             array = next(iter(topology.related(port.id, "member_of", "array")), "")
             if (ports and port.id not in ports) or (arrays and array not in arrays):
                 continue
-            if hba not in fabric or port.id not in fabric or not nx.has_path(fabric, hba, port.id):
+            if port.id not in towards_hba:
                 continue
-            # Routing between switches takes the shortest path (FSPF); over parallel links it spreads the exchanges.
-            routes = _routes_by_known_ports(
-                topology, hba, islice(nx.all_shortest_paths(fabric, hba, port.id), _ROUTES)
-            )
+            routes = _routes_by_known_ports(topology, hba, islice(_routes(towards_hba, port.id), _ROUTES))
             paths += [
-                IoPath(load, host, hba, tuple(_cables(topology, nodes, by_ends)), port.id, array)
-                for nodes in routes
-                if len(nodes) - 1 <= _HOPS
+                IoPath(load, host, hba, tuple(_cables(topology, nodes, by_ends)), port.id, array) for nodes in routes
             ]
+            if len(paths) > MOST_PATHS:
+                raise RecordingError(f"the recording has more than {MOST_PATHS:,} I/O paths of one load")
     return paths
+
+
+def _routes(towards_hba: Mapping[str, Sequence[str]], port: str) -> Iterator[list[str]]:
+    """Yield the shortest routes from an initiator to a port. `towards_hba`: node → the nodes before it on these."""
+    before = towards_hba[port]
+    if not before:
+        yield [port]
+    for node in before:
+        for route in _routes(towards_hba, node):
+            yield [*route, port]
 
 
 def _routes_by_known_ports(topology: Topology, hba: str, routes: Iterable[list[str]]) -> list[list[str]]:

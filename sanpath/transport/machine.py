@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,13 @@ NO_PROGRAM = 127
 MAX_FILE_BYTES = 1 << 20
 """Size limit of a file: /proc/diskstats of 9,000 devices has this size, all other files a few hundred bytes."""
 
+MAX_OUTPUT_BYTES = 64 << 20
+"""Size limit of each output of a command, as of an answer over SSH."""
+
+CANNOT_EXECUTE = 126
+"""Exit code of a shell for a command that it cannot execute (POSIX)."""
+
+_CHUNK_BYTES = 64 << 10
 _WILDCARDS = frozenset("*?[")
 _KILL_SECONDS = 1.0
 
@@ -49,7 +57,10 @@ class LocalMachine:
         return [path for path in self._candidates(patterns) if any(p.exists() for p in self._paths_in_roots(path))]
 
     async def run(self, command: Sequence[str]) -> CommandReply:
-        """Run a command. It is killed when this call is cancelled."""
+        """Run a command. It is killed when this call is cancelled, or when its output does not end.
+
+        Raises CollectorError, UNREADABLE, for more than MAX_OUTPUT_BYTES of output.
+        """
         self._cost.requests += 1
         environment = os.environ | {"LC_ALL": "C", "PATH": f"{os.environ.get('PATH', os.defpath)}:{EXTRA_PATH}"}
         try:
@@ -59,17 +70,22 @@ class LocalMachine:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 env=environment,
+                process_group=0,
             )
         except OSError as error:
             return CommandReply(NO_PROGRAM, b"", str(error.strerror).encode())
+        except ValueError:
+            return not_an_argument()
+        streams = [asyncio.ensure_future(_output(command[0], s)) for s in (process.stdout, process.stderr)]
         try:
-            output, errors = await process.communicate()
+            output, errors = await asyncio.gather(*streams)
+            await process.wait()
         finally:
+            for stream in streams:
+                stream.cancel()
+            await asyncio.gather(*streams, return_exceptions=True)
             if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError, TimeoutError):
-                    process.kill()
-                    async with asyncio.timeout(_KILL_SECONDS):  # a process that hangs in the kernel does not end
-                        await process.wait()
+                await _killed(process)
         self._cost.bytes_in += len(output) + len(errors)
         return CommandReply(process.returncode or 0, output, errors)
 
@@ -159,6 +175,33 @@ class RecordedMachine(LocalMachine):
             raise CollectorError(Failure.UNREACHABLE, message)
         self._cost.bytes_in += len(answer)
         return answer
+
+
+def not_an_argument() -> CommandReply:
+    """Return the reply to a command with a word that no program can be given: names may come from other machines."""
+    return CommandReply(CANNOT_EXECUTE, b"", b"a name of it has a character that no argument can have")
+
+
+async def _killed(process: asyncio.subprocess.Process) -> None:
+    """Kill a process and its children, and wait for the end of its outputs, which have to be read for that."""
+    with contextlib.suppress(ProcessLookupError, PermissionError, TimeoutError):
+        os.killpg(process.pid, signal.SIGKILL)
+        async with asyncio.timeout(_KILL_SECONDS):  # A process that hangs in the kernel does not end.
+            for stream in (process.stdout, process.stderr):
+                while stream is not None and await stream.read(_CHUNK_BYTES):
+                    pass
+            await process.wait()
+
+
+async def _output(program: str, stream: asyncio.StreamReader | None) -> bytes:
+    """Read one output of a command. Raises CollectorError, UNREADABLE, when it is too long."""
+    received = bytearray()
+    while stream is not None and (chunk := await stream.read(_CHUNK_BYTES)):
+        received += chunk
+        if len(received) > MAX_OUTPUT_BYTES:
+            message = f"{program} writes more than {MAX_OUTPUT_BYTES >> 20} MiB"
+            raise CollectorError(Failure.UNREADABLE, message)
+    return bytes(received)
 
 
 def checked(path: str, content: bytes) -> bytes:

@@ -60,6 +60,8 @@ async def exchange(
     except OSError as error:
         failure = Failure.REFUSED if error.errno in _REFUSED else Failure.UNREACHABLE
         raise CollectorError(failure, f"{socket_path}: {error.strerror or error}") from error
+    except UnicodeEncodeError as error:  # The path may come from another machine.
+        raise CollectorError(Failure.UNREACHABLE, f"{socket_path!r}: no path can have this name") from error
     finally:
         if writer is not None:
             with suppress(OSError):

@@ -27,6 +27,18 @@ MISTAKES = {
     "two documents": ("sources: []\n---\nsources: []\n", 2, "", ["not valid YAML"]),
     "a list": ("- sources\n", 1, "", ["expected a mapping with the keys sources, topology, hosts"]),
     "unknown top key": ("sources: []\nsource: []\n", 2, "source", ["unknown key", "did you mean sources?"]),
+    "an attribute that is none of its words": (
+        'topology:\n  things:\n    "hba:h/1":\n      technology: fc\n',
+        4,
+        "topology.things.hba:h/1.technology",
+        ["expected one of fibre_channel, ethernet"],
+    ),
+    "a number that YAML takes for a text": (
+        'topology:\n  things:\n    "hba:h/1":\n      speed_bits_per_second: 8e9\n',
+        4,
+        "topology.things.hba:h/1.speed_bits_per_second",
+        ["expected a number", "'8e9'"],
+    ),
     "a key given twice": (SWITCH + "sources: []\n", 6, "sources", ["given before, in line 1"]),
     "recording is no mapping": ("recording: 24h\n", 1, "recording", ["expected a mapping with the key keep"]),
     "unknown key of recording": ("recording: {kep: 24h}\n", 1, "recording.kep", ["did you mean keep?"]),

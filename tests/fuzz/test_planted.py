@@ -79,3 +79,9 @@ def test_a_slow_input_is_found() -> None:
 
     found = fuzz(Target("slow", lambda: [b"a"], parser, reducible=False), 0, 1).found
     assert any(kind.startswith("slow") for kind in found)
+
+
+@pytest.mark.slow
+def test_what_the_process_had_before_hides_no_input_that_fills_the_memory() -> None:
+    assert len(b"x" * (600 << 20)) == 600 << 20
+    test_an_input_that_fills_the_memory_is_found()

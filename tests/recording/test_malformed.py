@@ -14,9 +14,11 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.errors import SanpathError, UsageError
+from sanpath.model import SourceEntity
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recording.format import rows
 from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.checksum import OPTION, seal
 from tests.support.stories import recorded
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -154,3 +156,34 @@ def test_more_rows_than_anybody_records_are_read_in_part_and_named(folder: Path)
     recording = Recording(folder)
     assert len(recording.events()) <= rows.MOST[table]
     assert recording.unreadable == {"events (more rows than 200,000)"}
+
+
+VALUES = {
+    "technology": ["infiniband", "fibre_channel\x1b[2J", 7, True, ""],
+    "speed_bits_per_second": ["8e9", True],
+}
+"""Of a switch port: what the catalogue does not know, or of another type."""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in VALUES.items() for value in values], ids=str
+)
+def test_an_attribute_that_no_entity_can_have_is_not_known_and_named(folder: Path, name: str, value: object) -> None:
+    connection = duckdb.connect()
+    for segment in (folder / "inventory").glob("*.parquet"):
+        connection.execute(f"CREATE OR REPLACE TABLE items AS SELECT * FROM read_parquet('{segment}')")
+        for (text,) in connection.execute("SELECT attributes FROM items WHERE kind = 'switch_port'").fetchall():
+            changed = json.dumps(json.loads(text) | {name: value})
+            connection.execute("UPDATE items SET attributes = ? WHERE attributes = ?", [changed, text])
+        connection.execute(f"COPY items TO '{segment}' (FORMAT parquet, {OPTION})")
+        seal(segment)
+    connection.close()
+    recording = Recording(folder)
+    ports = [item for _, _, item in recording.inventory() if isinstance(item, SourceEntity)]
+    assert {port.attributes[name] for port in ports if port.kind == "switch_port"} == {None}
+    assert f"inventory (switch_port: {name} of some rows)" in recording.unreadable
+    for command in ("diagnose", "topology", "report"):
+        options = ["--fail-on", "never"] if command == "diagnose" else []
+        options += ["-o", str(folder.parent / "report.md")] if command == "report" else []
+        result = CliRunner().invoke(app, [command, str(folder), *options])
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.plugin import CommandReply, Cost, SshTarget
+from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, SshTarget
 from sanpath.transport.context import LiveContext
 from sanpath.transport.replay import ReplayContext
 
@@ -70,3 +70,26 @@ def test_a_command_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
     process = asyncio.run(run())
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+def test_a_command_whose_output_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sanpath.transport.machine.MAX_OUTPUT_BYTES", 1 << 20)
+    machine = LiveContext(WallClock(), Cost()).machine()
+    for command in (["yes"], ["sh", "-c", "yes >&2"]):
+        began = time.monotonic()
+        with pytest.raises(CollectorError, match=f"{command[0]} writes more than 1 MiB") as raised:
+            asyncio.run(machine.run(command))
+        assert raised.value.failure is Failure.UNREADABLE
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_a_name_that_no_program_can_be_given_is_a_command_that_fails(name: str) -> None:
+    """Paths of disks come from the JSON of a machine's monitor, which may say anything."""
+    machine = LiveContext(WallClock(), Cost()).machine()
+    assert asyncio.run(machine.run(["readlink", "-m", "--", name])).exit_code == 126
+    assert asyncio.run(machine.read([f"/proc/{name}"])) == {}
+    assert asyncio.run(machine.names([f"/proc/{name}"])) == []
+    with pytest.raises(CollectorError) as raised:
+        asyncio.run(machine.exchange(f"/tmp/{name}", b"", bool, 1.0))
+    assert raised.value.failure is Failure.UNREACHABLE

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -417,3 +418,32 @@ def test_the_library_is_loaded_by_the_first_that_needs_it() -> None:
         check=True,
     )
     assert done.stdout.strip() == "False"
+
+
+def test_a_path_that_is_no_text_is_read_as_it_is_here(server: Server, tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff")).write_bytes(b"x")
+
+    async def found(machine: Machine) -> Mapping[str, bytes]:
+        return await machine.read(await machine.names([f"{tmp_path}/*"]))
+
+    for target in (server.target(), None):
+        assert on(target, found)[0] == {f"{tmp_path}/\udcff": b"x"}
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_a_name_that_no_machine_has_is_found_nowhere(server: Server, remote: bool) -> None:
+    """Paths of disks come from the JSON of a machine's monitor, which may say anything."""
+
+    async def both(machine: Machine) -> tuple[CommandReply, Mapping[str, bytes]]:
+        return await machine.run(["readlink", "\ud800"]), await machine.read(["/proc/\ud800"])
+
+    (reply, files), _ = on(server.target() if remote else None, both)
+    assert reply.exit_code == 126
+    assert files == {}
+
+
+def test_an_answer_like_that_of_no_shell_is_unreadable(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session.script, "_RUN", session.script._RUN.replace("%d", "many%.0s"))
+    with pytest.raises(CollectorError, match="answers like no shell") as caught:
+        on(server.target(), lambda machine: machine.run(["true"]))
+    assert caught.value.failure is Failure.UNREADABLE

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from sanpath.errors import RecordingError
 from sanpath.model import Event, Step, StepLoad
 
 _RAMP_RATIO = 0.1
@@ -14,6 +15,8 @@ _RAMP_SECONDS = 1.0
 """Left out at the start of a step whose load marks no ramp: a tenth of the step, at least a second."""
 COMMAND = "load command"
 """The step of a load command whose output no collector reads."""
+MOST_STEPS = 5_000
+"""A sweep of two days has as many steps of half a minute. A file of some kilobytes can mark a hundred thousand."""
 _MIN_OVERLAP_RATIO = 0.1
 """Loads never begin and end at exactly the same moment: an overlap shorter than this share of the shortest of its
 steps is not a step."""
@@ -32,6 +35,8 @@ def load_steps(
     read it were killed while others went on; a step that the source had begun ends then. Where steps of several loads
     overlap, the time in which the same loads run is one step. A load command whose output no collector reads is one
     step. A step that an interruption cut short is dropped by an event that names it.
+
+    Raises RecordingError for more than MOST_STEPS.
     """
     marks = StepMarks()
     for source, event in events:
@@ -39,6 +44,8 @@ def load_steps(
     if marks.dropped and not marks.marked:
         return []
     marked = marks.marked or marks.commands
+    if len(marked) > MOST_STEPS:
+        raise RecordingError(f"the recording marks {len(marked):,} steps: at most {MOST_STEPS:,} can be judged")
     if not marked:
         return [Step("whole run", first_us, last_us, "whole run", (), None)]
     return _with_unique_names(
@@ -57,16 +64,29 @@ class _Marks:
 
 
 class StepMarks:
-    """Collects the marks of loads, event by event. `dropped`: whether an event has dropped a step."""
+    """Collects the marks of loads, event by event. `dropped`: whether an event has dropped a step.
+
+    `_dropped`: name of a step → how many steps had begun when it was dropped: later ones of that name count.
+    """
 
     NAMES = frozenset(("step-begin", "ramp-end", "step-end", "load-started", "load-ended", "step-dropped"))
     """The names of the events that are marks; all others are ignored."""
 
     def __init__(self) -> None:
-        self.marked: list[_Marks] = []
         self.dropped = False
+        self._marked: list[_Marks] = []
+        self._dropped: dict[str, int] = {}
         self._running: dict[tuple[str, object], _Marks] = {}
         self._commands: dict[str, _Marks] = {}
+
+    @property
+    def marked(self) -> list[_Marks]:
+        """Return the marks of steps, in the order in which they began."""
+        return [
+            marks
+            for number, marks in enumerate(self._marked)
+            if number >= self._dropped.get(str(marks.begin.detail.get("step")), 0)
+        ]
 
     @property
     def commands(self) -> list[_Marks]:
@@ -78,7 +98,7 @@ class StepMarks:
         key = (source, event.detail.get("group"))
         if event.name == "step-begin":
             self._running[key] = _Marks(source, event)
-            self.marked.append(self._running[key])
+            self._marked.append(self._running[key])
         elif event.name == "ramp-end" and key in self._running:
             self._running[key].ramp_end_us = event.seen
         elif event.name == "step-end" and key in self._running:
@@ -89,8 +109,7 @@ class StepMarks:
             self._commands[source].ended_us = event.seen
         elif event.name == "step-dropped":
             self.dropped = True
-            name = event.detail.get("step")
-            self.marked = [marks for marks in self.marked if marks.begin.detail.get("step") != name]
+            self._dropped[str(event.detail.get("step"))] = len(self._marked)
 
     def unfinished(self, now_us: int) -> tuple[int, Step] | None:
         """Return when the unfinished step began, ramp included, and the step until now. None: there is none.
@@ -159,8 +178,15 @@ def _step(marks: _Marks, last_us: int) -> Step:
 def _overlapping_steps(steps: Sequence[Step]) -> list[Step]:
     """Return a step for each period in which the same steps run."""
     result = []
-    for start, end in pairwise(sorted({limit for step in steps for limit in (step.start, step.end)})):
-        running = [step for step in steps if step.start <= start and end <= step.end]
+    beginning, ending = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for number, step in enumerate(steps):
+        beginning[step.start].append(number)
+        ending[step.end].append(number)
+    numbers: set[int] = set()
+    for start, end in pairwise(sorted({*beginning, *ending})):
+        numbers.update(beginning[start])
+        numbers.difference_update(ending[start])
+        running = [steps[number] for number in sorted(numbers)]
         if running and end - start >= _MIN_OVERLAP_RATIO * min(step.end - step.start for step in running):
             result.append(_combined(running, start, end))
     # A step of zero length fills no period, but is retained.

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from sanpath.catalogue.load import attributes
 from sanpath.model import Event, Poll, Scalar, SourceEntity, SourceLink
 
 MALFORMED = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
@@ -23,6 +24,14 @@ A Parquet file of some kilobytes can hold millions of equal rows, each of which 
 _LARGEST = 2**64
 
 
+class PartlyMalformedError(ValueError):
+    """A part of a row is left out. `result`: of the rest of it; `part`: a name for people."""
+
+    def __init__(self, result: Any, part: str) -> None:
+        super().__init__(part)
+        self.result, self.part = result, part
+
+
 def moment(us: Any) -> int:
     """Return a time in microseconds after checking its limits."""
     if not isinstance(us, int) or not EARLIEST_US <= us <= LATEST_US:
@@ -31,11 +40,18 @@ def moment(us: Any) -> int:
 
 
 def entity_or_link(row: Mapping[str, Any]) -> tuple[str, int, SourceEntity | SourceLink]:
-    """Return (source, seen, entity or link) of a row of the inventory."""
+    """Return (source, seen, entity or link) of a row of the inventory.
+
+    Raises PartlyMalformedError for an entity with attributes that it cannot have, which then are not known.
+    """
     source, seen = _text(row["source"]), moment(row["seen"])
     if row["kind"] is not None:
         texts = _text(row["kind"]), _text(row["local_id"]), _text(row["label"])
-        return source, seen, SourceEntity(*texts, _identifiers(row["ids"]), _attributes(row["attributes"]))
+        known, wrong = _attributes(texts[0], row["attributes"])
+        result = source, seen, SourceEntity(*texts, _identifiers(row["ids"]), known)
+        if wrong:
+            raise PartlyMalformedError(result, f"{texts[0]}: {wrong}")
+        return result
     ends = (_text(row["from_kind"]), _text(row["from_id"])), (_text(row["to_kind"]), _text(row["to_id"]))
     return source, seen, SourceLink(_text(row["relation"]), *ends, _text(row["evidence"]))
 
@@ -71,9 +87,14 @@ def details(text: str) -> dict[str, Scalar]:
 
 
 @lru_cache
-def _attributes(text: str) -> Mapping[str, Scalar]:
-    """Parse the attributes of an entity. They are cached, because many ports have the same ones."""
-    return details(text)
+def _attributes(kind: str, text: str) -> tuple[Mapping[str, Scalar], str]:
+    """Parse the attributes of an entity. Returns them, and the names of those that have no value of the catalogue.
+
+    They are cached, because many ports have the same ones.
+    """
+    reported, known = details(text), attributes().get(kind, {})
+    wrong = sorted(name for name, value in reported.items() if name in known and not known[name].accepts(value))
+    return reported | dict.fromkeys(wrong), ", ".join(wrong)
 
 
 def _identifiers(text: str) -> dict[str, tuple[str, ...]]:

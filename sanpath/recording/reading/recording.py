@@ -376,8 +376,7 @@ class Recording:
         with closing(self.connect()) as connection:
             cursor = connection.execute(query)
             names = [column[0] for column in cursor.description or []]
-            # A day has a million polls: they are never in memory as rows and as objects at once.
-            row_count = 0
+            row_count = 0  # A day has a million polls: they are never in memory as rows and as objects at once.
             while batch := cursor.fetchmany(_ROWS):
                 if (row_count := row_count + len(batch)) > rows.MOST[table]:
                     unreadable.add(f"{table} (more rows than {rows.MOST[table]:,})")
@@ -385,6 +384,9 @@ class Recording:
                 for row in batch:
                     try:
                         results.append(parse(dict(zip(names, row, strict=True))))
+                    except rows.PartlyMalformedError as error:
+                        results.append(error.result)
+                        unreadable.add(f"{table} ({error.part} of some rows)")
                     except rows.MALFORMED:
                         unreadable.add(f"{table} (some of its rows)")
         return results, unreadable

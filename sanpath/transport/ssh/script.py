@@ -75,17 +75,25 @@ def shell_word(pattern: str) -> str:
 
 def read_script(patterns: Sequence[str]) -> bytes:
     """Return the script that writes the files that match the patterns."""
-    return _READ.format(patterns=_words(patterns), arguments=2 * _FILES_AT_ONCE).encode()
+    return _encoded(_READ.format(patterns=_words(patterns), arguments=2 * _FILES_AT_ONCE))
 
 
 def names_script(patterns: Sequence[str]) -> bytes:
     """Return the script that writes the existing paths that match the patterns."""
-    return _NAMES.format(patterns=_words(patterns)).encode()
+    return _encoded(_NAMES.format(patterns=_words(patterns)))
 
 
 def run_script(command: Sequence[str]) -> bytes:
-    """Return the script that runs the command."""
-    return _RUN.format(path=EXTRA_PATH, command=shlex.join(command)).encode()
+    """Return the script that runs the command. Raises UnicodeEncodeError for a word that is no text of any file."""
+    return _RUN.format(path=EXTRA_PATH, command=shlex.join(command)).encode("utf-8", "surrogateescape")
+
+
+def _encoded(text: str) -> bytes:
+    """Return a script as bytes. Paths are those of a machine, also where they are no UTF-8."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")  # A path that no machine can have: it is looked for in vain.
 
 
 def _words(patterns: Sequence[str]) -> str:

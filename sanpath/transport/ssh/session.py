@@ -11,7 +11,7 @@ import asyncssh
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, SshTarget
 from sanpath.transport import unix_socket
-from sanpath.transport.machine import checked
+from sanpath.transport.machine import checked, not_an_argument
 from sanpath.transport.ssh import script
 from sanpath.transport.ssh.login import failure_text, log_in, name_of
 
@@ -56,8 +56,15 @@ class SshMachine:
 
     async def run(self, command: Sequence[str]) -> CommandReply:
         """Run a command. Raises CollectorError when the account cannot run any."""
-        word, answer, errors = await self._ask(script.run_script(command), with_errors=True)
-        return script.reply_of(answer, errors, word)
+        try:
+            run_script = script.run_script(command)
+        except UnicodeEncodeError:
+            return not_an_argument()
+        word, answer, errors = await self._ask(run_script, with_errors=True)
+        try:
+            return script.reply_of(answer, errors, word)
+        except ValueError as error:
+            raise CollectorError(Failure.UNREADABLE, f"{self._name}: answers like no shell") from error
 
     async def exchange(
         self, socket_path: str, request: bytes, is_complete: Callable[[bytes], bool], timeout_seconds: float
