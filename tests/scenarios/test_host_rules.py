@@ -8,9 +8,9 @@ import pytest
 
 from sanpath.rulebook.model import Finding
 from sanpath.verdict.model import Diagnosis
-from tests.support.esx_san import DEVICE, over_first_path
-from tests.support.san import NAA
-from tests.support.stories import diagnosed, judged
+from tests.support.esx_san import DEVICE, EsxSan, over_first_path
+from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow
+from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, diagnosed, judged
 
 MRU = {"path_policy": "most_recently_used", "path_policy_native": "VMW_PSP_MRU", "path_access": "active/active"}
 ROUND_ROBIN = {"path_policy": "round_robin", "path_policy_native": "VMW_PSP_RR", "path_switch_operations": 1000}
@@ -67,6 +67,29 @@ def test_a_batch_of_1000_is_large_for_30_in_flight_and_small_for_2000(tmp_path: 
         counted = {"lun": {"in_flight": in_flight, "queue_depth": 4096}}
         found = judged(over_first_path(tmp_path / str(in_flight), lun=ROUND_ROBIN, counted=counted))
         assert len(of(found, "round-robin-batch-large")) == hits
+
+
+@pytest.mark.parametrize("state", ["active/optimized", "active/non-optimized"])
+def test_a_full_array_is_first_spared_what_its_controllers_pass_on_to_each_other(tmp_path: Path, state: str) -> None:
+    """Half of the I/Os go over the second path. The array takes 8 ms for 16 of them and 64 ms for 128."""
+    san = EsxSan(
+        tmp_path,
+        ports=[HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET],
+        lun=ROUND_ROBIN,
+        states=("active/optimized", state),
+        shares=(0.5, 0.5),
+    )
+    for n in (16, 128):
+        flow = Flow(2000, n / 2000)
+        ports = {port.name: (1000 * 32 * 2076.0, NOTHING) for port in san.ports}
+        san.step(f"t{n}", n, read=flow, ports=ports, array={"read": AtArray(n / 2000 - 0.0004)})
+    found = judged(san.write())
+    assert found.verdict.bottlenecks[0].entity == "array:fa1"
+    crosses = state != "active/optimized"
+    assert (found.plan[0].action == "Send I/O over the optimised paths only") == crosses
+    if crosses:
+        assert found.plan[0].purpose == "limit"
+        assert found.plan[0].commands[-1].endswith(f"--useano=0 --device {NAA}")
 
 
 def test_round_robin_over_8_and_16_gigabit(tmp_path: Path) -> None:

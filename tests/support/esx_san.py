@@ -62,7 +62,7 @@ class EsxSan(San):
             end = ("hba", f"esx7/{hba.device}")
             out.entity("vc", *end, ids={"wwpn": (hba.wwpn,)}, attributes={"technology": "fibre_channel", **speed})
             state = "dead" if number and self.lost_at is not None else self.states[number]
-            out.entity("vc", "path", path, attributes={"state": state, "usable": state == "active"})
+            out.entity("vc", "path", path, attributes={"state": state, "usable": state.startswith("active")})
             out.link("vc", "member_of", (("path", path), lun))
             out.link("vc", "attached_to", (("path", path), end))
             out.link("vc", "targets", (("path", path), ("wwpn", target.wwpn)))
@@ -81,7 +81,7 @@ class EsxSan(San):
             paths: dict[str, dict[str, Number]] = {}
             for number, path in enumerate(ENDS):
                 dead = number == 1 and self.lost_at is not None and at >= self.lost_at
-                paths[path] = {"path_usable": int(self.states[number] == "active" and not dead)}
+                paths[path] = {"path_usable": int(self.states[number].startswith("active") and not dead)}
                 if self.shares is not None:
                     paths[path]["ops_read_total"] = round(done * self.shares[number])
             out.samples("vc", PATH, at, paths)

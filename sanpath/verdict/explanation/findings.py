@@ -40,7 +40,7 @@ def findings(
     with_idle_path = next(_with_idle_path(tables, limiting - without_idle_path), None)
     each_of = {rule.id: rule.each for rule in rules}
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
-    bring_paths = {rule.id for rule in rules if any(fix.relieves == "idle_path" for fix in rule.fix)}
+    relieving = {rule.id: fix.relieves for rule in rules for fix in rule.fix if fix.relieves is not None}
     platforms = {row["platform"] for row in tables["link"]} - {None}
     platform = str(platforms.pop()) if len(platforms) == 1 else None
     result = []
@@ -48,7 +48,9 @@ def findings(
         rows = table[finding.rule].select(entity=finding.entity, direction=finding.direction)
         if (finding.entity, finding.direction) in without_idle_path:
             rows = [{**row, "other_path_idle": False} for row in rows]
-        relieved = with_idle_path if finding.rule in bring_paths else None
+        relieved = with_idle_path if relieving.get(finding.rule) == "idle_path" else None
+        if relieving.get(finding.rule) == "controllers":
+            relieved = _limiting_array(topology, verdict, finding.entity)
         limits = named.has(finding, each_of[finding.rule], kinds.get(finding.rule, ()))
         attributes = {"platform": platform, "switch_make": switch_make(topology, rows)}
         reported = {name: value for name, value in attributes.items() if value is not None}
@@ -103,6 +105,14 @@ def _with_idle_path(tables: Mapping[str, FactTable], limiting: set[tuple[str, st
             yield str(row["entity"])
 
 
+def _limiting_array(topology: Topology, verdict: Verdict, lun: str) -> str | None:
+    """The array behind a LUN, if it limits."""
+    volumes = topology.related(lun, "backed_by", "volume")
+    arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
+    named = (b.entity for b in verdict.bottlenecks if b.kind == "array")
+    return next((entity for entity in named if entity in arrays or entity in volumes), None)
+
+
 def switch_make(topology: Topology, rows: Sequence[FactRow]) -> str | None:
     """The make of the switch that a finding is about, or of all switches if it is about none.
 
@@ -118,7 +128,7 @@ def switch_make(topology: Topology, rows: Sequence[FactRow]) -> str | None:
 
 
 def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> Finding:
-    """The finding with its role in this run. `limits`: the verdict names it. `relieved`: a full link that it
+    """The finding with its role in this run. `limits`: the verdict names it. `relieved`: a full element that it
     relieves."""
     if finding.outcome != "hit":
         return finding
@@ -143,8 +153,10 @@ def _in_this_run(limits: bool, verdict: Verdict, relieved: str | None) -> str:
     """Whether it limits this run. A setting is no fault only because a list of good practice says so."""
     if limits:
         return "it limits this run"
-    if relieved is not None:
+    if relieved is not None and relieved.startswith("link:"):
         return f"fixing it relieves the limit of this run, {_short(relieved)}: a parallel path is idle"
+    if relieved is not None:
+        return f"fixing it may relieve the limit of this run, {_short(relieved)}: its controllers have less to do"
     if verdict.kind == "cannot_tell":
         return "whether it limits this run is not known"
     entity = verdict.bottlenecks[0].entity if verdict.bottlenecks else None

@@ -38,11 +38,13 @@ class _Draft:
     names: set[str] = field(default_factory=set)
     after: set[str] = field(default_factory=set)
 
-    def key(self, limiting: Collection[str]) -> tuple[int, bool, int, int]:
-        """Its place as far as it depends on no other step: steps about the limiting elements come first."""
+    def key(self, limiting: Collection[str]) -> tuple[int, bool, int, bool, int]:
+        """Its place as far as it depends on no other step: steps about the limiting elements come first, and of
+        these what takes I/Os off them."""
         severity = min(SEVERITIES.index(finding.severity) for finding in self.resolves)
         is_elsewhere = not any({finding.entity, finding.relieves} & set(limiting) for finding in self.resolves)
-        return _ORDER.index(self.purpose), is_elsewhere, DISRUPTIONS.index(self.fix.disruption), severity
+        disruption = DISRUPTIONS.index(self.fix.disruption)
+        return _ORDER.index(self.purpose), is_elsewhere, disruption, self.fix.relieves is None, severity
 
     def add(self, finding: Finding, fix: Fix) -> None:
         """Adds a finding that it resolves, or a platform to do it on."""
