@@ -17,9 +17,8 @@ from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.load_events import warnings
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, operation_bytes, same_operations
-from sanpath.model import Event, Step
+from sanpath.model import MARK, Event, Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.recording.writing.mark import MARK
 from sanpath.rulebook.accepted import split_accepted
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
