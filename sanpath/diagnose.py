@@ -115,16 +115,17 @@ def judge_recording(
     `over_time`: with the samples of charts, see Facts.
     """
     recording.cache_samples()
-    with _without_garbage_collection():
+    with without_garbage_collection():
         facts = compute(recording, executor, over_time)
         return facts, judge_all(facts, _meaningful_loads(facts))
 
 
 @contextmanager
-def _without_garbage_collection() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Pauses garbage collection: rows are made by the hundred thousand and stay in use.
 
-    Collecting among them takes an eighth of the time (measured at 100 million samples).
+    Collecting among them takes an eighth of the time (measured at 100 million samples). Where it ends while they are
+    in use, all of them are looked through once.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -93,7 +93,8 @@ class StepSamples:
         """Return whether any of these counters has grown; an unknown one counts as unchanged."""
         if self.overall is not None and not self.rates:
             return not self.overall.grown.isdisjoint(counters)
-        return any(map(self.rate, counters))
+        # No counter that the source reports is missing in mean rates, if there are any.
+        return any(map(self.mean_rates.get if self.mean_rates and self.overall is None else self.rate, counters))
 
     def rate(self, counter: str) -> float | None:
         """Mean rate over the step: sum of differences over sum of times. None: no window has a rate."""

@@ -57,6 +57,7 @@ def read_snapshot(
     from sanpath.diagnose import (  # Only the reader process judges; the screen shows snapshots.
         conclude,
         judge_recording,
+        without_garbage_collection,
     )
 
     taken, began, machine = time.time(), time.process_time(), processors()
@@ -72,7 +73,8 @@ def read_snapshot(
             return diagnosis, series(recording, facts.topology, facts), io_path(facts.topology)
 
         # Recorders write every five seconds: until then there is nothing new to judge.
-        diagnosis, lines, path = recording.remembered("diagnosis", (recording.state(), choice), judged)
+        with without_garbage_collection():
+            diagnosis, lines, path = recording.remembered("diagnosis", (recording.state(), choice), judged)
         polls = recording.polls()
         return Snapshot(
             taken,
