@@ -109,6 +109,10 @@ class Event:
     detail: Mapping[str, Scalar] = field(default_factory=dict)
 
 
+MARK = "mark"
+"""The event of a mark that a person sets."""
+
+
 @dataclass(frozen=True, slots=True)
 class Poll:
     """One poll of one source: its cost and its outcome. Times are in microseconds of the recorder's clock."""

@@ -11,7 +11,7 @@ import typer
 from sanpath.recording.storage.store import location
 
 if TYPE_CHECKING:
-    from sanpath.rulebook.site import Choice
+    from sanpath.rulebook.choice import Choice
 
 
 class Format(StrEnum):
@@ -78,8 +78,7 @@ Recording = Annotated[
 
 def choice(rules: Path | None, config: Path | None, policy: PolicyOf | None) -> Choice:
     """How the rules are to judge."""
-    from sanpath.rulebook.model import POLICIES
-    from sanpath.rulebook.site import Choice
+    from sanpath.rulebook.choice import POLICIES, Choice
 
     return Choice(rules, config, next((name for name in POLICIES if name == policy), None))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sanpath.recording.storage.store import Location
-    from sanpath.rulebook.site import Choice
+    from sanpath.rulebook.choice import Choice
     from sanpath.verdict.model import Diagnosis
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Direction
+
+if TYPE_CHECKING:
+    from sanpath.facts.load.loads import LoadFacts
 
 
 @dataclass(frozen=True, slots=True)

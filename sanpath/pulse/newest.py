@@ -5,37 +5,27 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from operator import itemgetter
 
-from sanpath.catalogue.capacity import Capacity, link_capacity
-from sanpath.facts.fabric.links import ABOVE_LINE_RATE
 from sanpath.facts.load.loads import LoadFacts, load_facts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.time.steps import StepMarks
-from sanpath.model import DIRECTIONS, Direction, Event, Poll, Rows, Step, StepLoad
+from sanpath.model import Event, Poll, Rows, Step, StepLoad
+from sanpath.pulse.busiest import SPEED, busiest_links
 from sanpath.pulse.model import Freshness, LinkNow, Pulse
-from sanpath.pulse.rounds import NOW, Rounds, Window
+from sanpath.pulse.rounds import NOW, Rounds
 from sanpath.pulse.wiring import WiredLink
 from sanpath.recording.format.documents import Declaration
 from sanpath.recording.handover import LiveItem
 from sanpath.topology.identity import Topology
 
-SPEED = "link_speed_bits_per_second"
 PORTS = "switch_port"
 METRICS = {PORTS: frozenset((SPEED, "bytes_rx_total", "bytes_tx_total"))}
 """Kind → metrics that a pulse needs; of the kind "load" it needs all metrics."""
-MOST_LINKS = 8
 LATE_POLLS = 3.0
 FLUSH_DELAY_SECONDS = 6.0
 """The recorder flushes every five seconds: newer samples are not in its segments yet."""
 SLACK_SECONDS = 1.0
 """A poll itself takes time."""
-_LONGEST = 3
-"""At most so many differences are combined when the newest one exceeds the capacity of the link."""
-_LinkUse = tuple[float, WiredLink, Direction, float, Capacity, Window]
-"""(utilisation, link, direction, bytes per second, capacity, window)."""
-_capacity = lru_cache(link_capacity)
 _MARKS = 1000
 """Marks of steps that are retained for viewers that connect later."""
 
@@ -148,43 +138,9 @@ class Newest:
 
     def _links(self, wiring: Sequence[WiredLink]) -> list[LinkNow]:
         if self._busiest is None or self._busiest[0] is not wiring:  # Otherwise nothing has been polled since.
-            self._busiest = wiring, self._busiest_links(wiring)
+            ports = {source: rounds for (source, kind), rounds in self._rounds.items() if kind == PORTS}
+            self._busiest = wiring, busiest_links(wiring, ports)
         return self._busiest[1]
-
-    def _busiest_links(self, wiring: Sequence[WiredLink]) -> list[LinkNow]:
-        links = [now for link in wiring for now in self._link(link)]
-        busiest = sorted(links, key=itemgetter(0), reverse=True)[:MOST_LINKS]
-        return [
-            LinkNow(link.entity, direction, utilisation, rate, capacity.name, *window.limits)
-            for utilisation, link, direction, rate, capacity, window in busiest
-        ]
-
-    def _link(self, link: WiredLink) -> Iterator[_LinkUse]:
-        for port in link.ports:
-            rounds = self._rounds.get((port.source, PORTS))
-            window = rounds.window(port.entity) if rounds is not None else None
-            if rounds is None or window is None:
-                continue
-            capacity = _capacity(link.technology, window.gauge(SPEED) or 0.0)
-            if capacity is None:
-                continue
-            limit = ABOVE_LINE_RATE * capacity.data_bytes_per_second
-            read, write = window.rate(port.read), window.rate(port.write)
-            for back in range(2, _LONGEST + 1):
-                # With a caching agent a short window may exceed the capacity of a link; a longer window does not.
-                if max(read or 0.0, write or 0.0) <= limit:
-                    break
-                window = rounds.window(port.entity, back=back) or window
-                read, write = window.rate(port.read), window.rate(port.write)
-            plausible = [
-                (direction, rate)
-                for direction, rate in zip(DIRECTIONS, (read, write), strict=True)
-                if rate is not None and rate <= limit
-            ]
-            for direction, rate in plausible:
-                yield rate / capacity.data_bytes_per_second, link, direction, rate, capacity, window
-            if plausible:
-                return
 
     def _ages(self, now_us: int, sources: Sequence[Declaration], live: bool) -> dict[str, Freshness]:
         freshness, delay_seconds = {}, 0.0 if live else FLUSH_DELAY_SECONDS

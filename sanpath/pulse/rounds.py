@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from math import isfinite
 
+import numpy as np
+import numpy.typing as npt
+
 from sanpath.facts.samples.counters import CACHE_US
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Column, Rows
@@ -24,7 +27,7 @@ _MOST_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class Batch:
     """Samples that arrived together.
 
     `row_by_entity`: entity → index of its row; `columns`: metric → its declaration.
@@ -39,6 +42,17 @@ class _Batch:
         device_time = self.rows.device_time[row] if self.rows.device_time else None
         return self.rows.seen[row] if device_time is None else device_time
 
+    def times_us(self) -> npt.NDArray[np.int64]:
+        """Return the times of all samples, see `time_us`."""
+        seen, own = self.rows.seen, self.rows.device_time
+        times = [s if d is None else d for s, d in zip(seen, own, strict=True)] if own else seen
+        return np.array(times, dtype=np.int64)
+
+    def numbers(self, metric: str) -> npt.NDArray[np.float64]:
+        """Return the recorded values of all samples. NaN: not reported."""
+        values = self.rows.values.get(metric)
+        return np.full(len(self.rows.entity), np.nan) if values is None else np.array(values, dtype=np.float64)
+
     def value(self, metric: str, row: int) -> float | None:
         """Return the recorded value. None: not reported."""
         values = self.rows.values.get(metric)
@@ -52,7 +66,7 @@ class _Round:
 
     first: int
     last: int
-    batches: list[_Batch] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
     moved: bool = False
 
 
@@ -60,9 +74,9 @@ class _Round:
 class Window:
     """The newest window of an entity: `row` of `now` and `row_before` of `before`, `seconds` apart."""
 
-    now: _Batch
+    now: Batch
     row: int
-    before: _Batch
+    before: Batch
     row_before: int
     seconds: float
 
@@ -97,7 +111,7 @@ class Rounds:
         self._rounds: deque[_Round] = deque(maxlen=_MOST_ROUNDS + 1)
         self._newest = 0
         # Batches of the rounds with news, newest first.
-        self._news: list[_Batch] = []
+        self._news: list[Batch] = []
 
     def take(self, rows: Rows) -> None:
         """Take the samples of one poll or of a part of it; duplicate and older samples are ignored."""
@@ -112,7 +126,7 @@ class Rounds:
         row_by_entity = (
             before.row_by_entity if before is not None else {entity: row for row, entity in enumerate(rows.entity)}
         )
-        batch = _Batch(rows, row_by_entity, {column.metric: column for column in rows.table.columns})
+        batch = Batch(rows, row_by_entity, {column.metric: column for column in rows.table.columns})
         current = self._rounds[-1]
         current.moved |= self._has_moved(batch, before)
         current.last = max(current.last, self._newest)
@@ -130,12 +144,21 @@ class Rounds:
         """Return the sampled entities, sorted."""
         return sorted({entity for batch in self._batches() for entity in batch.row_by_entity})
 
+    def newest(self) -> Iterator[tuple[Batch, Batch | None]]:
+        """Yield the newest batch of entities that are polled together, and the one before it. None: there is none."""
+        done: list[Mapping[str, int]] = []
+        for index, batch in enumerate(self._news):
+            rows = batch.row_by_entity
+            if not any(rows is earlier for earlier in done):
+                done.append(rows)
+                yield batch, next((b for b in self._news[index + 1 :] if b.row_by_entity is rows), None)
+
     def window(self, entity: str, since_us: int = 0, back: int = 1) -> Window | None:
         """Return the newest window of an entity, over the `back` newest differences or as many as exist.
 
         None: fewer than two samples were seen since `since_us`.
         """
-        newest: tuple[_Batch, int, int] | None = None
+        newest: tuple[Batch, int, int] | None = None
         window: Window | None = None
         earliest = 0
         for batch in self._news:
@@ -168,7 +191,7 @@ class Rounds:
         }
         return samples
 
-    def _has_moved(self, batch: _Batch, before: _Batch | None) -> bool:
+    def _has_moved(self, batch: Batch, before: Batch | None) -> bool:
         """Return whether any counter differs from the sample before.
 
         `before`: the last batch with the same entities in the same order; None: there is none.
@@ -188,7 +211,7 @@ class Rounds:
     def _is_duplicate(self, rows: Rows) -> bool:
         return any(rows.seen == batch.rows.seen and rows == batch.rows for batch in self._batches())
 
-    def _batches(self) -> Iterator[_Batch]:
+    def _batches(self) -> Iterator[Batch]:
         """Yield all batches, newest first, including those without news."""
         for poll_round in reversed(self._rounds):
             yield from reversed(poll_round.batches)

@@ -27,6 +27,7 @@ from sanpath.errors import ExitCode, SanpathError, UsageError
 from sanpath.extras import SSH
 from sanpath.model import Poll, SourceEntity, SourceLink
 from sanpath.plugin import Cost, Item, SourceConfig, Spec, SshTarget
+from sanpath.recorder.control import ABORT, STOP, UNWRITTEN
 from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.handover import Handover
 from sanpath.recorder.loads.loads import Loads, Reader, load_name, load_reader
@@ -34,7 +35,7 @@ from sanpath.recorder.loads.local import without_credentials
 from sanpath.recorder.loads.processes import load_processes
 from sanpath.recorder.loads.sweep import ProbeRun, SweepRun, lock_sweep
 from sanpath.recorder.peers import OtherRecorders, refuse_duplicate_sources, refuse_second_load
-from sanpath.recorder.request import ABORT, STOP, UNWRITTEN, RunRequest
+from sanpath.recorder.request import RunRequest
 from sanpath.recorder.sink import Sink, reason
 from sanpath.recorder.sources.source import Source
 from sanpath.recording.format import layout

@@ -12,16 +12,6 @@ from sanpath.recording.storage.store import location
 from sanpath.sweep.matrix import SweepStep
 from sanpath.sweep.plan import LOCAL, Plan
 
-STOP = "stop"
-RUN, CUT, END = "run ", "cut", "end "
-"""Commands of a probe: run a step, cut the running one short, end the run. An order follows the first and last."""
-ABORT = "abort"
-UNWRITTEN = 4
-"""The recorder's exit code when the recording could not be written completely."""
-
-PYTHONPATH_BEFORE = "SANPATH_PYTHONPATH"
-"""The variable that passes the user's PYTHONPATH to the recorder, which restores it for the load command."""
-
 
 class SweepRequest(BaseModel):
     """A sweep as the load of a run.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sanpath.model import Column, Event, Poll, Rows, Table
-from sanpath.recording.format.rows import MALFORMED, details, moment
+from sanpath.recording.format.rows import LARGEST, MALFORMED, details, moment
 
 LONGEST_BYTES = 16 << 20
 """The longest line: a poll of 50,000 ports has 3 MB."""
@@ -116,9 +116,8 @@ def _decoded_rows(content: Mapping[str, Any]) -> Rows:
     columns = tuple(
         Column(_text(name), bits, float(scale), float(cut)) for name, bits, scale, cut in content["columns"]
     )
-    entity, seen = [_text(name) for name in content["entity"]], [moment(us) for us in content["seen"]]
-    device_times = content["device_time"]
-    device_time = None if device_times is None else [moment(us) for us in device_times]
+    entity, seen, device_time = _texts(content["entity"]), _moments(content["seen"]), content["device_time"]
+    device_time = None if device_time is None else _moments(device_time)
     values = {_text(name): _numbers(column) for name, column in content["values"].items()}
     if any(len(column) != len(entity) for column in (seen, device_time or seen, *values.values())):
         raise ValueError("columns of different length")
@@ -126,9 +125,27 @@ def _decoded_rows(content: Mapping[str, Any]) -> Rows:
 
 
 def _numbers(column: Sequence[Any]) -> Sequence[int | float | None]:
-    if not {type(value) for value in column} <= {int, float, type(None)}:
+    types = set(map(type, column))
+    if not types <= {int, float, type(None)}:
         raise ValueError("no numbers")
+    integers = column if types == {int} else [value for value in column if type(value) is int]
+    if integers and not -LARGEST <= min(integers) <= max(integers) <= LARGEST:
+        raise ValueError("larger than any counter")
     return column
+
+
+def _moments(column: Sequence[Any]) -> Sequence[int]:
+    """Return times after checking the limits of all at once: a poll may have thousands."""
+    if column and set(map(type, column)) == {int}:
+        moment(min(column)), moment(max(column))
+        return column
+    return [moment(us) for us in column]
+
+
+def _texts(column: Sequence[Any]) -> list[str]:
+    if not set(map(type, column)) <= {str}:
+        raise TypeError("no text")
+    return list(column)
 
 
 def _text(value: Any) -> str:

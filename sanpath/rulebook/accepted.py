@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 from sanpath.rulebook.model import Finding
-from sanpath.rulebook.site import Suppression
+
+if TYPE_CHECKING:
+    from sanpath.rulebook.site import Suppression
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ from pydantic import BaseModel, ValidationError
 from sanpath.catalogue import load as catalogue
 from sanpath.errors import UsageError
 from sanpath.rulebook import remedy, summary
+from sanpath.rulebook.choice import POLICIES
 from sanpath.rulebook.condition import ConditionError, compile_condition
 from sanpath.rulebook.document import Document, DocumentError, Place, parse
 from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind
-from sanpath.rulebook.model import OUTCOMES, POLICIES, Fix, Limit, Rule, RuleTest
+from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
 from sanpath.rulebook.text import did_you_mean, printable
 
 MAX_BYTES = 64 * 1024

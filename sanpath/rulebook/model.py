@@ -9,12 +9,12 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 
 from sanpath.facts.table import FactValue
+from sanpath.rulebook.choice import PolicyName
 
 Status = Literal["sandbox", "stable", "deprecated"]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Role = Literal["cause", "culprit", "symptom", "risk", "validity", "data-quality", "information"]
 Disruption = Literal["none", "path", "vm", "host", "outage"]
-PolicyName = Literal["aggressive", "moderate", "conservative"]
 Outcome = Literal["hit", "clear", "unknown"]
 
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -24,7 +24,6 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 ROLES: tuple[Role, ...] = get_args(Role)
 DISRUPTIONS: tuple[Disruption, ...] = get_args(Disruption)
 """In rising order of what is interrupted."""
-POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 
 def _printable(text: str) -> str:
@@ -43,7 +42,7 @@ StepName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]*(/[a-z][a-z
 
 
 class _RuleModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Limit(_RuleModel):
@@ -136,6 +135,17 @@ class Rule(_RuleModel):
     def limit_values(self) -> dict[str, float]:
         """Return limit name → value."""
         return {name: limit.value for name, limit in self.limits.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLimit:
+    """A limit that differs from the rule's own. `source`: where it was set."""
+
+    rule: str
+    limit: str
+    value: float
+    instead_of: float
+    source: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,36 +12,14 @@ from typing import Any
 from sanpath.config import DEFAULT_NAME, default_config
 from sanpath.document import Document, read_document, unknown_key
 from sanpath.errors import UsageError
+from sanpath.rulebook.choice import POLICIES, Choice, PolicyName
 from sanpath.rulebook.load import find_rule, usable_rulebook
-from sanpath.rulebook.model import POLICIES, Finding, PolicyName, Rule
+from sanpath.rulebook.model import ChangedLimit, Finding, Rule
 from sanpath.rulebook.policy import Policy, apply_policy, built_in_policy
 from sanpath.rulebook.text import printable
 
 _KEYS = ("policy", "limits", "suppress")
 _SUPPRESS_KEYS = ("rule", "entity", "reason", "until")
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The options of a command line.
-
-    `folder`: rules of the user. `config` None: sanpath.yaml of the current folder, if it exists. `policy` None: that
-    of the configuration."""
-
-    folder: Path | None = None
-    config: Path | None = None
-    policy: PolicyName | None = None
-
-    def arguments(self) -> list[str]:
-        """Return the options as arguments of another process: folder, configuration, policy; "" for None."""
-        return [str(option or "") for option in (self.folder, self.config, self.policy)]
-
-    @classmethod
-    def from_arguments(cls, arguments: Sequence[str]) -> Choice:
-        """Return the options from the result of `arguments`; missing ones are None."""
-        folder, config, policy = (*arguments, "", "", "")[:3]
-        name = next((name for name in POLICIES if name == policy), None)
-        return cls(Path(folder) if folder else None, Path(config) if config else None, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +36,6 @@ class Suppression:
     def covers(self, finding: Finding) -> bool:
         """Return whether it applies to this finding, on any day."""
         return self.rule == finding.rule and fnmatchcase(finding.entity, self.entity)
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedLimit:
-    """A limit that differs from the rule's own. `source`: where it was set."""
-
-    rule: str
-    limit: str
-    value: float
-    instead_of: float
-    source: str
 
 
 @dataclass(frozen=True, slots=True)

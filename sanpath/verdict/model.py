@@ -12,8 +12,8 @@ from typing import Literal
 
 from sanpath.facts.figures.model import FigureComparison
 from sanpath.rulebook.accepted import Accepted
-from sanpath.rulebook.model import Disruption, Finding, PolicyName
-from sanpath.rulebook.site import ChangedLimit
+from sanpath.rulebook.choice import PolicyName
+from sanpath.rulebook.model import ChangedLimit, Disruption, Finding
 from sanpath.verdict.accounts import Mark, RecorderAccount, SourceAccount
 from sanpath.verdict.experiment_model import Experiment, Kind
 from sanpath.verdict.summary_model import Summary
@@ -443,6 +443,11 @@ class PlanStep:
     risk: Risk = "low"
     relieves_idle_paths: bool = False
     variants: Sequence[PlanVariant] = ()
+
+    @property
+    def on_each_platform(self) -> Sequence[PlanVariant]:
+        """The variants; of a single platform, the step itself."""
+        return self.variants or (PlanVariant(self.platform, self.commands, self.scope, self.verify, self.undo),)
 
 
 @dataclass(frozen=True, slots=True)

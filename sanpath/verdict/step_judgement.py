@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.experiment_model import Experiment, Kind
-from sanpath.verdict.model import Bottleneck, Grade, Next, Suspect
+if TYPE_CHECKING:
+    from sanpath.facts.load.loads import LoadFacts
+    from sanpath.verdict.experiment_model import Experiment, Kind
+    from sanpath.verdict.model import Bottleneck, Grade, Next, Suspect
 
 WINDOWS = 4
 """Whole windows that a grade better than C needs."""

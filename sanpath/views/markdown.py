@@ -104,7 +104,7 @@ def _actions(diagnosis: Diagnosis) -> Iterator[str]:
     for step in diagnosis.plan:
         yield f"{step.number}. **{safe(step.action)}** ({', '.join(first_screen.badges(step))}). "
         yield f"   {safe(words.plan_text(step))}"
-        for variant in words.variants(step):
+        for variant in step.on_each_platform:
             yield ""
             yield f"   {safe(words.platform(variant.platform))}: {safe(variant.scope)}"
             yield ""

@@ -132,7 +132,7 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
         title = f"  {step.number} {step.action} ({', '.join(first_screen.badges(step))})"
         lines.append(Text(words.printable(title)))
         lines.append(Padding(Text(words.printable(words.plan_text(step)), style="dim"), (0, 0, 0, 4)))
-        for variant in words.variants(step):
+        for variant in step.on_each_platform:
             description = f"{words.platform(variant.platform)}: {variant.scope}"
             lines.append(Padding(Text(words.printable(description), style="dim"), (0, 0, 0, 4)))
             # Those of the first action stand on the first screen.

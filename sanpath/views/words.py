@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sanpath.facts.figures.model import amount
-from sanpath.rulebook.model import Finding
-from sanpath.verdict.accounts import RecorderAccount, SourceAccount
-from sanpath.verdict.experiment_model import Experiment
-from sanpath.verdict.model import (
-    BudgetPart,
-    Cleared,
-    Diagnosis,
-    ElementUse,
-    LatencyBudget,
-    PlanStep,
-    PlanVariant,
-    StepResult,
-    Suspect,
-    Verdict,
-)
 from sanpath.verdict.names import noun as noun
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
+
+if TYPE_CHECKING:
+    from sanpath.rulebook.model import Finding
+    from sanpath.verdict.accounts import RecorderAccount, SourceAccount
+    from sanpath.verdict.experiment_model import Experiment
+    from sanpath.verdict.model import (
+        BudgetPart,
+        Cleared,
+        Diagnosis,
+        ElementUse,
+        LatencyBudget,
+        PlanStep,
+        StepResult,
+        Suspect,
+        Verdict,
+    )
 
 TITLES = {
     "bottleneck": "Bottleneck",
@@ -192,12 +194,6 @@ def platform(name: str) -> str:
     """Where a remedy fits, in words: "any, when it is idle" → "When it is idle"."""
     condition = name.removeprefix("any").removeprefix(", ")
     return condition[:1].upper() + condition[1:] if condition else "Any platform"
-
-
-def variants(step: PlanStep) -> Sequence[PlanVariant]:
-    """The variants of a step for each platform; of a single platform, the step itself."""
-    only_variant = PlanVariant(step.platform, step.commands, step.scope, step.verify, step.undo)
-    return step.variants or (only_variant,)
 
 
 def confidence_lines(diagnosis: Diagnosis) -> list[str]:

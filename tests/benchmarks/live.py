@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import store_at
-from sanpath.views.live.reading.snapshot import read_snapshot
+from sanpath.views.live.reading.judging import read_snapshot
 held = SampleCache(store_at(Path(sys.argv[1])))
 newest = max((Path(sys.argv[1]) / "samples" / "switch_port").glob("site-*.parquet"))
 newest.rename(newest.with_suffix(".later"))

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from sanpath.model import Event, Rows
-from sanpath.pulse.newest import SPEED, Newest, narrowed
+from sanpath.pulse.busiest import SPEED
+from sanpath.pulse.newest import Newest, narrowed
 from sanpath.pulse.wiring import Port, WiredLink
 from sanpath.recording.handover import decoded, encoded
 from sanpath.views.live.cursor import Cursor

@@ -16,7 +16,7 @@ from sanpath.recording.format.compaction import DROPPED
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
 from sanpath.verdict.model import Diagnosis
-from sanpath.views.live.reading.snapshot import LIVE_SECONDS, read_snapshot
+from sanpath.views.live.reading.judging import LIVE_SECONDS, read_snapshot
 from sanpath.views.text import render
 from tests.recording.support import PORT
 

@@ -16,7 +16,8 @@ from sanpath.cli.sessions.probe import printed
 from sanpath.cli.sessions.recorder_process import record
 from sanpath.model import Event, Scalar
 from sanpath.probe.plan import load_probe_plan
-from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder, SweepRequest
+from sanpath.recorder.control import CUT, END, RUN
+from sanpath.recorder.request import EndOrder, RunRequest, StepOrder, SweepRequest
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.progress import PROBE_END, PROBE_PAUSE, STEP_BEGIN, STEP_END
 from tests.recorder.processes import sanpath
@@ -122,7 +123,7 @@ def test_a_step_on_one_path_reads_that_device(folder: Path) -> None:
         send(RUN + order.model_dump_json())
         send(END + EndOrder(reason="done").model_dump_json())
 
-    code, _ = record(request, lambda: None, None, 0.5, control)
+    code, _ = record(lambda: request, lambda: None, None, 0.5, control)
     assert code == 0
     started = next(event for event in events(into) if event.name == "load-started")
     assert f"--filename={folder / 'path.img'}" in str(started.detail["command"])
@@ -148,7 +149,7 @@ def test_a_pause_polls_without_a_load(folder: Path) -> None:
             lines[0](CUT)
 
     lines: list[Callable[[str], None]] = []
-    code, _ = record(request, progress, None, 0.5, control)
+    code, _ = record(lambda: request, progress, None, 0.5, control)
     assert code == 0
     found = events(into)
     assert not [event for event in found if event.name in ("load-started", "step-begin")]
@@ -175,7 +176,7 @@ def test_a_step_that_is_cut_short_is_not_judged(folder: Path) -> None:
             lines[0](CUT)
             lines[0](END + EndOrder(reason="others").model_dump_json())
 
-    code, interrupted = record(request, progress, None, 0.5, control)
+    code, interrupted = record(lambda: request, progress, None, 0.5, control)
     assert (code, interrupted) == (0, False)
     by_name = {event.name: event.detail for event in events(into)}
     assert by_name[STEP_END]["outcome"] == "interrupted"

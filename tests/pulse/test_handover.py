@@ -225,6 +225,7 @@ def test_a_line_holds_what_was_said(reported: object) -> None:
         b'{"source":"a","event":[1e99,"a",{}]}', b'{"now_us":99999999999999999999,"monotonic_ns":0}',
         b'{"source":"a","rows":{"kind":"load","columns":[],"entity":["a"],"seen":[],"device_time":null,"values":{}}}',
         b'{"source":"a","rows":{"kind":"l","columns":[],"entity":["a"],"seen":[1],"device_time":null,"values":{"b":["x"]}}}',
+        encoded(("sw", Rows(PORT, ["a"], [1], {"link_up": [10**400]}))),
         b"[" * 100_000,
     ],
 )  # fmt: skip

@@ -18,7 +18,7 @@ from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import store_at
 from sanpath.recording.writing.writer import Writer
 from sanpath.views.json import render
-from sanpath.views.live.reading.snapshot import read_snapshot
+from sanpath.views.live.reading.judging import read_snapshot
 from tests.pulse.support import judged_again
 from tests.support.stories import recorded
 

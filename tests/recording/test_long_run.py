@@ -14,7 +14,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.recording.format.compaction import COMPACTED_SEGMENTS, DROPPED, MERGED_SEGMENTS
 from sanpath.recording.reading.recording import Recording
-from sanpath.views.live.reading.snapshot import LIVE_SECONDS, read_snapshot
+from sanpath.views.live.reading.judging import LIVE_SECONDS, read_snapshot
 from tests.recording.long_run import ENTITIES, HOURS, START_US
 from tests.recording.support import ROOT, files
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sanpath.cli.options import Format, FormatOption, PlainOption
 from sanpath.cli.sessions.exporter import MetricsOption
 
+if TYPE_CHECKING:
+    from sanpath.recorder.request import RunRequest
+
+CONFIG = "sanpath.yaml"
+"""The file name of a lab's configuration."""
 SCENARIO = "four-gigabit-switch"
 HINT = "simulated: fio, a 4 Gb/s switch, an array that all suspect; try t, s, m, ?"
 """What is simulated, and keys to try; it fits 80 columns."""
@@ -25,24 +32,25 @@ def demo(
     import tempfile
 
     from sanpath.cli.options import FailOn, choice
-    from sanpath.cli.sessions import live
-    from sanpath.cli.sessions.lab_process import served
     from sanpath.cli.sessions.run import Session
-    from sanpath.recorder.request import RunRequest
 
     typer.echo("sanpath: a simulated SAN, about a minute; everybody will suspect the array", err=True)
     hint = HINT if scenario == SCENARIO else f"simulated: {scenario}; try t, s, ?"
-    # The simulated SAN and the live view load at the same time.
-    load_view = None if plain or form is not Format.text else live.load
-    with (
-        tempfile.TemporaryDirectory(prefix="sanpath-demo-") as folder,
-        served(scenario, Path(folder), load_view) as lab,
-    ):
-        request = RunRequest(
-            folder=_free_name(Path.cwd()), config=lab.config, load=_as_fio(lab.load, Path(folder)), load_reader="fio"
-        )
-        code = Session(request, form, FailOn.never, choice(None, lab.config, None), plain, metrics, hint).run()
+    recording = _free_name(Path.cwd())
+    with tempfile.TemporaryDirectory(prefix="sanpath-demo-") as name, ExitStack() as lab:
+        request = partial(_request, recording, scenario, Path(name), lab)
+        chosen = choice(None, Path(name) / CONFIG, None)
+        code = Session(recording, request, form, FailOn.never, chosen, plain, metrics, hint).run()
     raise typer.Exit(code)
+
+
+def _request(recording: Path, scenario: str, folder: Path, lab: ExitStack) -> RunRequest:
+    """The load of a simulated SAN, once it is up. It is served until `lab` is left."""
+    from sanpath.cli.sessions.lab_process import served
+    from sanpath.recorder.request import RunRequest
+
+    up = lab.enter_context(served(scenario, folder))
+    return RunRequest(folder=recording, config=up.config, load=_as_fio(up.load, folder), load_reader="fio")
 
 
 def _as_fio(load: tuple[str, ...], folder: Path) -> tuple[str, ...]:

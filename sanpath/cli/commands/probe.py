@@ -23,7 +23,7 @@ from sanpath.recording.storage.store import Location, location
 if TYPE_CHECKING:
     from sanpath.probe.plan import ProbePlan
     from sanpath.probe.search import Search
-    from sanpath.rulebook.site import Choice
+    from sanpath.rulebook.choice import Choice
     from sanpath.verdict.model import Diagnosis
 
 

@@ -94,4 +94,5 @@ def run(
         keep_seconds=retention_seconds(keep) if keep else None,
         writer=writer,
     )
-    raise typer.Exit(Session(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())
+    chosen = choice(rules, config, policy)
+    raise typer.Exit(Session(request.folder, request, form, fail_on, chosen, plain, metrics).run())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sanpath.recorder.request import PYTHONPATH_BEFORE
+from sanpath.recorder.control import PYTHONPATH_BEFORE
 
 
 def python(module: str, *arguments: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,10 +24,8 @@ class ServedLab:
 
 
 @contextmanager
-def served(scenario: str, folder: Path, meanwhile: Callable[[], None] | None = None) -> Iterator[ServedLab]:
-    """Serve a scenario while the context is entered. `meanwhile`: what to do while it comes up.
-
-    Raises SanpathError when it does not."""
+def served(scenario: str, folder: Path) -> Iterator[ServedLab]:
+    """Serve a scenario while the context is entered. Raises SanpathError when it does not come up."""
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
         python("sanpath_lab", "serve", scenario, "--folder", str(folder)),
         stdin=subprocess.PIPE,
@@ -37,8 +35,6 @@ def served(scenario: str, folder: Path, meanwhile: Callable[[], None] | None = N
         start_new_session=True,
     )
     try:
-        if meanwhile is not None:
-            meanwhile()
         ready = process.stdout.readline() if process.stdout else ""
         if not ready:
             raise SanpathError(f"the lab did not come up (exit code {process.wait(_END_SECONDS)})")

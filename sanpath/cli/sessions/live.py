@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sanpath.cli.sessions.child_process import environment, python
@@ -13,7 +14,8 @@ from sanpath.extras import LIVE
 from sanpath.recording.storage.store import Location
 
 if TYPE_CHECKING:
-    from sanpath.rulebook.site import Choice
+    from sanpath.pulse.viewer import Viewer
+    from sanpath.rulebook.choice import Choice
 
 
 def fits() -> bool:
@@ -34,27 +36,27 @@ def usable() -> bool:
     return True
 
 
-def load() -> None:
-    """Load what the live view needs, which takes half a second of a processor, if it can be shown."""
-    if fits() and not LIVE.missing:
-        import sanpath.views.live.app  # noqa: F401
-
-
 def show(
     folder: Location,
     choice: Choice,
     ended: Callable[[], bool] | None = None,
     interrupt: Callable[[], None] | None = None,
+    begin: Callable[[], None] | None = None,
     hint: str = "",
 ) -> None:
     """Show a recording until the user quits or `ended` returns True. `interrupt`: what Ctrl-C does; None: it quits.
-    `hint`: a line for the user of a demo."""
-    from sanpath.pulse.viewer import Viewer
+    `begin`: what begins the run, once the screen is drawn. `hint`: a line for the user of a demo."""
     from sanpath.views.live.app import LiveView
     from sanpath.views.live.reading.feed import ReaderProcess
 
     command = python("sanpath.views.live.reading.reader", str(folder), *choice.arguments())
-    LiveView(ReaderProcess(command, environment()), ended, interrupt, Viewer(folder), hint).run()
+    LiveView(ReaderProcess(command, environment()), ended, interrupt, partial(_viewer, folder), begin, hint).run()
+
+
+def _viewer(folder: Location) -> Viewer:
+    from sanpath.pulse.viewer import Viewer  # It loads what takes longer than to draw the screen.
+
+    return Viewer(folder)
 
 
 class Lines:

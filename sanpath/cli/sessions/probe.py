@@ -20,13 +20,14 @@ from sanpath.probe.guard import Watch
 from sanpath.probe.orders import Finish, Order
 from sanpath.probe.plan import ProbePlan
 from sanpath.probe.search import Search
-from sanpath.recorder.request import CUT, END, RUN, EndOrder, RunRequest, StepOrder
+from sanpath.recorder.control import CUT, END, RUN
+from sanpath.recorder.request import EndOrder, RunRequest, StepOrder
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.progress import PROBE_READY, STEP_BEGIN, STEP_END
 from sanpath.views.words import printable
 
 if TYPE_CHECKING:
-    from sanpath.rulebook.site import Choice
+    from sanpath.rulebook.choice import Choice
     from sanpath.verdict.model import Diagnosis
 
 _LOOK_SECONDS = 0.5
@@ -46,7 +47,7 @@ class ProbeSession(Session):
         fail_on: FailOn,
         choice: Choice,
     ) -> None:
-        super().__init__(request, form, fail_on, choice, plain=True)
+        super().__init__(request.folder, request, form, fail_on, choice, plain=True)
         self._plan, self._search = plan, search
         self._spent = Spent()
         self._awaited: str | None = ""
@@ -59,7 +60,7 @@ class ProbeSession(Session):
 
     def _record(self) -> tuple[int, bool]:
         self._began = time.monotonic()
-        return record(self._request, self._progress, None, _LOOK_SECONDS, self._control)
+        return record(self._complete_request, self._progress, None, _LOOK_SECONDS, self._control)
 
     def _control(self, send: Callable[[str], None]) -> None:
         self._send = send

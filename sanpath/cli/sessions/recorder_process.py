@@ -7,19 +7,24 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from sanpath.cli.sessions.child_process import environment, python
-from sanpath.recorder.request import ABORT, STOP, RunRequest
+from sanpath.recorder.control import ABORT, STOP
+
+if TYPE_CHECKING:
+    from sanpath.recorder.request import RunRequest
 
 PROGRESS_SECONDS = 5.0
 
-Screen = Callable[[Callable[[], bool], Callable[[], None]], None]
+Screen = Callable[[Callable[[], bool], Callable[[], None], Callable[[], None]], None]
 """Shows the run until its first argument returns True (it has ended) or the user quits; its second one interrupts
-the run."""
+the run. Its third one begins the run: it is called when the screen is drawn, in any thread, and takes seconds."""
 
 
 class Interrupted:
@@ -42,8 +47,69 @@ class Interrupted:
         self._send(STOP if self.count == 1 else ABORT)
 
 
+class Recorder:
+    """The recorder process. `make_request` is called at its start; `messages`: see Relay."""
+
+    def __init__(self, make_request: Callable[[], RunRequest], messages: BinaryIO | None) -> None:
+        self._make_request, self._messages = make_request, messages
+        self._process: subprocess.Popen[str] | None = None
+        self._failure: Exception | None = None
+        self._beginning = threading.Lock()
+        self._unsent: deque[str] = deque()
+
+    def begin(self) -> None:
+        """Start it, unless that was done before. `process` raises what goes wrong."""
+        with self._beginning:
+            if self._process is not None or self._failure is not None:
+                return
+            try:
+                request = self._make_request()
+                self._unsent.appendleft(request.model_dump_json())
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
+                    python("sanpath.recorder"),
+                    stdin=subprocess.PIPE,
+                    stderr=self._messages,
+                    text=True,
+                    env=environment(),
+                    start_new_session=True,
+                )
+            except Exception as error:
+                self._failure = error
+        self._send()
+
+    @property
+    def process(self) -> subprocess.Popen[str]:
+        """The process, which is started now unless it was before."""
+        self.begin()
+        if self._process is None:
+            raise self._failure or RuntimeError("the recorder was not started")
+        return self._process
+
+    def has_ended(self) -> bool:
+        """Whether it has ended, or could not be started."""
+        return self._failure is not None or (self._process is not None and self._process.poll() is not None)
+
+    def send(self, command: str) -> None:
+        """Send it a line, as soon as it is started."""
+        self._unsent.append(command)
+        self._send()
+
+    def _send(self) -> None:
+        pipe = self._process.stdin if self._process is not None else None
+        if pipe is None:
+            return
+        try:
+            while True:
+                pipe.write(f"{self._unsent.popleft()}\n")
+                pipe.flush()
+        except IndexError:
+            return  # Everything is sent.
+        except (BrokenPipeError, ValueError):
+            return  # The recorder has ended by itself.
+
+
 def record(
-    request: RunRequest,
+    make_request: Callable[[], RunRequest],
     progress: Callable[[], None],
     screen: Screen | None = None,
     every_seconds: float = PROGRESS_SECONDS,
@@ -51,6 +117,7 @@ def record(
 ) -> tuple[int, bool]:
     """Run the recorder to its end. Returns its exit code and whether it was interrupted.
 
+    `make_request` is called once the screen is drawn; what it raises, this function raises.
     `screen` is shown first, if there is one; after it `progress` is called, `every_seconds`. What they raise does not
     end the run: they only read the recording. `control` is given a function that sends a line to the recorder; then
     `progress` decides what is run, and is always called in time.
@@ -58,33 +125,15 @@ def record(
     """
     # A file, not a pipe: messages must not write over the screen, and the recorder must not wait for a dead screen.
     messages = tempfile.TemporaryFile() if screen is not None else None  # noqa: SIM115 - open as long as the process
-    process = subprocess.Popen(  # noqa: S603 - our own interpreter
-        python("sanpath.recorder"),
-        stdin=subprocess.PIPE,
-        stderr=messages,
-        text=True,
-        env=environment(),
-        start_new_session=True,
-    )
-    pipe = process.stdin
-    if pipe is None:
-        raise RuntimeError("the recorder was started without a pipe")
-
-    def send(command: str) -> None:
-        try:
-            pipe.write(f"{command}\n")
-            pipe.flush()
-        except (BrokenPipeError, ValueError):
-            return  # The recorder has ended by itself.
-
-    with Interrupted(send) as interrupted:
-        send(request.model_dump_json())
-        if control is not None:
-            control(send)
+    recorder = Recorder(make_request, messages)
+    with Interrupted(recorder.send) as interrupted:
         if screen is not None:
-            _guarded(partial(screen, lambda: process.poll() is not None, interrupted.interrupt))
-            if process.poll() is None:
-                print("sanpath: the run goes on; Ctrl-C ends it", file=sys.stderr)
+            _guarded(partial(screen, recorder.has_ended, interrupted.interrupt, recorder.begin))
+        process = recorder.process
+        if screen is not None and process.poll() is None:
+            print("sanpath: the run goes on; Ctrl-C ends it", file=sys.stderr)
+        if control is not None:
+            control(recorder.send)
         relay = Relay(messages)
         due = time.monotonic() + every_seconds
         while (code := process.poll()) is None:

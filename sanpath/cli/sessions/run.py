@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,29 +18,31 @@ from sanpath.cli.sessions import live
 from sanpath.cli.sessions.exporter import served
 from sanpath.cli.sessions.recorder_process import Screen, record
 from sanpath.errors import UsageError
-from sanpath.recorder.request import UNWRITTEN, RunRequest
-from sanpath.recording.format.writers import starts
-from sanpath.recording.storage.store import store_at
+from sanpath.recorder.control import UNWRITTEN
+from sanpath.recording.storage.store import Location, store_at
 
 PEERS_SECONDS = 15.0
 """How long to wait for other recorders: they check every few seconds whether the load has ended, and end after
 their poll."""
 
 if TYPE_CHECKING:
-    from sanpath.rulebook.site import Choice
+    from sanpath.recorder.request import RunRequest
+    from sanpath.rulebook.choice import Choice
     from sanpath.verdict.model import Diagnosis
 
 
 class Session:
     """A run. `run` returns the exit code; the report is written next to the recording, as NAME-report.md and .html.
 
-    `metrics`: the address on which it is served to Prometheus, "" for none. `hint`: a line on the live view for the
-    user of a demo.
+    `request`: is checked before anything is shown; or what makes it, which takes seconds: the live view is drawn
+    before that. `metrics`: the address on which it is served to Prometheus, "" for none. `hint`: a line on the live
+    view for the user of a demo.
     """
 
     def __init__(
         self,
-        request: RunRequest,
+        folder: Location,
+        request: RunRequest | Callable[[], RunRequest],
         form: Format,
         fail_on: FailOn,
         choice: Choice,
@@ -47,21 +50,30 @@ class Session:
         metrics: str = "",
         hint: str = "",
     ) -> None:
-        self._request, self._form, self._fail_on, self._choice, self._plain = request, form, fail_on, choice, plain
-        self._metrics, self._hint, self._lines = metrics, hint, live.Lines(request.folder, choice)
+        self._made = None if callable(request) else request
+        self._make = request if callable(request) else None
+        self._folder, self._form, self._fail_on, self._choice, self._plain = folder, form, fail_on, choice, plain
+        self._metrics, self._hint, self._lines = metrics, hint, live.Lines(folder, choice)
+
+    @property
+    def _request(self) -> RunRequest:
+        if self._made is None:
+            raise RuntimeError("the request is not made yet")
+        return self._made
 
     @property
     def report_file(self) -> Path:
         """The file of the report: next to the recording, or in this folder when that is in an object store."""
-        folder = self._request.folder
+        folder = self._folder
         if not isinstance(folder, Path):
             folder = Path(folder.rstrip("/").rpartition("/")[2])
         return folder.with_name(f"{folder.name.removesuffix('.sanpath')}-report.md")
 
     def run(self) -> int:
-        """Record and report. Raises UsageError before anything is started or written."""
-        self._check()
-        with served(self._metrics, self._request.folder, self._choice):
+        """Record and report. Raises UsageError before anything is written."""
+        if self._made is not None:
+            self._check()
+        with served(self._metrics, self._folder, self._choice):
             return self._recorded()
 
     def _recorded(self) -> int:
@@ -75,13 +87,13 @@ class Session:
                 print("sanpath: a load command that it had started may still be running", file=sys.stderr)
         if self._request.has_load and not interrupted:
             self._wait_for_peers()
-        diagnosis = diagnosis_of(self._request.folder, self._choice)
+        diagnosis = diagnosis_of(self._folder, self._choice)
         report = self._report(diagnosis)
         typer.echo(self._rendered(diagnosis, self._form), nl=False)
-        typer.echo(f"\nrecording {self._request.folder}{report}", err=not self._form.for_people)
+        typer.echo(f"\nrecording {self._folder}{report}", err=not self._form.for_people)
         recorder_failed = bool(code) and not interrupted
         if code == UNWRITTEN:
-            folder = self._request.folder
+            folder = self._folder
             print(
                 f"sanpath: {folder} is incomplete, because its disk was full: free space there, or choose another "
                 f"place with --into, and run again; what was written is readable: sanpath diagnose {folder}",
@@ -90,13 +102,20 @@ class Session:
         return self._exit_code(diagnosis, interrupted) or int(recorder_failed)
 
     def _record(self) -> tuple[int, bool]:
-        return record(self._request, self._progress, self._screen(), self._progress_seconds())
+        return record(self._complete_request, self._progress, self._screen(), self._progress_seconds())
+
+    def _complete_request(self) -> RunRequest:
+        if self._made is None and self._make is not None:
+            self._made = self._make()
+            self._check()
+        return self._request
 
     def _wait_for_peers(self) -> None:
         """Wait for other recorders of this recording: their last samples belong to the report."""
         from sanpath.recorder.peers import unfinished_recorders
+        from sanpath.recording.format.writers import starts
 
-        store, announced, until = store_at(self._request.folder), False, time.monotonic() + PEERS_SECONDS
+        store, announced, until = store_at(self._folder), False, time.monotonic() + PEERS_SECONDS
         with contextlib.suppress(OSError):
             while (
                 names := unfinished_recorders(starts(store, set()), self._request.recorder)
@@ -113,7 +132,7 @@ class Session:
         return exit_code(diagnosis, self._fail_on, interrupted)
 
     def _rendered(self, diagnosis: Diagnosis, form: Format) -> str:
-        return rendered(diagnosis, form, self._request.folder)
+        return rendered(diagnosis, form, self._folder)
 
     def _report(self, diagnosis: Diagnosis) -> str:
         """Write the report files. Returns a text with their names. A file that cannot be written is no failure."""
@@ -137,7 +156,7 @@ class Session:
         """The live view, if the terminal can show it. None: plain lines."""
         if self._plain or self._form is not Format.text or not live.usable():
             return None
-        return partial(live.show, self._request.folder, self._choice, hint=self._hint)
+        return partial(live.show, self._folder, self._choice, hint=self._hint)
 
     def _progress(self) -> None:
         self._lines.begin()

@@ -21,7 +21,7 @@ from sanpath.sweep.plan import Plan
 from sanpath.sweep.progress import Progress, progress, remaining_seconds, span
 
 if TYPE_CHECKING:
-    from sanpath.rulebook.site import Choice
+    from sanpath.rulebook.choice import Choice
     from sanpath.verdict.model import Diagnosis
 
 LOOK_SECONDS = 1.0
@@ -49,7 +49,7 @@ class SweepSession(Session):
         plain: bool = False,
         metrics: str = "",
     ) -> None:
-        super().__init__(request, form, fail_on, choice, plain, metrics)
+        super().__init__(request.folder, request, form, fail_on, choice, plain, metrics)
         if request.sweep is None:
             raise ValueError("a request without a sweep")
         self._plan, self._file = request.sweep.plan, request.sweep.file
@@ -105,8 +105,9 @@ class SweepSession(Session):
     def _progress_seconds(self) -> float:
         return PROGRESS_SECONDS
 
-    def _show(self, ended: Callable[[], bool], _interrupt: Callable[[], None]) -> None:
+    def _show(self, ended: Callable[[], bool], _interrupt: Callable[[], None], begin: Callable[[], None]) -> None:
         """A bar with the remaining time, until the run has ended. Ctrl-C reaches the run by its signal."""
+        begin()
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as Bar

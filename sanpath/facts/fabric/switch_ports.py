@@ -43,12 +43,15 @@ def switch_port_rows(
     for step in steps:
         step_samples = [sample for sample in samples if sample.step == step.name]
         typical_power = _typical_power(step_samples)
+        may_carry = {
+            local for name, port in carries if name == step.name for local in topology.entities[port].known_as
+        }
         for sample in step_samples:
+            # Most ports of a large site are neither: skipped before a row is built.
+            if (sample.source, sample.entity) not in may_carry and not sample.moved(_ERROR_COUNTERS):
+                continue
             port = topology.known_as.get((sample.source, "switch_port", sample.entity))
             if port is None:
-                continue
-            # Most ports of a large site are neither: skipped before a row is built.
-            if (step.name, port) not in carries and not sample.moved(_ERROR_COUNTERS):
                 continue
             counted = {fact: _per_minute(sample, counters) for fact, counters in _COUNTERS.items()}
             optics = {name: sample.last_values.get(name) for name in _OPTICS}

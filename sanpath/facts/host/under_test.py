@@ -19,6 +19,8 @@ _ALWAYS_RATIO = 1 - 1e-6
 _IDENTIFIERS = ("naa", "eui")
 _PLATFORMS = {"linux": "linux", "windows": "windows", "esx": "esxi"}
 """Text in the name of an operating system → name of the platform in remedies."""
+_NEVER_LOOKED_UP = ("switch_port",)
+"""Kinds whose samples no fact of a machine or device needs; a site has thousands of these entities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class UnderTest:
     `load`: the direction that moves more. A setting holds for both directions, so that facts of settings appear once
     a step, in that direction. `machines`: virtual machines and hosts of the load. `devices`: block devices, multipath
     maps instead of their paths. `busiest_utilisation`: that of the busiest link of the loaded path, None: not known.
-    `samples`: entity → its samples in the step. `loads`: both directions.
+    `samples`: entity → its samples in the step, except those of switch ports. `loads`: both directions.
     """
 
     load: LoadFacts
@@ -75,7 +77,7 @@ def _by_step(
     """Return step → entity → its samples."""
     by_step: dict[str, dict[str, list[StepSamples]]] = {}
     for kind, kind_samples in samples.items():
-        for sample in kind_samples:
+        for sample in kind_samples if kind not in _NEVER_LOOKED_UP else ():
             if (entity := topology.known_as.get((sample.source, kind, sample.entity))) is not None:
                 by_step.setdefault(sample.step, {}).setdefault(entity, []).append(sample)
     return by_step

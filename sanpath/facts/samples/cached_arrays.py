@@ -38,26 +38,28 @@ def _in_order(cached: CachedSamples, source: str, since_us: int | None, shifts: 
     is_needed = in_time(cached, since_us) & (columns["source"].numbers == cached.names.get(source, -1))
     for shift in shifts:
         is_needed &= shift.late_us is not None
-    entity, seen, device_time = (columns[name][is_needed] for name in ("entity", "seen", "device_time"))
+    rows = np.flatnonzero(is_needed)
+    entity, seen, device_time = (columns[name][rows] for name in ("entity", "seen", "device_time"))
     moment = seen.numbers
     if device_time.known is None or device_time.known.any():
         ahead_us = sum(shift.ahead_us for shift in shifts)
         moment = np.where(device_time.is_known(), device_time.numbers - ahead_us, moment)
     moment = moment - sum(shift.late_us or 0 for shift in shifts)
-    present = set(np.unique(entity.numbers).tolist())
-    entities = sorted(name for name, number in cached.names.items() if number in present)
+    present = np.bincount(entity.numbers, minlength=len(cached.names)).tolist()
+    entities = sorted(name for name, number in cached.names.items() if present[number])
     ranks = np.zeros(len(cached.names), dtype=np.int64)
     ranks[[cached.names[name] for name in entities]] = np.arange(len(entities))
     rank = ranks[entity.numbers]
     order = np.lexsort((moment, rank))
+    rows = rows[order]
     return SampleArrays(
         entities,
         rank[order],
         moment[order],
         seen.numbers[order],
-        columns["covers_seconds"][is_needed][order],
+        columns["covers_seconds"][rows],
         {
-            name: values[is_needed][order]
+            name: values[rows]
             for name, values in columns.items()
             if name not in (*TEXTS, "seen", "device_time", "covers_seconds")
         },

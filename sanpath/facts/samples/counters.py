@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,8 +29,6 @@ without news for longer they are idle."""
 _FIRST_ROUND_US = -(2**62)
 """The first poll round contains everything before the second one."""
 
-Sums = tuple[str, str, int, float, Sequence[float | None]]
-"""Step, entity, number of its windows, their total length in seconds, mean rate of each counter."""
 Rates = MutableMapping[str, list[float | None]]
 """Counter → its rate in each window. None: not known."""
 Windows = tuple[str, str, list[float], list[int], Rates, list[float | None]]
@@ -73,6 +72,57 @@ def _moved(samples: SampleArrays, counters: Collection[str]) -> Truths:
     return moved
 
 
+@dataclass(slots=True)
+class Overall:
+    """Counters of one entity over an entire step: number and total length of its windows, mean rate of each
+    counter, and the counters that have grown."""
+
+    windows: int
+    seconds: float
+    rates: Mapping[str, float | None]
+    grown: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Counters over an entire step, of the entities that have a window in it.
+
+    `names`: of all entities; `entity`: indices of those that have one, in their order. For each of them `windows`,
+    their number, `seconds`, their total length, and `rates`: counter → mean rate in base units a second.
+    """
+
+    step: str
+    names: Sequence[str]
+    entity: Integers
+    windows: Integers
+    seconds: Floats
+    rates: Mapping[str, Values]
+
+    def by_entity(self) -> Iterator[tuple[str, Overall]]:
+        """Yield the name of each entity and its counters."""
+        counters = list(self.rates)
+        rates = zip(*(values.as_list() for values in self.rates.values()), strict=True)
+        for index, windows, seconds, of_entity, grown in zip(
+            self.entity.tolist(), self.windows.tolist(), self.seconds.tolist(), rates, self._grown(), strict=True
+        ):
+            rates_by_counter = dict(zip(counters, of_entity, strict=True))
+            yield self.names[index], Overall(windows, seconds, rates_by_counter, grown)
+
+    def _grown(self) -> list[frozenset[str]]:
+        """Return for each entity the counters that have grown; most entities have one of a few sets of them."""
+        has_grown = np.array([values.is_known() & (values.numbers > 0) for values in self.rates.values()])
+        packed = np.packbits(has_grown, axis=0).T.tolist()
+        sets: dict[tuple[int, ...], frozenset[str]] = {}
+        for bits, index in {tuple(bits): index for index, bits in enumerate(packed)}.items():
+            sets[bits] = frozenset(name for name, grown in zip(self.rates, has_grown[:, index], strict=True) if grown)
+        return [sets[tuple(bits)] for bits in packed]
+
+    def key(self) -> object:
+        """Return a value that is equal for equal figures."""
+        rates = [(name, values.key()) for name, values in self.rates.items()]
+        return self.names, self.entity.tobytes(), self.windows.tobytes(), self.seconds.tobytes(), rates
+
+
 class _EntityRates(Rates):
     """The rates of one entity. A list is made when it is asked for: those of most ports never are.
 
@@ -87,7 +137,7 @@ class _EntityRates(Rates):
     def __getitem__(self, counter: str) -> list[float | None]:
         if counter not in self._lists:
             values = self._columns[counter][self._rows]
-            self._lists[counter] = _listed(values.numbers, values.known)
+            self._lists[counter] = values.as_list()
         return self._lists[counter]
 
     def __setitem__(self, counter: str, rates: list[float | None]) -> None:
@@ -167,14 +217,14 @@ class CounterWindows:
         times = np.bincount(entity, seconds, len(self._entities))
         with np.errstate(invalid="ignore"):
             means = np.bincount(entity, grown, len(self._entities)) / times
-        return _listed(means, times != 0)
+        return Values(means, times != 0).as_list()
 
     def sums(self) -> list[Sums]:
-        """Return the mean rates over entire steps."""
+        """Return the mean rates over entire steps, in the order of time."""
         rows_by_step: dict[str, list[Integers]] = defaultdict(list)
         for step, rows in self._steps:
             rows_by_step[step].append(rows)
-        result: list[tuple[int, Sums]] = []
+        result: list[Sums] = []
         for step, parts in rows_by_step.items():
             rows = np.concatenate(parts)
             entity, length_us = self._entity[rows], (self._ended_us[rows] - self._began_us[rows]).astype(np.float64)
@@ -183,7 +233,7 @@ class CounterWindows:
                 return np.bincount(entity, numbers, len(self._entities)).astype(np.float64)
 
             windows, seconds = np.bincount(entity, minlength=len(self._entities)), total(length_us) / 1e6
-            rates = []
+            has_windows, rates = np.flatnonzero(windows), dict[str, Values]()
             for name, column in self._counters.items():
                 growth = self._growth[name][rows]
                 # What a counter counts in a step is far below 2^53: as a floating-point number it is exact.
@@ -195,11 +245,9 @@ class CounterWindows:
                     )
                 with np.errstate(divide="ignore", invalid="ignore"):
                     rate = total(counted) * column.scale / known_seconds
-                rates.append(_listed(rate, known_seconds != 0))
-            for index in np.flatnonzero(windows).tolist():
-                sums = int(windows[index]), float(seconds[index]), [rate[index] for rate in rates]
-                result.append((index, (step, self._entities[index], *sums)))
-        return [sums for _, sums in sorted(result, key=lambda item: item[0])]
+                rates[name] = Values(rate, known_seconds != 0)[has_windows]
+            result.append(Sums(step, self._entities, has_windows, windows[has_windows], seconds[has_windows], rates))
+        return result
 
 
 def _is_narrow(samples: SampleArrays, name: str) -> Truths:
@@ -216,24 +264,16 @@ def _growth(values: Values, ended: Integers, narrow: Truths | bool) -> Values:
     """Return the difference of each sample of `ended` to the one before it; not known where the counter was reset.
 
     Never negative. `narrow`: whether it may wrap at 32 bits."""
-    current, previous = values.numbers[ended], values.numbers[ended - 1]
-    known = None if values.known is None else values.known[ended] & values.known[ended - 1]
-    fell = current < previous
+    newer, older, before = values.numbers[1:], values.numbers[:-1], ended - 1
+    known = None if values.known is None else (values.known[1:] & values.known[:-1])[before]
+    fell = (newer < older)[before]
     if known is not None:
         fell &= known
+    grown = (newer - older)[before]
     if not fell.any():
-        return Values(current - previous, known)
-    fall = np.where(fell, previous - current, 0)
+        return Values(grown, known)
+    fall = np.where(fell, (older - newer)[before], 0)
     wrapped = fell & (narrow if isinstance(narrow, bool) else narrow[ended]) & (fall > 2**31)
-    growth = np.where(fell, 2**32 - np.where(wrapped, fall, 0), current - previous)
+    growth = np.where(fell, 2**32 - np.where(wrapped, fall, 0), grown)
     grew = ~fell | wrapped
     return Values(growth, grew if known is None else known & grew)
-
-
-def _listed(numbers: Floats, known: Truths | None) -> list[float | None]:
-    """Return numbers as a list; None: not known."""
-    listed: list[float | None] = numbers.tolist()
-    if known is not None:
-        for index in np.flatnonzero(~known).tolist():
-            listed[index] = None
-    return listed

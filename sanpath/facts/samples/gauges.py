@@ -5,20 +5,68 @@ States are averaged over time, times of operations over operations."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
 from sanpath.catalogue.load import metrics
-from sanpath.facts.samples.sample_arrays import Floats, SampleArrays, Values
+from sanpath.facts.samples.sample_arrays import Floats, Integers, SampleArrays, Values
 from sanpath.model import Column, Step
 
-_Values = Sequence[float | None]
-Means = tuple[str, str, int, _Values, _Values, _Values, _Values]
-"""Step, entity, number of its samples; mean and last value of each gauge in its base unit; mean in the first and in
-the last quarter of the step, of each gauge that `gauges_by_quarter` names."""
 _BY_QUARTER = ("service_seconds_", "queue_seconds_")
 """Times at a device that are also averaged over the first and the last quarter of a step: those that some fact
 needs."""
+_Means = dict[str, float | None]
+_QuarterMeans = Mapping[str, tuple[float | None, float | None]]
+_NO_QUARTERS: _QuarterMeans = {}
+"""Shared by the samples of very many entities."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Means:
+    """Gauges over an entire step, of the entities that have a sample in it.
+
+    `names`: of all entities; `entity`: indices of those that have one, in their order. For each of them `samples`,
+    their number, `means` and `lasts`: gauge → mean and last value in its base unit; `earliest` and `latest`: gauge →
+    mean in the first and in the last quarter of the step, of a device's times that are means over operations.
+    `resolutions`: gauge → by how much the true value may exceed the reported one, where the source truncates it.
+    """
+
+    step: str
+    names: Sequence[str]
+    entity: Integers
+    samples: Integers
+    means: Mapping[str, Values]
+    lasts: Mapping[str, Values]
+    earliest: Mapping[str, Values]
+    latest: Mapping[str, Values]
+    resolutions: Mapping[str, float]
+
+    def by_entity(self) -> Iterator[tuple[str, int, _Means, _Means, _QuarterMeans]]:
+        """Yield name, number of samples, means, last values, and means by quarter of each entity."""
+        gauges, quartered = list(self.means), list(self.earliest)
+        rows: Iterator[tuple[Sequence[float | None], ...]] = zip(
+            *(
+                zip(*(values.as_list() for values in figures.values()), strict=True)
+                if figures
+                else repeat((), len(self.entity))
+                for figures in (self.means, self.lasts, self.earliest, self.latest)
+            ),
+            strict=True,
+        )
+        for index, count, (means, lasts, early, late) in zip(
+            self.entity.tolist(), self.samples.tolist(), rows, strict=True
+        ):
+            quarters = dict(zip(quartered, zip(early, late, strict=True), strict=True)) if quartered else _NO_QUARTERS
+            means_by_gauge, last_values = (dict(zip(gauges, each, strict=True)) for each in (means, lasts))
+            yield self.names[index], count, means_by_gauge, last_values, quarters
+
+    def key(self) -> object:
+        """Return a value that is equal for equal figures."""
+        figures = (self.means, self.lasts, self.earliest, self.latest)
+        values = [[(name, values.key()) for name, values in columns.items()] for columns in figures]
+        return self.names, self.entity.tobytes(), self.samples.tobytes(), values
 
 
 def step_means(
@@ -33,7 +81,7 @@ def step_means(
     `samples`: with the columns of `columns_of`. `recorded`: all columns that the source reports of the kind."""
     samples = samples.reported(gauges)
     operations = _operations(kind, gauges, recorded)
-    quartered = set(gauges_by_quarter(kind, gauges, recorded))
+    resolutions = {name: column.resolution for name, column in gauges.items() if column.resolution}
     weight = np.where(samples.covers_seconds.is_known(), samples.covers_seconds.numbers, 1.0)
     groups = _Groups(samples, steps)
     by_time = Values(weight, None)[groups.rows]
@@ -41,34 +89,39 @@ def step_means(
         column: _operation_count(samples, column, weight)[groups.rows]
         for column in dict.fromkeys(operations.values())
     }
-    means, lasts, quarters = list[_Values](), list[_Values](), list[tuple[_Values, _Values]]()
+    means, lasts, earliest, latest = (dict[str, Values]() for _ in range(4))
     for name, column in gauges.items():
         values = samples.columns[name][groups.rows]
         values = Values(values.numbers.astype(np.float64), values.known)
-        lasts.append(groups.last(values, column.scale))
-        mean = groups.mean(values, by_time, column.scale)
+        lasts[name] = groups.last(values, column.scale)
+        means[name] = groups.mean(values, by_time, column.scale)
         if name in operations:
             count = counts[operations[name]]
-            over_operations = groups.mean(values, count, column.scale)
-            mean = [time if over is None else over for over, time in zip(over_operations, mean, strict=True)]
-            if name in quartered:
-                early, late = (
-                    groups.mean(values, count.where(quarter), column.scale) for quarter in (groups.early, groups.late)
-                )
-                quarters.append((early, late))
-        means.append(mean)
+            over_operations, over_time = groups.mean(values, count, column.scale), means[name]
+            known = over_operations.is_known()
+            numbers = np.where(known, over_operations.numbers, over_time.numbers)
+            means[name] = Values(numbers, known | over_time.is_known())
+            if name.startswith(_BY_QUARTER):
+                earliest[name] = groups.mean(values, count.where(groups.early), column.scale)
+                latest[name] = groups.mean(values, count.where(groups.late), column.scale)
     return [
-        (
+        Means(
             step,
+            samples.entities,
             entity,
             count,
-            [mean[group] for mean in means],
-            [last[group] for last in lasts],
-            [early[group] for early, _ in quarters],
-            [late[group] for _, late in quarters],
+            _of(means, rows),
+            _of(lasts, rows),
+            _of(earliest, rows),
+            _of(latest, rows),
+            resolutions,
         )
-        for group, step, entity, count in groups.in_order()
+        for step, entity, count, rows in groups.by_step()
     ]
+
+
+def _of(figures: Mapping[str, Values], rows: Integers) -> dict[str, Values]:
+    return {name: values[rows] for name, values in figures.items()}
 
 
 class _Groups:
@@ -104,19 +157,17 @@ class _Groups:
             )
         )
 
-    def in_order(self) -> Iterator[tuple[int, str, str, int]]:
-        """Yield (group, step, entity, number of samples), entity by entity, each in the order of time."""
+    def by_step(self) -> Iterator[tuple[str, Integers, Integers, Integers]]:
+        """Yield steps in the order of time: name, entities with samples, number of these, and their groups."""
         counts = np.bincount(self._group, minlength=self._number)
-        first = np.zeros(self._number, np.int64)
-        first[self._group[::-1]] = self._samples.moment[self.rows[::-1]]
-        groups = np.flatnonzero(counts)
-        entities = len(self._samples.entities)
-        for group in groups[np.lexsort((first[groups], groups % max(1, entities)))].tolist():
-            step, entity = divmod(group, entities)
-            yield group, self._steps[step], self._samples.entities[entity], int(counts[group])
+        for number, step in enumerate(self._steps):
+            first = number * len(self._samples.entities)
+            of_step = counts[first : first + len(self._samples.entities)]
+            entity = np.flatnonzero(of_step)
+            yield step, entity, of_step[entity], first + entity
 
-    def mean(self, values: Values, weights: Values, scale: float) -> _Values:
-        """Return the weighted mean of each group, in the base unit. None: nothing has a value and a weight."""
+    def mean(self, values: Values, weights: Values, scale: float) -> Values:
+        """Return the weighted mean of each group, in the base unit. Not known: nothing has a value and a weight."""
         known = values.known if weights.known is None else weights.known
         if values.known is not None and weights.known is not None:
             known = values.known & weights.known
@@ -125,11 +176,11 @@ class _Groups:
             totals, divisors = np.where(known, totals, 0.0), np.where(known, divisors, 0.0)
         divisor = np.bincount(self._group, divisors, self._number)
         with np.errstate(divide="ignore", invalid="ignore"):
-            means = (np.bincount(self._group, totals, self._number) / divisor * scale).tolist()
-        return [mean if is_known else None for mean, is_known in zip(means, (divisor != 0).tolist(), strict=True)]
+            means = np.bincount(self._group, totals, self._number) / divisor * scale
+        return Values(means, divisor != 0)
 
-    def last(self, values: Values, scale: float) -> _Values:
-        """Return the last value of each group, in the base unit. None: it has none."""
+    def last(self, values: Values, scale: float) -> Values:
+        """Return the last value of each group, in the base unit. Not known: it has none."""
         group, numbers = (
             (self._group, values.numbers)
             if values.known is None
@@ -140,19 +191,12 @@ class _Groups:
         )
         lasts, has = np.zeros(self._number), np.zeros(self._number, bool)
         lasts[group], has[group] = numbers, True
-        return [
-            last if is_known else None for last, is_known in zip((lasts * scale).tolist(), has.tolist(), strict=True)
-        ]
+        return Values(lasts * scale, has)
 
 
 def columns_of(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, Column]) -> list[str]:
     """The columns that the means of gauges are computed from."""
     return list(dict.fromkeys([*gauges, *_operations(kind, gauges, recorded).values()]))
-
-
-def gauges_by_quarter(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, Column]) -> list[str]:
-    """The gauges that are also averaged by quarter of a step: a device's times that are means over operations."""
-    return [name for name in _operations(kind, gauges, recorded) if name.startswith(_BY_QUARTER)]
 
 
 def _operations(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, Column]) -> dict[str, str]:

@@ -36,6 +36,18 @@ class Values:
     def __getitem__(self, rows: Any) -> Values:
         return Values(self.numbers[rows], None if self.known is None else self.known[rows])
 
+    def key(self) -> object:
+        """Return a value that is equal for equal columns."""
+        return self.numbers.tobytes(), None if self.known is None else self.known.tobytes()
+
+    def as_list(self) -> list[Any]:
+        """Return the values as a list. None: not known."""
+        listed: list[Any] = self.numbers.tolist()
+        if self.known is not None:
+            for index in np.flatnonzero(~self.known).tolist():
+                listed[index] = None
+        return listed
+
     def where(self, condition: Truths) -> Values:
         """Return the column, known only where a condition holds."""
         return Values(self.numbers, condition if self.known is None else self.known & condition)

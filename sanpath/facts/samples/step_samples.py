@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from sanpath.facts.samples.cached_arrays import cached_arrays
-from sanpath.facts.samples.counters import CounterWindows, Rates, Rounds, Sums, Windows, find_rounds
-from sanpath.facts.samples.gauges import Means, columns_of, gauges_by_quarter, step_means
+from sanpath.facts.samples.counters import CounterWindows, Overall, Rates, Rounds, Sums, Windows, find_rounds
+from sanpath.facts.samples.gauges import Means, columns_of, step_means
 from sanpath.facts.samples.partitions import Partition, compute_partitions, split_by_type
 from sanpath.facts.samples.sample_arrays import SampleArrays, SampleReader, entity_ranges
 from sanpath.facts.samples.timed_samples import timed_samples
@@ -32,16 +33,6 @@ _MAX_ROUND_ENTITIES = 64
 
 _EMPTY: Mapping[str, Any] = {}
 """Shared by the samples of very many entities, most of which need none of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overall:
-    """Counters of one entity over an entire step: number and total length of its windows, mean rate of each
-    counter."""
-
-    windows: int
-    seconds: float
-    rates: Mapping[str, float | None]
 
 
 @dataclass(slots=True)
@@ -75,6 +66,18 @@ class StepSamples:
     by_hand: bool = False
     mean_rates: Mapping[str, float | None] = field(default_factory=lambda: _EMPTY, repr=False, compare=False)
 
+    def add_means(
+        self,
+        samples: int,
+        means: dict[str, float | None],
+        last_values: dict[str, float | None],
+        quarter_means: Mapping[str, tuple[float | None, float | None]],
+        resolutions: Mapping[str, float],
+    ) -> None:
+        """Set what is known of gauges; see Means."""
+        self.samples, self.means, self.last_values = samples, means, last_values
+        self.quarter_means, self.resolutions = quarter_means, resolutions
+
     @property
     def windows(self) -> int:
         """Number of entire counter windows inside the step; without counters, of gauge samples."""
@@ -89,8 +92,9 @@ class StepSamples:
     def moved(self, counters: Iterable[str]) -> bool:
         """Return whether any of these counters has grown; an unknown one counts as unchanged."""
         if self.overall is not None and not self.rates:
-            return any(map(self.overall.rates.get, counters))
-        return any(map(self.rate, counters))
+            return not self.overall.grown.isdisjoint(counters)
+        # No counter that the source reports is missing in mean rates, if there are any.
+        return any(map(self.mean_rates.get if self.mean_rates and self.overall is None else self.rate, counters))
 
     def rate(self, counter: str) -> float | None:
         """Mean rate over the step: sum of differences over sum of times. None: no window has a rate."""
@@ -133,7 +137,7 @@ def step_samples(
     timed, recorded = timed_samples(recording, connection, kind)
     if not recorded or not steps:
         return []
-    collected = _Collected()
+    result: list[StepSamples] = []
     for source, columns in recording.columns(kind).items():
         reported = {name: column for name, column in columns.items() if name in recorded}
         counters, gauges = split_by_type(reported)
@@ -141,52 +145,72 @@ def step_samples(
         metrics = columns_of(kind, {**counters, **gauges}, reported)
         if not metrics:
             continue
-        table = _SourceTable(kind, source, reported, counters, gauges, gauges_by_quarter(kind, gauges, reported))
+        table = _SourceTable(kind, source, reported, counters, gauges)
         reader = SampleReader(
             connection, timed, source, metrics, cached=cached_arrays(recording, kind, source, metrics)
         )
         rows = reader.rows
+        collected = _Collected(table)
+        few = len(rows) <= _MAX_DETAILED_ENTITIES and sum(rows.values()) * len(counters) <= _MAX_DETAILED_DIFFERENCES
         if not counters:
             for samples in reader.read_in_ranges():
-                collected.add(table, samples, steps)
-            continue
-        few = len(rows) <= _MAX_DETAILED_ENTITIES and sum(rows.values()) * len(counters) <= _MAX_DETAILED_DIFFERENCES
-        if detailed is None or few:
+                collected.add(samples, steps)
+        elif detailed is None or few:
             samples = reader.read()
-            collected.add(table, samples, steps, find_rounds(samples, counters))
-            continue
-        detailed_entities = [entity for entity in detailed.get(source, ()) if entity in rows]
-        rounds = find_rounds(reader.read(detailed_entities or list(rows)[:_MAX_ROUND_ENTITIES]), counters)
-        if not include_others:
-            collected.add(table, reader.read(detailed_entities), steps, rounds)
-            continue
-        # The entire recording is for charts, which show the loaded paths only.
-        marked_steps = [step for step in steps if step != ENTIRE_RECORDING]
-        busiest_rate: dict[str, float] = {}
-        for sums, means in _over_steps(recording, table, reader, marked_steps, rounds, executor):
-            collected.overall(table, sums, busiest_rate)
-            collected.means(table, means)
-        limit = min(_MAX_DETAILED_ENTITIES, _MAX_DETAILED_DIFFERENCES // (max(rows.values()) * len(counters)))
-        busiest = sorted(busiest_rate, key=lambda entity: -busiest_rate[entity])[:limit]
-        samples = reader.read({*detailed_entities, *busiest})
-        collected.windows(table, CounterWindows(samples, counters, marked_steps, rounds).windows())
-        if len(marked_steps) < len(steps):
-            collected.add(table, samples.of(detailed_entities), [ENTIRE_RECORDING], rounds)
-    return list(collected.samples.values())
+            collected.add(samples, steps, find_rounds(samples, counters))
+        else:
+            detailed_entities = [entity for entity in detailed.get(source, ()) if entity in rows]
+            rounds = find_rounds(reader.read(detailed_entities or list(rows)[:_MAX_ROUND_ENTITIES]), counters)
+            if include_others:
+                result += _very_many(recording, collected, reader, steps, rounds, detailed_entities, executor)
+                continue
+            collected.add(reader.read(detailed_entities), steps, rounds)
+        result += collected.samples.values()
+    return result
+
+
+def _very_many(
+    recording: Recording,
+    collected: _Collected,
+    reader: SampleReader,
+    steps: Sequence[Step],
+    rounds: Rounds,
+    detailed: Sequence[str],
+    executor: Executor | None,
+) -> Iterator[StepSamples]:
+    """Yield the samples of a source with very many entities.
+
+    `detailed`: those whose windows are needed one by one, in addition to those of the busiest ones."""
+    table, rows = collected.table, reader.rows
+    # The entire recording is for charts, which show the loaded paths only.
+    marked_steps = [step for step in steps if step != ENTIRE_RECORDING]
+    parts = list(_over_steps(recording, table, reader, marked_steps, rounds, executor))
+    entire = _entire_steps(recording, table, parts)
+    busiest_rates = {entity: rate for sums, _ in parts for entity, rate in _busiest_rates(sums).items()}
+    limit = min(_MAX_DETAILED_ENTITIES, _MAX_DETAILED_DIFFERENCES // (max(rows.values()) * len(table.counters)))
+    busiest = sorted(busiest_rates, key=lambda entity: -busiest_rates[entity])[:limit]
+    needed = {*detailed, *busiest}
+    for sample in (sample for of_step in entire for sample in of_step if sample.entity in needed):
+        collected.samples[sample.entity, sample.step] = replace(sample)
+    samples = reader.read(needed)
+    collected.windows(CounterWindows(samples, table.counters, marked_steps, rounds).windows())
+    for of_step in entire:
+        for sample in of_step:
+            yield collected.samples.pop((sample.entity, sample.step)) if sample.entity in needed else sample
+    if len(marked_steps) < len(steps):
+        collected.add(samples.of(detailed), [ENTIRE_RECORDING], rounds)
+    yield from collected.samples.values()
 
 
 @dataclass(frozen=True, slots=True)
 class _SourceTable:
-    """The columns that a source reports of an entity kind, and those that are needed of them: counters and gauges.
-
-    `quartered`: see gauges_by_quarter."""
+    """The columns that a source reports of an entity kind, and those that are needed of them: counters and gauges."""
 
     kind: str
     source: str
     reported: Mapping[str, Column]
     counters: Mapping[str, Column]
     gauges: Mapping[str, Column]
-    quartered: Sequence[str]
 
 
 def _over_steps(
@@ -221,28 +245,85 @@ def _over_steps(
     yield from compute_partitions(partitions, executor)
 
 
+def _entire_steps(
+    recording: Recording, table: _SourceTable, parts: Iterable[tuple[Sequence[Sums], Sequence[Means]]]
+) -> list[Sequence[StepSamples]]:
+    """Return the samples of each part and step, without windows. They must not be changed.
+
+    Most steps of a growing recording have ended: while its figures are the same, the samples of a step are made once.
+    """
+    made: dict[tuple[int, str], tuple[object, Sequence[StepSamples]]] = {}
+    before = recording.remembered(f"steps of {table.kind} of {table.source}", None, made.copy)
+    for part, (sums, means) in enumerate(parts):
+        counted, averaged = {one.step: one for one in sums}, {one.step: one for one in means}
+        for step in dict.fromkeys((*counted, *averaged)):
+            figures = counted.get(step), averaged.get(step)
+            key = table, *(one and one.key() for one in figures)
+            last = before.get((part, step))
+            if last is None or last[0] != key:
+                last = key, _entire_step(table.source, *figures)
+            made[part, step] = last
+    before.clear()
+    before.update(made)
+    return [samples for _, samples in made.values()]
+
+
+def _entire_step(source: str, sums: Sums | None, means: Means | None) -> Sequence[StepSamples]:
+    samples: dict[str, StepSamples] = {}
+    if sums is not None:
+        for name, overall in sums.by_entity():
+            samples[name] = StepSamples(source, name, sums.step, overall=overall)
+    if means is not None:
+        for name, count, average, last, quarters in means.by_entity():
+            if name not in samples:
+                samples[name] = StepSamples(source, name, means.step)
+            samples[name].add_means(count, average, last, quarters, means.resolutions)
+    return tuple(samples.values())
+
+
+def _busiest_rates(sums: Sequence[Sums]) -> dict[str, float]:
+    """Return entity → the highest bytes a second of any step."""
+    if not sums:
+        return {}
+    rates = np.full(len(sums[0].names), -1.0)
+    for one in sums:
+        parts = [
+            np.where(values.is_known(), values.numbers, 0.0)
+            for name, values in one.rates.items()
+            if name.startswith("bytes_")
+        ]
+        rates[one.entity] = np.maximum(rates[one.entity], sum(parts, np.zeros(len(one.entity))))
+    return {sums[0].names[index]: float(rates[index]) for index in np.flatnonzero(rates >= 0).tolist()}
+
+
 class _Collected:
-    """Collects the results of queries; `samples`: (source, entity, step) → its samples."""
+    """Collects the results of queries of one table; `samples`: (entity, step) → its samples."""
 
-    def __init__(self) -> None:
-        self.samples: dict[tuple[str, str, str], StepSamples] = {}
+    def __init__(self, table: _SourceTable) -> None:
+        self.table = table
+        self.samples: dict[tuple[str, str], StepSamples] = {}
 
-    def _get(self, source: str, entity: str, step: str) -> StepSamples:
-        sample = self.samples.get((source, entity, step))
+    def _get(self, entity: str, step: str) -> StepSamples:
+        sample = self.samples.get((entity, step))
         if sample is None:
-            sample = self.samples[source, entity, step] = StepSamples(source, entity, step)
+            sample = self.samples[entity, step] = StepSamples(self.table.source, entity, step)
         return sample
 
-    def add(self, table: _SourceTable, samples: SampleArrays, steps: Sequence[Step], rounds: Rounds = ()) -> None:
+    def add(self, samples: SampleArrays, steps: Sequence[Step], rounds: Rounds = ()) -> None:
         """Add the windows and means of samples. `rounds`: see CounterWindows."""
+        table = self.table
         if table.counters:
-            self.windows(table, CounterWindows(samples, table.counters, steps, rounds).windows())
+            self.windows(CounterWindows(samples, table.counters, steps, rounds).windows())
         if table.gauges:
-            self.means(table, step_means(samples, table.kind, table.gauges, table.reported, steps))
+            for means in step_means(samples, table.kind, table.gauges, table.reported, steps):
+                for name, count, average, last, quarters in means.by_entity():
+                    self._get(name, means.step).add_means(count, average, last, quarters, means.resolutions)
 
-    def windows(self, table: _SourceTable, rows: Iterable[Windows]) -> None:
+    def windows(self, rows: Iterable[Windows]) -> None:
+        """Add windows, one by one."""
+        counters = self.table.counters
         for step, entity, seconds, ended_us, rates, means in rows:
-            samples, mean_rates = self._get(table.source, entity, step), dict(zip(table.counters, means, strict=True))
+            samples, mean_rates = self._get(entity, step), dict(zip(counters, means, strict=True))
             if not samples.seconds:
                 samples.seconds, samples.ended_us, samples.mean_rates = seconds, ended_us, mean_rates
                 samples.rates = rates
@@ -251,30 +332,8 @@ class _Collected:
             samples.mean_rates = _EMPTY
             samples.seconds += seconds
             samples.ended_us += ended_us
-            for name in table.counters:
+            for name in counters:
                 samples.rates[name].extend(rates[name])
-
-    def overall(self, table: _SourceTable, rows: Iterable[Sums], busiest: dict[str, float]) -> None:
-        """Add overall rates. `busiest`: entity → the highest bytes a second of any step; it is updated."""
-        names = list(table.counters)
-        byte_counters = [index for index, name in enumerate(names) if name.startswith("bytes_")]
-        for step, entity, windows, seconds, rates in rows:
-            overall = Overall(windows, seconds, dict(zip(names, rates, strict=True)))
-            self._get(table.source, entity, step).overall = overall
-            busiest[entity] = max(sum([rates[index] or 0.0 for index in byte_counters]), busiest.get(entity, 0.0))
-
-    def means(self, table: _SourceTable, rows: Iterable[Means]) -> None:
-        names = list(table.gauges)
-        resolutions = {name: column.resolution for name, column in table.gauges.items() if column.resolution}
-        for step, entity, count, means, lasts, earliest, latest in rows:
-            samples = self._get(table.source, entity, step)
-            samples.samples = count
-            samples.means = dict(zip(names, means, strict=True))
-            samples.last_values = dict(zip(names, lasts, strict=True))
-            samples.resolutions = resolutions
-            if table.quartered:
-                quarters = zip(earliest, latest, strict=True)
-                samples.quarter_means = dict(zip(table.quartered, quarters, strict=True))
 
 
 def tcp_retransmit_ratio(sample: StepSamples) -> float | None:

@@ -11,7 +11,7 @@ import os
 import signal
 from pathlib import Path
 
-from sanpath.recorder.request import PYTHONPATH_BEFORE
+from sanpath.recorder.control import PYTHONPATH_BEFORE
 
 MARK = "SANPATH_LOAD"
 RECORDING = "SANPATH_RECORDING"

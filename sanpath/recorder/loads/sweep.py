@@ -11,11 +11,12 @@ from typing import IO
 from sanpath.errors import UsageError
 from sanpath.model import Event, Rows, Scalar
 from sanpath.plugin import Clock, Item
+from sanpath.recorder.control import CUT, END, RUN
 from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.loads.loads import Loads
 from sanpath.recorder.loads.processes import load_processes
 from sanpath.recorder.loads.steady_state import Steadiness
-from sanpath.recorder.request import CUT, END, RUN, EndOrder, StepOrder, SweepRequest
+from sanpath.recorder.request import EndOrder, StepOrder, SweepRequest
 from sanpath.recorder.sink import Sink
 from sanpath.recording.format.layout import RECORDER
 from sanpath.recording.storage.store import Location

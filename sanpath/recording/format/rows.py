@@ -21,7 +21,7 @@ MOST = {"events": 200_000, "inventory": 1_000_000, "polls": 2_000_000}
 
 A Parquet file of some kilobytes can hold millions of equal rows, each of which becomes an object.
 """
-_LARGEST = 2**64
+LARGEST = 2**64
 
 
 class PartlyMalformedError(ValueError):
@@ -79,7 +79,7 @@ def details(text: str) -> dict[str, Scalar]:
         raise TypeError("no object")
     for value in details.values():
         if isinstance(value, int | float):
-            if not abs(value) < _LARGEST:  # NaN fails every comparison.
+            if not abs(value) < LARGEST:  # NaN fails every comparison.
                 raise ValueError("no number that anything here can have")
         elif value is not None and not isinstance(value, str):
             raise TypeError("no scalar")

@@ -9,7 +9,7 @@ import duckdb
 
 from sanpath import __version__
 from sanpath.errors import RecordingError
-from sanpath.model import Event
+from sanpath.model import MARK, Event
 from sanpath.recording.format.documents import Ending, Header
 from sanpath.recording.format.layout import RECORDER
 from sanpath.recording.reading.recording import Recording
@@ -18,7 +18,6 @@ from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.store_clock import StoreClock
 from sanpath.recording.writing.writer import Writer
 
-MARK = "mark"
 SOURCE = "person"
 """The source of marks."""
 _LONGEST = 200

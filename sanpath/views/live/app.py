@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from rich.text import Text
 from textual import events
@@ -15,15 +15,17 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
-from sanpath.pulse.model import Pulse
 from sanpath.views.live.cursor import Cursor, Tab, next_direction, next_order
 from sanpath.views.live.footer import key_at, keys
 from sanpath.views.live.pages.now import Now
 from sanpath.views.live.pages.path import stops
-from sanpath.views.live.reading.feed import SnapshotFeed
 from sanpath.views.live.reading.shown_verdict import DebouncedVerdict, verdict_of
-from sanpath.views.live.reading.snapshot import Snapshot
 from sanpath.views.live.screenful import screenful
+
+if TYPE_CHECKING:
+    from sanpath.pulse.model import Pulse
+    from sanpath.views.live.reading.feed import SnapshotFeed
+    from sanpath.views.live.reading.snapshot import Snapshot
 
 _END_SECONDS = 0.2
 """How often it is checked whether the run has ended."""
@@ -45,8 +47,9 @@ class PulseFeed(Protocol):
 class LiveView(App[None]):
     """The screen of a run or a recording. It ends with `q`, or when `ended` returns True.
 
-    `interrupt`: what Ctrl-C does; None: it quits, too. `pulse_feed`: what happens between two snapshots; None: not
-    known. `hint`: a line below the first for the user of a demo. The end of this application ends no run.
+    `interrupt`: what Ctrl-C does; None: it quits, too. `pulse_feed` makes the source of what happens between two
+    snapshots; None: not known. `begin`: what begins the run. Both are called in a thread, once the screen is drawn.
+    `hint`: a line below the first for the user of a demo. The end of this application ends no run.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -86,11 +89,14 @@ class LiveView(App[None]):
         feed: SnapshotFeed,
         ended: Callable[[], bool] | None = None,
         interrupt: Callable[[], None] | None = None,
-        pulse_feed: PulseFeed | None = None,
+        pulse_feed: Callable[[], PulseFeed] | None = None,
+        begin: Callable[[], None] | None = None,
         hint: str = "",
     ) -> None:
         super().__init__()
-        self._feed, self._ended, self._interrupt, self._pulse_feed = feed, ended, interrupt, pulse_feed
+        self._feed, self._ended, self._interrupt, self._begin = feed, ended, interrupt, begin
+        self._make_pulse_feed = pulse_feed
+        self._pulse_feed: PulseFeed | None = None
         self._snapshot: Snapshot | None = None
         self._pulse: Pulse | None = None
         self._judged_at, self._hint = 0.0, hint
@@ -114,14 +120,20 @@ class LiveView(App[None]):
         return Now(self._pulse, judged, changed, self._hint)
 
     def on_mount(self) -> None:
-        """Start to follow the recording."""
+        """Draw the first screen, and follow the recording only then."""
+        self.call_after_refresh(self.run_worker, self._follow())
+        if self._ended is not None:
+            self.set_interval(_END_SECONDS, self._exit_when_ended)
+
+    async def _follow(self) -> None:
+        if self._begin is not None:
+            await asyncio.to_thread(self._begin)
         self.run_worker(self._watch())
-        if self._pulse_feed is not None:
+        if self._make_pulse_feed is not None:
+            self._pulse_feed = await asyncio.to_thread(self._make_pulse_feed)
             self.run_worker(self._pulse_feed.run())
             self.set_interval(PULSE_SECONDS, self._refresh_pulse)
             self._refresh_pulse()
-        if self._ended is not None:
-            self.set_interval(_END_SECONDS, self._exit_when_ended)
 
     async def on_unmount(self) -> None:
         """Close the feed."""

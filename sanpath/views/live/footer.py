@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import cut
-from sanpath.views.live.reading.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from sanpath.views.live.reading.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,18 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from sanpath.pulse.viewer import Viewer
 from sanpath.recording.storage.store import Location, location
-from sanpath.rulebook.site import Choice
+from sanpath.rulebook.choice import Choice
 from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.reading.feed import ReaderProcess, SnapshotFeed
 from sanpath.views.live.reading.shown_verdict import DebouncedVerdict, verdict_of
-from sanpath.views.live.reading.snapshot import Snapshot
 from sanpath.views.progress import every_seconds, line, pulse_line, verdict
+
+if TYPE_CHECKING:
+    from sanpath.views.live.reading.snapshot import Snapshot
 
 _BEGIN_SECONDS = 0.2
 """How often it is checked whether there is a first line to print."""

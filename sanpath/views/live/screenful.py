@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.model import Direction
-from sanpath.verdict.model import Diagnosis
 from sanpath.views import words
 from sanpath.views.live.charts import Chart, foot, over_time
 from sanpath.views.live.cursor import Cursor, Tab
@@ -23,6 +22,10 @@ from sanpath.views.live.pages.lists import page
 from sanpath.views.live.pages.now import Now, now_lines, step_now
 from sanpath.views.live.reading.shown_verdict import JUDGED_WINDOWS, DebouncedVerdict, ShownVerdict
 from sanpath.views.live.reading.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from sanpath.model import Direction
+    from sanpath.verdict.model import Diagnosis
 
 WIDE = 110
 """From this width on there is a second column, in terminal columns."""

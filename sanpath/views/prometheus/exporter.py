@@ -19,9 +19,10 @@ from prometheus_client.registry import Collector
 
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location, location, store_at
-from sanpath.rulebook.site import Choice
+from sanpath.rulebook.choice import Choice
+from sanpath.views.live.reading.judging import prepare, read_snapshot
 from sanpath.views.live.reading.priority import lower_priority
-from sanpath.views.live.reading.snapshot import Snapshot, prepare, read_snapshot
+from sanpath.views.live.reading.snapshot import Snapshot
 from sanpath.views.prometheus.exposition import families
 
 OF_THE_EXPORTER = {

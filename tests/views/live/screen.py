@@ -78,11 +78,12 @@ async def showing(
     ended: Callable[[], bool] | None = None,
     interrupt: Callable[[], None] | None = None,
     pulse_feed: PulseFeed | None = None,
+    begin: Callable[[], None] | None = None,
     hint: str = "",
 ) -> AsyncIterator[Shown]:
     """The application after its first snapshot."""
     film = Film(snapshots)
-    app = LiveView(film, ended, interrupt, pulse_feed, hint)
+    app = LiveView(film, ended, interrupt, pulse_feed and (lambda: pulse_feed), begin, hint)
     async with app.run_test(size=size) as pilot:
         shown = Shown(app, pilot, film)
         while snapshots and film.given == 0:

@@ -20,7 +20,7 @@ from sanpath.model import Event
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import Newest
 from sanpath.pulse.viewer import Viewer
-from sanpath.rulebook.site import Choice
+from sanpath.rulebook.choice import Choice
 from sanpath.verdict.experiment_model import Kind
 from sanpath.views.live.plain_lines import Lines, print_lines
 from sanpath.views.live.reading.priority import Processors, processors

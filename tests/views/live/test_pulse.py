@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from dataclasses import replace
 
@@ -72,6 +73,30 @@ def test_the_clock_and_the_load_go_on_while_the_first_verdict_is_waited_for() ->
             beating.pass_on(5.0)
             await shown.pilot.pause(0.1)
             assert "RUNNING 1:08" in shown.text()
+
+    play(scene)
+
+
+def test_the_screen_is_drawn_and_answers_keys_before_the_run_begins() -> None:
+    may_begin, begun = threading.Event(), threading.Event()
+
+    def begin() -> None:
+        may_begin.wait(10)
+        begun.set()
+
+    async def scene() -> None:
+        async with showing(pulse_feed=Beating(), begin=begin, hint=HINT) as shown:
+            await shown.pilot.pause(0.1)
+            assert "NOT JUDGED YET" in shown.text()
+            assert HINT in shown.text()
+            assert "colours" in await shown.press("question_mark")
+            await shown.press("escape")
+            assert not begun.is_set()
+            assert "RUNNING" not in shown.text()
+            may_begin.set()
+            while "RUNNING 1:03" not in shown.text():
+                await shown.pilot.pause(0.01)
+            assert begun.is_set()
 
     play(scene)
 

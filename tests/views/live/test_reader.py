@@ -13,10 +13,10 @@ import pytest
 from sanpath.cli.sessions.child_process import environment, python
 from sanpath.diagnose import diagnose
 from sanpath.facts.timeline import series
-from sanpath.rulebook.site import Choice
+from sanpath.rulebook.choice import Choice
 from sanpath.topology.identity import resolve
 from sanpath.views.live.reading.feed import ReaderProcess
-from sanpath.views.live.reading.snapshot import read_snapshot
+from sanpath.views.live.reading.judging import read_snapshot
 from tests.support.recording import START_US
 from tests.support.san import San
 from tests.support.stories import published, recorded

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.verdict.model import Diagnosis, ElementUse
 from sanpath.verdict.units import bandwidth, percent
 from sanpath.views import words
 from sanpath.views.live.charts import trend
 from sanpath.views.live.cursor import Cursor, Order
 from sanpath.views.live.layout import Section, cut, line, title
-from sanpath.views.live.reading.shown_verdict import ShownVerdict
-from sanpath.views.live.reading.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from sanpath.verdict.model import Diagnosis, ElementUse
+    from sanpath.views.live.reading.shown_verdict import ShownVerdict
+    from sanpath.views.live.reading.snapshot import Snapshot
 
 _NAME = 32
 """Columns of an element's name, where the screen has so many."""

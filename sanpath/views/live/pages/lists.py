@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.rulebook.model import Finding
-from sanpath.verdict.model import Diagnosis
 from sanpath.views import words
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import LABEL, cut, line, title, wrapped
 from sanpath.views.live.pages.overview import sources, steps
 from sanpath.views.live.pages.path import path
-from sanpath.views.live.reading.shown_verdict import ShownVerdict
-from sanpath.views.live.reading.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from sanpath.rulebook.model import Finding
+    from sanpath.verdict.model import Diagnosis
+    from sanpath.views.live.reading.shown_verdict import ShownVerdict
+    from sanpath.views.live.reading.snapshot import Snapshot
 
 HELP = (
     ("q", "leave the view; a run that it shows goes on, with plain lines"),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.facts.load.loads import LoadFacts
-from sanpath.pulse.model import LinkNow, Pulse
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
 from sanpath.views.live.layout import LABEL, NARROW, Part, cut, line
 from sanpath.views.progress import no_figures, step_time
+
+if TYPE_CHECKING:
+    from sanpath.facts.load.loads import LoadFacts
+    from sanpath.pulse.model import LinkNow, Pulse
 
 OLD_SECONDS = 3.0
 """Older figures of the load are shown with their age."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.pulse.model import Pulse
-from sanpath.verdict.model import Diagnosis, LatencyBudget, StepResult
 from sanpath.verdict.units import duration
 from sanpath.views import words
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import Section, bullet, cut, line, table, title, wrapped
-from sanpath.views.live.reading.shown_verdict import ShownVerdict
-from sanpath.views.live.reading.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from sanpath.pulse.model import Pulse
+    from sanpath.verdict.model import Diagnosis, LatencyBudget, StepResult
+    from sanpath.views.live.reading.shown_verdict import ShownVerdict
+    from sanpath.views.live.reading.snapshot import Snapshot
 
 
 def budget(diagnosis: Diagnosis, verdict: ShownVerdict, cursor: Cursor, width: int) -> Section:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, duration, percent
 from sanpath.views import words
 from sanpath.views.live.charts import trend
-from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.layout import cut, line, title, wrapped
-from sanpath.views.live.reading.io_path import Stop
-from sanpath.views.live.reading.shown_verdict import ShownVerdict
-from sanpath.views.live.reading.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from sanpath.verdict.model import Diagnosis
+    from sanpath.views.live.cursor import Cursor
+    from sanpath.views.live.reading.io_path import Stop
+    from sanpath.views.live.reading.shown_verdict import ShownVerdict
+    from sanpath.views.live.reading.snapshot import Snapshot
 
 _KIND, _TREND = 12, 12
 _SHARE = 0.5

@@ -9,9 +9,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from sanpath.recording.writing.mark import MARK
-from sanpath.views.live.reading.reader import SIZE_BYTES, SNAPSHOT
+from sanpath.model import MARK
 from sanpath.views.live.reading.snapshot import Snapshot
+
+SIZE_BYTES = 8
+"""A response is preceded by its size, an integer of so many bytes in big-endian order."""
+SNAPSHOT = "snapshot"
+"""The line that requests a snapshot."""
 
 
 class SnapshotFeed(Protocol):

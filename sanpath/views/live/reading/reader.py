@@ -12,18 +12,16 @@ import sys
 from contextlib import suppress
 
 from sanpath.errors import SanpathError
+from sanpath.model import MARK
 from sanpath.recording.format.writers import ended, starts
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location, location, store_at
-from sanpath.recording.writing.mark import MARK, add_mark
-from sanpath.rulebook.site import Choice
+from sanpath.recording.writing.mark import add_mark
+from sanpath.rulebook.choice import Choice
+from sanpath.views.live.reading.feed import SIZE_BYTES
+from sanpath.views.live.reading.judging import prepare, read_snapshot
 from sanpath.views.live.reading.priority import lower_priority
-from sanpath.views.live.reading.snapshot import Snapshot, prepare, read_snapshot
-
-SIZE_BYTES = 8
-"""A response is preceded by its size, an integer of so many bytes in big-endian order."""
-SNAPSHOT = "snapshot"
-"""The line that requests a snapshot."""
+from sanpath.views.live.reading.snapshot import Snapshot
 
 
 def main(folder: Location, choice: Choice) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from sanpath.verdict.model import Bottleneck, Diagnosis, StepResult
 from sanpath.views import words
-from sanpath.views.live.cursor import Cursor
+
+if TYPE_CHECKING:
+    from sanpath.verdict.model import Bottleneck, Diagnosis, StepResult
+    from sanpath.views.live.cursor import Cursor
 
 JUDGED_WINDOWS = 4
 """A step with fewer complete windows is in its ramp: the verdict of the step before it stays on the screen."""

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from sanpath.errors import SanpathError
-from sanpath.facts.timeline import Series, series
-from sanpath.model import Poll
-from sanpath.pulse.model import Freshness
-from sanpath.pulse.newest import FLUSH_DELAY_SECONDS, LATE_POLLS
-from sanpath.recording.reading.recording import Recording
-from sanpath.recording.reading.sample_cache import SampleCache
-from sanpath.recording.storage.store import Location
-from sanpath.rulebook.model import Rule
-from sanpath.rulebook.site import Choice, Site, rules_of
-from sanpath.verdict.explanation.coverage import iso
-from sanpath.verdict.model import Diagnosis
-from sanpath.views.live.reading.io_path import Stop, io_path
-from sanpath.views.live.reading.priority import Processors, processors
+if TYPE_CHECKING:  # The screen is drawn before anything has to be computed.
+    from sanpath.facts.timeline import Series
+    from sanpath.pulse.model import Freshness
+    from sanpath.verdict.model import Diagnosis
+    from sanpath.views.live.reading.io_path import Stop
+    from sanpath.views.live.reading.priority import Processors
 
 TICK_SECONDS = 2.0
 _IDLE_SHARE, _BUSY_SHARE = 0.1, 0.02
@@ -31,9 +21,6 @@ _BUSY_IDLE_RATIO = 0.5
 """A machine with a lower idle ratio is busy: hardware threads share a core, and one slows the other down."""
 SILENT_SECONDS = 90.0
 """A recorder without news for longer has died: the longest back-off of a failing source is 60 s."""
-
-LIVE_SECONDS = 3600.0
-"""A snapshot reads the last hour: its time and memory are the same on the second day as in the second hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,92 +64,3 @@ class Snapshot:
         if self.machine is not None and busy and self._has_verdict:
             share = min(share, _BUSY_SHARE * self.machine.number)
         return max(TICK_SECONDS, self.cost_seconds / share)
-
-
-@cache
-def _rulebook(choice: Choice) -> tuple[Sequence[Rule], Site]:
-    """Read once: parsing the rules costs as much as judging a minute of a test."""
-    return rules_of(choice)
-
-
-def prepare(choice: Choice) -> None:
-    """Load what every snapshot needs, while no load runs yet that would miss the processor time."""
-    import sanpath.diagnose  # noqa: F401
-
-    with suppress(SanpathError):  # The first snapshot reports it.
-        _rulebook(choice)
-
-
-def read_snapshot(
-    folder: Location,
-    choice: Choice | None = None,
-    previous: Snapshot | None = None,
-    cache: SampleCache | None = None,
-) -> Snapshot:
-    """Read and judge the last hour of a recording, finished or growing.
-
-    Errors are reported in `failure`: the next snapshot may succeed. `previous`: the last snapshot; older steps keep
-    their results from it. `cache`: see Recording.
-    """
-    from sanpath.diagnose import (  # Only the reader process judges; the screen shows snapshots.
-        conclude,
-        judge_recording,
-    )
-
-    taken, began, machine = time.time(), time.process_time(), processors()
-    earlier = previous.machine if previous is not None else None
-    idle_ratio = machine.idle_since(earlier) if machine is not None and earlier is not None else None
-    try:
-        recording = Recording(folder, LIVE_SECONDS, cache)
-        rules, site = _rulebook(choice or Choice())
-
-        def judged() -> tuple[Diagnosis, Series, Sequence[Stop]]:
-            facts, judgements = judge_recording(recording, over_time=True)
-            diagnosis = conclude(recording, facts, judgements, rules, site)
-            return diagnosis, series(recording, facts.topology, facts), io_path(facts.topology)
-
-        # Recorders write every five seconds: until then there is nothing new to judge.
-        diagnosis, lines, path = recording.remembered("diagnosis", (recording.state(), choice), judged)
-        polls = recording.polls()
-        return Snapshot(
-            taken,
-            _with_older_steps(diagnosis, previous, recording.since_us),
-            ended=recording.ended,
-            newest=max((poll.ended for poll in polls), default=0) / 1e6,
-            command=tuple(recording.load_command),
-            freshness=_freshness(recording, polls, taken),
-            series=lines,
-            io_path=path,
-            cost_seconds=time.process_time() - began,
-            machine=machine,
-            idle_ratio=idle_ratio,
-        )
-    except SanpathError as error:
-        failure = str(error)
-    except Exception as error:  # a defect in a rule or a view of the data must not end the view of the run
-        failure = f"{type(error).__name__}: {error}"
-    cost = time.process_time() - began
-    return Snapshot(taken, None, failure, cost_seconds=cost, machine=machine, idle_ratio=idle_ratio)
-
-
-def _with_older_steps(diagnosis: Diagnosis, previous: Snapshot | None, since_us: int | None) -> Diagnosis:
-    """The diagnosis with the earlier results of steps whose samples are no longer read.
-
-    `since_us`: the time from which on samples are read, None: all of them.
-    """
-    if since_us is None or previous is None or previous.diagnosis is None:
-        return diagnosis
-    older = {(step.name, step.start): step for step in previous.diagnosis.steps if step.end < iso(since_us)}
-    return replace(diagnosis, steps=tuple(older.get((step.name, step.start), step) for step in diagnosis.steps))
-
-
-def _freshness(recording: Recording, polls: Iterable[Poll], taken: float) -> dict[str, Freshness]:
-    answered = {poll.source: poll.ended / 1e6 for poll in polls if poll.outcome in ("ok", "partial")}
-    freshness = {}
-    for source in recording.declarations:
-        age_seconds = max(0.0, taken - answered.get(source.name, recording.started_us / 1e6))
-        late = age_seconds > LATE_POLLS * source.every_seconds + FLUSH_DELAY_SECONDS
-        freshness[source.name] = Freshness(
-            source.every_seconds, age_seconds if source.name in answered else None, late
-        )
-    return freshness

@@ -1,0 +1,127 @@
+"""The busiest links in their newest windows.
+
+Most links of a large fabric need no figure of their own: all are compared by whole columns of the newest polls, and
+only those that can be among the busiest are computed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from operator import itemgetter
+
+import numpy as np
+import numpy.typing as npt
+
+from sanpath.catalogue.capacity import Capacity, Technology, link_capacity
+from sanpath.facts.fabric.links import ABOVE_LINE_RATE
+from sanpath.model import DIRECTIONS, Direction
+from sanpath.pulse.model import LinkNow
+from sanpath.pulse.rounds import Batch, Rounds, Window
+from sanpath.pulse.wiring import WiredLink
+
+SPEED = "link_speed_bits_per_second"
+MOST_LINKS = 8
+_LONGEST = 3
+"""At most so many differences are combined when the newest one exceeds the capacity of the link."""
+_LinkUse = tuple[float, WiredLink, Direction, float, Capacity, Window]
+"""(utilisation, link, direction, bytes per second, capacity, window)."""
+_Floats = npt.NDArray[np.float64]
+_capacity = lru_cache(link_capacity)
+
+
+def busiest_links(wiring: Sequence[WiredLink], rounds: Mapping[str, Rounds]) -> list[LinkNow]:
+    """Return the busiest links, the busiest first. `rounds`: source → the rounds of its switch ports."""
+    uses = [use for link in _likely(wiring, rounds) for use in _uses(link, rounds)]
+    busiest = sorted(uses, key=itemgetter(0), reverse=True)[:MOST_LINKS]
+    return [
+        LinkNow(link.entity, direction, utilisation, rate, capacity.name, *window.limits)
+        for utilisation, link, direction, rate, capacity, window in busiest
+    ]
+
+
+def _uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[_LinkUse]:
+    for port in link.ports:
+        of_source = rounds.get(port.source)
+        window = of_source.window(port.entity) if of_source is not None else None
+        if of_source is None or window is None:
+            continue
+        capacity = _capacity(link.technology, window.gauge(SPEED) or 0.0)
+        if capacity is None:
+            continue
+        limit = ABOVE_LINE_RATE * capacity.data_bytes_per_second
+        read, write = window.rate(port.read), window.rate(port.write)
+        for back in range(2, _LONGEST + 1):
+            # With a caching agent a short window may exceed the capacity of a link; a longer window does not.
+            if max(read or 0.0, write or 0.0) <= limit:
+                break
+            window = of_source.window(port.entity, back=back) or window
+            read, write = window.rate(port.read), window.rate(port.write)
+        plausible = [
+            (direction, rate)
+            for direction, rate in zip(DIRECTIONS, (read, write), strict=True)
+            if rate is not None and rate <= limit
+        ]
+        for direction, rate in plausible:
+            yield rate / capacity.data_bytes_per_second, link, direction, rate, capacity, window
+        if plausible:
+            return
+
+
+def _likely(wiring: Sequence[WiredLink], rounds: Mapping[str, Rounds]) -> Iterator[WiredLink]:
+    """Yield the links that can be among the busiest, in the order of `wiring`."""
+    alike: defaultdict[tuple[str, str, str, Technology], list[int]] = defaultdict(list)
+    numbers = list[int]()
+    for number, link in enumerate(wiring):
+        port = link.ports[0] if link.ports else None
+        if port is None or any((p.source, p.entity) != (port.source, port.entity) for p in link.ports):
+            numbers.append(number)  # Whichever of its ports is sampled: only its own figures tell.
+        elif port.source in rounds:
+            alike[port.source, port.read, port.write, link.technology].append(number)
+    for (source, read, write, technology), links in alike.items():
+        columns = _Columns(rounds[source], (read, write), technology)
+        most = columns.utilisation([wiring[number].ports[0].entity for number in links])
+        order = np.argsort(-most, kind="stable")
+        numbers += [links[index] for index in order[: MOST_LINKS + np.count_nonzero(np.isinf(most))].tolist()]
+    return (wiring[number] for number in sorted(numbers))
+
+
+class _Columns:
+    """The utilisation of all ports of a source in the busier direction; infinite where only `_uses` can tell."""
+
+    def __init__(self, rounds: Rounds, counters: Sequence[str], technology: Technology) -> None:
+        self._rows: dict[str, int] = {}
+        parts, length = list[_Floats](), 0
+        for batch, before in rounds.newest():
+            for entity, row in batch.row_by_entity.items():
+                self._rows.setdefault(entity, length + row)
+            parts.append(_utilisation(batch, before, counters, technology))
+            length += len(parts[-1])
+        self._utilisation = np.concatenate([*parts, [0.0]])
+
+    def utilisation(self, entities: Sequence[str]) -> _Floats:
+        """Return one value for each entity; 0.0: it was not sampled."""
+        last = len(self._utilisation) - 1
+        return self._utilisation[[self._rows.get(entity, last) for entity in entities]]
+
+
+def _utilisation(batch: Batch, before: Batch | None, counters: Sequence[str], technology: Technology) -> _Floats:
+    count = len(batch.rows.entity)
+    if before is None:
+        return np.full(count, np.inf)
+    seconds = (batch.times_us() - before.times_us()) / 1e6
+    speeds, which = np.unique(batch.numbers(SPEED), return_inverse=True)
+    scale = batch.columns[SPEED].scale if SPEED in batch.columns else 0.0
+    capacities = [_capacity(technology, speed * scale) if speed > 0 else None for speed in speeds.tolist()]
+    # Without a known speed there is no utilisation.
+    full = np.array([np.inf if c is None else c.data_bytes_per_second for c in capacities])[which]
+    busier, unsure = np.zeros(count), seconds <= 0
+    for counter in counters:
+        growth = batch.numbers(counter) - before.numbers(counter)
+        unsure |= growth < 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate = growth * (batch.columns[counter].scale if counter in batch.columns else 0.0) / seconds
+        busier = np.fmax(busier, rate)
+    unsure |= busier > ABOVE_LINE_RATE * full
+    return np.where(unsure, np.inf, busier / full)
