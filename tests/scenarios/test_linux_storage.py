@@ -26,13 +26,14 @@ OPS = 4 / SERVED
 
 class Storage(San):
     """fio on a device of the host that it calls by a link of its own: dm-0 and its two paths count the I/Os.
-    `busy` and `host_busy`: share of the processors of server and host; `sent_again`: of the server's TCP segments.
-    `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`: slots of the map;
+    `busy` and `host_busy`: share of the processors of server and host; `sent_again`, `host_sent_again`: of the TCP
+    segments of server and host. `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`: slots of the map;
     `flushing`: outstanding flushes."""
 
     busy: float = 0.1
     host_busy: float = 0.1
     sent_again: float = 0.0
+    host_sent_again: float = 0.0
     path_seconds: float | None = None
     depth: int | None = None
     flushing: float = 0.0
@@ -59,7 +60,7 @@ class Storage(San):
             if self.path_seconds is not None:
                 half["latency_seconds_read_total"] = round(int(half["ops_read_total"] or 0) * 1e3 * self.path_seconds)
             out.samples("esx7", table, second, {"dm-0": whole, "sda": half, "sdb": half})
-            out.samples("esx7", HOST, second, {"esx7": ticks(second, self.host_busy, 0.0)})
+            out.samples("esx7", HOST, second, {"esx7": ticks(second, self.host_busy, self.host_sent_again)})
         out.source("srv", "linux_target", CONTROLLER)
         out.entity("srv", "controller", "srv", "srv")
         out.link("srv", "member_of", (("controller", "srv"), ("array", "fa1")))
@@ -184,6 +185,12 @@ def test_a_small_share_of_lost_segments_is_suspected_where_it_allows_no_more_tha
     ]
     assert bool(likely) == is_suspected
     assert all("0.1 % of its TCP segments" in suspect.because[0] for suspect in likely)
+
+
+def test_a_reading_host_that_sends_little_loses_no_data(tmp_path: Path) -> None:
+    """Its commands and acknowledgements say nothing of what the server's data lose."""
+    found = load_of(tmp_path, SERVED, block=256 * KIB, technology="ethernet", host_sent_again=0.001)
+    assert not any(suspect.kind == "retries" and suspect.probability > 0.05 for suspect in found.verdict.suspects)
 
 
 @pytest.mark.parametrize(("sent_again", "is_first"), [(0.0005, False), (0.05, True)])

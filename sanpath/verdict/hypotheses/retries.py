@@ -122,15 +122,14 @@ def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence against lost frames over Ethernet where the sender of the data counts few segments again."""
     if not any(row["technology"] == "ethernet" for row in table.links):
         return
-    sender = "array" if table.load.direction == "read" else "host"
-    ratio = max(_sent_again(table, sender), default=(1.0, ""))[0]
+    ratio = max(_sent_again(table, _sender(table)), default=(1.0, ""))[0]
     weight = max(_TOO_SHORT, _for_loss(table, max(ratio, _NEVER)))
     if weight < 0:
         yield Evidence(f"at most {percent(ratio)} of the TCP segments were sent again", weight)
 
 
 def _for_loss(table: PlaceTable, ratio: float) -> float:
-    """Log-odds of loss as the limit by the share of TCP segments that were sent again.
+    """Log-odds of loss as the limit by the share of TCP segments that the sender of the data sent again.
 
     A connection that loses a share p of its segments moves at most 1.22 segments / sqrt(p) in a round trip (Mathis,
     Semke, Mahdavi and Ott 1997). The load speaks for loss where it moves about what that allows, and against it where
@@ -138,10 +137,20 @@ def _for_loss(table: PlaceTable, ratio: float) -> float:
     """
     ports = [table.facts.topology.entities[port] for port in _ethernet_initiators(table)]
     mtus = [mtu for port in ports if isinstance(mtu := port.attributes.get("mtu"), int | float)]
-    most_per_round_trip = 1.22 * (max(mtus, default=_USUAL_MTU_BYTES) - _HEADER_BYTES) / sqrt(ratio)
+    most_per_round_trip = 1.22 * (max([_USUAL_MTU_BYTES, *mtus]) - _HEADER_BYTES) / sqrt(ratio)
     round_trips = table.load.bytes_per_second * _USUAL_ROUND_TRIP_SECONDS / most_per_round_trip
     allowed = _LOSS_ALLOWS + min(0.0, 4 * log(max(round_trips, _NEVER)))
-    return max(2 * log(ratio / _USUAL_LOSS), allowed)
+    return max(_unusual(ratio), allowed)
+
+
+def _unusual(ratio: float) -> float:
+    """Log-odds of loss as the limit by a share of segments alone."""
+    return 2 * log(ratio / _USUAL_LOSS)
+
+
+def _sender(table: PlaceTable) -> str:
+    """Who sends the data."""
+    return "array" if table.load.direction == "read" else "host"
 
 
 def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
@@ -149,14 +158,19 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
 
     It names the busiest link, where they may have been dropped, or a port of the host where no link was read.
     """
-    ratio, sender = max(_sent_again(table, "host", "array"), default=(0.0, ""))
+    again = [
+        (_for_loss(table, ratio) if machine == _sender(table) else _unusual(ratio), ratio, name)
+        for machine in _SENDER_TABLES
+        for ratio, name in _sent_again(table, machine)
+        if ratio > 0
+    ]
     links = sorted((row for row in table.links if row["technology"] == "ethernet"), key=_utilisation, reverse=True)
     entities = [str(row["entity"]) for row in links] or ([] if table.links else _ethernet_initiators(table))
-    if not entities or ratio <= 0:
+    if not entities or not again:
         return
-    entity = entities[0]
+    entity, (weight, ratio, sender) = entities[0], max(again)
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
-    evidence = [Evidence(words, min(_RETRANSMIT_MOST, _for_loss(table, ratio)))]
+    evidence = [Evidence(words, min(_RETRANSMIT_MOST, weight))]
     explains = _explained_segments(table)
     conclude = partial(_conclude, table, evidence)
     yield Claim(
@@ -183,11 +197,10 @@ def _utilisation(row: FactRow) -> float:
     return number(row, "utilisation") / (number(row, "full_ratio") or 1.0)
 
 
-def _sent_again(table: PlaceTable, *senders: str) -> list[tuple[float, str]]:
-    """(share of its TCP segments that it sent again, host or array) for those of the `senders` that count them."""
+def _sent_again(table: PlaceTable, sender: str) -> list[tuple[float, str]]:
+    """(share of its TCP segments that it sent again, its name) for each host or array that counts them."""
     return [
         (number(row, _RETRANSMIT_RATIO), "the array" if kind == "volume" else str(row["entity"]))
-        for sender in senders
         for kind in _SENDER_TABLES[sender]
         for row in table.facts.tables[kind].select(step=table.load.step)
         if row.get(_RETRANSMIT_RATIO) is not None
