@@ -26,9 +26,10 @@ OPS = 4 / SERVED
 
 class Storage(San):
     """fio on a device of the host that it calls by a link of its own: dm-0 and its two paths count the I/Os.
+
     `busy` and `host_busy`: share of the processors of server and host; `sent_again`, `host_sent_again`: of the TCP
-    segments of server and host. `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`: slots of the map;
-    `flushing`: outstanding flushes."""
+    segments of server and host. `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`:
+    slots of the map; `flushing`: outstanding flushes."""
 
     busy: float = 0.1
     host_busy: float = 0.1
