@@ -48,9 +48,8 @@ def findings(
         rows = table[finding.rule].select(entity=finding.entity, direction=finding.direction)
         if (finding.entity, finding.direction) in without_idle_path:
             rows = [{**row, "other_path_idle": False} for row in rows]
-        relieved = with_idle_path if relieving.get(finding.rule) == "idle_path" else None
-        if relieving.get(finding.rule) == "controllers":
-            relieved = _limiting_array(topology, verdict, finding.entity)
+        full = {"idle_path": with_idle_path, "controllers": _limiting_array(topology, verdict, finding.entity)}
+        relieved = full.get(relieving.get(finding.rule, ""))
         limits = named.has(finding, each_of[finding.rule], kinds.get(finding.rule, ()))
         attributes = {"platform": platform, "switch_make": switch_make(topology, rows)}
         reported = {name: value for name, value in attributes.items() if value is not None}
