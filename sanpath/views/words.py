@@ -116,7 +116,7 @@ DISRUPTION = {
 
 def printable(text: str) -> str:
     """The text without control characters: names come from devices, and would reach the terminal."""
-    return "".join(c if c.isprintable() else "�" for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else "�" for c in text)
 
 
 def elapsed(seconds: float) -> str:

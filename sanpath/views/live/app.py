@@ -8,10 +8,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from rich.segment import Segment
 from rich.text import Text
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -158,7 +161,7 @@ class LiveView(App[None]):
         stopped = snapshot is not None and (snapshot.ended or snapshot.silent)
         self._pulse = None if stopped else self._pulse_feed.pulse()
         for canvas in self.query(Canvas):  # There is none while the application exits.
-            canvas.refresh()
+            canvas.redraw()
 
     def _show(self, snapshot: Snapshot) -> None:
         before, verdict_before = self._snapshot, self._verdict
@@ -178,7 +181,7 @@ class LiveView(App[None]):
             if previous is not None and previous is not verdict_before.previous:
                 self._changed_at = clock()
                 self.bell()
-        self.query_one(Canvas).refresh()
+        self.query_one(Canvas).redraw()
 
     def _exit_when_ended(self) -> None:
         if self._ended is not None and self._ended():
@@ -192,7 +195,7 @@ class LiveView(App[None]):
             verdict = verdict_of(diagnosis, cursor) if diagnosis is not None else None
             self._verdict = DebouncedVerdict().update(verdict)
         self._cursor = cursor
-        self.query_one(Canvas).refresh()
+        self.query_one(Canvas).redraw()
 
     def action_interrupt(self) -> None:
         """End the run, or quit where the run belongs to another process."""
@@ -314,12 +317,36 @@ class TextPrompt(Input):
 
 
 class Canvas(Widget):
-    """Draws lines for its size."""
+    """Draws lines for its size. Of a new drawing, only the rows that changed are sent to the terminal."""
 
     def __init__(self, paint: Callable[[int, int], list[Text]]) -> None:
         super().__init__()
         self._paint = paint
+        self._lines: list[Text] = []
+        self._painted_size = Size(0, 0)
 
-    def render(self) -> Text:
-        """The lines for the present size."""
-        return Text("\n", no_wrap=True, overflow="crop").join(self._paint(self.size.width, self.size.height))
+    def redraw(self) -> None:
+        """Paint anew, and draw what changed."""
+        before = self._lines
+        self._paint_lines()
+        width, height = self.size
+        changed = [y for y in range(height) if not _look_equal(before[y : y + 1], self._lines[y : y + 1])]
+        if changed:
+            self.refresh(*(Region(0, y, width, 1) for y in changed))
+
+    def _paint_lines(self) -> None:
+        self._painted_size = self.size
+        self._lines = self._paint(self.size.width, self.size.height)
+
+    def render_line(self, y: int) -> Strip:
+        """One row, padded to the width."""
+        if self._painted_size != self.size:
+            self._paint_lines()
+        style = self.rich_style
+        drawn = [segment for line in self._lines[y : y + 1] for segment in line.render(self.app.console)]
+        return Strip(Segment.apply_style(drawn, style)).adjust_cell_length(self.size.width, style)
+
+
+def _look_equal(before: list[Text], after: list[Text]) -> bool:
+    """Whether two rows look the same: rich compares characters and spans, and not the style of the whole."""
+    return before == after and [line.style for line in before] == [line.style for line in after]
