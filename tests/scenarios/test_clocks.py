@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnose import judge_recording
 from sanpath.model import Column, Table
+from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.accounts import SourceAccount
 from sanpath.verdict.model import Diagnosis
 from sanpath.views import json, markdown, text
@@ -112,18 +114,18 @@ def test_pauses_that_repeat_say_that_they_cannot_tell(tmp_path: Path) -> None:
     assert "fits the load's at several times" in unseen.why
 
 
-def late_array(folder: Path, compared: bool) -> Diagnosis:
+def late_array(folder: Path, compared: tuple[float, float] | None) -> Recording:
     """An array 90 s ahead that dates its averages, and hands them out eight seconds later: 0.3 ms in the first step,
-    2 ms in the second."""
+    2 ms in the second. `compared`: the offset by its protocol, and how far off that may be."""
     san = calm(San(folder, clock={"fa1": 90.0}), in_flight=1)
     san.step("more", 2, read=Flow(800, 2 / 800), array={"read": AtArray(0.002, san=0.0001)})
-    out = san.write(delay={"fa1": 8.0}, compared={"fa1": (90.0, 0.2)} if compared else {})
-    return judged(out)
+    return san.write(delay={"fa1": 8.0}, compared={"fa1": compared} if compared else {})
 
 
 def test_clocks_that_were_compared_place_samples_that_come_late(tmp_path: Path) -> None:
     """By its newest sample the array would be 82 s ahead, and the first step's averages would lie in the second."""
-    found, guessed = late_array(tmp_path / "compared", True), late_array(tmp_path / "guessed", False)
+    found = judged(late_array(tmp_path / "compared", (90.0, 0.2)))
+    guessed = judged(late_array(tmp_path / "guessed", None))
     exact, rough = source(found, "fa1"), source(guessed, "fa1")
     assert (exact.clock_offset_seconds, exact.clock_told_by) == (90.0, "protocol")
     assert exact.clock_uncertainty_seconds == pytest.approx(0.2)
@@ -134,8 +136,20 @@ def test_clocks_that_were_compared_place_samples_that_come_late(tmp_path: Path) 
     assert served[1] < 0.0015
 
 
+@pytest.mark.parametrize("offset", [89.4, 90.6])
+def test_averages_that_may_lie_beside_a_step_do_not_count_in_it(tmp_path: Path, offset: float) -> None:
+    """With the clock 0.6 s off, the average of a pause's second would lie in the step."""
+    exact, rough = (
+        judge_recording(late_array(tmp_path / name, clock), None)[0].tables["array"].select()
+        for name, clock in (("exact", (90.0, 0.0)), ("rough", (offset, 0.7)))
+    )
+    assert len(exact) == 2
+    assert [row["ops_per_second"] for row in rough] == pytest.approx([row["ops_per_second"] for row in exact])
+    assert all(a["windows"] - 2 <= b["windows"] < a["windows"] for a, b in zip(exact, rough, strict=True))
+
+
 def test_clock_and_uncertainty_are_in_every_report(tmp_path: Path) -> None:
-    found = late_array(tmp_path, True)
+    found = judged(late_array(tmp_path, (90.0, 0.2)))
     assert "+90.0 ± 0.2 s, clocks compared" in " ".join(text.render(found, 200).split())
     assert "+90.0 ± 0.2 s, clocks compared" in markdown.render(found)
     assert '"clock_told_by": "protocol"' in json.render(found)

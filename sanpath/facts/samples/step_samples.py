@@ -29,6 +29,8 @@ _MAX_DETAILED_DIFFERENCES = 2_000_000
 """Counter differences that are retained window by window beyond those of the loaded path: 0.1 GB of memory."""
 _MAX_ROUND_ENTITIES = 64
 """In a source with very many entities, this many decide whether a poll round of the agent has news."""
+_MAX_EDGE_RATIO = 1 / 8
+"""At most this ratio of a step is left out at either edge because a clock is uncertain."""
 
 
 _EMPTY: Mapping[str, Any] = {}
@@ -127,7 +129,7 @@ def step_samples(
 ) -> list[StepSamples]:
     """Return rates and means of every entity of a kind in every step.
 
-    A window that crosses a step's edge is left out.
+    A window that crosses a step's edge is left out, and so is one that may cross it by what is known of the clocks.
 
     `detailed`: source → entities whose windows are needed one by one, even if the source has very many entities;
     None: those of all entities. `executor` computes sources with very many entities; None: threads of this process.
@@ -138,7 +140,9 @@ def step_samples(
     if not recorded or not steps:
         return []
     result: list[StepSamples] = []
+    all_steps, uncertainty_us = steps, {shift.source: shift.uncertainty_us for shift in recording.shifts or ()}
     for source, columns in recording.columns(kind).items():
+        steps = [_certain_part(step, uncertainty_us.get(source, 0)) for step in all_steps]
         reported = {name: column for name, column in columns.items() if name in recorded}
         counters, gauges = split_by_type(reported)
         gauges = {name: column for name, column in gauges.items() if gauge_names is None or name in gauge_names}
@@ -167,6 +171,15 @@ def step_samples(
             collected.add(reader.read(detailed_entities), steps, rounds)
         result += collected.samples.values()
     return result
+
+
+def _certain_part(step: Step, uncertainty_us: int) -> Step:
+    """The part of a step that a source's windows surely belong to, with a clock that is known to so much. A clock
+    that is hardly known still leaves most of the step: it cannot be told which windows are wrong."""
+    if step == ENTIRE_RECORDING or not uncertainty_us:
+        return step
+    margin = min(uncertainty_us, round(_MAX_EDGE_RATIO * (step.end - step.start)))
+    return replace(step, start=step.start + margin, end=step.end - margin)
 
 
 def _very_many(

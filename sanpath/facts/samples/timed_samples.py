@@ -23,8 +23,16 @@ def shifts(
         source: seconds if seconds is None else round(1e6 * seconds)
         for source, seconds in (late_seconds or {}).items()
     }
-    sources = sorted({*ahead_us, *late_us})
-    return tuple(Shift(source, ahead_us.get(source, 0), late_us.get(source, 0)) for source in sources)
+    # The scatter of the newest samples and the edges of the load bound no single sample.
+    uncertainty_us = {
+        source: round(1e6 * offset.uncertainty_seconds)
+        for source, offset in offsets.items()
+        if offset.compared_by == "protocol"
+    }
+    return tuple(
+        Shift(source, ahead_us.get(source, 0), late_us.get(source, 0), uncertainty_us.get(source, 0))
+        for source in sorted({*ahead_us, *late_us})
+    )
 
 
 def timed_samples(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> tuple[str, list[str]]:

@@ -38,11 +38,13 @@ _ATTEMPTS = 5
 class Shift(NamedTuple):
     """By how much a source's clock is ahead of the recorder's, and by how much its samples were placed too late.
 
-    Both in microseconds. `late_us` None: that is not known, and the samples are left out."""
+    `uncertainty_us`: how far off `ahead_us` may be. All in microseconds. `late_us` None: that is not known, and the
+    samples are left out."""
 
     source: str
     ahead_us: int
     late_us: int | None
+    uncertainty_us: int = 0
 
 
 class Recording:
