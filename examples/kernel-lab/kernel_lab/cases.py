@@ -78,6 +78,10 @@ _SLOW = Fabric(host=100)
 _SLOW_WRITES = Fabric(target=100)
 _ROUND_ROBIN = {"iscsi": "round-robin 0", "nvme": "round-robin"}
 _DISTANT = Fabric(emulation="delay 10ms")
+_LOSSY = Fabric(emulation="loss 3%")
+_LESS_LOSSY = Fabric(emulation="loss 1%")
+_LARGE = Load(queue_depths=(4, 16), block_bytes=64 << 10)
+_SWITCHES = frozenset({"sw-a", "sw-b"})
 _FEW = Load(queue_depths=(1, 2, 4), block_bytes=8 << 10)
 _SMALL = Load(block_bytes=8 << 10)
 _MEDIA_5_MS = ("completion_nsec=5000000",)
@@ -85,6 +89,7 @@ _FOUR_AT_A_TIME = ("completion_nsec=5000000", "hw_queue_depth=4", "submit_queues
 ARRAY = ("array:", "volume:", "array_port:")
 _SLOW_OR_BUSY = Truth(("bottleneck", "generator_limited"), ("link:", "path_policy"))
 """Once the queue of the slow path is full, further I/Os saturate the emulated processor."""
+_UNREAD_LINK = Truth(("bottleneck", "cannot_tell"), ("link:",))
 _LEFT = Truth(("bottleneck", "cannot_tell"), ARRAY)
 """The array is not read: naming it is correct, and so is "cannot tell"."""
 
@@ -121,9 +126,9 @@ CASES = {
         *_both("array-unread", _LEFT, media=_FOUR_AT_A_TIME, load=_SMALL, unread=frozenset({"array1"})),
         *_both(
             "switch-unread",
-            Truth(("bottleneck", "cannot_tell"), ("link:",)),
+            _UNREAD_LINK,
             fabrics=(_SLOW,),
-            unread=frozenset({"sw-a", "sw-b"}),
+            unread=_SWITCHES,
         ),
         Case(
             "nvme-numa-one-port", _bottleneck("link:", "path_policy"), "nvme", fabrics=(_SLOW, _SLOW), policy="numa"
@@ -161,11 +166,20 @@ CASES = {
             fabrics=(_SLOW, _SLOW),
             host_after="echo offline >/sys/block/sdb/device/state; sleep 5",
         ),
+        *_both("loss", _bottleneck("link:"), fabrics=(_LOSSY,), load=_LARGE),
+        *_both("loss-both", _bottleneck("link:"), fabrics=(_LESS_LOSSY, _LESS_LOSSY), load=_LARGE),
+        *_both("loss-switch-unread", _UNREAD_LINK, fabrics=(_LOSSY,), load=_LARGE, unread=_SWITCHES),
+        *_both("host-unread", _bottleneck("link:"), fabrics=(_SLOW, _SLOW), unread=frozenset({"host1"})),
+        *_both("only-load-read", Truth(("cannot_tell",)), fabrics=(_SLOW,), unread=_SWITCHES | {"host1", "array1"}),
+        *_both("small-packets", _bottleneck("link:"), fabrics=(_SLOW,), mtu=900),
+        Case("iscsi-queue-length", _bottleneck("link:"), policy="queue-length 0", fabrics=(_SLOW, _SLOW)),
         Case(
-            "iscsi-loss",
-            _bottleneck("link:"),
-            fabrics=(Fabric(emulation="loss 3%"),),
-            load=Load(queue_depths=(4, 16), block_bytes=64 << 10),
+            "iscsi-few-requests",
+            _bottleneck("lun:"),
+            policy="round-robin 0",
+            media=_MEDIA_5_MS,
+            host_after="for q in /sys/block/sd*/queue; do echo none >$q/scheduler; echo 4 >$q/nr_requests; done",
+            load=_SMALL,
         ),
         Case(
             "nvme-host-cpu",
