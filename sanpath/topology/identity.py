@@ -318,15 +318,26 @@ def _attach_initiators(topology: Topology) -> None:
 
 
 def _back_luns(topology: Topology) -> None:
-    """Link each LUN to the volume with its SCSI or NVMe identifier."""
+    """Link each LUN to the volume with its SCSI or NVMe identifier.
+
+    Linux names an NVMe namespace by its UUID where it has one, and only else by its NGUID (sysfs, wwid)."""
     volumes = {
         value: volume.id
         for volume in topology.of_kind("volume")
         for key in ("naa", "eui")
         for value in volume.ids.get(key, ())
     }
+    volumes |= {
+        f"uuid.{uuid}".lower(): volume.id
+        for volume in topology.of_kind("volume")
+        if (uuid := volume.attributes.get("uuid"))
+    }
     for lun in topology.of_kind("lun"):
-        for identifier in (*lun.ids.get("naa", ()), *lun.ids.get("eui", ())):
+        identifiers = [*lun.ids.get("naa", ()), *lun.ids.get("eui", ())]
+        wwid = str(lun.attributes.get("wwid")).lower()
+        if wwid in volumes and wwid not in identifiers and not _is_path(topology, lun):
+            identifiers.append(wwid)
+        for identifier in identifiers:
             if identifier in volumes:
                 topology.add_link(Link("backed_by", lun.id, volumes[identifier], (f"identifier {identifier}",)))
             # A host has local disks as well: only LUNs that the test or the configuration names are reported.
@@ -334,6 +345,17 @@ def _back_luns(topology: Topology) -> None:
                 topology.unjoined.append(
                     Unjoined(f"{lun.id} ({identifier})", "no array presents a volume with this identifier")
                 )
+
+
+def _is_path(topology: Topology, lun: Entity) -> bool:
+    """Whether a block device is a path of another one, which has its identifier."""
+    return any(
+        link.from_entity == lun.id
+        and topology.entities[link.to_entity].kind == "lun"
+        and topology.entities[link.to_entity].attributes.get("wwid") == lun.attributes.get("wwid")
+        for link in topology.links
+        if link.relation == "member_of"
+    )
 
 
 def _back_guest_devices(topology: Topology) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sanpath.diagnose import judge_recording
-from sanpath.model import Column
+from sanpath.model import Column, Table
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.places.host_queues import host_queues
 from sanpath_collectors.linux_host.tables import HOST
@@ -205,3 +205,37 @@ def test_a_lost_frame_costs_an_io_no_longer_than_the_test_lasts(tmp_path: Path) 
     suspects = load_of(tmp_path, SERVED, damaged=9.0).verdict.suspects
     assert suspects[0].entity == "array:fa1"
     assert not any(suspect.kind == "retries" and suspect.probability > 0.05 for suspect in suspects)
+
+
+class TwoCards(Storage):
+    """The host names a card for its management first, which moves none of the test's bytes."""
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        Storage._configuration(self, out)
+        table = Table("hba", (Column("bytes_rx_total", 64), Column("bytes_tx_total", 64)))
+        out.source("cards", "linux_host", table)
+        out.entity("cards", "host", "esx7", ids={"name": ("esx7",)})
+        for card in ("eth0", "eth1"):
+            out.entity("cards", "hba", card, f"esx7/{card}", attributes={"technology": "ethernet"})
+            out.link("cards", "attached_to", (("hba", card), ("host", "esx7")))
+        for second in range(int(self.steps[-1].end + 2)):
+            moved = round(OPS * 8 * KIB * second)
+            counted = {card: {"bytes_rx_total": moved if card == "eth1" else 0} for card in ("eth0", "eth1")}
+            out.samples("cards", table, second, counted)
+
+
+def test_a_port_of_the_host_that_moves_none_of_the_test_loses_none_of_it(tmp_path: Path) -> None:
+    san = TwoCards(tmp_path, leave_out={"disk", "switch"}, ports=())
+    san.sent_again = 0.05
+    for in_flight in (16, 64):
+        latency = in_flight / OPS
+        san.step(
+            f"q{in_flight}",
+            in_flight,
+            block=8 * KIB,
+            read=Flow(OPS, latency),
+            disk={"read": Flow(OPS, latency - 1e-4)},
+            array={"read": AtArray(3e-4, queue=None)},
+        )
+    lost = [suspect.entity for suspect in judged(san.write()).verdict.suspects if suspect.kind == "retries"]
+    assert lost == ["hba:esx7/eth1"]

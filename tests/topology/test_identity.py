@@ -99,6 +99,19 @@ def test_a_lun_is_backed_by_the_volume_with_its_identifier_however_it_is_written
     assert NAA in link.evidence[0]
 
 
+def test_an_nvme_namespace_is_backed_by_the_volume_with_its_uuid() -> None:
+    """Linux gives a namespace the UUID for a name where it has one, although it has an NGUID as well."""
+    uuid = "d6974095-a839-4903-84ac-1eb88b344c76"
+    found = topology(
+        about("host1", "lun", "nvme0n1", {"wwid": f"uuid.{uuid}"}, device="nvme0n1"),
+        about("host1", "lun", "nvme0c0n1", {"wwid": f"uuid.{uuid}"}, device="nvme0c0n1"),
+        edge("host1", "lun:nvme0c0n1", "member_of", "lun:nvme0n1"),
+        about("srv", "volume", "t/1", {"uuid": uuid.upper()}, eui="eui.60014050aabbccdd0011223344556677"),
+    )
+    (link,) = [link for link in found.links if link.relation == "backed_by"]
+    assert (link.from_entity, link.to_entity) == ("lun:nvme0n1", "volume:srv/t/1")
+
+
 def test_a_lun_without_a_volume_is_told() -> None:
     found = topology(entity("config", "lun", "db1/sdb", naa=NAA))
     (unjoined,) = found.unjoined

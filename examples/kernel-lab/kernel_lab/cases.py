@@ -89,7 +89,7 @@ _FOUR_AT_A_TIME = ("completion_nsec=5000000", "hw_queue_depth=4", "submit_queues
 ARRAY = ("array:", "volume:", "array_port:")
 _SLOW_OR_BUSY = Truth(("bottleneck", "generator_limited"), ("link:", "path_policy"))
 """Once the queue of the slow path is full, further I/Os saturate the emulated processor."""
-_UNREAD_LINK = Truth(("bottleneck", "cannot_tell"), ("link:",))
+_UNREAD_LINK = Truth(("bottleneck", "cannot_tell"), ("link:", "hba:host1/eth1"))
 _LEFT = Truth(("bottleneck", "cannot_tell"), ARRAY)
 """The array is not read: naming it is correct, and so is "cannot tell"."""
 

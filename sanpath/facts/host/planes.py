@@ -232,7 +232,8 @@ def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
 
 
 def _carries(row: FactRow, load: LoadFacts) -> bool:
-    tolerance = _RATE_TOLERANCE + _SINGLE_WINDOW_TOLERANCE / max(1.0, number(row, "windows"))
+    windows = int(number(row, "windows"))
+    tolerance = max(_RATE_TOLERANCE + _SINGLE_WINDOW_TOLERANCE / max(1, windows), load.sampling_error(windows))
     if row["bytes_per_second"] and load.bytes_per_second:
         return isclose(number(row, "bytes_per_second"), load.bytes_per_second, rel_tol=tolerance)
     return isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=tolerance)

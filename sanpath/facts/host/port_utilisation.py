@@ -1,4 +1,4 @@
-"""Utilisation of initiator and target ports, by their own counters."""
+"""Bytes and utilisation of initiator and target ports, by their own counters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _AT_ARRAY = {"read": "tx", "write": "rx"}
 def port_use(
     topology: Topology, port: str, samples: Sequence[StepSamples], block_bytes: float | None, at_host: bool
 ) -> dict[str, FactValue]:
-    """Return `filled_ratio_read` and `filled_ratio_write`: bytes over those of a full link of the port's speed.
+    """Return `bytes_per_second_read` and `_write`, and `filled_ratio_read` and `_write`: these bytes over those of a
+    full link of the port's speed.
 
     None: no bytes or no speed is reported. Where only the capable speed is known, the ratio is too low for a port
     that runs slower."""
@@ -29,7 +30,7 @@ def port_use(
     speeds += [attributes.get(name) for name in ("speed_bits_per_second", "capable_bits_per_second")]
     speed = next((float(sample) for sample in speeds if isinstance(sample, int | float) and sample > 0), None)
     capacity = link_capacity(technology, speed) if speed is not None else None
-    ratios: dict[str, FactValue] = {}
+    used: dict[str, FactValue] = {}
     for direction, port_direction in (_AT_HOST if at_host else _AT_ARRAY).items():
         rates = [
             rate
@@ -38,5 +39,6 @@ def port_use(
             is not None
         ]
         full = capacity.data_bytes_per_second * full_ratio(technology, block_bytes) if capacity is not None else None
-        ratios[f"filled_ratio_{direction}"] = max(rates) / full if rates and full else None
-    return ratios
+        used[f"bytes_per_second_{direction}"] = max(rates, default=None)
+        used[f"filled_ratio_{direction}"] = max(rates) / full if rates and full else None
+    return used

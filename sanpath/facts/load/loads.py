@@ -98,6 +98,15 @@ class LoadFacts:
         """Mean size of an I/O. None: the load counts no bytes."""
         return self.bytes_per_second / self.ops_per_second or None
 
+    def sampling_error(self, windows: int) -> float:
+        """How far off the step's mean throughput the mean over so many windows of another source may be: two standard
+        errors, as a ratio. 0 where the load reports too few windows.
+
+        Entire windows leave out up to the length of one at either edge of the step. The mean over n of N like parts
+        differs from that over all of them by the latter's standard error times sqrt(N / n - 1) (Cochran, Sampling
+        Techniques, 1977, section 2.5); here N / n is (windows + 2) / windows."""
+        return 2 * (self.throughput_spread or 0.0) * sqrt(2 / max(1, windows))
+
     def comparable(self, other: LoadFacts) -> bool:
         """Return whether both differ only in the number of I/Os. Only then do they show the effect of more I/Os."""
         sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0

@@ -38,8 +38,6 @@ def array_port_rows(topology: Topology, steps: Sequence[Step], samples: Sequence
             "direction": "both",
             "windows": sample.windows,
             "technology": technology if isinstance(technology, str) else None,
-            "bytes_per_second_read": gauge_or_rates(sample, "bytes_per_second_tx", "bytes_tx_total"),
-            "bytes_per_second_write": gauge_or_rates(sample, "bytes_per_second_rx", "bytes_rx_total"),
             "errors_per_second": gauge_or_rates(sample, "errors_per_second", "errors_rx_total", "errors_tx_total"),
             "discards_per_second_rx": gauge_or_rates(sample, "discards_per_second_rx", "discards_rx_total"),
             "discards_per_second_tx": gauge_or_rates(sample, "discards_per_second_tx", "discards_tx_total"),

@@ -116,7 +116,7 @@ def _rows(
         foreign = None
         if load is not None and byte_rate and load.bytes_per_second:
             foreign = max(0.0, 1 - load.bytes_per_second / byte_rate)
-            foreign = 0.0 if foreign < _SAME_TRAFFIC_RATIO else foreign
+            foreign = 0.0 if foreign < max(_SAME_TRAFFIC_RATIO, load.sampling_error(sample.windows)) else foreign
         service, queue = (sample.means.get(f"{quantity}_seconds_{direction}") for quantity in ("service", "queue"))
         spread = sample.resolutions.get(f"service_seconds_{direction}", 0.0) / 2
         if service is None and (wait := sample.rate(f"latency_seconds_{direction}_total")) is not None:

@@ -70,13 +70,13 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     volume_row = max(rows, key=lambda row: float(row["bytes_per_second"] or 0), default=None)
     if (
         len(rows) > 1
-        and number(volume_row or {}, "bytes_per_second") < (1 - _SAME_BYTES_TOLERANCE) * load.bytes_per_second
+        and number(volume_row or {}, "bytes_per_second") < (1 - _tolerance(load, rows[0])) * load.bytes_per_second
     ):
         volume_row = _combined(load, rows)
     for row in tables["array"].select(**step_and_direction):
         byte_rate = number(row, "bytes_per_second")
         if row["entity"] not in arrays or not isclose(
-            byte_rate, load.bytes_per_second, rel_tol=_SAME_BYTES_TOLERANCE
+            byte_rate, load.bytes_per_second, rel_tol=_tolerance(load, row)
         ):
             continue
         # Small foreign I/Os are few bytes but many operations, and a few slow ones change the mean.
@@ -97,15 +97,24 @@ def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
         return volumes
     luns = machine_luns(topology, *load.roots)
     volumes = {volume for lun in luns for volume in topology.related(lun, "backed_by", "volume")}
-    rows = tables["volume"].select(step=load.step, direction=load.direction)
-    byte_rate = sum(number(row, "bytes_per_second") for row in rows if row["entity"] in volumes)
-    carried = byte_rate > 0 and isclose(byte_rate, load.bytes_per_second, rel_tol=_SAME_BYTES_TOLERANCE)
+    rows = [
+        row
+        for row in tables["volume"].select(step=load.step, direction=load.direction)
+        if row["entity"] in volumes and row["bytes_per_second"]
+    ]
+    byte_rate = sum(number(row, "bytes_per_second") for row in rows)
+    carried = bool(rows) and isclose(byte_rate, load.bytes_per_second, rel_tol=_tolerance(load, rows[0]))
     return volumes if carried else set()
+
+
+def _tolerance(load: LoadFacts, row: FactRow) -> float:
+    """How far throughputs of load and row may differ, as a ratio, where both count the same I/Os."""
+    return max(_SAME_BYTES_TOLERANCE, load.sampling_error(int(number(row, "windows"))))
 
 
 def _has_test_operations(load: LoadFacts, volume: FactRow) -> bool:
     """Return whether a volume's row reports the time of all of the test's own operations."""
-    is_complete = isclose(number(volume, "ops_per_second"), load.ops_per_second, rel_tol=_SAME_BYTES_TOLERANCE)
+    is_complete = isclose(number(volume, "ops_per_second"), load.ops_per_second, rel_tol=_tolerance(load, volume))
     return is_complete and volume["array_seconds"] is not None
 
 
@@ -144,7 +153,7 @@ def _combined(load: LoadFacts, rows: Sequence[FactRow]) -> FactRow:
         "ops_per_second": operations,
         "bytes_per_second": byte_rate or None,
         "queue_ratio": queue / service if queue is not None and service else None,
-        "foreign_ratio": 0.0 if foreign is not None and foreign < SHARED else foreign,
+        "foreign_ratio": 0.0 if foreign is not None and foreign < max(SHARED, _tolerance(load, rows[0])) else foreign,
     }
 
 

@@ -60,6 +60,8 @@ _HEADER_BYTES = 52
 _TOO_SHORT = -9.0
 """Least log-odds of lost I/Os that cannot have taken so long."""
 _NEVER = 1e-6
+_LEAST_RATIO = 0.01
+"""A port of a host that moves less of the test's bytes is not on its way: it is for management or another network."""
 _RARE = -0.7
 """Log-odds of damage before any reading: it is rarer than a queue or a link that is too small."""
 
@@ -187,9 +189,19 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _ethernet_initiators(table: PlaceTable) -> list[str]:
-    topology = table.facts.topology
-    ports = [port for root in table.load.roots for port in initiators_of(topology, root)]
-    return [port for port in ports if topology.entities[port].attributes.get("technology") == "ethernet"]
+    """The Ethernet ports of the load's hosts, without those that count none of its bytes."""
+    topology, load = table.facts.topology, table.load
+    ports = [port for root in load.roots for port in initiators_of(topology, root)]
+    counted = {
+        str(row["entity"]): row[f"bytes_per_second_{load.direction}"]
+        for row in table.facts.tables["initiator"].select(step=load.step)
+    }
+    return [
+        port
+        for port in ports
+        if topology.entities[port].attributes.get("technology") == "ethernet"
+        and ((moved := counted.get(port)) is None or float(moved) >= _LEAST_RATIO * load.bytes_per_second)
+    ]
 
 
 def _utilisation(row: FactRow) -> float:
