@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,11 @@ def test_every_fact_is_in_the_catalogue() -> None:
         for kind, table in computed(name).tables.items():
             for row in table:
                 assert set(row) - {"entity"} <= set(catalogue()[kind]), (name, kind)
+
+
+def test_what_a_load_moves_beyond_a_rate_is_counted_over_windows_in_a_row() -> None:
+    """4 KiB each: 300 and then 200 I/Os a second against 150 a second are 200 more within two seconds."""
+    windows = ((100.0, 1.0), (300.0, 1.0), (200.0, 1.0), (50.0, 1.0), (160.0, 1.0))
+    bursts = replace(load(8, 162.0, 4096), series=windows)
+    assert bursts.most_beyond(150 * 4096) == pytest.approx(200 * 4096)
+    assert bursts.most_beyond(300 * 4096) == 0.0

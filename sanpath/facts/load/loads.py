@@ -107,6 +107,15 @@ class LoadFacts:
         Techniques, 1977, section 2.5); here N / n is (windows + 2) / windows."""
         return 2 * (self.throughput_spread or 0.0) * sqrt(2 / max(1, windows))
 
+    def most_beyond(self, bytes_per_second: float) -> float:
+        """The most bytes that windows in a row moved beyond what this rate allows in their time."""
+        most = running = 0.0
+        for operations, seconds in self.series:
+            moved = operations * (self.operation_bytes or 0.0) - bytes_per_second
+            running = max(0.0, running + moved * seconds)
+            most = max(most, running)
+        return most
+
     def comparable(self, other: LoadFacts) -> bool:
         """Return whether both differ only in the number of I/Os. Only then do they show the effect of more I/Os."""
         sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0

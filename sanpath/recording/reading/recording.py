@@ -36,10 +36,8 @@ _ATTEMPTS = 5
 
 
 class Shift(NamedTuple):
-    """By how much a source's clock is ahead of the recorder's, and by how much its samples were placed too late.
-
-    `uncertainty_us`: how far off `ahead_us` may be. All in microseconds. `late_us` None: that is not known, and the
-    samples are left out."""
+    """By how much a source's clock is ahead of the recorder's, give or take `uncertainty_us`, and by how much its
+    samples were placed too late. In microseconds. `late_us` None: not known, the samples are left out."""
 
     source: str
     ahead_us: int

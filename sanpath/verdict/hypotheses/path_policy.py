@@ -13,7 +13,7 @@ from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH
-from sanpath.verdict.units import count, percent
+from sanpath.verdict.units import bandwidth, count, percent
 
 _IN_USE = 0.2
 """Share of the test's bytes from which a path is in use and not only probed."""
@@ -26,6 +26,8 @@ _BATCH_FACTOR = 3.0
 """A batch this many times the I/Os in flight leaves the other paths empty while it lasts."""
 _BATCH = 3.0
 _NO_BATCH = -4.0
+_SIDE_BY_SIDE = -4.0
+"""Log-odds of links used in turn that once carried more together than one of them can."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -34,7 +36,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     by_host = _by_host(table, links)
     if min(map(len, by_host), default=0) < 2:
         return
-    weight = min(_in_turn(sum(links[link] for link in links_of_host)) for links_of_host in by_host)
+    totals = [sum(links[link] for link in links_of_host) for links_of_host in by_host]
+    weight = min(map(_in_turn, totals))
     percentages = " and ".join(percent(share) for share in links.values())
     if len(by_host) == 1:
         words = f"{len(links)} links of the host are busy {percentages}: together what one link carries"
@@ -42,6 +45,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         words = f"{len(links)} links of {len(by_host)} hosts are busy {percentages}: at each host what one carries"
     evidence = [Evidence(words, weight)]
     evidence += list(_policy_evidence(table))
+    if len(totals) == 1:
+        evidence += _bursts(table, totals[0])
     entity = wait_at(table.facts, table.load, table.load.entity)
     explains, may_explain = table.transfer, table.before_transfer
     yield Claim(
@@ -60,6 +65,18 @@ def _in_turn(total: float) -> float:
     """Log-likelihood ratio of what the links of one host carry together, in full links."""
     mean, spread = _TOGETHER
     return log((0.95 * normal(total, mean, spread) + 0.002) / 0.5)
+
+
+def _bursts(table: PlaceTable, total: float) -> Iterator[Evidence]:
+    """Evidence against links used in turn where the load once moved more than one of them carries.
+
+    `total`: what they carried together, in full links. In any time, a link passes on no more than its rate allows and
+    the I/Os that were outstanding at its beginning."""
+    load, (mean, spread) = table.load, _TOGETHER
+    most_in_turn = load.bytes_per_second / total * (mean + 2 * spread)
+    if load.most_beyond(most_in_turn) > load.in_flight_measured * (load.operation_bytes or 0.0):
+        words = f"for some time the load moved more than the {bandwidth(most_in_turn)} that one link carries at most"
+        yield Evidence(words, _SIDE_BY_SIDE)
 
 
 def _by_host(table: PlaceTable, links: Collection[str]) -> list[list[str]]:
