@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.model import Column, Table
 from sanpath.rulebook.model import Finding
 from sanpath.verdict.model import Diagnosis
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path
+from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, diagnosed, judged
 
@@ -69,22 +71,51 @@ def test_a_batch_of_1000_is_large_for_30_in_flight_and_small_for_2000(tmp_path: 
         assert len(of(found, "round-robin-batch-large")) == hits
 
 
-@pytest.mark.parametrize("state", ["active/optimized", "active/non-optimized"])
-def test_a_full_array_is_first_spared_what_its_controllers_pass_on_to_each_other(tmp_path: Path, state: str) -> None:
+class BusyArray(EsxSan):
+    """`busy`: how busy the array reports that its controllers and media are, as a ratio; None: it reports neither."""
+
+    busy: float | None = None
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        EsxSan._configuration(self, out)
+        if self.busy is None:
+            return
+        table = Table("controller", (Column("cpu_busy_ratio"), Column("media_busy_ratio")))
+        out.source("stats", "prometheus", table)
+        out.entity("stats", "controller", "1")
+        out.link("stats", "member_of", (("controller", "1"), ("array", "fa1")))
+        for second in range(int(self.steps[-1].end)):
+            out.samples("stats", table, second, {"1": {"cpu_busy_ratio": self.busy, "media_busy_ratio": self.busy}})
+
+
+@pytest.mark.parametrize(
+    ("state", "busy", "kind"),
+    [
+        ("active/optimized", None, "array"),
+        ("active/non-optimized", None, "path_policy"),
+        ("active/non-optimized", 0.2, "path_policy"),
+        ("active/non-optimized", 0.99, "array"),
+    ],
+)
+def test_a_slow_array_is_first_spared_what_its_controllers_pass_on_to_each_other(
+    tmp_path: Path, state: str, busy: float | None, kind: str
+) -> None:
     """Half of the I/Os go over the second path. The array takes 8 ms for 16 of them and 64 ms for 128."""
-    san = EsxSan(
+    san = BusyArray(
         tmp_path,
         ports=[HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET],
         lun=ROUND_ROBIN,
         states=("active/optimized", state),
         shares=(0.5, 0.5),
     )
+    san.busy = busy
     for n in (16, 128):
         flow = Flow(2000, n / 2000)
         ports = {port.name: (1000 * 32 * 2076.0, NOTHING) for port in san.ports}
         san.step(f"t{n}", n, read=flow, ports=ports, array={"read": AtArray(n / 2000 - 0.0004)})
     found = judged(san.write())
-    assert found.verdict.bottlenecks[0].entity == "array:fa1"
+    assert found.verdict.bottlenecks[0].kind == kind
+    assert (found.verdict.probability > 0.85) == (busy is not None or kind == "array")
     crosses = state != "active/optimized"
     assert (found.plan[0].action == "Send I/O over the optimised paths only") == crosses
     if crosses:

@@ -66,7 +66,8 @@ def _bottleneck_headline(
     if bottleneck.kind == "core":
         return f"A processor core of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "path_policy":
-        return f"The paths are used one after the other: {bottleneck.because[0]}; {latency}."
+        how = "The paths are used one after the other" if bottleneck.coincident else "The wrong paths are used"
+        return f"{how}: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "credit_stall":
         culprit = bottleneck.culprit or bottleneck.entity
         return f"{culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."

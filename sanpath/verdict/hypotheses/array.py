@@ -51,8 +51,6 @@ _NO_BURSTS = 0.03
 """Share of the limits inside an array that its means over a step do not show."""
 _PART_UNREPORTED = -2.5
 """Log-odds that a part of the array limits which is neither controller nor media, or only one of many."""
-_CONTROLLER_LINK, _NON_OPTIMISED = -0.5, 0.1
-"""The same where more than this share of the I/Os crosses the link between two controllers."""
 _BUSY = 0.9
 """Busy ratio from which the controllers are the front end that limits."""
 _BEFORE_CLOCK = 0.5
@@ -132,19 +130,13 @@ def _full_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
         yield from _utilisations(row, "write_cache_used_ratio")
 
 
-def _headroom(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
-    """Evidence that neither controllers nor media are full, where the array reports both.
-
-    I/Os over paths that are not optimised cross the link between the controllers, of which no array reports how full
-    it is.
-    """
+def _headroom(row: FactRow) -> Iterator[Evidence]:
+    """Evidence that neither controllers nor media are full, where the array reports both."""
     reported = [row.get(fact) for fact in ("controller_busy_ratio", "media_busy_ratio", "write_cache_used_ratio")]
     if reported[0] is None or reported[1] is None:
         return
     busiest = max(float(used) for used in reported if used is not None)
-    paths = table.facts.tables["multipath"].select(step=table.load.step)
-    crosses = any(number(path, "non_optimised_share") > _NON_OPTIMISED for path in paths)
-    weight = max(_CONTROLLER_LINK if crosses else _PART_UNREPORTED, at_limit(busiest, bursts=_NO_BURSTS))
+    weight = max(_PART_UNREPORTED, at_limit(busiest, bursts=_NO_BURSTS))
     if weight < 0:
         yield Evidence(f"controllers and media of {row['entity']} are at most at {percent(busiest)}", weight)
 
@@ -152,7 +144,7 @@ def _headroom(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
 def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence that the array is saturated behind its own clock, or is not."""
     yield from _full_inside(table, row)
-    yield from _headroom(table, row)
+    yield from _headroom(row)
     if slowed_within(row):
         yield Evidence(_slowed(row), _SLOWED)
     if takes_from_others(table.facts, table.load, row):

@@ -103,7 +103,7 @@ def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
 def name_of(claim: Claim | Suspect) -> str:
     """The name of a suspect for people."""
     if claim.kind == "path_policy":
-        return "paths used one after the other"
+        return "the path policy"
     if claim.entity is not None:
         return claim.entity
     return {

@@ -39,7 +39,7 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
             return _links(facts, judged, bottleneck)
         case "lun" | "vdisk":
             return Change(slots={bottleneck.entity: float("inf")}), f"{bottleneck.entity} lets all I/Os through"
-        case "path_policy":
+        case "path_policy" if bottleneck.coincident:
             rows = facts.tables["multipath"].select(step=load.step)
             luns = [str(row["entity"]) for row in rows if row["policy"] in (None, *IN_TURN)]
             policies = {lun: Policy(switch_operations=1.0) for lun in luns}

@@ -90,6 +90,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
                 else ""
             )
             return f"{speed}link {name} is saturated ({utilisation}{first.direction}s)"
+        case "path_policy" if not first.coincident:
+            return f"I/Os of {name} use paths that are not optimised"
         case "path_policy":
             return f"Paths of {name} are used one at a time"
         case "credit_stall" if (first.utilisation or 0.0) >= _FULL:

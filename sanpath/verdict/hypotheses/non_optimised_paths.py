@@ -1,0 +1,66 @@
+"""I/Os over paths that are not optimised cross the link between two controllers, of which no array tells how full it
+is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from sanpath.facts.table import number
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence
+from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.places.host_queues import wait_at
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.units import duration, percent
+
+_USED = 0.1
+"""Share of the I/Os over paths that are not optimised from which they count: fewer are probes, or a path that failed
+over."""
+_PRIOR = 0.7
+"""Log-odds against a full array: multipathing uses such paths by mistake only, and pays for it with every I/O."""
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One claim for the wait inside the array where many I/Os arrive at a controller that does not own the volume."""
+    explains = table.indices("array_queue", "array_service")
+    share = non_optimised_share(table)
+    if not explains or share <= _USED:
+        return
+    words = f"{percent(share)} of the I/Os use paths that are not optimised, and cross the link between controllers"
+    yield Claim(
+        "bottleneck",
+        "path_policy",
+        wait_at(table.facts, table.load, table.load.entity),
+        explains,
+        (Evidence(words, 0.0),),
+        "saturates",
+        partial(_conclude, table),
+        _PRIOR,
+    )
+
+
+def non_optimised_share(table: PlaceTable) -> float:
+    """The largest share of I/Os of any LUN that use paths that are not optimised; 0 where it is not known."""
+    rows = table.facts.tables["multipath"].select(step=table.load.step)
+    return max((number(row, "non_optimised_share") for row in rows), default=0.0)
+
+
+def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
+    load, entity = table.load, str(claims[0].entity)
+    inside = sum(table.segments[i].middle for i in claims[0].explains)
+    because = (
+        claims[0].evidence[0].words,
+        f"{duration(inside)} of {duration(load.latency_seconds)} pass inside the array",
+    )
+    bottleneck = Bottleneck(
+        entity=entity,
+        kind="path_policy",
+        layer="host",
+        direction=load.direction,
+        ceiling_bytes_per_second=load.bytes_per_second,
+        ceiling_ops_per_second=load.ops_per_second,
+        wait_at=entity,
+        because=because,
+        overturn_if=("the same throughput with all I/Os over optimised paths",),
+    )
+    return Conclusion((bottleneck,), because)
