@@ -8,7 +8,7 @@ from math import log2
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.explanation.headline import headline
+from sanpath.verdict.headline import headline
 from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.model import R0, Cleared, Verdict
 from sanpath.verdict.prediction.curves import curves

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from sanpath.cli import app
+from sanpath.comparison.compare import Comparison, compare, with_checks
+from sanpath.comparison.same_latency import at_latency, interpolated
+from sanpath.comparison.side_by_side import side_by_side
 from sanpath.diagnose import judge_recording as judgements_of
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.comparison.compare import Comparison, compare, with_checks
-from sanpath.verdict.comparison.same_latency import at_latency, interpolated
-from sanpath.verdict.comparison.side_by_side import side_by_side
 from sanpath.verdict.model import CurvePoint, Diagnosis
 from sanpath.views import systems
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sanpath.explanation.source_limits import reported_gaps
 from sanpath.model import Event, Scalar
-from sanpath.verdict.explanation.source_limits import reported_gaps
 
 
 def reported(name: str, **detail: Scalar) -> tuple[str, Event]:

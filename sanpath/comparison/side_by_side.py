@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 
-from sanpath.verdict.comparison.drift import Drift, drift
-from sanpath.verdict.comparison.same_latency import AtLatency, at_latency
+from sanpath.comparison.drift import Drift, drift
+from sanpath.comparison.same_latency import AtLatency, at_latency
 from sanpath.verdict.model import Curve, CurvePoint, Diagnosis
 
 _SAME_IN_FLIGHT = 0.05

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from sanpath.explanation.source_limits import coarse_sources, reported_gaps
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import dropped, warnings
 from sanpath.facts.samples.clock_offsets import ClockOffset
@@ -16,7 +17,6 @@ from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths
 from sanpath.verdict.accounts import Absence, RecorderAccount, SourceAccount
 from sanpath.verdict.evidence.step import unseen_between
-from sanpath.verdict.explanation.source_limits import coarse_sources, reported_gaps
 from sanpath.verdict.model import Unobserved
 
 

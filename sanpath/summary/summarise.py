@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from sanpath.facts.load.loads import FLAT
 from sanpath.rulebook.model import Finding
+from sanpath.summary.names import noun, readable
+from sanpath.summary.path import summary_path
 from sanpath.topology.identity import Topology
 from sanpath.verdict.model import Bottleneck, Cleared, Diagnosis, DirectionResult, ElementUse, PlanStep, StepResult
-from sanpath.verdict.names import noun, readable
-from sanpath.verdict.summary.path import summary_path
 from sanpath.verdict.summary_model import Summary
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent_rounded
 

@@ -10,10 +10,8 @@ from dataclasses import dataclass, replace
 from math import hypot
 from typing import Literal
 
-from sanpath.errors import UsageError
-from sanpath.facts.compute import Facts
-from sanpath.verdict.comparison.changed_settings import changed_settings, confounded
-from sanpath.verdict.comparison.changes import (
+from sanpath.comparison.changed_settings import changed_settings, confounded
+from sanpath.comparison.changes import (
     Change,
     changes,
     is_peer,
@@ -21,7 +19,7 @@ from sanpath.verdict.comparison.changes import (
     repetitions_of,
     throughput_spread,
 )
-from sanpath.verdict.comparison.differences import (
+from sanpath.comparison.differences import (
     Difference,
     FindingOutcome,
     differences,
@@ -29,7 +27,9 @@ from sanpath.verdict.comparison.differences import (
     outcomes,
     reported_entities,
 )
-from sanpath.verdict.comparison.same_latency import AtLatency, at_latency
+from sanpath.comparison.same_latency import AtLatency, at_latency
+from sanpath.errors import UsageError
+from sanpath.facts.compute import Facts
 from sanpath.verdict.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
 from sanpath.verdict.prediction.predict import Check, check_prediction
 from sanpath.verdict.prediction.settings import settable

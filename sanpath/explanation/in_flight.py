@@ -9,7 +9,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
 from sanpath.model import Step
-from sanpath.verdict.explanation.littles_law import little
+from sanpath.verdict.littles_law import little
 from sanpath.verdict.model import InFlight, PlaneInFlight
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 

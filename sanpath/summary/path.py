@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from sanpath.summary.names import readable
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, switch_of, targets_of
 from sanpath.verdict.model import Diagnosis, ElementUse
-from sanpath.verdict.names import readable
 from sanpath.verdict.summary_model import PathElement, PathRole
 
 _DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by")

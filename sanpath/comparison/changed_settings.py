@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sanpath.verdict.comparison.differences import Difference
+from sanpath.comparison.differences import Difference
 
 _NAMES: Mapping[str, tuple[str, str]] = {
     "path_policy": ("path policy", "no outage"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from sanpath.explanation.limiting_entities import NamedEntities
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge, not_judged
@@ -12,7 +13,6 @@ from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.remedy import applicable_remedies
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import switch_of
-from sanpath.verdict.explanation.limiting_entities import NamedEntities
 from sanpath.verdict.model import Unobserved, Verdict
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import iops

@@ -9,8 +9,8 @@ from itertools import pairwise
 from math import exp, log
 from statistics import linear_regression
 
-from sanpath.verdict.comparison.changes import throughput_spread
-from sanpath.verdict.comparison.differences import differences
+from sanpath.comparison.changes import throughput_spread
+from sanpath.comparison.differences import differences
 from sanpath.verdict.model import CurvePoint, Diagnosis
 
 _LEAST_RECORDINGS = 3

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.comparison.changed_settings import changed_settings, confounded
+from sanpath.comparison.changes import throughput_spread
+from sanpath.comparison.compare import compare
+from sanpath.comparison.differences import Difference
 from sanpath.model import Scalar
-from sanpath.verdict.comparison.changed_settings import changed_settings, confounded
-from sanpath.verdict.comparison.changes import throughput_spread
-from sanpath.verdict.comparison.compare import compare
-from sanpath.verdict.comparison.differences import Difference
 from sanpath.verdict.model import Diagnosis, DirectionResult
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder

@@ -11,10 +11,10 @@ from itertools import pairwise
 import pytest
 
 from sanpath.diagnose import diagnose
+from sanpath.explanation.plan import plan
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import DISRUPTIONS, Disruption, Finding, Fix, Role, Severity
 from sanpath.rulebook.site import Site, Suppression
-from sanpath.verdict.explanation.plan import plan
 from sanpath.verdict.model import R0, Bottleneck, Next, PlanStep, Verdict
 from sanpath.views import markdown, text
 from tests.support.stories import STORIES, diagnosed, recorded
