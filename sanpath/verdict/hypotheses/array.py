@@ -17,8 +17,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import host_of, targets_of
 from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues, wait_at
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
@@ -80,22 +79,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         before_clock = table.indices("array_door") or table.indices("fabric")
         busy = (replace(e, weight=e.weight * _BEFORE_CLOCK) for e in _utilisations(row, "controller_busy_ratio"))
         before = (*_uncounted_links(table), *busy)
-        yield Claim(
-            "bottleneck",
-            "array",
-            entity,
-            before_clock,
-            before,
-            "saturates",
-            partial(_at_door, table),
-            _UNSEEN,
-            others_share=table.others_share,
-        )
-        inside = table.indices("array_queue", "array_service")
-        inside_evidence = tuple(_evidence_inside(table, row))
-        conclude = partial(_saturated, table)
-        share = table.others_share
-        yield Claim("bottleneck", "array", entity, inside, inside_evidence, "saturates", conclude, others_share=share)
+        inside, share = table.indices("array_queue", "array_service"), table.others_share
+        evidence = tuple(_evidence_inside(table, row))
+        yield Claim("array", entity, before_clock, before, partial(_at_door, table), _UNSEEN, others_share=share)
+        yield Claim("array", entity, inside, evidence, partial(_saturated, table), others_share=share)
     yield from _caps(table)
 
 
@@ -104,10 +91,7 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
     targets = sorted(targets_of(table.facts.topology, *table.load.roots)[0])
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or targets[:1]:
         evidence = (Evidence("the array's own time was not read", 0.0),)
-        explains = table.indices("below", "fabric", "array_door")
-        yield Claim(
-            "bottleneck", "array", entity, explains, evidence, "saturates", partial(_by_exclusion, table), _UNSEEN
-        )
+        yield Claim("array", entity, table.gaps, evidence, partial(_by_exclusion, table), _UNSEEN)
 
 
 def _uncounted_links(table: PlaceTable) -> tuple[Evidence, ...]:
@@ -169,7 +153,7 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
         entity = exceeded.entity
         words = f"{exceeded.limit} of {entity} was exceeded for {percent(exceeded.ratio)} of the time"
         weight = min(_COUNTED, max(0.0, exceeded.ratio / _USUAL_CAP + log(_USUAL_CAP)))
-        explains = explains or table.indices("below", "fabric", "array_door", "array_queue", "array_service")
+        explains = explains or table.below_host
     elif explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
@@ -180,13 +164,12 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
         # An array that does not report how long I/Os wait for its limits may still enforce them.
         words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2], _LIMIT_ERROR), reached[0]
-        explains = table.indices("below", "fabric", "array_door", "array_queue", "array_service")
+        explains = table.below_host
     else:
         return
     evidence = (Evidence(words, weight),)
-    yield Claim(
-        "configured_cap", entity.partition(":")[0], entity, explains, evidence, "saturates", partial(_capped, table)
-    )
+    kind, conclude = entity.partition(":")[0], partial(_capped, table)
+    yield Claim(kind, entity, explains, evidence, conclude, verdict="configured_cap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,19 +220,11 @@ def _capped(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     elif row is not None and row["qos_limit_seconds"]:
         wait = f"{duration(number(row, 'qos_limit_seconds'))} of {duration(load.latency_seconds)}"
         because = (f"an I/O waits {wait} in {entity} because {limit} is reached there",)
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind=entity.partition(":")[0],
-        layer="host" if entity.startswith("host:") else "array_front",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        coincident=others,
-        wait_at=wait_at(facts, load, entity),
-        because=because,
-        overturn_if=("no time waited for a QoS limit at the same IOPS",),
-    )
-    return Conclusion((bottleneck,), because)
+    kind = entity.partition(":")[0]
+    layer = "host" if kind == "host" else "array_front"
+    overturn_if = ("no time waited for a QoS limit at the same IOPS",)
+    waits = wait_at(facts, load, entity)
+    return limited_by(load, entity, kind, layer, because, overturn_if, wait_at=waits, coincident=others)
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -308,22 +283,16 @@ def _conclusion(
     table: PlaceTable, entity: str, layer: Layer, because: Sequence[str], reached: float, explains: float | None
 ) -> Conclusion:
     load = table.load
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind=entity.partition(":")[0],
-        layer=layer,
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second * reached / load.ops_per_second,
-        ceiling_ops_per_second=reached,
-        wait_at=wait_at(table.facts, load, entity),
-        explains=explains,
-        because=tuple(because),
-        overturn_if=(
-            "throughput that grows by more than 5 % with more outstanding I/Os",
-            "a job of the array or another host's load that ends while the test runs",
-        ),
+    overturn_if = (
+        "throughput that grows by more than 5 % with more outstanding I/Os",
+        "a job of the array or another host's load that ends while the test runs",
     )
-    return Conclusion((bottleneck,), tuple(because))
+    ceiling = load.bytes_per_second * reached / load.ops_per_second, reached
+    waits = wait_at(table.facts, load, entity)
+    kind = entity.partition(":")[0]
+    return limited_by(
+        load, entity, kind, layer, because, overturn_if, wait_at=waits, ceiling=ceiling, explains=explains
+    )
 
 
 def _taken_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> tuple[str, ...]:
@@ -465,4 +434,4 @@ def _explains(array: FactRow) -> float | None:
     """
     inside_seconds, growth = number(array, "array_seconds"), number(array, "growth")
     calm_seconds = inside_seconds / growth if growth > 1 else number(array, "service_seconds")
-    return min(1.0, max(0.0, 1 - calm_seconds / inside_seconds)) if inside_seconds and calm_seconds else None
+    return share_gone(calm_seconds, inside_seconds) if inside_seconds and calm_seconds else None

@@ -16,8 +16,8 @@ from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.topology.paths import targets_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
-from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by
+from sanpath.verdict.model import Next
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, iops, percent
@@ -57,7 +57,6 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         ),
         key=lambda candidate: -candidate.used_ratio,
     )
-    explains = table.indices("below", "fabric", "array_door", "array_queue", "array_service")
     for promise in promises:
         words = f"{promise.entity} does {percent(promise.used_ratio)} of the limit entered for it: {promise.words}"
         evidence = [Evidence(words, at_limit(min(1.0, promise.used_ratio), _ROUND))]
@@ -68,9 +67,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence(f"another step took {percent(highest[promise.entity])} of it", _REFUTED))
         other_promises = [candidate for candidate in promises if candidate is not promise]
         conclude = partial(_conclude, table, promise, other_promises)
-        yield Claim(
-            "bottleneck", "data_sheet", promise.entity, explains, tuple(evidence), "saturates", conclude, _SHEET
-        )
+        yield Claim("data_sheet", promise.entity, table.below_host, tuple(evidence), conclude, _SHEET)
 
 
 def _highest(table: PlaceTable) -> dict[str, float]:
@@ -94,22 +91,22 @@ def _conclude(
     )
     # What was measured is no more than the ceiling: a promise that is exceeded is a rough one.
     reached_ratio = min(1.0, first.used_ratio)
-    bottleneck = Bottleneck(
-        entity=first.entity,
-        kind="data_sheet",
-        layer="array_back",
-        direction=load.direction,
-        utilisation=first.used_ratio,
-        ceiling_bytes_per_second=load.bytes_per_second / reached_ratio,
-        ceiling_ops_per_second=load.ops_per_second / reached_ratio,
-        wait_at=wait_at(facts, load, first.entity),
-        because=because,
-        overturn_if=(
-            "more throughput of the same mix with more outstanding I/Os",
-            "a saturated processor of the load generator: it was not measured",
-        ),
+    overturn_if = (
+        "more throughput of the same mix with more outstanding I/Os",
+        "a saturated processor of the load generator: it was not measured",
     )
-    return Conclusion((bottleneck,), because, _next(load, other_promises))
+    return limited_by(
+        load,
+        first.entity,
+        "data_sheet",
+        "array_back",
+        because,
+        overturn_if,
+        wait_at=wait_at(facts, load, first.entity),
+        ceiling=(load.bytes_per_second / reached_ratio, load.ops_per_second / reached_ratio),
+        utilisation=first.used_ratio,
+        following=_next(load, other_promises),
+    )
 
 
 def _next(load: LoadFacts, other_promises: Sequence[_Promise]) -> Next | None:

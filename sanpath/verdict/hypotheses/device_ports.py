@@ -7,8 +7,7 @@ from functools import partial
 
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import initiators_of, targets_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, entities_beside, limited_by
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
@@ -21,29 +20,15 @@ _MAYBE = -0.7
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for every port of the load's hosts and arrays that is no end of a counted link."""
-    explains, may_explain = table.transfer, table.before_transfer
     for row, is_used in uncounted_ports(table):
         utilisation = number(row, f"filled_ratio_{table.load.direction}")
-        evidence = [
-            Evidence(
-                f"{row['entity']} counts {percent(utilisation)} of what a saturated link reads",
-                at_limit(utilisation, _ERROR),
-            )
-        ]
+        words = f"{row['entity']} counts {percent(utilisation)} of what a saturated link reads"
+        evidence = [Evidence(words, at_limit(utilisation, _ERROR))]
         if not is_used:
             evidence.append(Evidence("whether the test uses it is not known", _MAYBE))
-        conclude = partial(_conclude, table)
-        yield Claim(
-            "bottleneck",
-            "link",
-            str(row["entity"]),
-            explains,
-            tuple(evidence),
-            "saturates",
-            conclude,
-            group="ports",
-            may_explain=may_explain,
-        )
+        entity, conclude = str(row["entity"]), partial(_conclude, table)
+        may_explain = table.before_transfer
+        yield Claim("link", entity, table.transfer, evidence, conclude, group="ports", may_explain=may_explain)
 
 
 def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:
@@ -67,18 +52,9 @@ def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:
 
 
 def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
-    load, first = table.load, str(claims[0].entity)
+    load, entity = table.load, str(claims[0].entity)
     because = (claims[0].evidence[0].words, "no switch port there was measured: these are its own counters")
-    bottleneck = Bottleneck(
-        entity=first,
-        kind="link",
-        layer="host" if first.startswith("hba:") else "array_front",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(str(claim.entity) for claim in claims[1:]),
-        wait_at=wait_at(table.facts, load, first),
-        because=because,
-        overturn_if=("byte counters of the switch port at its other end below 95 % of what a saturated link reads",),
-    )
-    return Conclusion((bottleneck,), because)
+    overturn_if = ("byte counters of the switch port at its other end below 95 % of what a saturated link reads",)
+    layer = "host" if entity.startswith("hba:") else "array_front"
+    waits, others = wait_at(table.facts, load, entity), entities_beside(entity, claims)
+    return limited_by(load, entity, "link", layer, because, overturn_if, wait_at=waits, coincident=others)

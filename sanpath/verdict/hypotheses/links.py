@@ -8,6 +8,7 @@ the other way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from sanpath.facts.compute import Facts
@@ -15,8 +16,17 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.evidence.step import flat_over_load, is_full
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, stall_weight
-from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.hypotheses.claim import (
+    NO_CEILING,
+    Claim,
+    Conclusion,
+    Evidence,
+    at_limit,
+    gain_of,
+    limited_by,
+    payload_ceiling,
+    stall_weight,
+)
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.predict import next_limit
@@ -46,7 +56,6 @@ _BELOW_FULL = 0.02
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for every counted link that carries the load, or may carry it."""
-    explains, may_explain = table.transfer, table.before_transfer
     rows = _rows(table).values()
     sides_with_room = {row["side"] for row in rows if not _is_at_limit(row)}
     for row in rows:
@@ -72,18 +81,14 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence("whether the test uses it is not known", _MAY_CARRY))
         if table.array is None and number(row, "full_ratio") - number(row, "utilisation") > _BELOW_FULL:
             evidence.append(Evidence("without data of the array, a cap just below it is possible", _CAP_UNREAD))
-        entity = str(row["entity"])
-        conclude = partial(_conclude, table)
         yield Claim(
-            "bottleneck",
             "link",
-            entity,
-            explains,
+            str(row["entity"]),
+            table.transfer,
             evidence,
-            "saturates",
-            conclude,
+            partial(_conclude, table),
             group="links",
-            may_explain=may_explain,
+            may_explain=table.before_transfer,
             others_share=others_share(row),
         )
 
@@ -145,21 +150,20 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _BELOW_FULL:
         because += ("a little less than a saturated link reads: without data of the array, a cap there is possible",)
     is_known = lowest < float("inf")
-    bottleneck = Bottleneck(
-        entity=str(first["entity"]),
-        kind="link",
-        layer=_layer(facts, binding),
-        direction=load.direction,
-        utilisation=number(first, "utilisation"),
-        ceiling_bytes_per_second=lowest if is_known else None,
-        ceiling_ops_per_second=lowest / load.operation_bytes if is_known and load.operation_bytes else None,
-        coincident=tuple(str(row["entity"]) for row in binding[1:]),
+    return limited_by(
+        load,
+        str(first["entity"]),
+        "link",
+        _layer(facts, binding),
+        because,
+        _overturn(first),
         wait_at=wait_at(facts, load, str(first["entity"])),
-        explains=_explains(load, following),
-        because=because,
-        overturn_if=_overturn(first),
+        ceiling=payload_ceiling(load, lowest) if is_known else NO_CEILING,
+        coincident=(str(row["entity"]) for row in binding[1:]),
+        utilisation=number(first, "utilisation"),
+        explains=gain_of(following, load),
+        following=following,
     )
-    return Conclusion((bottleneck,), because, following)
 
 
 def _conclude_across(table: PlaceTable, full: Sequence[FactRow]) -> Conclusion:
@@ -167,18 +171,20 @@ def _conclude_across(table: PlaceTable, full: Sequence[FactRow]) -> Conclusion:
     load, first = table.load, max(full, key=_utilisation)
     direction = _direction_words(table, first)
     words = f"{first['entity']} is at {percent(_utilisation(first))} of what a saturated link reads{direction}"
-    bottleneck = Bottleneck(
-        entity=str(first["entity"]),
-        kind="link",
-        layer=_layer(table.facts, [first]),
-        direction="write" if load.direction == "read" else "read",
-        utilisation=number(first, "utilisation"),
-        coincident=tuple(str(row["entity"]) for row in full if row is not first),
+    conclusion = limited_by(
+        load,
+        str(first["entity"]),
+        "link",
+        _layer(table.facts, [first]),
+        (words,),
+        _overturn(first),
         wait_at=wait_at(table.facts, load, str(first["entity"])),
-        because=(words,),
-        overturn_if=_overturn(first),
+        ceiling=NO_CEILING,
+        coincident=(str(row["entity"]) for row in full if row is not first),
+        utilisation=number(first, "utilisation"),
     )
-    return Conclusion((bottleneck,), (words,))
+    across = replace(conclusion.bottlenecks[0], direction="write" if load.direction == "read" else "read")
+    return replace(conclusion, bottlenecks=(across,))
 
 
 def others_share(row: FactRow) -> float:
@@ -236,13 +242,3 @@ def _layer(facts: Facts, binding: Sequence[FactRow]) -> str:
     key = {"step": first["step"], "direction": first["direction"]}
     ports = facts.tables["link"].select(**key, on_loaded_path=True, side="array")
     return "array_front" if ports and all(is_full(row) for row in ports) else "fabric"
-
-
-def _explains(load: LoadFacts, following: Next | None) -> float | None:
-    """Share of the latency that goes with the limit: (R - R without it) / R at the same number in flight.
-
-    What limits next gives R without the limit. None: that is unknown.
-    """
-    if following is None:
-        return None
-    return min(1.0, max(0.0, 1 - following.predicted_latency_seconds[0] / load.latency_seconds))

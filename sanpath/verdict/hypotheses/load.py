@@ -4,8 +4,6 @@ flight."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from math import log
 
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
@@ -62,7 +60,7 @@ def _generator(table: PlaceTable) -> Claim:
         ]
     evidence += _unused_slots(table, 0.5)
     because = (f"{evidence[0].words}; nothing below it is saturated",)
-    return _claim("generator_limited", explains, evidence, "saturates", because)
+    return _claim("generator_limited", explains, evidence, because)
 
 
 def _machine(table: PlaceTable) -> Iterator[Claim]:
@@ -78,8 +76,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     explains = table.indices("host_queue", "fabric", "array_door", "below") | {0}
     evidence = [Evidence(words, without_pause(cpu_ratio)), *_unused_slots(table, 0.5)]
     because = (f"{words}; nothing below it is saturated",)
-    claim = _claim("generator_limited", explains, evidence, "saturates", because)
-    yield replace(claim, prior=_MACHINE)
+    yield _claim("generator_limited", explains, evidence, because, prior=_MACHINE)
 
 
 def _demand(table: PlaceTable) -> Claim:
@@ -110,7 +107,7 @@ def _demand(table: PlaceTable) -> Claim:
         is_full = in_flight_ratio > 1 - _FILLED_ERROR
         words = "every configured I/O is outstanding" if is_full else "it was given a rate, or time to think"
         evidence.append(Evidence(words, _ALL_IN_FLIGHT if is_full else _HAS_RATE))
-    return _claim("demand_limited", frozenset(), evidence, "any", tuple(because))
+    return _claim("demand_limited", frozenset(), evidence, because, "any")
 
 
 def _concurrency(table: PlaceTable) -> Claim:
@@ -139,7 +136,7 @@ def _concurrency(table: PlaceTable) -> Claim:
             f"{count(table.load.in_flight_measured)} outstanding I/Os gave {iops(table.load.ops_per_second)}, and "
             f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same path"
         )
-    return _claim("concurrency_limited", frozenset(), (), "follows", tuple(because))
+    return _claim("concurrency_limited", frozenset(), (), because, "follows")
 
 
 def _closed_loop_density(filled: float) -> float:
@@ -161,12 +158,11 @@ def _claim(
     verdict: Kind,
     explains: frozenset[int],
     evidence: Sequence[Evidence],
-    growth: Growth,
-    because: tuple[str, ...],
+    because: Sequence[str],
+    growth: Growth = "saturates",
+    prior: float = 0.0,
 ) -> Claim:
-    conclude = partial(_conclude, because)
-    return Claim(verdict, verdict, None, explains, tuple(evidence), growth, conclude, hidden=True)
-
-
-def _conclude(because: tuple[str, ...], _named: Sequence[Claim]) -> Conclusion:
-    return Conclusion((), because)
+    conclusion = Conclusion((), tuple(because))
+    return Claim(
+        verdict, None, explains, tuple(evidence), lambda _: conclusion, prior, verdict, growth=growth, hidden=True
+    )

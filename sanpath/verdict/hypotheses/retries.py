@@ -12,8 +12,7 @@ from math import log, sqrt
 
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import initiators_of, targets_of
-from sanpath.verdict.hypotheses.claim import UNEXPLAINED, Claim, Conclusion, Evidence, counted
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.hypotheses.claim import NO_CEILING, UNEXPLAINED, Claim, Conclusion, Evidence, counted, limited_by
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration, percent
 
@@ -93,11 +92,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         if frames >= _ONE_EVENT:  # The same damage, seen twice.
             weight = min(_CONFIRMED, weight)
         evidence.append(Evidence(f"{count(commands)} commands aborted in {seconds:.0f} s", weight))
-    explains = _explained_segments(table)
+    yield _claim(table, entity, evidence, prior)
+
+
+def _claim(table: PlaceTable, entity: str, evidence: Sequence[Evidence], prior: float) -> Claim:
     conclude = partial(_conclude, table, evidence)
-    yield Claim(
-        "bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, prior, independent_of_load=True
-    )
+    segments = _explained_segments(table)
+    return Claim("retries", entity, segments, evidence, conclude, prior, growth="any", independent_of_load=True)
 
 
 def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
@@ -171,19 +172,7 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     entity, (weight, ratio, sender) = entities[0], max(again)
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
     evidence = [Evidence(words, min(_RETRANSMIT_MOST, weight))]
-    explains = _explained_segments(table)
-    conclude = partial(_conclude, table, evidence)
-    yield Claim(
-        "bottleneck",
-        "retries",
-        entity,
-        explains,
-        tuple(evidence),
-        "any",
-        conclude,
-        _RETRANSMIT_PRIOR,
-        independent_of_load=True,
-    )
+    yield _claim(table, entity, evidence, _RETRANSMIT_PRIOR)
 
 
 def _ethernet_initiators(table: PlaceTable) -> list[str]:
@@ -212,7 +201,7 @@ def _explained_segments(table: PlaceTable) -> frozenset[int]:
     device_queues = {
         i for i, segment in enumerate(table.segments) if segment.queue is not None and segment.queue.plane == "device"
     }
-    return table.indices("fabric", "array_door", "below") | {i for i in device_queues if i + 1 not in device_queues}
+    return table.gaps | {i for i in device_queues if i + 1 not in device_queues}
 
 
 def _damaged_frames(table: PlaceTable) -> dict[str, float]:
@@ -262,14 +251,6 @@ def _conclude(table: PlaceTable, evidence: Sequence[Evidence], claims: Sequence[
         *(reading.words for reading in evidence),
         f"about {duration(lost_seconds)} of {duration(load.latency_seconds)} are lost between host and array",
     )
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind="retries",
-        layer="fabric",
-        direction=load.direction,
-        wait_at=entity,
-        explains=min(1.0, lost_seconds / load.latency_seconds),
-        because=because,
-        overturn_if=("the same latency while its error counters stand still",),
-    )
-    return Conclusion((bottleneck,), because)
+    explains = min(1.0, lost_seconds / load.latency_seconds)
+    overturn_if = ("the same latency while its error counters stand still",)
+    return limited_by(load, entity, "retries", "fabric", because, overturn_if, ceiling=NO_CEILING, explains=explains)

@@ -20,9 +20,18 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Scalar
 from sanpath.topology.paths import Cable, initiators_of
 from sanpath.verdict.evidence.step import flat_over_load
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.verdict.hypotheses.claim import (
+    NO_CEILING,
+    Claim,
+    Conclusion,
+    Evidence,
+    at_limit,
+    gain_of,
+    limited_by,
+    payload_ceiling,
+)
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
-from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.model import Next
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, count, iops, percent
@@ -36,6 +45,7 @@ _OTHERS_FILL = {"host": -4.0, "switch": -2.0, "array": -2.0}
 _IN_TURN = -0.5
 _SLOWER = -2.5
 """Least log-odds of a port whose capability alone is known: it may run slower than that, and be full."""
+_OVERTURN = ("byte counters of these ports below 95 % of what a saturated link reads, at the same IOPS",)
 _UNREAD = -0.5
 """Log-odds of links whose speed is not known either."""
 
@@ -59,6 +69,11 @@ class _Side:
         """Bytes a second that all these links carry together when they are full."""
         return self.payload * (len(self.links) + self.faster_links)
 
+    @property
+    def utilisation(self) -> float:
+        """Share of what all these links carry together that the test moves."""
+        return self.moved / self.total_payload
+
     def __str__(self) -> str:
         links = (
             f"one {self.speed.name} link" if len(self.links) == 1 else f"{len(self.links)} {self.speed.name} links"
@@ -68,68 +83,30 @@ class _Side:
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for the links of each side together, and one for those of a side used one after the other."""
-    facts, load = table.facts, table.load
     explains, may_explain = table.transfer, table.before_transfer
+    unmeasured = Evidence("their bytes were not measured", _UNCOUNTED)
     sides = _sides(table)
     known_links = {cable.id for side in sides for cable in side.links}
     unread = [link for link in table.uncounted if link not in known_links]
     if unread:
-        words = f"{unread[0]} is on the path, and how full it is was not measured"
+        evidence = (Evidence(f"{unread[0]} is on the path, and how full it is was not measured", 0.0),)
         conclude = partial(_conclude_unread, table, unread)
-        yield Claim(
-            "bottleneck",
-            "link",
-            unread[0],
-            explains,
-            (Evidence(words, 0.0),),
-            "saturates",
-            conclude,
-            _UNREAD,
-            may_explain=may_explain,
-        )
+        yield Claim("link", unread[0], explains, evidence, conclude, _UNREAD, may_explain=may_explain)
     for side in sides:
-        utilisation = side.moved / side.total_payload
-        words = f"the test moves {percent(utilisation)} of what {side} can carry"
-        lowest = _OTHERS_FILL[side.links[0].side] if _negotiated(table, side.links[0]) else _SLOWER
-        weight = max(at_limit(utilisation, _MODEL), lowest)
-        evidence = (Evidence(words, weight), Evidence("their bytes were not measured", _UNCOUNTED))
-        equally_full = [
-            other_side
-            for other_side in sides
-            if abs(other_side.moved / other_side.total_payload - utilisation) <= 2 * _MODEL
-        ]
+        first = side.links[0]
+        words = f"the test moves {percent(side.utilisation)} of what {side} can carry"
+        lowest = _OTHERS_FILL[first.side] if _negotiated(table, first) else _SLOWER
+        together = (Evidence(words, max(at_limit(side.utilisation, _MODEL), lowest)), unmeasured)
+        equally_full = [s for s in sides if abs(s.utilisation - side.utilisation) <= 2 * _MODEL]
         conclude = partial(_conclude_full, table, equally_full)
-        yield Claim(
-            "bottleneck",
-            "link",
-            side.links[0].id,
-            explains,
-            evidence,
-            "saturates",
-            conclude,
-            group="links",
-            may_explain=may_explain,
-        )
+        yield Claim("link", first.id, explains, together, conclude, group="links", may_explain=may_explain)
         if len(side.links) > 1:
-            utilisation = side.moved / side.payload
-            words = f"the test moves {percent(utilisation)} of what one of {side} can carry"
-            evidence = (
-                Evidence(words, at_limit(utilisation, _MODEL)),
-                Evidence("their bytes were not measured", _UNCOUNTED),
-            )
-            entity = wait_at(facts, load, load.entity)
+            of_one = side.moved / side.payload
+            words = f"the test moves {percent(of_one)} of what one of {side} can carry"
+            one = (Evidence(words, at_limit(of_one, _MODEL)), unmeasured)
+            entity = wait_at(table.facts, table.load, table.load.entity)
             in_turn = partial(_conclude_in_turn, table, side)
-            yield Claim(
-                "bottleneck",
-                "path_policy",
-                entity,
-                explains,
-                evidence,
-                "saturates",
-                in_turn,
-                _IN_TURN,
-                may_explain=may_explain,
-            )
+            yield Claim("path_policy", entity, explains, one, in_turn, _IN_TURN, may_explain=may_explain)
 
 
 def _sides(table: PlaceTable) -> list[_Side]:
@@ -220,24 +197,17 @@ def _conclude_unread(table: PlaceTable, links: Sequence[str], _claims: Sequence[
         "nothing that was read accounts for the wait between host and array",
         f"{count(len(links))} links on the way were not counted",
     )
-    bottleneck = Bottleneck(
-        entity=first,
-        kind="link",
-        layer="fabric",
-        direction=load.direction,
-        coincident=tuple(links[1:]),
-        wait_at=wait_at(table.facts, load, first),
-        because=because,
-        overturn_if=("byte counters of these ports below 95 % of what a saturated link reads, at the same IOPS",),
+    waits = wait_at(table.facts, load, first)
+    return limited_by(
+        load, first, "link", "fabric", because, _OVERTURN, wait_at=waits, ceiling=NO_CEILING, coincident=links[1:]
     )
-    return Conclusion((bottleneck,), because)
 
 
 def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Sequence[Claim]) -> Conclusion:
     named = {claim.entity for claim in claims}
     binding = [side for side in equally_full if side.links[0].id in named]
     facts, load, side = table.facts, table.load, binding[0]
-    share = percent(side.moved / side.total_payload)
+    share = percent(side.utilisation)
     moved = f"{bandwidth(side.moved)} of payload"
     carries = "carries" if len(side.links) == 1 else "carry together"
     because = (
@@ -247,23 +217,19 @@ def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Seq
     )
     following = _next(facts, load, binding)
     links = [cable.id for binding_side in binding for cable in binding_side.links]
-    bottleneck = Bottleneck(
-        entity=links[0],
-        kind="link",
-        layer="fabric",
-        direction=load.direction,
-        utilisation=None,
-        ceiling_bytes_per_second=side.total_payload,
-        ceiling_ops_per_second=side.total_payload / load.operation_bytes if load.operation_bytes else None,
-        coincident=tuple(links[1:]),
+    return limited_by(
+        load,
+        links[0],
+        "link",
+        "fabric",
+        because,
+        _OVERTURN,
         wait_at=wait_at(facts, load, links[0]),
-        explains=min(1.0, max(0.0, 1 - following.predicted_latency_seconds[0] / load.latency_seconds))
-        if following is not None
-        else None,
-        because=because,
-        overturn_if=("byte counters of these ports below 95 % of what a saturated link reads, at the same IOPS",),
+        ceiling=payload_ceiling(load, side.total_payload),
+        coincident=links[1:],
+        explains=gain_of(following, load),
+        following=following,
     )
-    return Conclusion((bottleneck,), because, following)
 
 
 def _conclude_in_turn(table: PlaceTable, side: _Side, _claims: Sequence[Claim]) -> Conclusion:
@@ -275,21 +241,9 @@ def _conclude_in_turn(table: PlaceTable, side: _Side, _claims: Sequence[Claim]) 
         "their bytes were not measured: either one path is used, or all of them one after the other",
     )
     entity = wait_at(facts, load, load.entity)
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind="path_policy",
-        layer="host",
-        direction=load.direction,
-        ceiling_bytes_per_second=side.payload,
-        ceiling_ops_per_second=side.payload / load.operation_bytes if load.operation_bytes else None,
-        coincident=tuple(cable.id for cable in side.links),
-        wait_at=entity,
-        because=because,
-        overturn_if=(
-            "byte counters of both ports: both half used: the policy limits; one saturated: that link does",
-        ),
-    )
-    return Conclusion((bottleneck,), because)
+    overturn_if = ("byte counters of both ports: both half used: the policy limits; one saturated: that link does",)
+    ceiling, links = payload_ceiling(load, side.payload), [cable.id for cable in side.links]
+    return limited_by(load, entity, "path_policy", "host", because, overturn_if, ceiling=ceiling, coincident=links)
 
 
 def _flat_words(facts: Facts, load: LoadFacts) -> str:

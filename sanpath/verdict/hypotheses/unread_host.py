@@ -8,8 +8,15 @@ from functools import partial
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
 from sanpath.topology.paths import initiators_of, machines_of
-from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit, full_queue
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.hypotheses.claim import (
+    DEPTH_ERROR,
+    Claim,
+    Conclusion,
+    Evidence,
+    at_limit,
+    full_queue,
+    limited_by,
+)
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration
 
@@ -50,7 +57,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     else:
         return
     evidence = (Evidence(words, weight), *slots)
-    yield Claim("bottleneck", "hba", entity, explains, evidence, "saturates", partial(_conclude, table, ()), _ADAPTER)
+    yield Claim("hba", entity, explains, evidence, partial(_conclude, table, ()), _ADAPTER)
 
 
 def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim]:
@@ -61,14 +68,14 @@ def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
         slots = _slot_evidence(table, max(explains), len(luns), depth)
         evidence = (unread, *slots, *_room_evidence(table, luns, depth))
         conclude = partial(_conclude, table, luns[1:])
-        yield Claim("bottleneck", "lun", luns[0], explains, evidence, "saturates", conclude)
+        yield Claim("lun", luns[0], explains, evidence, conclude)
     is_hypervisor = bool(luns) and depth is not None and _in_virtual_machine(table)
     if is_hypervisor or not luns:
         evidence = (unread, *_slot_evidence(table, max(explains)))
         prior = _HYPERVISOR if is_hypervisor else 0.0
         # The entity is not known, so none is accused.
         conclude = partial(_conclude, table, ())
-        yield Claim("cannot_tell", "unseen", None, explains, evidence, "saturates", conclude, prior)
+        yield Claim("unseen", None, explains, evidence, conclude, prior, "cannot_tell")
 
 
 def _has_a_queue(table: PlaceTable, port: str) -> bool:
@@ -150,22 +157,10 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
 
 def _conclude(table: PlaceTable, coincident: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
     load, first = table.load, claims[0]
-    entity = str(first.entity)
     wait = sum(table.segments[i].wait[1] for i in first.explains)
     because = (
         first.evidence[0].words,
         f"about {duration(wait)} of {duration(load.latency_seconds)} pass below the host's last clock that was read",
     )
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind=first.kind,
-        layer="host",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(coincident),
-        wait_at=entity,
-        because=because,
-        overturn_if=("a deeper queue that does not raise throughput",),
-    )
-    return Conclusion((bottleneck,), because)
+    overturn_if = ("a deeper queue that does not raise throughput",)
+    return limited_by(load, str(first.entity), first.kind, "host", because, overturn_if, coincident=coincident)

@@ -7,8 +7,15 @@ from functools import partial
 
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import machines_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, without_pause
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.hypotheses.claim import (
+    Claim,
+    Conclusion,
+    Evidence,
+    at_limit,
+    entities_beside,
+    limited_by,
+    without_pause,
+)
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
 
@@ -58,11 +65,9 @@ def _share(table: PlaceTable, row: FactRow, disks: Sequence[FactRow]) -> float:
 def _limit(table: PlaceTable, row: FactRow) -> Claim:
     ratio, entity = number(row, _used(table)), str(row["entity"])
     evidence = (Evidence(f"{percent(ratio)} of its limit of {row['limit']}", at_limit(ratio)),)
-    explains = table.indices("host_queue", "below", "fabric", "array_door")
-    conclude = partial(_limited, table, row)
-    return Claim(
-        "configured_cap", "vdisk", entity, explains, evidence, "saturates", conclude, group="limits of virtual disks"
-    )
+    explains = table.indices("host_queue") | table.gaps
+    conclude, group = partial(_limited, table, row), "limits of virtual disks"
+    return Claim("vdisk", entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
 
 def _limited(table: PlaceTable, row: FactRow, claims: Sequence[Claim]) -> Conclusion:
@@ -74,8 +79,9 @@ def _limited(table: PlaceTable, row: FactRow, claims: Sequence[Claim]) -> Conclu
         because.append(f"{percent(foreign)} of its I/Os are those of disks that are not the test's")
     if row["limit_burst_used"]:
         because.append("it is the limit of a burst: after that it is lower")
-    others = tuple(dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity))
-    return _conclusion(table, entity, "vdisk", because, "another limit that leaves throughput where it is", others)
+    overturn_if = ("another limit that leaves throughput where it is",)
+    others = entities_beside(entity, claims)
+    return limited_by(table.load, entity, "vdisk", "host", because, overturn_if, coincident=others)
 
 
 def _thread(table: PlaceTable, row: FactRow) -> Claim:
@@ -88,7 +94,7 @@ def _thread(table: PlaceTable, row: FactRow) -> Claim:
     explains = table.indices("host_queue", "below") | {0}
     evidence = (Evidence(words, _weight(table, row)),)
     conclude = partial(_full_thread, table, row, words)
-    return Claim("bottleneck", "io_thread", machine, explains, evidence, "saturates", conclude, _THREAD)
+    return Claim("io_thread", machine, explains, evidence, conclude, _THREAD)
 
 
 def _weight(table: PlaceTable, row: FactRow) -> float:
@@ -111,25 +117,5 @@ def _weight(table: PlaceTable, row: FactRow) -> float:
 def _full_thread(table: PlaceTable, row: FactRow, words: str, claims: Sequence[Claim]) -> Conclusion:
     disks = number(row, "io_thread_disks")
     served = f"it serves {row['entity']}" + (f" and {disks - 1:.0f} more" if disks > 1 else "")
-    entity = str(claims[0].entity)
-    overturn = "a second iothread, or another disk on one of its own, that leaves throughput where it is"
-    return _conclusion(table, entity, "io_thread", (words, served), overturn)
-
-
-def _conclusion(
-    table: PlaceTable, entity: str, kind: str, because: Sequence[str], overturn_if: str, others: Sequence[str] = ()
-) -> Conclusion:
-    load = table.load
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind=kind,
-        layer="host",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(others),
-        wait_at=entity,
-        because=tuple(because),
-        overturn_if=(overturn_if,),
-    )
-    return Conclusion((bottleneck,), tuple(because))
+    overturn_if = ("a second iothread, or another disk on one of its own, that leaves throughput where it is",)
+    return limited_by(table.load, str(claims[0].entity), "io_thread", "host", (words, served), overturn_if)

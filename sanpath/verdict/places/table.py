@@ -75,6 +75,16 @@ class PlaceTable:
         return self.indices("array_door") - self.transfer
 
     @property
+    def gaps(self) -> frozenset[int]:
+        """Indices of the segments between the host's last clock and the array's, or all below it."""
+        return self.indices("fabric", "array_door", "below")
+
+    @property
+    def below_host(self) -> frozenset[int]:
+        """Indices of the segments below the host's last clock, but for the wait for a limit that was set."""
+        return self.gaps | self.indices("array_queue", "array_service")
+
+    @property
     def others_share(self) -> float:
         """Share of the bytes of the load's arrays that is not the tests', both directions; 0 where nothing counts
         them."""
