@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import flat_over_load
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.rulebook.model import Finding
-from sanpath.verdict.evidence.step import BUSY, array_dominates, flat_over_load, queues_inside, response_small
+from sanpath.topology.paths import array_of
+from sanpath.verdict.evidence.step import BUSY, array_dominates, queues_inside, response_small
 from sanpath.verdict.model import Cleared
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
@@ -163,9 +165,9 @@ def _may_be_full(facts: Facts, judged: Judgement, row: FactRow) -> bool:
     proves nothing that its time has not grown since.
     """
     if judged.limiter is not None and judged.limiter.startswith("lun:"):
-        array = next(iter(facts.topology.related(str(row["entity"]), "member_of", "array")), row["entity"])
+        array = array_of(facts.topology, str(row["entity"]))
         return any(suspect.entity == array and suspect.probability >= _DOUBTED for suspect in judged.suspects)
-    return flat_over_load(facts, judged.load) is not None and array_dominates(facts, judged.load, row)
+    return flat_over_load(facts.loads, judged.load) is not None and array_dominates(facts, judged.load, row)
 
 
 def _cleared_links(facts: Facts, limiters: set[str]) -> list[Cleared]:

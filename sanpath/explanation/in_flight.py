@@ -30,7 +30,7 @@ def in_flight(facts: Facts, step: Step, loads: Sequence[LoadFacts]) -> InFlight:
 def _planes(facts: Facts, load: LoadFacts) -> Iterator[PlaneInFlight]:
     """The planes from the load down; the array last, if its times are those of the test's own I/Os."""
     operations = load.ops_per_second
-    low, high = load.latency_interval or (load.latency_seconds, load.latency_seconds)
+    low, high = load.latency_bounds
     bounds = operations * low, operations * high
     yield PlaneInFlight("load", load.entity, load.direction, bounds, load.in_flight_configured)
     for queue in host_queues(facts, load):

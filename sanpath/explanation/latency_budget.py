@@ -43,7 +43,7 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
     # The remainder may be negative where planes overlap or clocks differ. It is shown, not cut off.
     remainder = load.latency_seconds - _sum(parts)
     lun = queues[0].entity if queues else str(array["entity"]) if array is not None else load.entity
-    low, high = load.latency_interval or (load.latency_seconds, load.latency_seconds)
+    low, high = load.latency_bounds
     error = max(load.latency_seconds - low, high - load.latency_seconds)
     error += queues[-1].resolution_seconds if queues else 0.0
     unexplained = remainder - error, remainder + error

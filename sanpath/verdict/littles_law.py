@@ -12,7 +12,7 @@ _SINGLE_DIRECTION = 0.99
 
 def throughput(facts: Facts, load: LoadFacts) -> str:
     """The throughput of a step: for a mix the direction's and the total."""
-    total = _total_ops_per_second(facts, load)
+    total = facts.ops_per_second_in(load.step)
     if load.ops_per_second >= _SINGLE_DIRECTION * total:
         return iops(total)
     return f"{load.ops_per_second:,.0f} {load.direction}s a second of {iops(total)}"
@@ -21,12 +21,8 @@ def throughput(facts: Facts, load: LoadFacts) -> str:
 def little(facts: Facts, load: LoadFacts) -> str:
     """R = N / X with both numbers; for a mix those of the direction, because Little's law holds for each."""
     in_flight = count(load.in_flight_measured)
-    if load.ops_per_second >= _SINGLE_DIRECTION * _total_ops_per_second(facts, load):
+    if load.ops_per_second >= _SINGLE_DIRECTION * facts.ops_per_second_in(load.step):
         return f"{duration(load.latency_seconds)} is {in_flight} outstanding I/Os / {iops(load.ops_per_second)}"
     plural = f"{load.direction}s"
     rate = f"{load.ops_per_second:,.0f} {plural} a second"
     return f"{duration(load.latency_seconds)} is {in_flight} outstanding {plural} / {rate}"
-
-
-def _total_ops_per_second(facts: Facts, load: LoadFacts) -> float:
-    return sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)

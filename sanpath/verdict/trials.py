@@ -81,7 +81,7 @@ def _trial(
         step.name,
         step.experiment,
         _in_words(step, experiment),
-        "" if experiment is None else f"{experiment.watch} would point to {_raised(experiment)}",
+        "" if experiment is None else f"{experiment.watch} would point to {experiment.supported.name}",
         _measured(loads, outcome) if step.experiment != PAUSE else _paused(facts, judged, outcome),
         None if outcome is None else outcome.is_seen,
         tuple(dict.fromkeys(ruled_out)),
@@ -118,11 +118,6 @@ def _proposed(step: Step, before: Judgement | None) -> Experiment | None:
     return next((experiment for experiment in experiments if experiment.action == step.experiment), None)
 
 
-def _raised(experiment: Experiment) -> str:
-    """The suspect that the outcome would support most."""
-    return max(experiment.meanings, key=lambda meaning: meaning.if_seen - meaning.if_not).name
-
-
 def _outcome(facts: Facts, step: Step, judged: Judgement) -> Outcome | None:
     """The outcome of a step for the load that the probe began with. None: it watched for nothing."""
     for table in place_tables(facts, [judged.load]):
@@ -137,9 +132,8 @@ def _paused(facts: Facts, judged: Judgement, outcome: Outcome | None) -> str:
     if outcome is None or outcome.others is None:
         return "no I/O of other hosts was measured both in the pause and beside the load"
     others = outcome.others
-    seen = outcome.proposal.watch if outcome.is_seen else f"not {outcome.proposal.watch}"
     words = f"other hosts: {iops(others.ops_per_second)}, {duration(others.paused_seconds)} in the pause, "
-    words += f"{duration(others.loaded_seconds)} beside the load, {outcome.ratio:.2f} times: {seen}"
+    words += f"{duration(others.loaded_seconds)} beside the load, {outcome.ratio:.2f} times: {outcome.in_words}"
     rows = facts.tables["link"].select(step=judged.load.step, direction=judged.load.direction)
     carried = [
         (utilisation, str(row["entity"]))
@@ -160,7 +154,4 @@ def _measured(loads: Sequence[LoadFacts], outcome: Outcome | None) -> str:
     words = f"{iops(ops)}, {bandwidth(sum(load.bytes_per_second for load in loads))}, {duration(latency_seconds)}"
     if len(loads) == 1 and loads[0].p99 is not None:
         words += f" (p99 {duration(loads[0].p99)})"
-    if outcome is None:
-        return words
-    seen = outcome.proposal.watch if outcome.is_seen else f"not {outcome.proposal.watch}"
-    return f"{words}: {outcome.ratio:.2f} times the start, {seen}"
+    return words if outcome is None else f"{words}: {outcome.ratio:.2f} times the start, {outcome.in_words}"

@@ -15,7 +15,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
-from sanpath.topology.paths import host_of, targets_of
+from sanpath.topology.paths import array_of, host_of, targets_of
 from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues, wait_at
@@ -74,7 +74,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if row is None or not table.indices("array_service", "cap"):
         yield from _claim_of_unread(table)
     else:
-        entity = _array_of(table.facts, str(row["entity"]))
+        # Volumes are not saturated themselves, even if only they report the test's I/Os.
+        entity = array_of(table.facts.topology, str(row["entity"]))
         # Where the array times the transfer itself, a wait in the transfer is not before its clock.
         before_clock = table.indices("array_door") or table.indices("fabric")
         busy = (replace(e, weight=e.weight * _BEFORE_CLOCK) for e in _utilisations(row, "controller_busy_ratio"))
@@ -309,11 +310,6 @@ def _slowed(array: FactRow) -> str:
     )
 
 
-def _array_of(facts: Facts, entity: str) -> str:
-    """The array of a volume: volumes are not saturated themselves, even if only they report the test's I/Os."""
-    return next(iter(facts.topology.related(entity, "member_of", "array")), entity)
-
-
 def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float]]:
     """The QoS limits that are reached, reads and writes together: (entity, limit in words, share of it in use).
 
@@ -339,7 +335,7 @@ def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float
                 )
         host = host_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
         if host is not None:
-            throughput = sum(getattr(other_load, fact) for other_load in facts.loads if other_load.step == load.step)
+            throughput = sum(getattr(step_load, fact) for step_load in facts.loads_in(load.step))
             attributes = facts.topology.entities[host].attributes
             if limit := _reached(attributes.get(f"qos_{fact}"), throughput):
                 # A cloud limits the instance itself; an array limits what it gives a host.
@@ -375,7 +371,7 @@ def _shares_of_unsampled(facts: Facts, load: LoadFacts, volumes: Sequence[str], 
     limits = [float(limit) for limit in attributes if isinstance(limit, int | float) and limit > 0]
     if len(limits) < len(volumes):
         return {}
-    throughput = sum(getattr(step_load, fact) for step_load in facts.loads if step_load.step == load.step)
+    throughput = sum(getattr(step_load, fact) for step_load in facts.loads_in(load.step))
     return {volume: throughput * limit / sum(limits) for volume, limit in zip(volumes, limits, strict=True)}
 
 

@@ -20,6 +20,7 @@ from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_lim
 from sanpath.verdict.model import Next
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.prediction.predict import next_of
 from sanpath.verdict.units import bandwidth, iops, percent
 
 _ROUND = 0.04
@@ -114,12 +115,8 @@ def _next(load: LoadFacts, other_promises: Sequence[_Promise]) -> Next | None:
     already."""
     if not other_promises or other_promises[0].used_ratio >= 1:
         return None
-    low, high, in_flight = (
-        load.ops_per_second,
-        load.ops_per_second / other_promises[0].used_ratio,
-        load.in_flight_measured,
-    )
-    return Next(other_promises[0].entity, "by its data sheet", (low, high), (in_flight / high, in_flight / low))
+    first = other_promises[0]
+    return next_of(load, first.entity, "by its data sheet", load.ops_per_second / first.used_ratio)
 
 
 def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:
@@ -137,7 +134,7 @@ def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:
 def _both_directions(facts: Facts, load: LoadFacts, entity: str) -> _Promise | None:
     """The promise of the device itself, in the unit of which the largest share is used. None: nothing was noted
     down."""
-    both = [step_load for step_load in facts.loads if step_load.step == load.step and step_load.roots == load.roots]
+    both = [step_load for step_load in facts.loads_in(load.step) if step_load.roots == load.roots]
     promises = []
     for unit, formatted in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
         used_ratio, words = 0.0, []

@@ -12,10 +12,9 @@ from dataclasses import replace
 from functools import partial
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence.step import flat_over_load, is_full
+from sanpath.verdict.evidence.step import flat_words, is_full
 from sanpath.verdict.hypotheses.claim import (
     NO_CEILING,
     Claim,
@@ -30,7 +29,7 @@ from sanpath.verdict.hypotheses.claim import (
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.predict import next_limit
-from sanpath.verdict.units import bandwidth, count, iops, percent
+from sanpath.verdict.units import bandwidth, count, percent
 
 COINCIDENT = 0.03
 """Ceilings that differ by less are one bottleneck: relieving only one of them gains nothing."""
@@ -143,10 +142,9 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     # Links at the host come first, because a person can check those first.
     binding.sort(key=lambda row: (row["side"] != "host", -round(number(row, "utilisation"), 3), str(row["entity"])))
     first = binding[0]
-    calm = flat_over_load(facts, load)
     following = next_limit(facts, load, binding)
     alone = facts.pauses[-1].links.get((str(first["entity"]), load.direction)) if facts.pauses else None
-    because = _because(load, first, calm, alone)
+    because = _because(first, alone, flat_words(facts, load))
     if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _BELOW_FULL:
         because += ("a little less than a saturated link reads: without data of the array, a cap there is possible",)
     is_known = lowest < float("inf")
@@ -198,8 +196,12 @@ def _ceiling(row: FactRow) -> float:
     return number(row, "ceiling_bytes_per_second") or float("inf")
 
 
-def _because(load: LoadFacts, row: FactRow, calm: LoadFacts | None, alone: float | None) -> tuple[str, ...]:
-    """The reasons for a full link. `alone`: its utilisation in a pause of the test, None: not known."""
+def _because(row: FactRow, alone: float | None, flat: str | None) -> tuple[str, ...]:
+    """The reasons for a full link.
+
+    `alone`: its utilisation in a pause of the test, None: not known. `flat`: throughput with fewer I/Os in flight, in
+    words, None: it was lower, or not measured.
+    """
     counted, capacity = number(row, "bytes_per_second"), number(row, "capacity_bytes_per_second")
     full = f"a saturated {row['speed']} link reads {percent(number(row, 'full_ratio'))}"
     reasons = [
@@ -211,13 +213,7 @@ def _because(load: LoadFacts, row: FactRow, calm: LoadFacts | None, alone: float
         reasons.append(f"{bandwidth(foreign)} of it is not the test's: other hosts use this link as well")
     if alone is not None and alone >= _REMAINING * number(row, "utilisation"):
         reasons.append(f"in a pause of the test others alone kept it {percent(alone)} utilised")
-    if calm is not None:
-        ratio = load.in_flight_measured / calm.in_flight_measured
-        reasons.append(
-            f"{count(calm.in_flight_measured)} outstanding I/Os gave {iops(calm.ops_per_second)}, "
-            f"{ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load adds only latency"
-        )
-    return tuple(reasons)
+    return (*reasons, flat) if flat is not None else tuple(reasons)
 
 
 def _overturn(row: FactRow) -> tuple[str, ...]:

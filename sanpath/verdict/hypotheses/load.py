@@ -82,7 +82,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
 def _demand(table: PlaceTable) -> Claim:
     """The load asks for no more."""
     configured, in_flight_ratio = table.load.in_flight_configured, table.in_flight_ratio
-    total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
+    total = table.facts.in_flight_in(table.load.step)
     subject = (
         f"{count(total)} of {count(configured)} I/Os" if configured else f"it has a rate, and {count(total)} I/Os"
     )
@@ -112,7 +112,7 @@ def _demand(table: PlaceTable) -> Claim:
 
 def _concurrency(table: PlaceTable) -> Claim:
     """Too few I/Os are in flight."""
-    total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
+    total = table.facts.in_flight_in(table.load.step)
     busiest = max(
         (row for row in table.on_path if row["utilisation"] is not None),
         key=lambda row: float(row["utilisation"] or 0.0),

@@ -19,7 +19,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Scalar
 from sanpath.topology.paths import Cable, initiators_of
-from sanpath.verdict.evidence.step import flat_over_load
+from sanpath.verdict.evidence.step import flat_words
 from sanpath.verdict.hypotheses.claim import (
     NO_CEILING,
     Claim,
@@ -34,7 +34,8 @@ from sanpath.verdict.hypotheses.device_ports import uncounted_ports
 from sanpath.verdict.model import Next
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import bandwidth, count, iops, percent
+from sanpath.verdict.prediction.predict import next_of
+from sanpath.verdict.units import bandwidth, count, percent
 
 _MODEL = 0.015
 """Standard error: the frame model is good to 1 %, and so is throughput."""
@@ -46,6 +47,7 @@ _IN_TURN = -0.5
 _SLOWER = -2.5
 """Least log-odds of a port whose capability alone is known: it may run slower than that, and be full."""
 _OVERTURN = ("byte counters of these ports below 95 % of what a saturated link reads, at the same IOPS",)
+_FLAT = "more load brings no more throughput"
 _UNREAD = -0.5
 """Log-odds of links whose speed is not known either."""
 
@@ -212,7 +214,7 @@ def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Seq
     carries = "carries" if len(side.links) == 1 else "carry together"
     because = (
         f"{moved} = {share} of the {bandwidth(side.total_payload)} that {side} {carries}",
-        _flat_words(facts, load),
+        flat_words(facts, load) or _FLAT,
         "the bytes of these links were not measured: this follows from where throughput stops growing",
     )
     following = _next(facts, load, binding)
@@ -237,22 +239,13 @@ def _conclude_in_turn(table: PlaceTable, side: _Side, _claims: Sequence[Claim]) 
     moved = f"{bandwidth(side.moved)}: {percent(side.moved / side.payload)} of what one carries"
     because = (
         f"{side} could carry the test side by side, and it moves {moved}",
-        _flat_words(facts, load),
+        flat_words(facts, load) or _FLAT,
         "their bytes were not measured: either one path is used, or all of them one after the other",
     )
     entity = wait_at(facts, load, load.entity)
     overturn_if = ("byte counters of both ports: both half used: the policy limits; one saturated: that link does",)
     ceiling, links = payload_ceiling(load, side.payload), [cable.id for cable in side.links]
     return limited_by(load, entity, "path_policy", "host", because, overturn_if, ceiling=ceiling, coincident=links)
-
-
-def _flat_words(facts: Facts, load: LoadFacts) -> str:
-    calm = flat_over_load(facts, load)
-    if calm is None:
-        return "more load brings no more throughput"
-    ratio = load.in_flight_measured / calm.in_flight_measured
-    fewer_words = f"{count(calm.in_flight_measured)} outstanding I/Os gave {iops(calm.ops_per_second)}"
-    return f"{fewer_words}, {ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load adds only latency"
 
 
 def _next(facts: Facts, load: LoadFacts, binding: Sequence[_Side]) -> Next | None:
@@ -270,6 +263,4 @@ def _next(facts: Facts, load: LoadFacts, binding: Sequence[_Side]) -> Next | Non
     gain = slowest.data_bytes_per_second / side.speed.data_bytes_per_second
     if gain <= 1:
         return None
-    low, high = load.ops_per_second, side.total_payload * gain / load.operation_bytes
-    in_flight = load.in_flight_measured
-    return Next(side.links[0].id, f"at {slowest.name}", (low, high), (in_flight / high, in_flight / low))
+    return next_of(load, side.links[0].id, f"at {slowest.name}", side.total_payload * gain / load.operation_bytes)

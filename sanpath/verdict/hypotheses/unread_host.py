@@ -103,8 +103,7 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
 def _room_evidence(table: PlaceTable, luns: Sequence[str], depth: float | None) -> Iterator[Evidence]:
     """Evidence against queues of which one alone has more slots than the load keeps in flight, wherever its I/Os
     wait."""
-    same_step = [load for load in table.facts.loads if load.step == table.load.step]
-    in_flight = sum(load.in_flight_measured for load in same_step)
+    in_flight = table.facts.in_flight_in(table.load.step)
     if depth and (weight := _at_depth(min(1.0, in_flight / depth))) < 0:
         each = " of each LUN" if len(luns) > 1 else ""
         yield Evidence(f"{count(in_flight)} I/Os are outstanding in all, of {count(depth)} slots{each}", weight)

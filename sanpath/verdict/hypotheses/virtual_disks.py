@@ -109,8 +109,9 @@ def _weight(table: PlaceTable, row: FactRow) -> float:
         return weight
     if poll_seconds is None:
         return _MAY_POLL
-    total = sum(load.ops_per_second for load in table.facts.loads if load.step == table.load.step)
-    polled = min(1.0, total * _WAKE_UPS * number(row, "io_thread_poll_seconds"))
+    polled = min(
+        1.0, table.facts.ops_per_second_in(table.load.step) * _WAKE_UPS * number(row, "io_thread_poll_seconds")
+    )
     return _MAY_POLL + (1 - polled) * weight
 
 

@@ -19,7 +19,7 @@ from sanpath.verdict.evidence.steady_state import limited_by_drift
 from sanpath.verdict.evidence.step import not_seen
 from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.judgement.experiment import decide
-from sanpath.verdict.judgement.posterior import Suspicion, rank_claims
+from sanpath.verdict.judgement.posterior import Suspicion, probability_of, rank_claims
 from sanpath.verdict.judgement.proposals import name_of
 from sanpath.verdict.model import Grade, Suspect
 from sanpath.verdict.places.scaling import in_words
@@ -60,13 +60,13 @@ def judge_all(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
 def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
     facts, load = table.facts, table.load
     groups = _grouped(suspicions)
-    suspects = tuple(_suspect(load, group) for group in groups[:_MOST_SUSPECTS] if _probability(group) >= _LISTED)
+    suspects = tuple(_suspect(load, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _LISTED)
     first = groups[0]
     kind, reasons = _kind(table, first)
     confirmation = 1.0 if _confirmed(table, first) else _UNCONFIRMED
     certainty = _window_factor(table.windows) * confirmation
-    probability = _probability(first) * certainty
-    if _probability(first) < _needed(first):
+    probability = probability_of(first) * certainty
+    if probability_of(first) < _needed(first):
         kind = "cannot_tell"
     conclusion = first[0].claim.conclude([suspicion.claim for suspicion in first])
     experiments = decide(table, groups)
@@ -80,7 +80,7 @@ def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
     if kind == "cannot_tell":
         # The verdict names nothing: the probability is that of the most probable suspect.
         named = [group for group in groups if group[0].claim.verdict != "cannot_tell"]
-        probability = _probability(named[0]) * certainty if named else 0.0
+        probability = probability_of(named[0]) * certainty if named else 0.0
     judged = replace(judged, probability=probability, suspects=suspects)
     settled = limited_by_drift(facts, judged)
     # A step in which the virtual machine moved to another host is a mixture of both.
@@ -108,7 +108,7 @@ def _grouped(suspicions: Sequence[Suspicion]) -> list[list[Suspicion]]:
             groups.append([suspicion])
         else:
             matching.append(suspicion)
-    ordered = sorted(groups, key=lambda group: -_probability(group))
+    ordered = sorted(groups, key=lambda group: -probability_of(group))
     # Within a group, links without evidence against them, such as a missing counter, come first.
     return [
         sorted(group, key=lambda suspicion: any(e.weight < 0 for e in suspicion.claim.evidence)) for group in ordered
@@ -122,11 +122,6 @@ def _same_suspect(suspicion: Suspicion, first: Suspicion) -> bool:
     if claim.group is not None and claim.group == first_claim.group:
         return suspicion.probability >= _COINCIDENT * first.probability
     return claim.entity == first_claim.entity and (claim.kind == first_claim.kind or claim.entity is not None)
-
-
-def _probability(group: Sequence[Suspicion]) -> float:
-    """The probability of a group."""
-    return sum(suspicion.probability for suspicion in group)
 
 
 def _kind(table: PlaceTable, first: Sequence[Suspicion]) -> tuple[Kind, tuple[str, ...]]:
@@ -167,7 +162,7 @@ def _surely_waiting_seconds(segment: Segment) -> float:
 def _undecided_because(
     table: PlaceTable, groups: Sequence[Sequence[Suspicion]], reasons: Sequence[str]
 ) -> tuple[str, ...]:
-    named = [(name_of(group[0].claim), _probability(group)) for group in groups[:2]]
+    named = [(name_of(group[0].claim), probability_of(group)) for group in groups[:2]]
     names = " or ".join(f"{name} ({share:.0%})" for name, share in named if share >= _MENTIONED)
     readings = [
         e.words for group in groups for e in group[0].claim.evidence if group[0].claim.kind in _WITH_UTILISATION
@@ -189,7 +184,7 @@ def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
         first.kind,
         first.entity,
         load.direction,
-        _probability(group),
+        probability_of(group),
         tuple(e.words for e in first.evidence if e.weight >= 0),
         tuple(e.words for e in first.evidence if e.weight < 0),
         tuple(

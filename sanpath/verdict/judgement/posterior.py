@@ -95,6 +95,11 @@ class Suspicion:
     probability: float
 
 
+def probability_of(group: Sequence[Suspicion]) -> float:
+    """The probability that one of several suspicions is right."""
+    return sum(suspicion.probability for suspicion in group)
+
+
 _Key = tuple[str, str, str | _Hypothesis, frozenset[int]]
 """What a claim says: it is found again in other steps by it. One that names nothing is that of its hypothesis."""
 

@@ -171,7 +171,7 @@ def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
     """The fewest and the most I/Os in flight, of both directions, of all steps that ran the same I/O."""
     loads, load = table.facts.loads, table.load
     steps = {load.step, *(other_load.step for other_load in loads if alike(loads, load, other_load))}
-    totals = [sum(f.in_flight_measured for f in loads if f.step == step) for step in steps]
+    totals = [table.facts.in_flight_in(step) for step in steps]
     return min(totals), max(totals)
 
 
@@ -194,8 +194,7 @@ def _admitted(table: PlaceTable) -> float:
         queues = [segment.queue for segment in each.segments if segment.queue is not None]
         counted = [queue.admitted for queue in queues if queue.admitted >= 1]
         admitted += min(counted, default=each.load.in_flight_measured)
-    in_flight = sum(load.in_flight_measured for load in table.facts.loads if load.step == table.load.step)
-    return in_flight * min(1.0, admitted / offered)
+    return table.facts.in_flight_in(table.load.step) * min(1.0, admitted / offered)
 
 
 def probe_steps(table: PlaceTable) -> Iterator[Proposal]:

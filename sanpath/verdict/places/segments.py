@@ -145,7 +145,7 @@ def segments(
     """
     queues = host_queues(facts, load)
     timed = [_host_queue(facts, load, queue) for queue in queues]
-    low, high = load.latency_interval or (load.latency_seconds, load.latency_seconds)
+    low, high = load.latency_bounds
     if queues:
         last = queues[-1]
         low, high = last.below_seconds - last.resolution_seconds, last.below_seconds + last.resolution_seconds
@@ -203,7 +203,7 @@ def _limited_by_latency(segments: Sequence[Segment], load: LoadFacts) -> list[Se
 
     Sources that round report times that are too short.
     """
-    total = load.latency_interval[1] if load.latency_interval is not None else load.latency_seconds
+    total = load.latency_bounds[1]
     lowest = sum(segment.seconds[0] for segment in segments)
     return [
         replace(
@@ -240,12 +240,11 @@ def _same_place(segment: Segment) -> tuple[str, str | None]:
 
 def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
     """The segment of a queue of guest or host."""
-    step_loads = [step_load for step_load in facts.loads if step_load.step == load.step]
     # Both directions share the slots. Of parallel devices the busiest names the queue, and it may differ between
     # reads and writes.
     admitted = sum(
         q.admitted
-        for step_load in step_loads
+        for step_load in facts.loads_in(load.step)
         for q in host_queues(facts, step_load)
         if q.plane == queue.plane and (q.entity == queue.entity or step_load.entity == load.entity)
     )

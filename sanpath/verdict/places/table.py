@@ -10,7 +10,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
-from sanpath.topology.paths import IoPath, hosts_of, io_paths, machines_of
+from sanpath.topology.paths import IoPath, array_of, hosts_of, io_paths, machines_of
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments, wire_seconds
 
@@ -91,7 +91,7 @@ class PlaceTable:
         rows = [row for row in self.facts.tables["array"].select(step=self.step.name) if row["entity"] in self.arrays]
         rows = rows or _array_ports(self.facts, self.step.name)
         bytes_per_second = sum(number(row, "bytes_per_second") for row in rows)
-        tests = sum(load.bytes_per_second or 0.0 for load in self.facts.loads if load.step == self.step.name)
+        tests = sum(load.bytes_per_second or 0.0 for load in self.facts.loads_in(self.step.name))
         return max(0.0, 1 - tests / bytes_per_second) if bytes_per_second else 0.0
 
     def in_flight_below(self, index: int) -> float:
@@ -149,7 +149,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     array_row = array_side(facts.topology, load, facts.tables)
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
-    total = _step_in_flight(facts, load.step)
+    total = facts.in_flight_in(load.step)
     calmer = [
         other_load
         for other_load in facts.loads
@@ -157,7 +157,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     ]
     calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
     calm_segments = (
-        () if calm is None else segments(facts, calm, wire_seconds(facts, calm), _step_in_flight(facts, calm.step))
+        () if calm is None else segments(facts, calm, wire_seconds(facts, calm), facts.in_flight_in(calm.step))
     )
     own_ratio = 1.0 if calm is None else min(1.0, calm.ops_per_second / load.ops_per_second)
     paths = io_paths(facts.topology, *load.roots)
@@ -165,8 +165,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
     uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted)
     if array_row is not None:
-        entity = str(array_row["entity"])
-        arrays.add(next(iter(facts.topology.related(entity, "member_of", "array")), entity))
+        arrays.add(array_of(facts.topology, str(array_row["entity"])))
     return PlaceTable(
         facts,
         load,
@@ -236,8 +235,7 @@ def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
     arrays = facts.tables["array"].select(step=load.step, direction=load.direction)
     ratios = [used for used, _ in processors(facts, load)] + [number(row, "controller_busy_ratio") for row in arrays]
     busy = min(max(ratios, default=0.0), _ALL_BUSY)
-    ops_per_second = sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)
-    return busy / (1 - busy) / ops_per_second
+    return busy / (1 - busy) / facts.ops_per_second_in(load.step)
 
 
 def processors(facts: Facts, load: LoadFacts) -> list[tuple[float, str]]:
@@ -252,8 +250,3 @@ def processors(facts: Facts, load: LoadFacts) -> list[tuple[float, str]]:
         for row in rows
         if row["entity"] in machines and row["cpu_ratio"] is not None
     ]
-
-
-def _step_in_flight(facts: Facts, step: str) -> float:
-    """I/Os in flight in a step, of both directions."""
-    return sum(load.in_flight_measured for load in facts.loads if load.step == step)

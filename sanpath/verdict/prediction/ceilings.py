@@ -89,8 +89,7 @@ def in_flight_under(facts: Facts, load: LoadFacts, change: Change) -> float:
     """I/Os of this direction that the load keeps in flight under a change."""
     if change.in_flight is None:
         return load.in_flight_measured
-    total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
-    return load.in_flight_measured * change.in_flight / total
+    return load.in_flight_measured * change.in_flight / facts.in_flight_in(load.step)
 
 
 def _queues(facts: Facts, load: LoadFacts, change: Change, r0: Interval) -> list[Ceiling]:
@@ -198,22 +197,23 @@ def _available_bytes_per_second(row: FactRow, change: Change, size: float) -> fl
         capacity = change.speeds[entity].data_bytes_per_second
     if not capacity:
         return None
-    foreign = row["foreign_bytes_per_second"]
-    foreign_rate = number(row, "foreign_bytes_per_second") if foreign is not None else _bytes_of_others(row)
-    technology: Technology = "fibre_channel" if row["technology"] == "fibre_channel" else "ethernet"
+    # Where the test's bytes are not known, all bytes of a link that it does not cross are others'.
+    others_only = row["foreign_bytes_per_second"] is None and not row["on_loaded_path"]
+    foreign_rate = number(row, "bytes_per_second" if others_only else "foreign_bytes_per_second")
     full = number(row, "full_ratio")
-    return max(0.0, capacity * full - foreign_rate) / counted_per_payload(technology, size)
+    return max(0.0, capacity * full - foreign_rate) / counted_per_payload(technology_of(row), size)
 
 
-def _bytes_of_others(row: FactRow) -> float:
-    return 0.0 if row["on_loaded_path"] else number(row, "bytes_per_second")
+def technology_of(row: FactRow) -> Technology:
+    """The technology of a link: Ethernet where it is not Fibre Channel."""
+    return "fibre_channel" if row["technology"] == "fibre_channel" else "ethernet"
 
 
 def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     """Ceilings of limits that were set: for volumes at the array, and for virtual disks."""
     size = load.operation_bytes
-    ops_per_second = sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)
-    bytes_per_second = sum(step_load.bytes_per_second for step_load in facts.loads if step_load.step == load.step)
+    ops_per_second = facts.ops_per_second_in(load.step)
+    bytes_per_second = sum(step_load.bytes_per_second for step_load in facts.loads_in(load.step))
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
     result = []
     if len(volumes) == 1 and size and volumes[0] not in change.lifted:

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads import LoadFacts, flat_beyond
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence.step import array_dominates, flat_beyond, not_seen, queues_inside
+from sanpath.verdict.evidence.step import array_dominates, not_seen, queues_inside
 from sanpath.verdict.model import Grade, Interval, Next
 from sanpath.verdict.prediction.ceilings import (
     Ceiling,
@@ -212,18 +212,22 @@ def next_limit(facts: Facts, load: LoadFacts, binding: Sequence[FactRow]) -> Nex
         return None
     change = Change(speeds=speeds)
     first = min(ceilings(facts, load, change, unloaded_interval(facts, load, change, None)), key=_order)
-    low = load.ops_per_second
     # Clocks that overlap can make the segments longer than the total; the measured rate is still possible.
-    high = max(first.ops_per_second[1], low)
-    in_flight = load.in_flight_measured
-    return Next(first.entity, first.change, (low, high), (in_flight / high, in_flight / low))
+    high = max(first.ops_per_second[1], load.ops_per_second)
+    return next_of(load, first.entity, first.change, high)
+
+
+def next_of(load: LoadFacts, entity: str, change: str, high: float) -> Next:
+    """The next limit, which lies between what the load reached and `high` operations a second."""
+    low, in_flight = load.ops_per_second, load.in_flight_measured
+    return Next(entity, change, (low, high), (in_flight / high, in_flight / low))
 
 
 def calmest_judgement(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
     """The step with the fewest of the same I/Os in flight. None: something was full in it already."""
     alike = [j for j in judgements if j.load.comparable(judged.load)]
     calm = min(alike, key=lambda j: j.load.in_flight_measured)
-    if calm.limit_probability >= _FREE or flat_beyond(facts, calm.load) is not None:
+    if calm.limit_probability >= _FREE or flat_beyond(facts.loads, calm.load) is not None:
         return None
     return calm
 

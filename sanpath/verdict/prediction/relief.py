@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanpath.catalogue.capacity import Capacity, Technology, link_capacity
+from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.catalogue.load import capacities
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.model import Bottleneck
-from sanpath.verdict.prediction.ceilings import Ceiling, unknown_spread_reason
+from sanpath.verdict.prediction.ceilings import Ceiling, technology_of, unknown_spread_reason
 from sanpath.verdict.prediction.change import IN_TURN, Change, Policy
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import count
@@ -30,7 +30,7 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
         if ceiling is not None and ceiling.in_flight is not None and ceiling.entity != load.entity:
             return Change(slots={ceiling.entity: float("inf")}), f"{ceiling.entity} lets all I/Os through"
         if judged.kind == "concurrency_limited":
-            total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
+            total = facts.in_flight_in(load.step)
             return Change(in_flight=2 * total), f"{load.entity}.in_flight={count(2 * total)}"
         return Change(), f"nothing to relieve: {judged.because[0] if judged.because else judged.kind}"
     bottleneck = judged.bottlenecks[0]
@@ -67,7 +67,7 @@ def faster_link(row: FactRow) -> Capacity | None:
     current = number(row, "capacity_bytes_per_second")
     if not isinstance(capable, int | float) or not current:
         return None
-    faster = link_capacity(_technology(row), float(capable))
+    faster = link_capacity(technology_of(row), float(capable))
     return faster if faster is not None and faster.data_bytes_per_second > current else None
 
 
@@ -120,17 +120,13 @@ def _as_other_ports(facts: Facts, row: FactRow) -> Capacity | None:
             speeds[end] = max(speeds.get(end, 0.0), number(other, "negotiated_bits_per_second"))
     common = min(speeds.get(str(row[end]), 0.0) for end in ("sender", "receiver"))
     is_faster = row["between_switches"] and common > number(row, "negotiated_bits_per_second")
-    return link_capacity(_technology(row), common) if is_faster else None
+    return link_capacity(technology_of(row), common) if is_faster else None
 
 
 def _next_speed(row: FactRow) -> Capacity | None:
     current = number(row, "capacity_bytes_per_second")
     speeds: Sequence[float] = [float(s["nominal_bits_per_second"]) for s in capacities()["fibre_channel"]["speeds"]]
-    if _technology(row) == "ethernet":
+    if technology_of(row) == "ethernet":
         speeds = [2.0 * number(row, "negotiated_bits_per_second")]
-    capacities_known = [c for speed in speeds if (c := link_capacity(_technology(row), speed)) is not None]
+    capacities_known = [c for speed in speeds if (c := link_capacity(technology_of(row), speed)) is not None]
     return next((c for c in capacities_known if current and c.data_bytes_per_second >= 2 * current), None)
-
-
-def _technology(row: FactRow) -> Technology:
-    return "fibre_channel" if row["technology"] == "fibre_channel" else "ethernet"

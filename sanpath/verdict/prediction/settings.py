@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.errors import UsageError
@@ -19,6 +18,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
 from sanpath.topology.paths import Cable
+from sanpath.verdict.prediction.ceilings import technology_of
 from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH, Change, Policy
 from sanpath.verdict.prediction.configuration import cables_by_port, configuration, controller_depth
 from sanpath.verdict.units import count
@@ -142,7 +142,7 @@ def _set(
         case "path_policy" | "path_switch_operations":
             return _policy(facts, load, entity, setting, value, draft, now)
         case "in_flight":
-            total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
+            total = facts.in_flight_in(load.step)
             in_flight = _count(setting, value)
             if load.roots != (entity,):
                 advice = f"set it for {load.roots[0]}" if len(load.roots) == 1 else "the test has several loads"
@@ -218,8 +218,7 @@ def _set_speed(
     if cable is None or not rows:
         return Wanted(port, "speed", now, value, False, "no link of it was measured: nothing can be predicted")
     now = now or (str(rows[0]["speed"]) if rows[0]["speed"] else None)
-    technology: Literal["fibre_channel", "ethernet"]
-    technology = "fibre_channel" if rows[0]["technology"] == "fibre_channel" else "ethernet"
+    technology = technology_of(rows[0])
     bits, _ = speeds[port]
     other_port = _other_end(cable, port)
     capable = speeds[other_port][0] if other_port in speeds else _capable_bits_per_second(facts, other_port)
