@@ -33,17 +33,17 @@ def headline(
         case "bottleneck":
             return _bottleneck_headline(facts, judged, alike, opposite, cleared, law)
         case "concurrency_limited":
-            return f"Nothing is saturated; the test keeps too few outstanding I/Os: {law}; {_first(judged)}."
+            return f"Nothing is saturated; the test keeps too few outstanding I/Os: {law}; {judged.first_reason}."
         case "demand_limited":
-            return f"The load asked for no more than {rate}: {_first(judged)}."
+            return f"The load asked for no more than {rate}: {judged.first_reason}."
         case "healthy":
-            return f"The rate is met with room to spare: {_first(judged)}; nothing is near its limit."
+            return f"The rate is met with room to spare: {judged.first_reason}; nothing is near its limit."
         case "configured_cap":
-            return f"A configured limit holds {rate}: {_first(judged)}."
+            return f"A configured limit holds {rate}: {judged.first_reason}."
         case "generator_limited":
-            return f"The load generator is the limit: {_first(judged)}."
+            return f"The load generator is the limit: {judged.first_reason}."
         case _:
-            return f"What limits {rate} was not found: {_first(judged)}."
+            return f"What limits {rate} was not found: {judged.first_reason}."
 
 
 def _bottleneck_headline(
@@ -122,7 +122,3 @@ def _coincident(bottleneck: Bottleneck) -> str:
     verb = "is" if len(names) == 1 else "are"
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     return f", and so {verb} {listed}"
-
-
-def _first(judged: Judgement) -> str:
-    return judged.because[0] if judged.because else "no evidence"

@@ -46,6 +46,7 @@ _SLOWED = 3.0
 else does that."""
 _TAKEN = 1.5
 """Log-likelihood ratio where the test's gain is other hosts' loss."""
+_TAKEN_WORDS = "the array as a whole does no more than at a lower load: what the test gained, other hosts lost"
 _NO_BURSTS = 0.03
 """Share of the limits inside an array that its means over a step do not show."""
 _PART_UNREPORTED = -2.5
@@ -243,7 +244,7 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         *_growth_reasons(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
         *(("throughput does not grow with the load",) if is_flat else ()),
-        *(_taken_from_others(facts, load, array) if not is_flat else ()),
+        *((_TAKEN_WORDS,) if not is_flat and takes_from_others(facts, load, array) else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
     return _conclusion(table, entity, layer, because, reached, _explains(array))
@@ -296,12 +297,6 @@ def _conclusion(
     )
 
 
-def _taken_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> tuple[str, ...]:
-    if not takes_from_others(facts, load, array):
-        return ()
-    return ("the array as a whole does no more than at a lower load: what the test gained, other hosts lost",)
-
-
 def _slowed(array: FactRow) -> str:
     retained, growth = number(array, "held_throughput"), number(array, "growth_within")
     return (
@@ -316,48 +311,44 @@ def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float
     The entity is the volume, its volume group, or the array for what it gives the host. Empty: none is reached, or
     several limits are that are not one for each volume of the load.
     """
-    limits = []
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
-    for fact, say in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
-        unsampled = _shares_of_unsampled(facts, load, volumes, fact)
-        for volume in volumes:
-            attributes = facts.topology.entities[volume].attributes
-            volume_throughput = unsampled.get(volume, _sum(facts, load, [volume], fact))
-            if limit := _reached(attributes.get(f"qos_{fact}"), volume_throughput):
-                limits.append((volume, f"its QoS limit of {say(limit)}", volume_throughput / limit))
-            group = attributes.get("volume_group")
-            if limit := _reached(
-                attributes.get(f"group_qos_{fact}"), _sum(facts, load, _members(facts, volume), fact)
-            ):
-                throughput = _sum(facts, load, _members(facts, volume), fact)
-                limits.append(
-                    (volume, f"the QoS limit of {say(limit)} of its volume group {group}", throughput / limit)
-                )
-        host = host_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
-        if host is not None:
-            throughput = sum(getattr(step_load, fact) for step_load in facts.loads_in(load.step))
-            attributes = facts.topology.entities[host].attributes
-            if limit := _reached(attributes.get(f"qos_{fact}"), throughput):
-                # A cloud limits the instance itself; an array limits what it gives a host.
-                is_instance = attributes.get("instance_type") is not None
-                named = volumes[0] if len(volumes) == 1 and not is_instance else host
-                limits.append(
-                    (
-                        named,
-                        f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}",
-                        throughput / limit,
-                    )
-                )
-    is_one_each = len({named for named, _, _ in limits}) == len(limits) and all(
-        named in volumes for named, _, _ in limits
-    )
+    limits = [
+        (named, words, throughput / limit)
+        for fact in ("bytes_per_second", "ops_per_second")
+        for named, limit, throughput, words in _limits_set(facts, load, volumes, fact)
+        if throughput >= _REACHED * limit > 0
+    ]
+    entities = {named for named, _, _ in limits}
+    is_one_each = len(entities) == len(limits) and entities <= set(volumes)
     return limits if len(limits) == 1 or is_one_each else []
 
 
-def _reached(limit: Scalar, throughput: float) -> float | None:
-    """The limit, if it is set and reached. None: it is not."""
-    is_reached = isinstance(limit, int | float) and throughput >= _REACHED * limit > 0
-    return float(limit) if is_reached and isinstance(limit, int | float) else None
+def _limits_set(
+    facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str
+) -> Iterator[tuple[str, float, float, str]]:
+    """Yield (entity, limit, throughput, limit in words) of each volume, its volume group, and the load's host."""
+    say = bandwidth if fact == "bytes_per_second" else iops
+    unsampled = _shares_of_unsampled(facts, load, volumes, fact)
+    for volume in volumes:
+        attributes = facts.topology.entities[volume].attributes
+        if (limit := _number(attributes.get(f"qos_{fact}"))) is not None:
+            throughput = unsampled[volume] if volume in unsampled else _sum(facts, load, [volume], fact)
+            yield volume, limit, throughput, f"its QoS limit of {say(limit)}"
+        if (limit := _number(attributes.get(f"group_qos_{fact}"))) is not None:
+            throughput, group = _sum(facts, load, _members(facts, volume), fact), attributes.get("volume_group")
+            yield volume, limit, throughput, f"the QoS limit of {say(limit)} of its volume group {group}"
+    host = host_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
+    attributes = facts.topology.entities[host].attributes if host is not None else {}
+    if host is not None and (limit := _number(attributes.get(f"qos_{fact}"))) is not None:
+        # A cloud limits the instance itself; an array limits what it gives a host.
+        is_instance = attributes.get("instance_type") is not None
+        named = volumes[0] if len(volumes) == 1 and not is_instance else host
+        throughput = sum(getattr(step_load, fact) for step_load in facts.loads_in(load.step))
+        yield named, limit, throughput, f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}"
+
+
+def _number(limit: Scalar) -> float | None:
+    return float(limit) if isinstance(limit, int | float) else None
 
 
 def _shares_of_unsampled(facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str) -> dict[str, float]:

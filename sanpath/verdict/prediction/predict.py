@@ -250,12 +250,12 @@ def _unexplained(
     if r0 is None and (change.slots or change.in_flight is not None):
         return "the latency without a queue is not known: add a step with few outstanding I/Os"
     if not before:
-        return f"nothing that could limit it was seen: {_first_reason(judged)}"
+        return f"nothing that could limit it was seen: {judged.first_reason}"
     expected = _likely(before, load.in_flight_measured, r0, min(c.ops_per_second[1] for c in before))
     least = expected[0] if expected is not None else min(c.ops_per_second[1] for c in before)
     if load.ops_per_second >= _EXPLAINED * least:
         return None
-    advice = judged.experiment.in_words if judged.experiment is not None else _first_reason(judged)
+    advice = judged.experiment.in_words if judged.experiment is not None else judged.first_reason
     return (
         f"{iops(load.ops_per_second)} are less than any known limit allows "
         f"({iops(least)}): what limits it was not found; {advice}"
@@ -266,10 +266,6 @@ def _may_be_full(facts: Facts, load: LoadFacts) -> bool:
     """Whether most of the time passes in the array, which may have been full at every load that was tried."""
     row = array_time(load, array_side(facts.topology, load, facts.tables))
     return row is not None and array_dominates(facts, load, row)
-
-
-def _first_reason(judged: Judgement) -> str:
-    return judged.because[0] if judged.because else "no evidence"
 
 
 def _likely(after: Sequence[Ceiling], in_flight: float, r0: Interval | None, high: float) -> Interval | None:
