@@ -35,10 +35,10 @@ from sanpath.topology.paths import host_of
 from sanpath.verdict.accounts import Mark
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
-from sanpath.verdict.prediction.configuration import configuration
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.trials import probe
+from sanpath.whatif.configuration import configuration
 
 _MEANINGFUL = 0.01
 """Share of a step's operations below which a direction is not judged by itself."""

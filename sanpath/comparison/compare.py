@@ -31,11 +31,11 @@ from sanpath.comparison.same_latency import AtLatency, at_latency
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
 from sanpath.verdict.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
-from sanpath.verdict.prediction.predict import Check, check_prediction
-from sanpath.verdict.prediction.settings import settable
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import bandwidth, duration, iops
-from sanpath.verdict.whatif import what_if
+from sanpath.whatif.predict import Check, check_prediction
+from sanpath.whatif.settings import settable
+from sanpath.whatif.what_if import what_if
 
 Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER"]
 

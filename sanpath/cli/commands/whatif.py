@@ -42,8 +42,8 @@ def whatif(
     from sanpath.diagnose import judge_recording
     from sanpath.errors import UsageError
     from sanpath.recording.reading.recording import Recording as Recorded
-    from sanpath.verdict.whatif import what_if
     from sanpath.views.whatif import as_json, as_text
+    from sanpath.whatif.what_if import what_if
 
     if not settings and not relieve:
         raise UsageError(

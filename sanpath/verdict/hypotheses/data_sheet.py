@@ -20,7 +20,7 @@ from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_lim
 from sanpath.verdict.model import Next
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.predict import next_of
+from sanpath.verdict.prediction.next_limit import next_of
 from sanpath.verdict.units import bandwidth, iops, percent
 
 _ROUND = 0.04

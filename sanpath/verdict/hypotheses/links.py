@@ -28,7 +28,7 @@ from sanpath.verdict.hypotheses.claim import (
 )
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.predict import next_limit
+from sanpath.verdict.prediction.next_limit import next_limit
 from sanpath.verdict.units import bandwidth, count, percent
 
 COINCIDENT = 0.03

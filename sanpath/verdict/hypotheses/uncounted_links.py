@@ -34,7 +34,7 @@ from sanpath.verdict.hypotheses.device_ports import uncounted_ports
 from sanpath.verdict.model import Next
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.predict import next_of
+from sanpath.verdict.prediction.next_limit import next_of
 from sanpath.verdict.units import bandwidth, count, percent
 
 _MODEL = 0.015

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import LoadFacts, flat_beyond
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
-from sanpath.facts.table import FactRow, number
+from sanpath.facts.table import number
 from sanpath.verdict.evidence.step import array_dominates, not_seen, queues_inside
-from sanpath.verdict.model import Grade, Interval, Next
+from sanpath.verdict.model import Grade, Interval
 from sanpath.verdict.prediction.ceilings import (
     Ceiling,
     ceilings,
@@ -26,14 +26,12 @@ from sanpath.verdict.prediction.ceilings import (
     unloaded_interval,
 )
 from sanpath.verdict.prediction.change import UNCHANGED, Change
-from sanpath.verdict.prediction.relief import faster_link
+from sanpath.verdict.prediction.next_limit import calmest_judgement, order
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import iops
 
 _EXPLAINED = 0.85
 """Share of the throughput of such a closed loop from which the known ceilings explain a step."""
-_FREE = 0.5
-"""Probability of a limit in a step from which that step does not show the latency without a queue."""
 _MOST_IN_FLIGHT = 10_000
 """I/Os in flight beyond which throughput no longer grows for any latency of a storage network."""
 _MODEL = 0.03
@@ -121,14 +119,14 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     alike = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
     r0_before = unloaded_interval(facts, load, UNCHANGED, calm)
     before = ceilings(facts, load, UNCHANGED, r0_before, alike)
-    limit = min(before, key=_order).entity if before else None
+    limit = min(before, key=order).entity if before else None
     recorded = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
     r0_known = r0_before if calm is not None or not _may_be_full(facts, load) else None
     reason = unknown_spread_reason(facts, load, change) or _unexplained(load, judged, before, r0_known, change)
     if reason is not None:
         return Prediction(*recorded, judged.limiter, unknown=reason)
     r0 = unloaded_interval(facts, load, change, calm)
-    after = sorted(ceilings(facts, load, change, r0, alike), key=_order)
+    after = sorted(ceilings(facts, load, change, r0, alike), key=order)
     if not after:
         return Prediction(*recorded, limit, unknown="what would limit then is not known")
     first, in_flight = after[0], in_flight_under(facts, load, change)
@@ -202,43 +200,12 @@ def explaining(facts: Facts, judgements: Sequence[Judgement], judged: Judgement)
     load = judged.load
     r0 = unloaded_interval(facts, load, UNCHANGED, _calm_load(facts, judgements, judged))
     before = ceilings(facts, load, UNCHANGED, r0, (judged,))
-    return None if _unexplained(load, judged, before, r0, UNCHANGED) else min(before, key=_order)
-
-
-def next_limit(facts: Facts, load: LoadFacts, binding: Sequence[FactRow]) -> Next | None:
-    """What limits once all links of `binding` are relieved together. None: their possible speed is unknown."""
-    speeds = {str(row["entity"]): faster for row in binding if (faster := faster_link(row)) is not None}
-    if load.operation_bytes is None or len(speeds) < len(binding):
-        return None
-    change = Change(speeds=speeds)
-    first = min(ceilings(facts, load, change, unloaded_interval(facts, load, change, None)), key=_order)
-    # Clocks that overlap can make the segments longer than the total; the measured rate is still possible.
-    high = max(first.ops_per_second[1], load.ops_per_second)
-    return next_of(load, first.entity, first.change, high)
-
-
-def next_of(load: LoadFacts, entity: str, change: str, high: float) -> Next:
-    """The next limit, which lies between what the load reached and `high` operations a second."""
-    low, in_flight = load.ops_per_second, load.in_flight_measured
-    return Next(entity, change, (low, high), (in_flight / high, in_flight / low))
-
-
-def calmest_judgement(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
-    """The step with the fewest of the same I/Os in flight. None: something was full in it already."""
-    alike = [j for j in judgements if j.load.comparable(judged.load)]
-    calm = min(alike, key=lambda j: j.load.in_flight_measured)
-    if calm.limit_probability >= _FREE or flat_beyond(facts.loads, calm.load) is not None:
-        return None
-    return calm
+    return None if _unexplained(load, judged, before, r0, UNCHANGED) else min(before, key=order)
 
 
 def _calm_load(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> LoadFacts | None:
     calm = calmest_judgement(facts, judgements, judged)
     return calm.load if calm is not None else None
-
-
-def _order(ceiling: Ceiling) -> tuple[float, str, str]:
-    return ceiling.ops_per_second[1], ceiling.entity, ceiling.change
 
 
 def _unexplained(

@@ -20,8 +20,8 @@ from sanpath.facts.table import number
 from sanpath.topology.paths import Cable
 from sanpath.verdict.prediction.ceilings import technology_of
 from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH, Change, Policy
-from sanpath.verdict.prediction.configuration import cables_by_port, configuration, controller_depth
 from sanpath.verdict.units import count
+from sanpath.whatif.configuration import cables_by_port, configuration, controller_depth
 
 SETTINGS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "speed": (("switch_port", "hba", "array_port"), "8GFC, 25GbE, 400Mb/s"),

@@ -12,6 +12,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.prediction.ceilings import Ceiling, technology_of, unknown_spread_reason
 from sanpath.verdict.prediction.change import IN_TURN, Change, Policy
+from sanpath.verdict.prediction.next_limit import faster_link
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import count
 
@@ -59,16 +60,6 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
         Change(),
         f"nothing to relieve: {bottleneck.entity} publishes no ceiling: what it would do with more is not known",
     )
-
-
-def faster_link(row: FactRow) -> Capacity | None:
-    """The speed that both ends of the path support. None: unknown, or not faster than now."""
-    capable = row["path_capable_bits_per_second"]
-    current = number(row, "capacity_bytes_per_second")
-    if not isinstance(capable, int | float) or not current:
-        return None
-    faster = link_capacity(technology_of(row), float(capable))
-    return faster if faster is not None and faster.data_bytes_per_second > current else None
 
 
 def with_parallel_links(facts: Facts, load: LoadFacts, links: Sequence[str]) -> list[str]:

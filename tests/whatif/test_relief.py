@@ -10,9 +10,9 @@ import pytest
 from sanpath.diagnose import judge_recording
 from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.prediction.change import Change
-from sanpath.verdict.prediction.predict import Prediction, explaining, predict
-from sanpath.verdict.prediction.relief import relief
 from sanpath.verdict.run_verdict import deciding
+from sanpath.whatif.predict import Prediction, explaining, predict
+from sanpath.whatif.relief import relief
 from tests.scenarios.test_paths_in_turn import HOST_LINKS, over_two
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, published

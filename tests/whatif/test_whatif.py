@@ -14,9 +14,9 @@ from sanpath.cli import app
 from sanpath.diagnose import judge_recording
 from sanpath.errors import UsageError
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.prediction.predict import Prediction, closed_loop
-from sanpath.verdict.whatif import WhatIf, what_if
 from sanpath.views.whatif import as_json, as_text
+from sanpath.whatif.predict import Prediction, closed_loop
+from sanpath.whatif.what_if import WhatIf, what_if
 from tests.support.esx_san import DEVICE, EsxSan
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast, published, recorded

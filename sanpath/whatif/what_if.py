@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
 from sanpath.verdict.prediction.change import UNCHANGED
-from sanpath.verdict.prediction.predict import Check, Prediction, explaining, predict
-from sanpath.verdict.prediction.relief import relief
-from sanpath.verdict.prediction.settings import Wanted, parse_settings
 from sanpath.verdict.run_verdict import deciding_of_run
 from sanpath.verdict.step_judgement import Judgement
+from sanpath.whatif.predict import Check, Prediction, explaining, predict
+from sanpath.whatif.relief import relief
+from sanpath.whatif.settings import Wanted, parse_settings
 
 
 @dataclass(frozen=True, slots=True)
