@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
@@ -12,7 +12,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
 from sanpath.topology.paths import IoPath, array_of, hosts_of, io_paths, machines_of
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
-from sanpath.verdict.places.segments import Segment, segments, wire_seconds
+from sanpath.verdict.places.segments import Segment, segments
 
 _ALL_BUSY = 0.99
 _FEWER = 0.8
@@ -136,10 +136,8 @@ def _not_farther(segment: Segment, others: Sequence[PlaceTable]) -> Segment:
 
 
 def _other_direction(table: PlaceTable, other_table: PlaceTable) -> bool:
-    return table is not other_table and (table.load.step, table.load.entity) == (
-        other_table.load.step,
-        other_table.load.entity,
-    )
+    load, other_load = table.load, other_table.load
+    return table is not other_table and (load.step, load.entity) == (other_load.step, other_load.entity)
 
 
 def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
@@ -149,17 +147,10 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     array_row = array_side(facts.topology, load, facts.tables)
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
-    total = facts.in_flight_in(load.step)
-    calmer = [
-        other_load
-        for other_load in facts.loads
-        if alike(facts.loads, load, other_load) and other_load.in_flight_measured <= _FEWER * load.in_flight_measured
-    ]
+    in_flight = facts.in_flight_in(load.step) + _flushes_in_flight(facts, load)
+    most = _FEWER * load.in_flight_measured
+    calmer = [f for f in facts.loads if alike(facts.loads, load, f) and f.in_flight_measured <= most]
     calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
-    calm_segments = (
-        () if calm is None else segments(facts, calm, wire_seconds(facts, calm), facts.in_flight_in(calm.step))
-    )
-    own_ratio = 1.0 if calm is None else min(1.0, calm.ops_per_second / load.ops_per_second)
     paths = io_paths(facts.topology, *load.roots)
     arrays = {path.array for path in paths if path.array}
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
@@ -170,24 +161,14 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         facts,
         load,
         next(step for step in facts.steps if step.name == load.step),
-        tuple(
-            segments(
-                facts,
-                load,
-                wire_seconds(facts, load),
-                total,
-                calm_segments,
-                _calm_ratio(facts, load, calm),
-                own_ratio,
-            )
-        ),
+        segments(facts, load, calm, _calm_ratio(facts, load, calm)),
         tuple(links),
         array_row,
         tuple(sorted(arrays)),
         tuple(uncounted),
         tuple(paths),
         scaling(facts.loads, load),
-        (total + _flushes_in_flight(facts, load)) / load.in_flight_configured if load.in_flight_configured else None,
+        in_flight / load.in_flight_configured if load.in_flight_configured else None,
         min(windows, default=load.windows),
         _processor_wait_seconds(facts, load),
     )
@@ -201,24 +182,20 @@ def _flushes_in_flight(facts: Facts, load: LoadFacts) -> float:
 
 
 def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
-    """What the arrays did in a calm step over what they do now, at most 1.
+    """What the arrays did in a calm step over what they do now, at most 1. 1: nothing counts it."""
+    if calm is not None:
+        for now, then in zip(_array_work(facts, load.step), _array_work(facts, calm.step), strict=True):
+            if now:
+                return min(1.0, then / now)
+    return 1.0
 
-    By the arrays' own counters, else their volumes', else those of the switch ports to arrays that carry the load.
-    1: nothing counts it.
-    """
-    if calm is None:
-        return 1.0
+
+def _array_work(facts: Facts, step: str) -> Iterator[float]:
+    """What the arrays did in a step: by their own counters, by their volumes', and by those of the switch ports to
+    arrays that carry the load."""
     for table in ("array", "volume"):
-        now, then = (
-            sum(number(row, "ops_per_second") for row in facts.tables[table].select(step=step))
-            for step in (load.step, calm.step)
-        )
-        if now:
-            return min(1.0, then / now)
-    now, then = (
-        sum(number(row, "bytes_per_second") for row in _array_ports(facts, step)) for step in (load.step, calm.step)
-    )
-    return min(1.0, then / now) if now else 1.0
+        yield sum(number(row, "ops_per_second") for row in facts.tables[table].select(step=step))
+    yield sum(number(row, "bytes_per_second") for row in _array_ports(facts, step))
 
 
 def _array_ports(facts: Facts, step: str) -> list[FactRow]:
