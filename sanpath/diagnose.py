@@ -19,6 +19,7 @@ from sanpath.explanation.findings import findings, stamps, unjudged
 from sanpath.explanation.in_flight import in_flight
 from sanpath.explanation.latency_budget import latency_budget
 from sanpath.explanation.plan import plan
+from sanpath.explanation.trials import probe
 from sanpath.facts.compute import Facts, compute
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.load_events import warnings
@@ -37,7 +38,6 @@ from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.trials import probe
 from sanpath.whatif.configuration import configuration
 
 _MEANINGFUL = 0.01

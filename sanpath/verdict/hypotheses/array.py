@@ -18,7 +18,7 @@ from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of, targets_of
 from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, share_gone
-from sanpath.verdict.places.host_queues import below_queues, wait_at
+from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, duration, iops, percent
@@ -225,8 +225,7 @@ def _capped(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     kind = entity.partition(":")[0]
     layer = "host" if kind == "host" else "array_front"
     overturn_if = ("no time waited for a QoS limit at the same IOPS",)
-    waits = wait_at(facts, load, entity)
-    return limited_by(load, entity, kind, layer, because, overturn_if, wait_at=waits, coincident=others)
+    return limited_by(table, entity, kind, layer, because, overturn_if, coincident=others)
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -290,11 +289,8 @@ def _conclusion(
         "a job of the array or another host's load that ends while the test runs",
     )
     ceiling = load.bytes_per_second * reached / load.ops_per_second, reached
-    waits = wait_at(table.facts, load, entity)
     kind = entity.partition(":")[0]
-    return limited_by(
-        load, entity, kind, layer, because, overturn_if, wait_at=waits, ceiling=ceiling, explains=explains
-    )
+    return limited_by(table, entity, kind, layer, because, overturn_if, ceiling=ceiling, explains=explains)
 
 
 def _slowed(array: FactRow) -> str:

@@ -14,6 +14,8 @@ from typing import Literal
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.places.host_queues import wait_at
+from sanpath.verdict.places.table import PlaceTable
 
 Growth = Literal["saturates", "follows", "any"]
 """What throughput does with more I/Os in flight if the claim holds: it saturates, it grows with them, or either."""
@@ -102,25 +104,27 @@ class Claim:
 
 
 def limited_by(
-    load: LoadFacts,
+    table: PlaceTable,
     entity: str,
     kind: str,
     layer: str,
     because: Sequence[str],
     overturn_if: Sequence[str],
     *,
-    wait_at: str | None = None,
+    waits_inside: bool = False,
     ceiling: tuple[float | None, float | None] | None = None,
     coincident: Iterable[str] = (),
     utilisation: float | None = None,
     explains: float | None = None,
     following: Next | None = None,
 ) -> Conclusion:
-    """The conclusion that an element limits a load.
+    """The conclusion that an element limits the load of a table.
 
-    `wait_at`: None: the I/Os wait in the element itself. `ceiling`: (bytes a second, operations a second) of the
-    load, None: what it reached. The other parameters are the fields of Bottleneck and Conclusion.
+    `waits_inside`: the I/Os wait in the element itself, also where a queue above it holds most of them. `ceiling`:
+    (bytes a second, operations a second) of the load, None: what it reached. The other parameters are the fields of
+    Bottleneck and Conclusion.
     """
+    load = table.load
     bytes_per_second, ops_per_second = ceiling or (load.bytes_per_second, load.ops_per_second)
     bottleneck = Bottleneck(
         entity=entity,
@@ -131,7 +135,7 @@ def limited_by(
         ceiling_bytes_per_second=bytes_per_second,
         ceiling_ops_per_second=ops_per_second,
         coincident=tuple(coincident),
-        wait_at=wait_at or entity,
+        wait_at=entity if waits_inside else wait_at(table.facts, load, entity),
         explains=explains,
         because=tuple(because),
         overturn_if=tuple(overturn_if),

@@ -18,7 +18,6 @@ from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.topology.paths import targets_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by
 from sanpath.verdict.model import Next
-from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.next_limit import next_of
 from sanpath.verdict.units import bandwidth, iops, percent
@@ -43,6 +42,9 @@ class _Promise:
     used_ratio: float
     words: str
 
+    def __str__(self) -> str:
+        return f"{self.entity} does {percent(self.used_ratio)} of the limit entered for it: {self.words}"
+
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each device below the load whose data sheet somebody noted down.
@@ -50,17 +52,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     A promise that another step exceeded is not the limit, and one that any step has beaten by far limits nothing.
     """
     highest = _highest(table)
-    promises = sorted(
-        (
-            promise
-            for promise in _promises(table.facts, table.load)
-            if highest.get(promise.entity, 0.0) <= BEATEN_RATIO
-        ),
-        key=lambda candidate: -candidate.used_ratio,
-    )
+    promises = [p for p in _promises(table.facts, table.load) if highest.get(p.entity, 0.0) <= BEATEN_RATIO]
+    promises.sort(key=lambda promise: -promise.used_ratio)
     for promise in promises:
-        words = f"{promise.entity} does {percent(promise.used_ratio)} of the limit entered for it: {promise.words}"
-        evidence = [Evidence(words, at_limit(min(1.0, promise.used_ratio), _ROUND))]
+        evidence = [Evidence(str(promise), at_limit(min(1.0, promise.used_ratio), _ROUND))]
         if promise.used_ratio > 1:
             beyond = log(promise.used_ratio) / _DEVICE_ERROR
             evidence.append(Evidence("that is more than it promises", -(beyond**2) / 2))
@@ -84,9 +79,9 @@ def _highest(table: PlaceTable) -> dict[str, float]:
 def _conclude(
     table: PlaceTable, first: _Promise, other_promises: Sequence[_Promise], _named: Sequence[Claim]
 ) -> Conclusion:
-    facts, load = table.facts, table.load
+    load = table.load
     because = (
-        f"{first.entity} does {percent(first.used_ratio)} of the limit entered for it: {first.words}",
+        str(first),
         *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in other_promises),
         "its own counters were not read: its limit was entered by hand",
     )
@@ -97,13 +92,12 @@ def _conclude(
         "a saturated processor of the load generator: it was not measured",
     )
     return limited_by(
-        load,
+        table,
         first.entity,
         "data_sheet",
         "array_back",
         because,
         overturn_if,
-        wait_at=wait_at(facts, load, first.entity),
         ceiling=(load.bytes_per_second / reached_ratio, load.ops_per_second / reached_ratio),
         utilisation=first.used_ratio,
         following=_next(load, other_promises),

@@ -8,7 +8,6 @@ from functools import partial
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import initiators_of, targets_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, entities_beside, limited_by
-from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
 
@@ -52,9 +51,9 @@ def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:
 
 
 def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
-    load, entity = table.load, str(claims[0].entity)
+    entity = str(claims[0].entity)
     because = (claims[0].evidence[0].words, "no switch port there was measured: these are its own counters")
     overturn_if = ("byte counters of the switch port at its other end below 95 % of what a saturated link reads",)
     layer = "host" if entity.startswith("hba:") else "array_front"
-    waits, others = wait_at(table.facts, load, entity), entities_beside(entity, claims)
-    return limited_by(load, entity, "link", layer, because, overturn_if, wait_at=waits, coincident=others)
+    others = entities_beside(entity, claims)
+    return limited_by(table, entity, "link", layer, because, overturn_if, coincident=others)

@@ -47,4 +47,4 @@ def _conclude(table: PlaceTable, entity: str, words: str, claims: Sequence[Claim
     because = (words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
     overturn_if = ("the same throughput while no core of the host is full",)
     others = entities_beside(entity, claims)
-    return limited_by(table.load, entity, "core", "host", because, overturn_if, coincident=others)
+    return limited_by(table, entity, "core", "host", because, overturn_if, waits_inside=True, coincident=others)

@@ -26,7 +26,6 @@ from sanpath.verdict.hypotheses.claim import (
     payload_ceiling,
     stall_weight,
 )
-from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.next_limit import next_limit
 from sanpath.verdict.units import bandwidth, count, percent
@@ -61,17 +60,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # Where all links that the test can take are full, it takes a full one, whichever that is.
         may_be_avoided = row["on_loaded_path"] is None and row["side"] in sides_with_room
         utilisation = _utilisation(row)
-        words = (
-            f"{row['entity']} is at {percent(utilisation)} of what a saturated link reads"
-            f"{_direction_words(table, row)}"
-        )
         has_full_window = number(row, "utilisation_max") >= _FULL_WINDOW * number(row, "full_ratio")
         is_steady = not has_full_window and not _is_used_both_ways(table, row)
         weight = at_limit(utilisation, bursts=_NO_BURSTS) if is_steady else at_limit(utilisation)
         if may_be_avoided:
             # Others may have filled it, so a full link proves less about the test.
             weight = min(weight, _OTHERS_FILL)
-        evidence = [Evidence(words, weight)]
+        evidence = [Evidence(_words(table, row), weight)]
         stall = number(row, "upstream_stall_ratio") - number(row, "credit_stall_ratio")
         if stall > 0 and utilisation >= _BUSY:
             words = f"ports that send to it wait for credit {percent(stall)} of the time"
@@ -121,12 +116,13 @@ def _utilisation(row: FactRow) -> float:
     return number(row, "utilisation") / number(row, "full_ratio")
 
 
-def _direction_words(table: PlaceTable, row: FactRow) -> str:
-    """Words for a link that is full against the direction of the payload. Empty: it is not."""
+def _words(table: PlaceTable, row: FactRow) -> str:
+    """How full a link is, and whether it is so against the direction of the payload."""
+    words = f"{row['entity']} is at {percent(_utilisation(row))} of what a saturated link reads"
     if row["direction"] == table.load.direction:
-        return ""
+        return words
     payload = "answers" if table.load.direction == "write" else "commands"
-    return f" in the {row['direction']} direction, which {payload} take"
+    return f"{words} in the {row['direction']} direction, which {payload} take"
 
 
 def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -149,13 +145,12 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         because += ("a little less than a saturated link reads: without data of the array, a cap there is possible",)
     is_known = lowest < float("inf")
     return limited_by(
-        load,
+        table,
         str(first["entity"]),
         "link",
         _layer(facts, binding),
         because,
         _overturn(first),
-        wait_at=wait_at(facts, load, str(first["entity"])),
         ceiling=payload_ceiling(load, lowest) if is_known else NO_CEILING,
         coincident=(str(row["entity"]) for row in binding[1:]),
         utilisation=number(first, "utilisation"),
@@ -167,16 +162,13 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
 def _conclude_across(table: PlaceTable, full: Sequence[FactRow]) -> Conclusion:
     """The conclusion for a link that is full against the direction of the payload: its ceiling is unknown."""
     load, first = table.load, max(full, key=_utilisation)
-    direction = _direction_words(table, first)
-    words = f"{first['entity']} is at {percent(_utilisation(first))} of what a saturated link reads{direction}"
     conclusion = limited_by(
-        load,
+        table,
         str(first["entity"]),
         "link",
         _layer(table.facts, [first]),
-        (words,),
+        (_words(table, first),),
         _overturn(first),
-        wait_at=wait_at(table.facts, load, str(first["entity"])),
         ceiling=NO_CEILING,
         coincident=(str(row["entity"]) for row in full if row is not first),
         utilisation=number(first, "utilisation"),

@@ -95,6 +95,4 @@ def _conclude(table: PlaceTable, links: Sequence[str], claims: Sequence[Claim]) 
         "throughput does not grow with the load: the paths are used one after the other, not side by side",
     )
     overturn_if = ("a path policy that changes path after every I/O, at the same IOPS",)
-    return limited_by(
-        table.load, str(claims[0].entity), "path_policy", "host", because, overturn_if, coincident=links
-    )
+    return limited_by(table, str(claims[0].entity), "path_policy", "host", because, overturn_if, coincident=links)

@@ -70,4 +70,14 @@ def _conclude(table: PlaceTable, queue: HostQueue, _named: Sequence[Claim]) -> C
     ceiling = rate * load.operation_bytes if load.operation_bytes else None, rate
     kind, explains = queue.entity.partition(":")[0], share_gone(queue.below_seconds, load.latency_seconds)
     overturn_if = ("a deeper queue that does not raise throughput",)
-    return limited_by(load, queue.entity, kind, queue.layer, because, overturn_if, ceiling=ceiling, explains=explains)
+    return limited_by(
+        table,
+        queue.entity,
+        kind,
+        queue.layer,
+        because,
+        overturn_if,
+        waits_inside=True,
+        ceiling=ceiling,
+        explains=explains,
+    )

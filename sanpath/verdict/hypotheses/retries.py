@@ -253,4 +253,14 @@ def _conclude(table: PlaceTable, evidence: Sequence[Evidence], claims: Sequence[
     )
     explains = min(1.0, lost_seconds / load.latency_seconds)
     overturn_if = ("the same latency while its error counters stand still",)
-    return limited_by(load, entity, "retries", "fabric", because, overturn_if, ceiling=NO_CEILING, explains=explains)
+    return limited_by(
+        table,
+        entity,
+        "retries",
+        "fabric",
+        because,
+        overturn_if,
+        waits_inside=True,
+        ceiling=NO_CEILING,
+        explains=explains,
+    )

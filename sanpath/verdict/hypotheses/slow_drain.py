@@ -217,12 +217,13 @@ def _conclusion(
 ) -> Conclusion:
     entity = str(cause["entity"])
     conclusion = limited_by(
-        table.load,
+        table,
         entity,
         "credit_stall",
         layer,
         because,
         (overturn_if,),
+        waits_inside=True,
         ceiling=NO_CEILING,
         coincident=entities_beside(entity, claims),
         utilisation=None if cause["utilisation"] is None else number(cause, "utilisation"),

@@ -194,15 +194,12 @@ def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:
 
 def _conclude_unread(table: PlaceTable, links: Sequence[str], _claims: Sequence[Claim]) -> Conclusion:
     """The conclusion for links that were not read, where nothing that was read accounts for the wait."""
-    load, first = table.load, links[0]
+    first = links[0]
     because = (
         "nothing that was read accounts for the wait between host and array",
         f"{count(len(links))} links on the way were not counted",
     )
-    waits = wait_at(table.facts, load, first)
-    return limited_by(
-        load, first, "link", "fabric", because, _OVERTURN, wait_at=waits, ceiling=NO_CEILING, coincident=links[1:]
-    )
+    return limited_by(table, first, "link", "fabric", because, _OVERTURN, ceiling=NO_CEILING, coincident=links[1:])
 
 
 def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Sequence[Claim]) -> Conclusion:
@@ -220,13 +217,12 @@ def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Seq
     following = _next(facts, load, binding)
     links = [cable.id for binding_side in binding for cable in binding_side.links]
     return limited_by(
-        load,
+        table,
         links[0],
         "link",
         "fabric",
         because,
         _OVERTURN,
-        wait_at=wait_at(facts, load, links[0]),
         ceiling=payload_ceiling(load, side.total_payload),
         coincident=links[1:],
         explains=gain_of(following, load),
@@ -245,7 +241,7 @@ def _conclude_in_turn(table: PlaceTable, side: _Side, _claims: Sequence[Claim]) 
     entity = wait_at(facts, load, load.entity)
     overturn_if = ("byte counters of both ports: both half used: the policy limits; one saturated: that link does",)
     ceiling, links = payload_ceiling(load, side.payload), [cable.id for cable in side.links]
-    return limited_by(load, entity, "path_policy", "host", because, overturn_if, ceiling=ceiling, coincident=links)
+    return limited_by(table, entity, "path_policy", "host", because, overturn_if, ceiling=ceiling, coincident=links)
 
 
 def _next(facts: Facts, load: LoadFacts, binding: Sequence[_Side]) -> Next | None:

@@ -162,4 +162,6 @@ def _conclude(table: PlaceTable, coincident: Sequence[str], claims: Sequence[Cla
         f"about {duration(wait)} of {duration(load.latency_seconds)} pass below the host's last clock that was read",
     )
     overturn_if = ("a deeper queue that does not raise throughput",)
-    return limited_by(load, str(first.entity), first.kind, "host", because, overturn_if, coincident=coincident)
+    return limited_by(
+        table, str(first.entity), first.kind, "host", because, overturn_if, waits_inside=True, coincident=coincident
+    )

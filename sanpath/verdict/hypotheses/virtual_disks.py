@@ -81,7 +81,7 @@ def _limited(table: PlaceTable, row: FactRow, claims: Sequence[Claim]) -> Conclu
         because.append("it is the limit of a burst: after that it is lower")
     overturn_if = ("another limit that leaves throughput where it is",)
     others = entities_beside(entity, claims)
-    return limited_by(table.load, entity, "vdisk", "host", because, overturn_if, coincident=others)
+    return limited_by(table, entity, "vdisk", "host", because, overturn_if, waits_inside=True, coincident=others)
 
 
 def _thread(table: PlaceTable, row: FactRow) -> Claim:
@@ -119,4 +119,6 @@ def _full_thread(table: PlaceTable, row: FactRow, words: str, claims: Sequence[C
     disks = number(row, "io_thread_disks")
     served = f"it serves {row['entity']}" + (f" and {disks - 1:.0f} more" if disks > 1 else "")
     overturn_if = ("a second iothread, or another disk on one of its own, that leaves throughput where it is",)
-    return limited_by(table.load, str(claims[0].entity), "io_thread", "host", (words, served), overturn_if)
+    return limited_by(
+        table, str(claims[0].entity), "io_thread", "host", (words, served), overturn_if, waits_inside=True
+    )
