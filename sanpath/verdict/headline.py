@@ -100,9 +100,8 @@ def _bottleneck_headline(
 
 
 def _link_sentence(load: LoadFacts, bottleneck: Bottleneck, row: FactRow) -> str:
-    port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
     sentence = (
-        f"The {row['speed']} link {port} is saturated in the {load.direction} direction: "
+        f"The {row['speed']} link {_ends(bottleneck.entity)} is saturated in the {load.direction} direction: "
         f"{bandwidth(number(row, 'bytes_per_second'))} counted of "
         f"{bandwidth(number(row, 'capacity_bytes_per_second'))}, {percent(number(row, 'utilisation'))}"
     )
@@ -110,15 +109,21 @@ def _link_sentence(load: LoadFacts, bottleneck: Bottleneck, row: FactRow) -> str
 
 
 def _uncounted(bottleneck: Bottleneck) -> str:
-    port = bottleneck.entity.removeprefix("link:").replace("--", " - ")
-    sentence = f"The link {port} is saturated in the {bottleneck.direction} direction, by its speed"
+    sentence = (
+        f"The link {_ends(bottleneck.entity)} is saturated in the {bottleneck.direction} direction, by its speed"
+    )
     return f"{sentence}{_coincident(bottleneck)}: {bottleneck.because[0]}"
 
 
 def _coincident(bottleneck: Bottleneck) -> str:
-    names = [c.removeprefix("link:").replace("--", " - ") for c in bottleneck.coincident]
+    names = [_ends(entity) for entity in bottleneck.coincident]
     if not names:
         return ""
     verb = "is" if len(names) == 1 else "are"
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     return f", and so {verb} {listed}"
+
+
+def _ends(link: str) -> str:
+    """The two ends of a link."""
+    return link.removeprefix("link:").replace("--", " - ")

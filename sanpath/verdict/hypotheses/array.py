@@ -15,7 +15,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
-from sanpath.topology.paths import array_of, host_of, targets_of
+from sanpath.topology.paths import array_of, host_of
 from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues
@@ -90,8 +90,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
     """A claim for an array whose own time was not read."""
-    targets = sorted(targets_of(table.facts.topology, *table.load.roots)[0])
-    for entity in table.arrays or [path.array_port for path in table.paths][:1] or targets[:1]:
+    for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
         evidence = (Evidence("the array's own time was not read", 0.0),)
         yield Claim("array", entity, table.gaps, evidence, partial(_by_exclusion, table), _UNSEEN)
 

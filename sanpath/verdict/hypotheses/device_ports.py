@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import initiators_of, targets_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, entities_beside, limited_by
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
@@ -32,20 +31,17 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:
     """The ports with a utilisation of their own that no switch counts, and whether the load is known to use them."""
-    facts, load = table.facts, table.load
+    filled = f"filled_ratio_{table.load.direction}"
     counted = {end for row in table.links for end in str(row["entity"]).partition(":")[2].split("--")}
-    initiators = {hba for root in load.roots for hba in initiators_of(facts.topology, root)}
-    targets = targets_of(facts.topology, *load.roots)[0]
-    members = {port for array in table.arrays for port in facts.topology.related(array, "member_of", "array_port")}
+    initiators, targets = set(table.initiators), table.targets
     ports_found = []
     for kind, candidates, used in (
         ("initiator", initiators, initiators),
-        ("array_port", targets or members, targets),
+        ("array_port", targets or table.array_ports, targets),
     ):
-        for row in facts.tables[kind].select(step=load.step):
+        for row in table.facts.tables[kind].select(step=table.load.step):
             entity = str(row["entity"])
-            is_reported = row.get(f"filled_ratio_{load.direction}") is not None
-            if is_reported and entity in candidates and entity.partition(":")[2] not in counted:
+            if row.get(filled) is not None and entity in candidates and entity.partition(":")[2] not in counted:
                 ports_found.append((row, entity in used or len(candidates) == 1))
     return ports_found
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import number
-from sanpath.topology.paths import hosts_of, machines_of
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, entities_beside, limited_by, without_pause
-from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.places.table import PlaceTable, machine_rows
 from sanpath.verdict.units import percent
 
 _CORE = -1.0
@@ -25,15 +24,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
     Completions wait for the core, between the host's last clock and the array's.
     """
-    topology, load = table.facts.topology, table.load
-    machines = {end for root in load.roots for end in (*machines_of(topology, root), *hosts_of(topology, root))}
-    for row in table.facts.tables["host"].select(step=load.step):
-        if row["entity"] not in machines or row["busiest_core_ratio"] is None:
+    for row in machine_rows(table.facts, table.load):
+        if row["busiest_core_ratio"] is None:
             continue
         used, entity = number(row, "busiest_core_ratio"), str(row["entity"])
         words = f"the busiest core of {entity} is at {percent(used)}"
         weight = min(_FULL_CORE, without_pause(used))
-        if (load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
+        if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
             weight = min(0.0, weight)
         conclude = partial(_conclude, table, entity, words)
         evidence = (Evidence(words, weight),)

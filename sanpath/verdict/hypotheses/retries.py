@@ -11,7 +11,6 @@ from functools import partial
 from math import log, sqrt
 
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import initiators_of, targets_of
 from sanpath.verdict.hypotheses.claim import NO_CEILING, UNEXPLAINED, Claim, Conclusion, Evidence, counted, limited_by
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration, percent
@@ -176,9 +175,8 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _ethernet_initiators(table: PlaceTable) -> list[str]:
-    topology = table.facts.topology
-    ports = [port for root in table.load.roots for port in initiators_of(topology, root)]
-    return [port for port in ports if topology.entities[port].attributes.get("technology") == "ethernet"]
+    entities = table.facts.topology.entities
+    return [port for port in table.initiators if entities[port].attributes.get("technology") == "ethernet"]
 
 
 def _utilisation(row: FactRow) -> float:
@@ -224,9 +222,7 @@ def _damaged_frames(table: PlaceTable) -> dict[str, float]:
 
 def _device_errors(table: PlaceTable) -> dict[str, float]:
     """Initiators and target ports of the load → damaged frames a second by their own counters."""
-    topology, roots = table.facts.topology, table.load.roots
-    ports = {hba for root in roots for hba in initiators_of(topology, root)} | targets_of(topology, *roots)[0]
-    ports |= {port for array in table.arrays for port in topology.related(array, "member_of", "array_port")}
+    ports = {*table.initiators, *table.targets, *table.array_ports}
     errors: dict[str, float] = {}
     for kind, names in _DEVICE_COUNTERS.items():
         for row in table.facts.tables[kind].select(step=table.load.step):

@@ -18,7 +18,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Scalar
-from sanpath.topology.paths import Cable, initiators_of
+from sanpath.topology.paths import Cable
 from sanpath.verdict.evidence.step import flat_words
 from sanpath.verdict.hypotheses.claim import (
     NO_CEILING,
@@ -147,9 +147,8 @@ def _sides(table: PlaceTable) -> list[_Side]:
 
 def _adapters(table: PlaceTable) -> Iterator[Cable]:
     """The links of the host's initiators where no switch is read, named by the initiators."""
-    topology = table.facts.topology
     counting = {str(row["entity"]) for row, _ in uncounted_ports(table)}
-    for hba in dict.fromkeys(hba for root in table.load.roots for hba in initiators_of(topology, root)):
+    for hba in dict.fromkeys(table.initiators):
         if hba not in counting:
             yield Cable(hba, hba, hba, "host", "host", "host")
 

@@ -7,7 +7,6 @@ from functools import partial
 
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
-from sanpath.topology.paths import initiators_of, machines_of
 from sanpath.verdict.hypotheses.claim import (
     DEPTH_ERROR,
     Claim,
@@ -39,7 +38,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if host_is_unread(table):
         yield from _queues_above(table, explains)
     ports = list(dict.fromkeys(path.hba for path in table.paths))
-    ports = ports or [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
+    ports = ports or table.initiators
     rows = [
         row
         for row in table.facts.tables["initiator"].select(step=table.load.step)
@@ -126,15 +125,11 @@ def host_is_unread(table: PlaceTable) -> bool:
     topology = table.facts.topology
     queues = [segment.queue for segment in table.segments if segment.queue is not None]
     host_side = [q for q in queues if q.layer != "guest" or topology.related(q.entity, "attached_to", "host")]
-    return bool(_machines(table)) and not (host_side if _in_virtual_machine(table) else queues)
-
-
-def _machines(table: PlaceTable) -> list[str]:
-    return [machine for root in table.load.roots for machine in machines_of(table.facts.topology, root)]
+    return bool(table.machines) and not (host_side if _in_virtual_machine(table) else queues)
 
 
 def _in_virtual_machine(table: PlaceTable) -> bool:
-    return any(table.facts.topology.entities[machine].kind == "vm" for machine in _machines(table))
+    return any(table.facts.topology.entities[machine].kind == "vm" for machine in table.machines)
 
 
 def _luns(table: PlaceTable) -> tuple[list[str], float | None]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import machines_of
 from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
@@ -27,8 +26,6 @@ _SHARED = 0.05
 """Share of a group's I/Os from which other disks are mentioned."""
 _THREAD = -1.0
 """Log-odds that a hypervisor's thread limits, before it was read: one thread serves some 100,000 I/Os a second."""
-_MAY_POLL = 0.0
-"""Log-likelihood ratio of a busy thread whose polling can account for it: it says nothing."""
 _WAKE_UPS = 2.0
 """Times that a thread polls for one I/O: before its request, and before its completion."""
 
@@ -90,7 +87,7 @@ def _thread(table: PlaceTable, row: FactRow) -> Claim:
     words = f"{row['io_thread']} of {row['vm']} uses {percent(busy)} of a core"
     if waiting >= _SHARED:
         words += f" and waits {percent(waiting)} of the time for one"
-    machine = next((m for root in table.load.roots for m in machines_of(table.facts.topology, root)), None)
+    machine = next(iter(table.machines), None)
     explains = table.indices("host_queue", "below") | {0}
     evidence = (Evidence(words, _weight(table, row)),)
     conclude = partial(_full_thread, table, row, words)
@@ -98,7 +95,7 @@ def _thread(table: PlaceTable, row: FactRow) -> Claim:
 
 
 def _weight(table: PlaceTable, row: FactRow) -> float:
-    """Log-likelihood ratio of how busy the thread is.
+    """Log-likelihood ratio of how busy the thread is; 0 where its polling can account for that.
 
     A thread that polls uses its core whenever the next I/O comes within the time that it may poll.
     """
@@ -108,11 +105,11 @@ def _weight(table: PlaceTable, row: FactRow) -> float:
     if weight <= 0 or poll_seconds == 0:
         return weight
     if poll_seconds is None:
-        return _MAY_POLL
+        return 0.0
     polled = min(
         1.0, table.facts.ops_per_second_in(table.load.step) * _WAKE_UPS * number(row, "io_thread_poll_seconds")
     )
-    return _MAY_POLL + (1 - polled) * weight
+    return (1 - polled) * weight
 
 
 def _full_thread(table: PlaceTable, row: FactRow, words: str, claims: Sequence[Claim]) -> Conclusion:

@@ -36,18 +36,10 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> tuple[Ex
     ordered = sorted(valued, key=lambda pair: (not _shows_first(pair[1], leading[0]), -pair[0]))
     if table.step.experiment:
         ordered += [(_value(proposal, leading), proposal) for proposal in probe_steps(table)]
-    return tuple(_experiment(proposal, named) for value, proposal in ordered if value > 0)
-
-
-def _experiment(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> Experiment:
-    return Experiment(
-        proposal.action,
-        proposal.text,
-        proposal.watch,
-        _meanings(proposal, groups),
-        proposal.in_flight,
-        proposal.entity,
-        proposal.command,
+    return tuple(
+        Experiment(p.action, p.text, p.watch, _meanings(p, named), p.in_flight, p.entity, p.command)
+        for value, p in ordered
+        if value > 0
     )
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import sqrt
 
-from sanpath.topology.paths import initiators_of
 from sanpath.verdict.evidence.others import others_in
 from sanpath.verdict.experiment_model import PAUSE, Action
 from sanpath.verdict.hypotheses.claim import Claim
@@ -56,11 +55,6 @@ class Proposal:
     entity: str | None = None
     command: str | None = None
     least_ratio: float | None = None
-
-
-def initiators(table: PlaceTable) -> list[str]:
-    """The initiators of the load's hosts."""
-    return [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
 
 
 def _above_the_array(table: PlaceTable, claim: Claim) -> bool:
@@ -289,7 +283,7 @@ def _slows_others(table: PlaceTable, claim: Claim) -> float:
 
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
     """Experiments that read a source which was not read."""
-    if not table.paths and not initiators(table):
+    if not table.paths and not table.initiators:
         yield Proposal(
             "read_below",
             "read how busy each device, link and processor below was, and what its caches answered and wrote back",

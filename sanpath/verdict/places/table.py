@@ -10,7 +10,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
-from sanpath.topology.paths import IoPath, array_of, hosts_of, io_paths, machines_of
+from sanpath.topology.paths import IoPath, array_of, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments
 
@@ -63,6 +63,26 @@ class PlaceTable:
         entities = {row["entity"] for row in self.links}
         step_rows = self.facts.tables["link"].select(step=self.load.step)
         return [row for row in step_rows if row["direction"] != self.load.direction and row["entity"] in entities]
+
+    @property
+    def machines(self) -> list[str]:
+        """The machines that the load runs on, hosts or virtual ones."""
+        return [machine for root in self.load.roots for machine in machines_of(self.facts.topology, root)]
+
+    @property
+    def initiators(self) -> list[str]:
+        """The initiators of the load's hosts."""
+        return [hba for root in self.load.roots for hba in initiators_of(self.facts.topology, root)]
+
+    @property
+    def targets(self) -> set[str]:
+        """The target ports that the load is known to use."""
+        return targets_of(self.facts.topology, *self.load.roots)[0]
+
+    @property
+    def array_ports(self) -> set[str]:
+        """All target ports of the arrays."""
+        return {p for array in self.arrays for p in self.facts.topology.related(array, "member_of", "array_port")}
 
     @property
     def transfer(self) -> frozenset[int]:
@@ -217,13 +237,12 @@ def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
 
 def processors(facts: Facts, load: LoadFacts) -> list[tuple[float, str]]:
     """(busy ratio of the processors, entity) of the load's machine and of its host, for those that report it."""
+    rows = [row for row in machine_rows(facts, load) if row["cpu_ratio"] is not None]
+    return [(number(row, "cpu_ratio"), str(row["entity"])) for row in rows]
+
+
+def machine_rows(facts: Facts, load: LoadFacts) -> list[FactRow]:
+    """The rows of the load's machine and of its host."""
     topology = facts.topology
-    machines = {
-        machine for root in load.roots for machine in (*machines_of(topology, root), *hosts_of(topology, root))
-    }
-    rows = facts.tables["host"].select(step=load.step)
-    return [
-        (number(row, "cpu_ratio"), str(row["entity"]))
-        for row in rows
-        if row["entity"] in machines and row["cpu_ratio"] is not None
-    ]
+    machines = {end for root in load.roots for end in (*machines_of(topology, root), *hosts_of(topology, root))}
+    return [row for row in facts.tables["host"].select(step=load.step) if row["entity"] in machines]

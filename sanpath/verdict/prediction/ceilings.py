@@ -116,22 +116,17 @@ def _links(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
         return []
     path_use = used_paths(facts, load, change)
     rows = facts.tables["link"].select(step=load.step, direction=load.direction)
+    used = [row for row in rows if row["on_loaded_path"] is True]
+    shared = [_as_shared(row, change, size, _parallel_links(row, used)) for row in used]
     if path_use is None or not (change.policies or path_use.in_turn):
-        return [
-            _as_shared(row, change, size, _parallel_links(row, rows)) for row in rows if row["on_loaded_path"] is True
-        ]
+        return shared
     rates = _rates(facts, load, change, size)
     result = []
     in_flight = min([in_flight_under(facts, load, change), *(stage.slots for stage in stages(facts, load, change))])
     if (in_turn := path_use.one_after_the_other(rates, in_flight)) is not None:
         batch = count(path_use.policy.switch_operations or 0)
         result.append(Ceiling(path_use.lun, (in_turn, in_turn), f"with Round Robin after every {batch} I/Os"))
-    if not change.policies:
-        shared = (
-            _as_shared(row, change, size, _parallel_links(row, rows)) for row in rows if row["on_loaded_path"] is True
-        )
-        return [*result, *shared]
-    return [*result, *_as_spread(facts, change, path_use, rates)]
+    return [*result, *(_as_spread(facts, change, path_use, rates) if change.policies else shared)]
 
 
 def unknown_spread_reason(facts: Facts, load: LoadFacts, change: Change) -> str | None:
@@ -154,11 +149,9 @@ def _rates(facts: Facts, load: LoadFacts, change: Change, size: float) -> dict[s
     return {link: rate / size for link, rate in rates.items() if rate is not None}
 
 
-def _parallel_links(row: FactRow, rows: Sequence[FactRow]) -> int:
+def _parallel_links(row: FactRow, used: Sequence[FactRow]) -> int:
     """Number of links of the host, or of the array, that carry the test in parallel; 0 for links between switches."""
-    if row["side"] not in ("host", "array"):
-        return 0
-    return sum(link["side"] == row["side"] and link["on_loaded_path"] is True for link in rows)
+    return sum(link["side"] == row["side"] for link in used) if row["side"] in ("host", "array") else 0
 
 
 def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceiling:
@@ -214,28 +207,26 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     size = load.operation_bytes
     ops_per_second = facts.ops_per_second_in(load.step)
     bytes_per_second = sum(step_load.bytes_per_second for step_load in facts.loads_in(load.step))
+    units = (
+        ("ops_per_second", ops_per_second, load.ops_per_second, 1.0, iops),
+        ("bytes_per_second", bytes_per_second, load.bytes_per_second, size or 1.0, bandwidth),
+    )
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
     result = []
     if len(volumes) == 1 and size and volumes[0] not in change.lifted:
         attributes = facts.topology.entities[volumes[0]].attributes
-        for unit, step_total, formatted in (
-            ("ops_per_second", ops_per_second, iops),
-            ("bytes_per_second", bytes_per_second, bandwidth),
-        ):
+        for unit, step_total, rate, unit_of_one, formatted in units:
             limit = change.caps.get((volumes[0], unit), attributes.get(f"qos_{unit}"))
-            direction_rate = load.ops_per_second if unit == "ops_per_second" else load.bytes_per_second
             if isinstance(limit, int | float) and 0 < limit < float("inf") and step_total:
-                allowed = limit * direction_rate / step_total / (1.0 if unit == "ops_per_second" else size)
+                allowed = limit * rate / step_total / unit_of_one
                 result.append(Ceiling(volumes[0], (allowed,) * 2, f"with its QoS limit of {formatted(limit)}"))
     disks = facts.tables["virtual_disk"].select(step=load.step)
     if len(disks) == 1 and ops_per_second:
         entity = str(disks[0]["entity"])
         limit = change.caps.get((entity, "ops_per_second"), number(disks[0], "limit_ops_per_second"))
-        if not 0 < limit < float("inf"):
-            return result
-        result.append(
-            Ceiling(entity, (limit * load.ops_per_second / ops_per_second,) * 2, f"with its limit of {iops(limit)}")
-        )
+        if 0 < limit < float("inf"):
+            allowed = limit * load.ops_per_second / ops_per_second
+            result.append(Ceiling(entity, (allowed,) * 2, f"with its limit of {iops(limit)}"))
     return result
 
 
@@ -272,16 +263,15 @@ def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> 
     for position, judgement in enumerate(judged):
         for bottleneck in judgement.bottlenecks:
             entity, kind = bottleneck.entity, bottleneck.kind
+            is_cap = judgement.kind == "configured_cap"
             is_lifted = (
-                entity in change.slots or entity in change.lifted or (kind == "path_policy" and change.policies)
-            )
-            is_lifted = is_lifted or (
-                judgement.kind == "configured_cap" and any(entity == capped for capped, _ in change.caps)
+                entity in change.slots
+                or entity in change.lifted
+                or (kind == "path_policy" and change.policies)
+                or (is_cap and any(entity == capped for capped, _ in change.caps))
             )
             counts = position == 0 or (judgement.kind == "bottleneck" and kind in _STORAGE)
-            is_computed = (
-                entity in computed and (kind in ("lun", "vdisk") or judgement.kind == "configured_cap")
-            ) or kind in computed
+            is_computed = kind in computed or (entity in computed and (kind in ("lun", "vdisk") or is_cap))
             if kind != "link" and counts and not is_computed and not is_lifted:
                 proven[entity] = max(proven.get(entity, 0.0), judgement.load.ops_per_second)
     return [Ceiling(entity, (rate, rate), "which was saturated at that") for entity, rate in proven.items()]
