@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
@@ -58,11 +58,25 @@ class Wanted:
 
 @dataclass(slots=True)
 class _ChangeDraft:
+    """A change under construction.
+
+    `load`: the deciding step. `now`: (entity, setting) → its recorded value. `port_speeds`: port → bits a second of
+    all speeds that are to be set. The other fields are those of Change.
+    """
+
+    facts: Facts
+    load: LoadFacts
+    now: Mapping[tuple[str, str], str]
+    port_speeds: Mapping[str, float]
     speeds: dict[str, Capacity] = field(default_factory=dict)
     slots: dict[str, float] = field(default_factory=dict)
     policies: dict[str, Policy] = field(default_factory=dict)
     caps: dict[tuple[str, str], float] = field(default_factory=dict)
     in_flight: float | None = None
+
+    def wanted(self, entity: str, setting: str, value: str, note: str = "", judged: bool = True) -> Wanted:
+        """The setting as a part of the change. `note`: what was assumed; with `judged` False: why it is no part."""
+        return Wanted(entity, setting, self.now.get((entity, setting)), value, judged, note)
 
 
 def parse_settings(facts: Facts, load: LoadFacts, written: Sequence[str]) -> tuple[Change, list[Wanted]]:
@@ -71,13 +85,9 @@ def parse_settings(facts: Facts, load: LoadFacts, written: Sequence[str]) -> tup
     # The note of a policy depends on its batch, so the batch comes first.
     parsed.sort(key=lambda item: item[1] == "path_policy")
     now = {(s.entity, s.setting): _as_text(s.value) for s in configuration(facts, load)}
-    draft, wanted = _ChangeDraft(), []
-    speeds = {entity: _speed(value) for entity, setting, value in parsed if setting == "speed"}
-    for entity, setting, value in parsed:
-        if setting == "speed":
-            wanted.append(_set_speed(facts, load, entity, speeds, value, draft, now.get((entity, setting))))
-        else:
-            wanted.append(_set(facts, load, entity, setting, value, draft, now.get((entity, setting))))
+    port_speeds = {entity: _speed(value) for entity, setting, value in parsed if setting == "speed"}
+    draft = _ChangeDraft(facts, load, now, port_speeds)
+    wanted = [_set(draft, *setting) for setting in parsed]
     return Change(draft.speeds, draft.slots, draft.policies, draft.caps, draft.in_flight), wanted
 
 
@@ -128,57 +138,50 @@ def _port_advice(facts: Facts, link: str) -> str:
     return f"the speed of a link is that of its ports: set {example}.speed=8GFC"
 
 
-def _set(
-    facts: Facts, load: LoadFacts, entity: str, setting: str, value: str, draft: _ChangeDraft, now: str | None
-) -> Wanted:
+def _set(draft: _ChangeDraft, entity: str, setting: str, value: str) -> Wanted:
+    facts, load = draft.facts, draft.load
+    tables: tuple[str, ...]
     match setting:
-        case "queue_depth":
-            draft.slots[entity] = _count(setting, value)
-        case "controller_type":
-            depth = controller_depth(value)
-            if depth is None:
-                raise UsageError(f"{setting}={value}: write one of {SETTINGS[setting][1]}")
-            draft.slots[entity] = depth
+        case "speed":
+            return _set_speed(draft, entity, value)
         case "path_policy" | "path_switch_operations":
-            return _policy(facts, load, entity, setting, value, draft, now)
+            return _set_policy(draft, entity, setting, value)
         case "in_flight":
-            total = facts.in_flight_in(load.step)
             in_flight = _count(setting, value)
             if load.roots != (entity,):
                 advice = f"set it for {load.roots[0]}" if len(load.roots) == 1 else "the test has several loads"
-                return Wanted(entity, setting, now, value, False, f"{advice}: a part of them cannot be predicted")
+                return draft.wanted(entity, setting, value, f"{advice}: a part of them cannot be predicted", False)
             draft.in_flight = in_flight
-            return Wanted(entity, setting, f"{count(total)} in step {load.step}", value)
+            return Wanted(entity, setting, f"{count(facts.in_flight_in(load.step))} in step {load.step}", value)
+        case "queue_depth":
+            slots, tables = _count(setting, value), ("device", "virtual_disk")
+        case "controller_type":
+            depth, tables = controller_depth(value), ("virtual_disk",)
+            if depth is None:
+                raise UsageError(f"{setting}={value}: write one of {SETTINGS[setting][1]}")
+            slots = depth
         case _:
-            carriers = (
-                volumes_of(facts.topology, load, facts.tables) if setting.startswith("qos_") else _disks(facts, load)
-            )
+            is_qos = setting.startswith("qos_")
+            carriers = volumes_of(facts.topology, load, facts.tables) if is_qos else _disks(facts, load)
             limit = float("inf") if value.lower() in ("none", "0") else _rate(setting, value)
             if carriers != {entity}:
                 reason = "the test uses others as well" if entity in carriers else "it does not carry the test"
-                return Wanted(entity, setting, now, value, False, f"{reason}: nothing can be predicted")
+                return draft.wanted(entity, setting, value, f"{reason}: nothing can be predicted", False)
             draft.caps[entity, setting.removeprefix("qos_").removeprefix("limit_")] = limit
-    carries = {"queue_depth": ("device", "virtual_disk"), "controller_type": ("virtual_disk",)}.get(setting, ())
-    if carries and not any(facts.tables[table].select(step=load.step, entity=entity) for table in carries):
+            return draft.wanted(entity, setting, value)
+    if not any(facts.tables[table].select(step=load.step, entity=entity) for table in tables):
+        reason = "it does not carry the test, as far as measured: nothing can be predicted"
         draft.slots.pop(entity, None)
-        return Wanted(
-            entity,
-            setting,
-            now,
-            value,
-            False,
-            "it does not carry the test, as far as measured: nothing can be predicted",
-        )
-    return Wanted(entity, setting, now, value)
+        return draft.wanted(entity, setting, value, reason, False)
+    draft.slots[entity] = slots
+    return draft.wanted(entity, setting, value)
 
 
 def _disks(facts: Facts, load: LoadFacts) -> set[str]:
     return {str(row["entity"]) for row in facts.tables["virtual_disk"].select(step=load.step)}
 
 
-def _policy(
-    facts: Facts, load: LoadFacts, entity: str, setting: str, value: str, draft: _ChangeDraft, now: str | None
-) -> Wanted:
+def _set_policy(draft: _ChangeDraft, entity: str, setting: str, value: str) -> Wanted:
     before = draft.policies.get(entity, Policy())
     if setting == "path_switch_operations":
         policy = Policy(before.name, _count(setting, value))
@@ -188,53 +191,43 @@ def _policy(
         matches = get_close_matches(value, (*IN_TURN, *ADAPTIVE, *ONE_PATH), 1)
         suggestion = f"; did you mean {matches[0]}?" if matches else ""
         raise UsageError(f"path_policy={value}: write one of {SETTINGS[setting][1]}{suggestion}")
-    row = next(iter(facts.tables["multipath"].select(step=load.step, entity=entity)), None)
-    if row is None or not facts.topology.related(entity, "member_of", "path"):
-        return Wanted(entity, setting, now, value, False, "the paths to it are not known: nothing can be predicted")
+    row = next(iter(draft.facts.tables["multipath"].select(step=draft.load.step, entity=entity)), None)
+    if row is None or not draft.facts.topology.related(entity, "member_of", "path"):
+        reason = "the paths to it are not known: nothing can be predicted"
+        return draft.wanted(entity, setting, value, reason, False)
     draft.policies[entity] = policy
     batch = policy.switch_operations or number(row, "switch_operations")
-    name = policy.name or row["policy"]
-    if name in IN_TURN and not batch:
+    note = ""
+    if (policy.name or row["policy"]) in IN_TURN and not batch:
         note = "after how many I/Os it changes path is not known: assumed to be after each one"
         if row["platform"] == "esxi":
             note += "; left at ESXi's 1000 it uses one path at a time, so set path_switch_operations too"
-        return Wanted(entity, setting, now, value, True, note)
-    return Wanted(entity, setting, now, value)
+    return draft.wanted(entity, setting, value, note)
 
 
-def _set_speed(
-    facts: Facts,
-    load: LoadFacts,
-    port: str,
-    speeds: Mapping[str, tuple[float, str]],
-    value: str,
-    draft: _ChangeDraft,
-    now: str | None,
-) -> Wanted:
+def _set_speed(draft: _ChangeDraft, port: str, value: str) -> Wanted:
     """A port at another speed: its link runs at the speed that both ends support, and the other end has its own
     limit."""
+    facts, load = draft.facts, draft.load
     cable = next(iter(cables_by_port(facts, load).get(port, ())), None)
     rows = facts.tables["link"].select(step=load.step, entity=cable.id) if cable is not None else []
     if cable is None or not rows:
-        return Wanted(port, "speed", now, value, False, "no link of it was measured: nothing can be predicted")
-    now = now or (str(rows[0]["speed"]) if rows[0]["speed"] else None)
-    technology = technology_of(rows[0])
-    bits, _ = speeds[port]
-    other_port = _other_end(cable, port)
-    capable = speeds[other_port][0] if other_port in speeds else _capable_bits_per_second(facts, other_port)
+        return draft.wanted(port, "speed", value, "no link of it was measured: nothing can be predicted", False)
+    technology, bits, other_port = technology_of(rows[0]), draft.port_speeds[port], _other_end(cable, port)
+    capable = draft.port_speeds.get(other_port, _capable_bits_per_second(facts, other_port))
     capacity = link_capacity(technology, bits if capable is None else min(bits, capable))
     if capacity is None or link_capacity(technology, bits) is None:
         raise UsageError(f"speed={value}: no speed of Fibre Channel; write 8GFC, 16GFC, 32GFC")
     draft.speeds[cable.id] = capacity
+    note = ""
     if all(row["on_loaded_path"] is False for row in rows):
-        return Wanted(port, "speed", now, value, True, "it carries nothing of the test")
-    if capable is None:
-        return Wanted(
-            port, "speed", now, value, True, f"whether {other_port} can do that is not known: assumed that it can"
-        )
-    if capable < bits * 0.99:
-        return Wanted(port, "speed", now, value, True, f"{other_port} at its other end does {capacity.name} at most")
-    return Wanted(port, "speed", now, value)
+        note = "it carries nothing of the test"
+    elif capable is None:
+        note = f"whether {other_port} can do that is not known: assumed that it can"
+    elif capable < bits * 0.99:
+        note = f"{other_port} at its other end does {capacity.name} at most"
+    wanted = draft.wanted(port, "speed", value, note)
+    return wanted if wanted.now or not rows[0]["speed"] else replace(wanted, now=str(rows[0]["speed"]))
 
 
 def _other_end(cable: Cable, port: str) -> str:
@@ -247,12 +240,12 @@ def _capable_bits_per_second(facts: Facts, port: str) -> float | None:
     return float(capable) if isinstance(capable, int | float) else None
 
 
-def _speed(value: str) -> tuple[float, str]:
-    """Bits a second, and the text, of 8GFC, 16G, 10GbE, 25 Gb/s or 400Mb/s."""
+def _speed(value: str) -> float:
+    """Bits a second of 8GFC, 16G, 10GbE, 25 Gb/s or 400Mb/s."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([GM])(?:FC|bE|b/s|bit/s|bps|)(?: Ethernet)?", value, re.IGNORECASE)
     if match is None or not float(match[1]):
         raise UsageError(f"speed={value}: write a speed, as in {SETTINGS['speed'][1]}")
-    return float(match[1]) * (1e9 if match[2].upper() == "G" else 1e6), value
+    return float(match[1]) * (1e9 if match[2].upper() == "G" else 1e6)
 
 
 def _count(setting: str, value: str) -> float:
