@@ -270,13 +270,12 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
 
 def _by_exclusion(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """The conclusion for an array that was not read, where nothing that was read accounts for the wait."""
-    load, entity = table.load, str(claims[0].entity)
-    wait = sum(table.segments[i].wait[1] for i in claims[0].explains)
+    entity = str(claims[0].entity)
     because = (
-        f"about {duration(wait)} of {duration(load.latency_seconds)} are waiting below the last clock that was read",
+        f"{table.wait_words(claims[0].explains)} are waiting below the last clock that was read",
         f"nothing that was read accounts for it, and {entity} was not read",
     )
-    return _conclusion(table, entity, "array_back", because, load.ops_per_second, None)
+    return _conclusion(table, entity, "array_back", because, table.load.ops_per_second, None)
 
 
 def _conclusion(

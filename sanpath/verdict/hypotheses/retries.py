@@ -65,7 +65,7 @@ _RARE = -0.7
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """A claim for damaged frames or aborted commands, and one for TCP segments that were sent again."""
     yield from _retransmitted(table)
-    seconds = max(1.0, table.load.seconds or (table.step.end - table.step.start) / 1e6)
+    seconds = max(1.0, table.load.seconds or table.step.seconds)
     damaged = {place: rate * seconds for place, rate in _damaged_frames(table).items()}
     aborted = {device: rate * seconds for device, rate in _aborts(table).items()}
     frames, commands = max(damaged.values(), default=0.0), max(aborted.values(), default=0.0)
@@ -75,11 +75,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # An Ethernet port counts frames that it drops because its buffer is full beside those that are damaged.
         are_damaged = all(row["technology"] == "fibre_channel" for row in table.links)
         lost = "damaged" if are_damaged else "damaged or dropped"
-        evidence.append(
-            Evidence(
-                f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s", min(_DAMAGE_MOST, counted(frames))
-            )
-        )
+        words = f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s"
+        evidence.append(Evidence(words, min(_DAMAGE_MOST, counted(frames))))
         evidence += _cost(table, frames / seconds)
         evidence += _hardly_sent_again(table)
     elif commands >= _ONE_EVENT:
@@ -104,11 +101,11 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
     """Evidence against lost frames that cost too little. Each takes one I/O with it, and none took longer than the
     slowest of the test, nor over TCP longer than its time-out."""
     load = table.load
-    seconds = (table.step.end - table.step.start) / 1e6
+    seconds = table.step.seconds
     limits = [(seconds, f"the step took {duration(seconds)}")]
     if load.max is not None:
         limits.append((load.max, f"the slowest took {duration(load.max)}"))
-    if any(row["technology"] == "ethernet" for row in table.links):
+    if table.has_ethernet:
         limits.append((_TCP_TIMEOUT_SECONDS, f"TCP sends them again within {duration(_TCP_TIMEOUT_SECONDS)}"))
     longest, because = min(limits)
     most = min(1.0, frames_per_second / load.ops_per_second) * longest
@@ -120,7 +117,7 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
 
 def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence against lost frames over Ethernet where the sender of the data counts few segments again."""
-    if not any(row["technology"] == "ethernet" for row in table.links):
+    if not table.has_ethernet:
         return
     ratio = max(_sent_again(table, _sender(table)), default=(1.0, ""))[0]
     weight = max(_TOO_SHORT, _for_loss(table, max(ratio, _NEVER)))

@@ -68,12 +68,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
     Else one for each link of the path that carries frames of others to a port that is full or waits for credit.
     """
-    rows = [
-        row
-        for row in (*table.links, *table.opposite_links)
-        if row["credit_stall_ratio"] is not None and not is_full(row)
-    ]
-    victims = sorted(filter(is_stalled, rows), key=lambda row: -number(row, "credit_stall_ratio"))
+    links = (*table.links, *table.opposite_links)
+    victims = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
     cause = next((candidate for row in victims if (candidate := _cause(table.facts, row)) is not None), None)
     if cause is None:
         yield from _behind_others(table)

@@ -17,7 +17,7 @@ from sanpath.verdict.hypotheses.claim import (
     limited_by,
 )
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import count, duration
+from sanpath.verdict.units import count
 
 _ADAPTER = -2.0
 """Log-odds of an initiator's queue: by their drivers, adapters admit a thousand I/Os and more, LUNs some dozens."""
@@ -150,11 +150,10 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
 
 
 def _conclude(table: PlaceTable, coincident: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
-    load, first = table.load, claims[0]
-    wait = sum(table.segments[i].wait[1] for i in first.explains)
+    first = claims[0]
     because = (
         first.evidence[0].words,
-        f"about {duration(wait)} of {duration(load.latency_seconds)} pass below the host's last clock that was read",
+        f"{table.wait_words(first.explains)} pass below the host's last clock that was read",
     )
     overturn_if = ("a deeper queue that does not raise throughput",)
     return limited_by(

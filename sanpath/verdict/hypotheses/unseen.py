@@ -66,5 +66,4 @@ def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
 
 
 def _conclude(table: PlaceTable, words: str, segments: frozenset[int], _claims: Sequence[Claim]) -> Conclusion:
-    wait = sum(table.segments[i].wait[1] for i in segments)
-    return Conclusion((), (f"about {duration(wait)} of {duration(table.load.latency_seconds)} wait {words}",))
+    return Conclusion((), (f"{table.wait_words(segments)} wait {words}",))

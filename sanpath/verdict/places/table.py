@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
@@ -13,6 +13,7 @@ from sanpath.model import Step
 from sanpath.topology.paths import IoPath, array_of, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments
+from sanpath.verdict.units import duration
 
 _ALL_BUSY = 0.99
 _FEWER = 0.8
@@ -63,6 +64,16 @@ class PlaceTable:
         entities = {row["entity"] for row in self.links}
         step_rows = self.facts.tables["link"].select(step=self.load.step)
         return [row for row in step_rows if row["direction"] != self.load.direction and row["entity"] in entities]
+
+    @property
+    def has_ethernet(self) -> bool:
+        """Whether a link that carries the load, or may carry it, is Ethernet."""
+        return any(row["technology"] == "ethernet" for row in self.links)
+
+    def wait_words(self, indices: Iterable[int]) -> str:
+        """How much of the latency is likely to be waiting in these segments."""
+        wait = sum(self.segments[index].wait[1] for index in indices)
+        return f"about {duration(wait)} of {duration(self.load.latency_seconds)}"
 
     @property
     def machines(self) -> list[str]:
