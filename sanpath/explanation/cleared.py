@@ -84,11 +84,7 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
             by_entity.setdefault(str(row["entity"]), []).append((row, judged))
     cleared = _cleared_by_response(facts, judgements, limiters)
     for entity, rows in by_entity.items():
-        calm = [
-            (array_row, judgement)
-            for array_row, judgement in rows
-            if _is_calm(array_row) and not _may_be_full(facts, judgement, array_row)
-        ]
+        calm = [(row, j) for row, j in rows if _is_calm(row) and not _may_be_full(facts, j, row)]
         if entity in limiters or len(calm) < len(rows):
             continue
         # A single step does not show how the time grows: then it must be a small part of the latency.
@@ -102,10 +98,7 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
         cleared.append(
             Cleared(
                 entity,
-                {
-                    "bytes_per_second": max(number(array_row, "bytes_per_second") for array_row, _ in calm),
-                    "ops_per_second": max(number(array_row, "ops_per_second") for array_row, _ in calm),
-                },
+                _most([array_row for array_row, _ in calm]),
                 f"service and queue time {duration(min(times))} to {duration(max(times))} in every step, while the "
                 f"load saw up to {duration(max(judgement.load.latency_seconds for _, judgement in calm))}",
             )
@@ -132,15 +125,17 @@ def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], limiters
             cleared.append(
                 Cleared(
                     entity,
-                    {
-                        fact: max(number(row, fact) for row in small)
-                        for fact in ("bytes_per_second", "ops_per_second")
-                    },
+                    _most(small),
                     f"at most {most} from an I/O's arrival to its completion, transfer included, while the load saw "
                     f"up to {duration(max(judgement.load.latency_seconds for *_, judgement in entries))}",
                 )
             )
     return cleared
+
+
+def _most(rows: Sequence[FactRow]) -> dict[str, float]:
+    """The most that an array or volume was seen to do."""
+    return {fact: max(number(row, fact) for row in rows) for fact in ("bytes_per_second", "ops_per_second")}
 
 
 def _gap_dominates(facts: Facts, judged: Judgement, row: FactRow) -> bool:
@@ -175,18 +170,10 @@ def _cleared_links(facts: Facts, limiters: set[str]) -> list[Cleared]:
     for row in facts.tables["link"]:
         if row["utilisation_max"] is not None and number(row, "windows") >= WINDOWS:
             rows.setdefault(str(row["entity"]), []).append(row)
-    free_links = {
-        entity: link_rows
-        for entity, link_rows in sorted(rows.items())
-        if entity not in limiters and _busiest(link_rows) < BUSY
-    }
     return [
-        Cleared(
-            entity,
-            {"bytes_per_second": max(number(row, "bytes_per_second") for row in link_rows)},
-            _link_words(link_rows),
-        )
-        for entity, link_rows in free_links.items()
+        Cleared(entity, {"bytes_per_second": max(number(row, "bytes_per_second") for row in used)}, _link_words(used))
+        for entity, used in sorted(rows.items())
+        if entity not in limiters and _busiest(used) < BUSY
     ]
 
 

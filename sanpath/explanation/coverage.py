@@ -152,29 +152,18 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
     """Sources that failed, were late or left something out, and segments that cannot be read."""
     incomplete = []
     for declaration in recording.declarations:
+        name = f"source {declaration.name}"
         source_polls = [p for p in polls if p.source == declaration.name]
         complete = [p for p in source_polls if p.outcome == "ok"]
         failed = [p for p in source_polls if p.outcome in ("failed", "partial")]
         skipped = [p for p in source_polls if p.outcome == "skipped"]
         if not source_polls:
-            incomplete.append(
-                Unobserved(
-                    f"source {declaration.name}",
-                    "no poll of it was recorded",
-                    "its data may be missing",
-                )
-            )
+            incomplete.append(Unobserved(name, "no poll of it was recorded", "its data may be missing"))
         elif failed and not complete:
-            incomplete.append(
-                Unobserved(
-                    f"source {declaration.name}",
-                    failed[-1].message,
-                    "nothing of it was judged",
-                )
-            )
+            incomplete.append(Unobserved(name, failed[-1].message, "nothing of it was judged"))
         elif failed or skipped:
             reason = failed[-1].message if failed else skipped[-1].message
-            description = f"source {declaration.name}, {len(failed)} failed polls and {len(skipped)} gaps"
+            description = f"{name}, {len(failed)} failed polls and {len(skipped)} gaps"
             incomplete.append(
                 Unobserved(description, reason, "steps with fewer than four complete windows are graded C")
             )

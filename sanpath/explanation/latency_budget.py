@@ -14,7 +14,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.model import BudgetPart, Interval, LatencyBudget
+from sanpath.verdict.model import BudgetPart, LatencyBudget, Method
 from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.step_judgement import Judgement
@@ -88,16 +88,14 @@ def _fabric_parts(
     if entity is None or array is None:
         return []
     wire = wire_seconds(facts, load)
+    method: Method
     if (san := array["san_seconds"]) is not None:
         spent, clock_words, method = float(san), "by the array's clock", "measured"
     elif full is not None:
         spent, clock_words, method = max(0.0, remaining), "between the load and the array's clock", "difference"
     elif wire is not None:
-        spent, clock_words, method = (
-            min(wire, max(0.0, remaining)),
-            "by its size and the speed of the link",
-            "measured",
-        )
+        spent, method = min(wire, max(0.0, remaining)), "measured"
+        clock_words = "by its size and the speed of the link"
     else:
         return []
     # Without a full link, a few microseconds above the wire's time are the array's rounding.
@@ -117,25 +115,15 @@ def _queue_part(queue: HostQueue, limiter: str | None) -> BudgetPart:
     # Less than one waiting I/O is no queue: it is the time of system calls, file system and interrupts.
     is_waiting = queue.offered - queue.admitted >= 1 and queue.wait_seconds > queue.error_seconds
     description = f"waits in the {queue.layer}'s queue above" if is_waiting else f"passes in the {queue.layer} above"
-    part = _part(
-        queue.above,
-        queue.layer,
-        queue.entity,
-        queue.wait_seconds,
-        limiter,
-        f"{description} {queue.entity}",
-        "difference",
-    )
-    return replace(part, seconds=(queue.wait_seconds - queue.error_seconds, queue.wait_seconds + queue.error_seconds))
+    seconds = queue.wait_seconds - queue.error_seconds, queue.wait_seconds + queue.error_seconds
+    words = f"{description} {queue.entity}"
+    return BudgetPart(queue.above, queue.layer, queue.entity, seconds, limiter, words, "difference")
 
 
 def _part(
-    plane: str, layer: str, entity: str, seconds: float, limiter: str | None, description: str, method: str
+    plane: str, layer: str, entity: str, seconds: float, limiter: str | None, description: str, method: Method
 ) -> BudgetPart:
-    interval: Interval = (seconds, seconds)
-    return BudgetPart(
-        plane, layer, entity, interval, limiter, description, "measured" if method == "measured" else "difference"
-    )
+    return BudgetPart(plane, layer, entity, (seconds, seconds), limiter, description, method)
 
 
 def _sum(parts: Sequence[BudgetPart]) -> float:
