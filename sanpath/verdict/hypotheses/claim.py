@@ -143,7 +143,7 @@ def limited_by(
     return Conclusion((bottleneck,), tuple(because), following)
 
 
-def entities_beside(entity: str, claims: Sequence[Claim]) -> tuple[str, ...]:
+def other_entities(entity: str, claims: Sequence[Claim]) -> tuple[str, ...]:
     """The other entities that the claims name, each once."""
     return tuple(dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity))
 

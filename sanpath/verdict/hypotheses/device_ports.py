@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, entities_beside, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, other_entities
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
 
@@ -51,5 +51,5 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     because = (claims[0].evidence[0].words, "no switch port there was measured: these are its own counters")
     overturn_if = ("byte counters of the switch port at its other end below 95 % of what a saturated link reads",)
     layer = "host" if entity.startswith("hba:") else "array_front"
-    others = entities_beside(entity, claims)
+    others = other_entities(entity, claims)
     return limited_by(table, entity, "link", layer, because, overturn_if, coincident=others)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import number
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, entities_beside, limited_by, without_pause
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, other_entities, without_pause
 from sanpath.verdict.places.table import PlaceTable, machine_rows
 from sanpath.verdict.units import percent
 
@@ -43,5 +43,5 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 def _conclude(table: PlaceTable, entity: str, words: str, claims: Sequence[Claim]) -> Conclusion:
     because = (words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
     overturn_if = ("the same throughput while no core of the host is full",)
-    others = entities_beside(entity, claims)
+    others = other_entities(entity, claims)
     return limited_by(table, entity, "core", "host", because, overturn_if, waits_inside=True, coincident=others)

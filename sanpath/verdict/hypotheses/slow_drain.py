@@ -23,8 +23,8 @@ from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
     Evidence,
-    entities_beside,
     limited_by,
+    other_entities,
     stall_weight,
 )
 from sanpath.verdict.places.table import PlaceTable
@@ -221,7 +221,7 @@ def _conclusion(
         (overturn_if,),
         waits_inside=True,
         ceiling=NO_CEILING,
-        coincident=entities_beside(entity, claims),
+        coincident=other_entities(entity, claims),
         utilisation=None if cause["utilisation"] is None else number(cause, "utilisation"),
     )
     return replace(conclusion, bottlenecks=(replace(conclusion.bottlenecks[0], limited_by=entity),))

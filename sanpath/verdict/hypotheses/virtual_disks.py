@@ -11,8 +11,8 @@ from sanpath.verdict.hypotheses.claim import (
     Conclusion,
     Evidence,
     at_limit,
-    entities_beside,
     limited_by,
+    other_entities,
     without_pause,
 )
 from sanpath.verdict.places.table import PlaceTable
@@ -77,7 +77,7 @@ def _limited(table: PlaceTable, row: FactRow, claims: Sequence[Claim]) -> Conclu
     if row["limit_burst_used"]:
         because.append("it is the limit of a burst: after that it is lower")
     overturn_if = ("another limit that leaves throughput where it is",)
-    others = entities_beside(entity, claims)
+    others = other_entities(entity, claims)
     return limited_by(table, entity, "vdisk", "host", because, overturn_if, waits_inside=True, coincident=others)
 
 
