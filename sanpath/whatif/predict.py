@@ -20,7 +20,6 @@ from sanpath.verdict.evidence.step import array_dominates, not_seen, queues_insi
 from sanpath.verdict.model import Grade, Interval
 from sanpath.verdict.prediction.ceilings import (
     Ceiling,
-    ceilings,
     in_flight_under,
     unknown_spread_reason,
     unloaded_interval,
@@ -29,6 +28,7 @@ from sanpath.verdict.prediction.change import UNCHANGED, Change
 from sanpath.verdict.prediction.next_limit import calmest_judgement, order
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import iops
+from sanpath.whatif.proven import all_ceilings
 
 _EXPLAINED = 0.85
 """Share of the throughput of such a closed loop from which the known ceilings explain a step."""
@@ -118,7 +118,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     load, calm = judged.load, _calm_load(facts, judgements, judged)
     alike = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
     r0_before = unloaded_interval(facts, load, UNCHANGED, calm)
-    before = ceilings(facts, load, UNCHANGED, r0_before, alike)
+    before = all_ceilings(facts, UNCHANGED, r0_before, alike)
     limit = min(before, key=order).entity if before else None
     recorded = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
     r0_known = r0_before if calm is not None or not _may_be_full(facts, load) else None
@@ -126,7 +126,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     if reason is not None:
         return Prediction(*recorded, judged.limiter, unknown=reason)
     r0 = unloaded_interval(facts, load, change, calm)
-    after = sorted(ceilings(facts, load, change, r0, alike), key=order)
+    after = sorted(all_ceilings(facts, change, r0, alike), key=order)
     if not after:
         return Prediction(*recorded, limit, unknown="what would limit then is not known")
     first, in_flight = after[0], in_flight_under(facts, load, change)
@@ -199,7 +199,7 @@ def explaining(facts: Facts, judgements: Sequence[Judgement], judged: Judgement)
     """The lowest ceiling of a step as recorded, if that explains its throughput. None: it does not."""
     load = judged.load
     r0 = unloaded_interval(facts, load, UNCHANGED, _calm_load(facts, judgements, judged))
-    before = ceilings(facts, load, UNCHANGED, r0, (judged,))
+    before = all_ceilings(facts, UNCHANGED, r0, (judged,))
     return None if _unexplained(load, judged, before, r0, UNCHANGED) else min(before, key=order)
 
 

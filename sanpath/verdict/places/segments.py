@@ -20,6 +20,8 @@ from sanpath.model import Layer
 from sanpath.verdict.model import Interval
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
+Wait = tuple[float, float, float]
+"""Seconds of waiting: (low, likely, high)."""
 SegmentKind = Literal["host_queue", "fabric", "array_door", "cap", "array_queue", "array_service", "below"]
 """`fabric`: transfer by the array's clock, or all between the host's and the array's clock.
 
@@ -86,13 +88,13 @@ class Segment:
     layer: Layer
     seconds: Interval
     source: str
-    wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    own_wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    wait: Wait = (0.0, 0.0, 0.0)
+    own_wait: Wait = (0.0, 0.0, 0.0)
     remaining_seconds: float = 0.0
     slots: float | None = None
     filled_ratio: float | None = None
     queue: HostQueue | None = None
-    independent_wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    independent_wait: Wait = (0.0, 0.0, 0.0)
     hidden_wait_probability: float = 0.0
     filled_odds: float = 1.0
 
@@ -108,7 +110,7 @@ class Segment:
         return sum(self.seconds) / 2
 
     @property
-    def wait_shares(self) -> tuple[float, float, float]:
+    def wait_shares(self) -> Wait:
         """The wait as a share of the remaining time on the path: low, likely, high."""
         low, likely, high = (
             min(1.0, wait / self.remaining_seconds) if self.remaining_seconds else 0.0 for wait in self.wait
@@ -322,13 +324,8 @@ def _scaled(seconds: float, lowest_factor: float, highest_factor: float) -> Inte
 
 
 def _wait(
-    segment: Segment,
-    wire: float,
-    is_counted: bool,
-    waiting_ratio: float,
-    calm: Segment | None,
-    calm_ratio: float,
-) -> tuple[float, float, float]:
+    segment: Segment, wire: float, is_counted: bool, waiting_ratio: float, calm: Segment | None, calm_ratio: float
+) -> Wait:
     """(low, likely, high) seconds of waiting in a segment.
 
     `wire`: seconds of a block on the wire. `is_counted`: whether the links were read. `waiting_ratio`: largest share
@@ -351,7 +348,7 @@ def _certain_wait(segment: Segment, wire: float) -> float:
     return max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
 
 
-def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[float, float, float]:
+def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> Wait:
     """The longest wait that a step with fewer I/Os leaves possible, in seconds: low, likely, high.
 
     An I/O waits no longer than in the calm step, and by what its time has grown since then. If the place was calmer
@@ -365,7 +362,7 @@ def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[
     return min(low, grown[0]) if calm_ratio < 1.0 else low, likely, high
 
 
-def _growth(segment: Segment, calm: Segment) -> tuple[float, float, float]:
+def _growth(segment: Segment, calm: Segment) -> Wait:
     """By how many seconds the time has grown since the calm step: low, likely, high; 0 where it has not."""
     error = _REPEATS * segment.middle
     return (
@@ -375,7 +372,7 @@ def _growth(segment: Segment, calm: Segment) -> tuple[float, float, float]:
     )
 
 
-def _wait_by_growth(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[float, float, float]:
+def _wait_by_growth(segment: Segment, calm: Segment, calm_ratio: float) -> Wait:
     """The wait in seconds that growth since the calm step leaves possible: low, likely, high.
 
     The time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k equal servers of a closed network
@@ -390,7 +387,7 @@ def _wait_by_growth(segment: Segment, calm: Segment, calm_ratio: float) -> tuple
 
 def _wait_without_calm(
     segment: Segment, wire: float, is_counted: bool, waiting_ratio: float, calm: Segment | None
-) -> tuple[float, float, float]:
+) -> Wait:
     """(low, likely, high) seconds of waiting by the times of one step; `calm` only raises the low bound."""
     low, high = segment.seconds
     middle = segment.middle

@@ -2,8 +2,7 @@
 
 Links: what they carry of the test (utilisation law, measured shares). Queues and the load itself: the I/Os they keep
 in flight over the latency without a queue (Little's law). That latency is an interval, from the time that the array
-and the wire need to the latency of the calmest step. Further: limits that were set, data sheets, and elements that
-were proven saturated.
+and the wire need to the latency of the calmest step. Further: limits that were set, and data sheets.
 """
 
 from __future__ import annotations
@@ -23,11 +22,7 @@ from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.prediction.change import Change
 from sanpath.verdict.prediction.path_spread import PathUse, used_paths
 from sanpath.verdict.prediction.queue_slots import stages
-from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import bandwidth, count, iops
-
-_STORAGE = ("array", "volume", "controller", "media")
-"""Kinds of bottlenecks that publish no ceiling and still have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +39,10 @@ class Ceiling:
     in_flight: float | None = None
 
 
-def ceilings(
-    facts: Facts, load: LoadFacts, change: Change, r0: Interval | None, judged: Sequence[Judgement] = ()
-) -> list[Ceiling]:
-    """Every ceiling that is known.
-
-    `r0`: latency without a queue under the change. `judged`: the judgement of this step, then those of other steps of
-    the same I/O.
-    """
-    found_ceilings = [*_links(facts, load, change), *_caps(facts, load, change), *_data_sheets(facts, load)]
-    if r0 is not None:
-        found_ceilings += _queues(facts, load, change, r0)
-    computed = {ceiling.entity for ceiling in found_ceilings}
-    if (used := used_paths(facts, load, change)) is not None and used.policy.switch_operations is not None:
-        computed.add("path_policy")
-    return found_ceilings + _proven(judged, change, computed)
+def ceilings(facts: Facts, load: LoadFacts, change: Change, r0: Interval | None) -> list[Ceiling]:
+    """Every ceiling that is known. `r0`: latency without a queue under the change, None: unknown."""
+    found = [*_links(facts, load, change), *_caps(facts, load, change), *_data_sheets(facts, load)]
+    return found if r0 is None else [*found, *_queues(facts, load, change, r0)]
 
 
 def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, calm: LoadFacts | None) -> Interval | None:
@@ -244,34 +228,3 @@ def _data_sheets(facts: Facts, load: LoadFacts) -> list[Ceiling]:
         if entity in ends and size and direction in (None, load.direction) and not is_beaten:
             result.append(Ceiling(entity, (value / size,) * 2, f"by {source}"))
     return result
-
-
-def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> list[Ceiling]:
-    """Ceilings of elements that publish none but were saturated at the rate that a step reached.
-
-    `judged`: the step itself, then others of the same I/O. Of the others only a storage that was proven full counts,
-    because it is full at any load. `computed`: entities and kinds that already have a ceiling.
-    """
-    if not judged:
-        return []
-    reached = (judged[0].load.ops_per_second,) * 2
-    if judged[0].kind == "generator_limited":
-        return [Ceiling(judged[0].load.entity, reached, "with the CPU time of its process")]
-    if judged[0].kind == "demand_limited":
-        return [Ceiling(judged[0].load.entity, reached, "which asks for no more")]
-    proven: dict[str, float] = {}
-    for position, judgement in enumerate(judged):
-        for bottleneck in judgement.bottlenecks:
-            entity, kind = bottleneck.entity, bottleneck.kind
-            is_cap = judgement.kind == "configured_cap"
-            is_lifted = (
-                entity in change.slots
-                or entity in change.lifted
-                or (kind == "path_policy" and change.policies)
-                or (is_cap and any(entity == capped for capped, _ in change.caps))
-            )
-            counts = position == 0 or (judgement.kind == "bottleneck" and kind in _STORAGE)
-            is_computed = kind in computed or (entity in computed and (kind in ("lun", "vdisk") or is_cap))
-            if kind != "link" and counts and not is_computed and not is_lifted:
-                proven[entity] = max(proven.get(entity, 0.0), judgement.load.ops_per_second)
-    return [Ceiling(entity, (rate, rate), "which was saturated at that") for entity, rate in proven.items()]
