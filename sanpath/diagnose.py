@@ -12,6 +12,14 @@ from dataclasses import replace
 from datetime import date
 
 from sanpath import __version__
+from sanpath.explanation.cleared import as_far_as_valid, cleared_elements
+from sanpath.explanation.coverage import accounts, iso, recorders, unobserved
+from sanpath.explanation.elements import elements
+from sanpath.explanation.findings import findings, stamps, unjudged
+from sanpath.explanation.in_flight import in_flight
+from sanpath.explanation.latency_budget import latency_budget
+from sanpath.explanation.plan import plan
+from sanpath.explanation.trials import probe
 from sanpath.facts.compute import Facts, compute
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.load_events import warnings
@@ -23,22 +31,14 @@ from sanpath.rulebook.accepted import split_accepted
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Site
+from sanpath.summary.summarise import summary
 from sanpath.topology.paths import host_of
 from sanpath.verdict.accounts import Mark
-from sanpath.verdict.explanation.cleared import as_far_as_valid, cleared_elements
-from sanpath.verdict.explanation.coverage import accounts, iso, recorders, unobserved
-from sanpath.verdict.explanation.elements import elements
-from sanpath.verdict.explanation.findings import findings, stamps, unjudged
-from sanpath.verdict.explanation.in_flight import in_flight
-from sanpath.verdict.explanation.latency_budget import latency_budget
-from sanpath.verdict.explanation.plan import plan
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
-from sanpath.verdict.prediction.configuration import configuration
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.summary.summarise import summary
-from sanpath.verdict.trials import probe
+from sanpath.whatif.configuration import configuration
 
 _MEANINGFUL = 0.01
 """Share of a step's operations below which a direction is not judged by itself."""

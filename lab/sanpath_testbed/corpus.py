@@ -21,8 +21,8 @@ from sanpath.probe.search import find_limit, repeat
 from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.experiment_model import Action
 from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.prediction.predict import Prediction
-from sanpath.verdict.whatif import what_if
+from sanpath.whatif.predict import Prediction
+from sanpath.whatif.what_if import what_if
 from sanpath_lab import families
 from sanpath_lab.generator import FAMILY, Drawn, draw
 from sanpath_lab.generator.faults import can_diagnose

@@ -99,6 +99,18 @@ class Facts:
         names = {placed_step.name for placed_step in current.steps}
         return replace(self, topology=current.topology, loads=[load for load in self.loads if load.step in names])
 
+    def loads_in(self, step: str) -> list[LoadFacts]:
+        """Return the loads of a step, both directions."""
+        return [load for load in self.loads if load.step == step]
+
+    def in_flight_in(self, step: str) -> float:
+        """Return the I/Os in flight of all loads of a step, both directions."""
+        return sum(load.in_flight_measured for load in self.loads_in(step))
+
+    def ops_per_second_in(self, step: str) -> float:
+        """Return the operations a second of all loads of a step, both directions."""
+        return sum(load.ops_per_second for load in self.loads_in(step))
+
     def load(self, step: str, direction: str) -> LoadFacts | None:
         """Return the load of one step and direction. None: there was no I/O."""
         return next((f for f in self.loads if f.step == step and f.direction == direction), None)

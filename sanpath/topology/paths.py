@@ -100,6 +100,11 @@ def _with_uplinks(topology: Topology, all_cables: Iterable[Cable]) -> Iterator[C
             yield from port_cables
 
 
+def array_of(topology: Topology, entity: str) -> str:
+    """Return the array that an entity is part of; the entity itself if it is part of none."""
+    return next(iter(topology.related(entity, "member_of", "array")), entity)
+
+
 def machine_of(topology: Topology, load: str) -> str | None:
     """Return the virtual machine or host a load runs on. None: not known. A host may stand in for an unread load."""
     if load.startswith("host:"):

@@ -81,7 +81,11 @@ class Experiment:
     def in_words(self) -> str:
         """A sentence: what to do, and which suspect the outcome would support most."""
         command = f" ({self.command})" if self.command is not None else ""
-        raised = max(self.meanings, key=lambda meaning: meaning.if_seen - meaning.if_not)
-        if raised.verdict == "cannot_tell":
+        if self.supported.verdict == "cannot_tell":
             return f"{self.text}{command}; {self.watch} would explain it"
-        return f"{self.text}{command}; {self.watch} would point to {raised.name}"
+        return f"{self.text}{command}; {self.watch} would point to {self.supported.name}"
+
+    @property
+    def supported(self) -> Meaning:
+        """The suspect that the outcome would support most."""
+        return max(self.meanings, key=lambda meaning: meaning.if_seen - meaning.if_not)

@@ -315,6 +315,9 @@ class Verdict:
     experiments: Sequence[Experiment] = ()
 
 
+Method = Literal["measured", "difference"]
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetPart:
     """A part of the latency. `how`: measured by a clock of its own, or the difference between two clocks."""
@@ -325,7 +328,7 @@ class BudgetPart:
     seconds: Interval
     limited_by: str | None
     what: str
-    how: Literal["measured", "difference"]
+    how: Method
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from math import log2
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.explanation.headline import headline
+from sanpath.verdict.headline import headline
 from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.model import R0, Cleared, Verdict
 from sanpath.verdict.prediction.curves import curves
-from sanpath.verdict.prediction.predict import calmest_judgement
+from sanpath.verdict.prediction.next_limit import calmest_judgement
 from sanpath.verdict.step_judgement import Judgement
 
 SAME_THROUGHPUT = 0.06

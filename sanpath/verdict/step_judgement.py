@@ -51,6 +51,11 @@ class Judgement:
         )
 
     @property
+    def first_reason(self) -> str:
+        """The reason that counts most."""
+        return self.because[0] if self.because else "no evidence"
+
+    @property
     def limiter(self) -> str | None:
         """The saturated element. None: there is none."""
         return self.bottlenecks[0].entity if self.kind == "bottleneck" and self.bottlenecks else None

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sanpath.verdict.comparison.changes import Change
-from sanpath.verdict.comparison.compare import Comparison, Pair
-from sanpath.verdict.comparison.differences import Value
-from sanpath.verdict.comparison.same_latency import AtLatency
+from sanpath.comparison.changes import Change
+from sanpath.comparison.compare import Comparison, Pair
+from sanpath.comparison.differences import Value
+from sanpath.comparison.same_latency import AtLatency
 from sanpath.verdict.units import bandwidth, count, duration, iops
 from sanpath.views.json import escaped
 from sanpath.views.markdown import safe

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sanpath.verdict.comparison.drift import Drift
-from sanpath.verdict.comparison.side_by_side import Row, SideBySide
+from sanpath.comparison.drift import Drift
+from sanpath.comparison.side_by_side import Row, SideBySide
 from sanpath.verdict.model import CurvePoint
 from sanpath.verdict.units import count, duration, iops
 from sanpath.views.compare import latency_text

@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from sanpath.verdict.model import Interval
-from sanpath.verdict.prediction.predict import Check, Prediction
-from sanpath.verdict.prediction.settings import Wanted
 from sanpath.verdict.units import count, duration, iops, percent
-from sanpath.verdict.whatif import WhatIf
 from sanpath.views.json import escaped
 from sanpath.views.words import printable, short
+from sanpath.whatif.predict import Check, Prediction
+from sanpath.whatif.settings import Wanted
+from sanpath.whatif.what_if import WhatIf
 
 _CLOSE = 0.01
 """Ends of an interval that differ by less are printed as one number."""

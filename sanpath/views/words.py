@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sanpath.facts.figures.model import amount
-from sanpath.verdict.names import noun as noun
+from sanpath.summary.names import noun as noun
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS
 from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
 
@@ -257,7 +257,7 @@ def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
 
 
 _NO_FACTS = "facts of any "
-"""Marks an entity kind that no source reports (sanpath/verdict/explanation/findings.py)."""
+"""Marks an entity kind that no source reports (sanpath/explanation/findings.py)."""
 
 
 def judging_lines(diagnosis: Diagnosis) -> list[str]:

@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sanpath.comparison.compare import Comparison, compare, with_checks
 from sanpath.diagnose import diagnose, judge_recording
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.comparison.compare import Comparison, compare, with_checks
 from sanpath.verdict.model import Bottleneck, Diagnosis
-from sanpath.verdict.whatif import WhatIf, what_if
 from sanpath.views import text
+from sanpath.whatif.what_if import WhatIf, what_if
 from sanpath_lab.scenario import Scenario, load_scenario
 from sanpath_testbed.defects import Defect, Defects
 from sanpath_testbed.record import record

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from sanpath.comparison.compare import compare
 from sanpath.diagnose import diagnose
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import resolve
-from sanpath.verdict.comparison.compare import compare
 from sanpath.verdict.model import Diagnosis
 from sanpath.views import compare as compared
 from sanpath.views import topology as drawn

@@ -10,7 +10,7 @@ import pytest
 from sanpath.diagnose import diagnose, judge_recording
 from sanpath.model import Scalar
 from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.whatif import what_if
+from sanpath.whatif.what_if import what_if
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San

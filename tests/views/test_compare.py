@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from sanpath.cli import app
+from sanpath.comparison.compare import Comparison, compare
 from sanpath.errors import UsageError
-from sanpath.verdict.comparison.compare import Comparison, compare
 from sanpath.verdict.model import Diagnosis
 from sanpath.views.compare import as_json, as_markdown, as_text, schema
 from sanpath.views.html.comparison import render

@@ -74,7 +74,7 @@ def _width() -> int | None:
 
 
 def _several(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
-    from sanpath.verdict.comparison.side_by_side import side_by_side
+    from sanpath.comparison.side_by_side import side_by_side
     from sanpath.views import systems
 
     table = side_by_side([str(folder) for folder in recordings], runs, latency_seconds)
@@ -82,10 +82,10 @@ def _several(recordings: list[Path], runs: list[Diagnosis], latency_seconds: flo
 
 
 def _two(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
+    from sanpath.comparison.compare import compare as compared
+    from sanpath.comparison.compare import with_checks
     from sanpath.diagnose import judge_recording
     from sanpath.recording.reading.recording import Recording
-    from sanpath.verdict.comparison.compare import compare as compared
-    from sanpath.verdict.comparison.compare import with_checks
     from sanpath.views.compare import as_json, as_markdown, as_text
 
     comparison = with_checks(compared(runs[0], runs[1], latency_seconds), *judge_recording(Recording(recordings[0])))

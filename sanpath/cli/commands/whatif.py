@@ -42,8 +42,8 @@ def whatif(
     from sanpath.diagnose import judge_recording
     from sanpath.errors import UsageError
     from sanpath.recording.reading.recording import Recording as Recorded
-    from sanpath.verdict.whatif import what_if
     from sanpath.views.whatif import as_json, as_text
+    from sanpath.whatif.what_if import what_if
 
     if not settings and not relieve:
         raise UsageError(
@@ -54,8 +54,8 @@ def whatif(
     prediction = what_if(facts, judgements, settings or (), relieve)
     if before is not None:
         from sanpath.cli.output import diagnosis_of
-        from sanpath.verdict.comparison.compare import compare as compared
-        from sanpath.verdict.comparison.compare import with_checks
+        from sanpath.comparison.compare import compare as compared
+        from sanpath.comparison.compare import with_checks
 
         comparison = compared(diagnosis_of(before), diagnosis_of(recording))
         prediction = replace(prediction, checks=with_checks(comparison, *judge_recording(Recorded(before))).checks)

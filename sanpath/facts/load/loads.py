@@ -94,6 +94,11 @@ class LoadFacts:
         return self.roots[0] if len(self.roots) == 1 else f"load:{'+'.join(r.partition(':')[2] for r in self.roots)}"
 
     @property
+    def latency_bounds(self) -> tuple[float, float]:
+        """Lowest and highest mean latency in seconds: the same twice where it is exact."""
+        return self.latency_interval or (self.latency_seconds, self.latency_seconds)
+
+    @property
     def operation_bytes(self) -> float | None:
         """Mean size of an I/O. None: the load counts no bytes."""
         return self.bytes_per_second / self.ops_per_second or None

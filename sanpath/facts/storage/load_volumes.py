@@ -51,8 +51,7 @@ def path_pair_rows(
 
 def _max_rest_seconds(load: LoadFacts, row: FactRow, array_seconds: float) -> float:
     """Return the upper bound of the load's latency outside of array and transfer, seconds, by the bounds of both."""
-    upper_seconds = load.latency_interval[1] if load.latency_interval is not None else load.latency_seconds
-    return upper_seconds - (array_seconds - number(row, "spread_seconds") + number(row, "san_seconds"))
+    return load.latency_bounds[1] - (array_seconds - number(row, "spread_seconds") + number(row, "san_seconds"))
 
 
 def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> FactRow | None:

@@ -27,11 +27,10 @@ def requested_rate(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
     """(requested rate, reached rate) in operations a second of all loads of the step together. None: no rate is
     known."""
     rows = [row for row in facts.tables["load"].select(step=load.step) if row["requested_ops_per_second"] is not None]
-    step_loads = [step_load for step_load in facts.loads if step_load.step == load.step]
     requested = {str(row["entity"]): number(row, "requested_ops_per_second") for row in rows}
-    reached = sum(step_load.ops_per_second for step_load in step_loads)
     total = sum(requested.values())
-    return (total, reached) if len(rows) == len(step_loads) and total > 0 else None
+    is_known = len(rows) == len(facts.loads_in(load.step)) and total > 0
+    return (total, facts.ops_per_second_in(load.step)) if is_known else None
 
 
 def rate_met(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.fabric.links import FULL
-from sanpath.facts.load import loads
-from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads import FLAT, HALF, LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.storage.load_volumes import SHARED, response_time
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import io_paths
+from sanpath.topology.paths import array_of, io_paths
 from sanpath.verdict.places.host_queues import below_queues
-from sanpath.verdict.units import percent
+from sanpath.verdict.units import count, iops, percent
 
 FULL_WINDOWS = 0.9
 """Share of the windows in which a saturated link is full."""
@@ -32,16 +31,6 @@ def is_full(row: FactRow) -> bool:
         return False
     limit = FULL * number(row, "full_ratio")
     return number(row, "utilisation") >= limit and number(row, "full_windows_ratio") >= FULL_WINDOWS
-
-
-def flat_over_load(facts: Facts, load: LoadFacts) -> LoadFacts | None:
-    """See `facts.loads.flat_over_load`."""
-    return loads.flat_over_load(facts.loads, load)
-
-
-def flat_beyond(facts: Facts, load: LoadFacts) -> LoadFacts | None:
-    """See `facts.loads.flat_beyond`."""
-    return loads.flat_beyond(facts.loads, load)
 
 
 def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:
@@ -92,7 +81,7 @@ def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
     less than half of that.
     """
     entity = str(array["entity"])
-    array_entity = next(iter(facts.topology.related(entity, "member_of", "array")), entity)
+    array_entity = array_of(facts.topology, entity)
     test_rates: defaultdict[str, float] = defaultdict(float)
     for each in facts.loads:
         test_rates[each.step] += each.ops_per_second
@@ -102,12 +91,12 @@ def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
     calmer_steps = {
         calmer.step
         for calmer in facts.loads
-        if calmer.comparable(load) and calmer.in_flight_measured <= loads.HALF * load.in_flight_measured
+        if calmer.comparable(load) and calmer.in_flight_measured <= HALF * load.in_flight_measured
     }
     test_rate, array_rate = test_rates[load.step], array_rates[load.step]
     return array_rate > test_rate * (1 + SHARED) and any(
-        test_rate > (1 + loads.FLAT) * test_rates[step]
-        and array_rate - array_rates[step] < loads.HALF * (test_rate - test_rates[step])
+        test_rate > (1 + FLAT) * test_rates[step]
+        and array_rate - array_rates[step] < HALF * (test_rate - test_rates[step])
         for step in calmer_steps
         if array_rates[step]
     )
@@ -121,7 +110,17 @@ def queues_inside(array: FactRow, times: float = 1.0) -> bool:
 
 def flat_throughput(facts: Facts, load: LoadFacts) -> bool:
     """Whether half or twice as many of the same I/Os in flight made no difference to throughput."""
-    return flat_over_load(facts, load) is not None or flat_beyond(facts, load) is not None
+    return flat_over_load(facts.loads, load) is not None or flat_beyond(facts.loads, load) is not None
+
+
+def flat_words(facts: Facts, load: LoadFacts) -> str | None:
+    """How little half as many I/Os in flight or fewer took from throughput, in words. None: no step shows that."""
+    calm = flat_over_load(facts.loads, load)
+    if calm is None:
+        return None
+    ratio = load.in_flight_measured / calm.in_flight_measured
+    fewer_words = f"{count(calm.in_flight_measured)} outstanding I/Os gave {iops(calm.ops_per_second)}"
+    return f"{fewer_words}, {ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load adds only latency"
 
 
 def response_small(facts: Facts, load: LoadFacts, response: FactRow) -> bool:

@@ -15,11 +15,10 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
-from sanpath.topology.paths import host_of, targets_of
+from sanpath.topology.paths import array_of, host_of
 from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
-from sanpath.verdict.model import Bottleneck
-from sanpath.verdict.places.host_queues import below_queues, wait_at
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, share_gone
+from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, duration, iops, percent
@@ -47,6 +46,7 @@ _SLOWED = 3.0
 else does that."""
 _TAKEN = 1.5
 """Log-likelihood ratio where the test's gain is other hosts' loss."""
+_TAKEN_WORDS = "the array as a whole does no more than at a lower load: what the test gained, other hosts lost"
 _NO_BURSTS = 0.03
 """Share of the limits inside an array that its means over a step do not show."""
 _PART_UNREPORTED = -2.5
@@ -73,39 +73,24 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if row is None or not table.indices("array_service", "cap"):
         yield from _claim_of_unread(table)
     else:
-        entity = _array_of(table.facts, str(row["entity"]))
+        # Volumes are not saturated themselves, even if only they report the test's I/Os.
+        entity = array_of(table.facts.topology, str(row["entity"]))
         # Where the array times the transfer itself, a wait in the transfer is not before its clock.
         before_clock = table.indices("array_door") or table.indices("fabric")
         busy = (replace(e, weight=e.weight * _BEFORE_CLOCK) for e in _utilisations(row, "controller_busy_ratio"))
         before = (*_uncounted_links(table), *busy)
-        yield Claim(
-            "bottleneck",
-            "array",
-            entity,
-            before_clock,
-            before,
-            "saturates",
-            partial(_at_door, table),
-            _UNSEEN,
-            others_share=table.others_share,
-        )
-        inside = table.indices("array_queue", "array_service")
-        inside_evidence = tuple(_evidence_inside(table, row))
-        conclude = partial(_saturated, table)
-        share = table.others_share
-        yield Claim("bottleneck", "array", entity, inside, inside_evidence, "saturates", conclude, others_share=share)
+        inside, share = table.indices("array_queue", "array_service"), table.others_share
+        evidence = tuple(_evidence_inside(table, row))
+        yield Claim("array", entity, before_clock, before, partial(_at_door, table), _UNSEEN, others_share=share)
+        yield Claim("array", entity, inside, evidence, partial(_saturated, table), others_share=share)
     yield from _caps(table)
 
 
 def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
     """A claim for an array whose own time was not read."""
-    targets = sorted(targets_of(table.facts.topology, *table.load.roots)[0])
-    for entity in table.arrays or [path.array_port for path in table.paths][:1] or targets[:1]:
+    for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
         evidence = (Evidence("the array's own time was not read", 0.0),)
-        explains = table.indices("below", "fabric", "array_door")
-        yield Claim(
-            "bottleneck", "array", entity, explains, evidence, "saturates", partial(_by_exclusion, table), _UNSEEN
-        )
+        yield Claim("array", entity, table.gaps, evidence, partial(_by_exclusion, table), _UNSEEN)
 
 
 def _uncounted_links(table: PlaceTable) -> tuple[Evidence, ...]:
@@ -161,7 +146,7 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
         entity = exceeded.entity
         words = f"{exceeded.limit} of {entity} was exceeded for {percent(exceeded.ratio)} of the time"
         weight = min(_COUNTED, max(0.0, exceeded.ratio / _USUAL_CAP + log(_USUAL_CAP)))
-        explains = explains or table.indices("below", "fabric", "array_door", "array_queue", "array_service")
+        explains = explains or table.below_host
     elif explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
@@ -172,13 +157,12 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
         # An array that does not report how long I/Os wait for its limits may still enforce them.
         words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2], _LIMIT_ERROR), reached[0]
-        explains = table.indices("below", "fabric", "array_door", "array_queue", "array_service")
+        explains = table.below_host
     else:
         return
     evidence = (Evidence(words, weight),)
-    yield Claim(
-        "configured_cap", entity.partition(":")[0], entity, explains, evidence, "saturates", partial(_capped, table)
-    )
+    kind, conclude = entity.partition(":")[0], partial(_capped, table)
+    yield Claim(kind, entity, explains, evidence, conclude, verdict="configured_cap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,19 +213,10 @@ def _capped(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     elif row is not None and row["qos_limit_seconds"]:
         wait = f"{duration(number(row, 'qos_limit_seconds'))} of {duration(load.latency_seconds)}"
         because = (f"an I/O waits {wait} in {entity} because {limit} is reached there",)
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind=entity.partition(":")[0],
-        layer="host" if entity.startswith("host:") else "array_front",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        coincident=others,
-        wait_at=wait_at(facts, load, entity),
-        because=because,
-        overturn_if=("no time waited for a QoS limit at the same IOPS",),
-    )
-    return Conclusion((bottleneck,), because)
+    kind = entity.partition(":")[0]
+    layer = "host" if kind == "host" else "array_front"
+    overturn_if = ("no time waited for a QoS limit at the same IOPS",)
+    return limited_by(table, entity, kind, layer, because, overturn_if, coincident=others)
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -259,7 +234,7 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         *_growth_reasons(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
         *(("throughput does not grow with the load",) if is_flat else ()),
-        *(_taken_from_others(facts, load, array) if not is_flat else ()),
+        *((_TAKEN_WORDS,) if not is_flat and takes_from_others(facts, load, array) else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
     return _conclusion(table, entity, layer, because, reached, _explains(array))
@@ -287,41 +262,25 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
 
 def _by_exclusion(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """The conclusion for an array that was not read, where nothing that was read accounts for the wait."""
-    load, entity = table.load, str(claims[0].entity)
-    wait = sum(table.segments[i].wait[1] for i in claims[0].explains)
+    entity = str(claims[0].entity)
     because = (
-        f"about {duration(wait)} of {duration(load.latency_seconds)} are waiting below the last clock that was read",
+        f"{table.wait_words(claims[0].explains)} are waiting below the last clock that was read",
         f"nothing that was read accounts for it, and {entity} was not read",
     )
-    return _conclusion(table, entity, "array_back", because, load.ops_per_second, None)
+    return _conclusion(table, entity, "array_back", because, table.load.ops_per_second, None)
 
 
 def _conclusion(
     table: PlaceTable, entity: str, layer: Layer, because: Sequence[str], reached: float, explains: float | None
 ) -> Conclusion:
     load = table.load
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind=entity.partition(":")[0],
-        layer=layer,
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second * reached / load.ops_per_second,
-        ceiling_ops_per_second=reached,
-        wait_at=wait_at(table.facts, load, entity),
-        explains=explains,
-        because=tuple(because),
-        overturn_if=(
-            "throughput that grows by more than 5 % with more outstanding I/Os",
-            "a job of the array or another host's load that ends while the test runs",
-        ),
+    overturn_if = (
+        "throughput that grows by more than 5 % with more outstanding I/Os",
+        "a job of the array or another host's load that ends while the test runs",
     )
-    return Conclusion((bottleneck,), tuple(because))
-
-
-def _taken_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> tuple[str, ...]:
-    if not takes_from_others(facts, load, array):
-        return ()
-    return ("the array as a whole does no more than at a lower load: what the test gained, other hosts lost",)
+    ceiling = load.bytes_per_second * reached / load.ops_per_second, reached
+    kind = entity.partition(":")[0]
+    return limited_by(table, entity, kind, layer, because, overturn_if, ceiling=ceiling, explains=explains)
 
 
 def _slowed(array: FactRow) -> str:
@@ -332,59 +291,50 @@ def _slowed(array: FactRow) -> str:
     )
 
 
-def _array_of(facts: Facts, entity: str) -> str:
-    """The array of a volume: volumes are not saturated themselves, even if only they report the test's I/Os."""
-    return next(iter(facts.topology.related(entity, "member_of", "array")), entity)
-
-
 def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float]]:
     """The QoS limits that are reached, reads and writes together: (entity, limit in words, share of it in use).
 
     The entity is the volume, its volume group, or the array for what it gives the host. Empty: none is reached, or
     several limits are that are not one for each volume of the load.
     """
-    limits = []
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
-    for fact, say in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
-        unsampled = _shares_of_unsampled(facts, load, volumes, fact)
-        for volume in volumes:
-            attributes = facts.topology.entities[volume].attributes
-            volume_throughput = unsampled.get(volume, _sum(facts, load, [volume], fact))
-            if limit := _reached(attributes.get(f"qos_{fact}"), volume_throughput):
-                limits.append((volume, f"its QoS limit of {say(limit)}", volume_throughput / limit))
-            group = attributes.get("volume_group")
-            if limit := _reached(
-                attributes.get(f"group_qos_{fact}"), _sum(facts, load, _members(facts, volume), fact)
-            ):
-                throughput = _sum(facts, load, _members(facts, volume), fact)
-                limits.append(
-                    (volume, f"the QoS limit of {say(limit)} of its volume group {group}", throughput / limit)
-                )
-        host = host_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
-        if host is not None:
-            throughput = sum(getattr(other_load, fact) for other_load in facts.loads if other_load.step == load.step)
-            attributes = facts.topology.entities[host].attributes
-            if limit := _reached(attributes.get(f"qos_{fact}"), throughput):
-                # A cloud limits the instance itself; an array limits what it gives a host.
-                is_instance = attributes.get("instance_type") is not None
-                named = volumes[0] if len(volumes) == 1 and not is_instance else host
-                limits.append(
-                    (
-                        named,
-                        f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}",
-                        throughput / limit,
-                    )
-                )
-    is_one_each = len({named for named, _, _ in limits}) == len(limits) and all(
-        named in volumes for named, _, _ in limits
-    )
+    limits = [
+        (named, words, throughput / limit)
+        for fact in ("bytes_per_second", "ops_per_second")
+        for named, limit, throughput, words in _limits_set(facts, load, volumes, fact)
+        if throughput >= _REACHED * limit > 0
+    ]
+    entities = {named for named, _, _ in limits}
+    is_one_each = len(entities) == len(limits) and entities <= set(volumes)
     return limits if len(limits) == 1 or is_one_each else []
 
 
-def _reached(limit: Scalar, throughput: float) -> float | None:
-    """The limit, if it is set and reached. None: it is not."""
-    is_reached = isinstance(limit, int | float) and throughput >= _REACHED * limit > 0
-    return float(limit) if is_reached and isinstance(limit, int | float) else None
+def _limits_set(
+    facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str
+) -> Iterator[tuple[str, float, float, str]]:
+    """Yield (entity, limit, throughput, limit in words) of each volume, its volume group, and the load's host."""
+    say = bandwidth if fact == "bytes_per_second" else iops
+    unsampled = _shares_of_unsampled(facts, load, volumes, fact)
+    for volume in volumes:
+        attributes = facts.topology.entities[volume].attributes
+        if (limit := _number(attributes.get(f"qos_{fact}"))) is not None:
+            throughput = unsampled[volume] if volume in unsampled else _sum(facts, load, [volume], fact)
+            yield volume, limit, throughput, f"its QoS limit of {say(limit)}"
+        if (limit := _number(attributes.get(f"group_qos_{fact}"))) is not None:
+            throughput, group = _sum(facts, load, _members(facts, volume), fact), attributes.get("volume_group")
+            yield volume, limit, throughput, f"the QoS limit of {say(limit)} of its volume group {group}"
+    host = host_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
+    attributes = facts.topology.entities[host].attributes if host is not None else {}
+    if host is not None and (limit := _number(attributes.get(f"qos_{fact}"))) is not None:
+        # A cloud limits the instance itself; an array limits what it gives a host.
+        is_instance = attributes.get("instance_type") is not None
+        named = volumes[0] if len(volumes) == 1 and not is_instance else host
+        throughput = sum(getattr(step_load, fact) for step_load in facts.loads_in(load.step))
+        yield named, limit, throughput, f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}"
+
+
+def _number(limit: Scalar) -> float | None:
+    return float(limit) if isinstance(limit, int | float) else None
 
 
 def _shares_of_unsampled(facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str) -> dict[str, float]:
@@ -398,7 +348,7 @@ def _shares_of_unsampled(facts: Facts, load: LoadFacts, volumes: Sequence[str], 
     limits = [float(limit) for limit in attributes if isinstance(limit, int | float) and limit > 0]
     if len(limits) < len(volumes):
         return {}
-    throughput = sum(getattr(step_load, fact) for step_load in facts.loads if step_load.step == load.step)
+    throughput = sum(getattr(step_load, fact) for step_load in facts.loads_in(load.step))
     return {volume: throughput * limit / sum(limits) for volume, limit in zip(volumes, limits, strict=True)}
 
 
@@ -457,4 +407,4 @@ def _explains(array: FactRow) -> float | None:
     """
     inside_seconds, growth = number(array, "array_seconds"), number(array, "growth")
     calm_seconds = inside_seconds / growth if growth > 1 else number(array, "service_seconds")
-    return min(1.0, max(0.0, 1 - calm_seconds / inside_seconds)) if inside_seconds and calm_seconds else None
+    return share_gone(calm_seconds, inside_seconds) if inside_seconds and calm_seconds else None

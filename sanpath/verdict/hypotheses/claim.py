@@ -6,13 +6,16 @@ readings add up, and no threshold is a cliff. A value that was not read counts n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import exp, log, log2, pi, sqrt
 from typing import Literal
 
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.places.host_queues import wait_at
+from sanpath.verdict.places.table import PlaceTable
 
 Growth = Literal["saturates", "follows", "any"]
 """What throughput does with more I/Os in flight if the claim holds: it saturates, it grows with them, or either."""
@@ -35,6 +38,8 @@ with a coarse clock."""
 _BELOW_ONE_SLOT = 6.0
 _SINGLE_SLOT = 1.5
 _FEW_SLOTS = 0.7
+NO_CEILING = (None, None)
+"""The ceiling of an element is not known."""
 _FLOOR = 1e-3
 """Lowest density: no reading is impossible, because counters can be wrong as well."""
 
@@ -68,7 +73,7 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One explanation of what limits a load.
+    """One explanation of what limits a load: by default an element that is saturated.
 
     `explains`: indices of the segments whose wait it explains; it also explains full queues above them. `conclude`:
     gives the words and figures for the verdict, from this claim and those of its kind that cannot be separated from
@@ -78,14 +83,14 @@ class Claim:
     also account for, but not alone. `others_share`: share of what it serves that is not the test's, 0 if unknown.
     """
 
-    verdict: Kind
     kind: str
     entity: str | None
     explains: frozenset[int]
     evidence: Sequence[Evidence]
-    growth: Growth
     conclude: Callable[[Sequence[Claim]], Conclusion]
     prior: float = 0.0
+    verdict: Kind = "bottleneck"
+    growth: Growth = "saturates"
     hidden: bool = False
     independent_of_load: bool = False
     group: str | None = None
@@ -96,6 +101,69 @@ class Claim:
     def accuses(self) -> bool:
         """Whether it names an element."""
         return self.verdict in ("bottleneck", "configured_cap")
+
+
+def limited_by(
+    table: PlaceTable,
+    entity: str,
+    kind: str,
+    layer: str,
+    because: Sequence[str],
+    overturn_if: Sequence[str],
+    *,
+    waits_inside: bool = False,
+    ceiling: tuple[float | None, float | None] | None = None,
+    coincident: Iterable[str] = (),
+    utilisation: float | None = None,
+    explains: float | None = None,
+    following: Next | None = None,
+) -> Conclusion:
+    """The conclusion that an element limits the load of a table.
+
+    `waits_inside`: the I/Os wait in the element itself, also where a queue above it holds most of them. `ceiling`:
+    (bytes a second, operations a second) of the load, None: what it reached. The other parameters are the fields of
+    Bottleneck and Conclusion.
+    """
+    load = table.load
+    bytes_per_second, ops_per_second = ceiling or (load.bytes_per_second, load.ops_per_second)
+    bottleneck = Bottleneck(
+        entity=entity,
+        kind=kind,
+        layer=layer,
+        direction=load.direction,
+        utilisation=utilisation,
+        ceiling_bytes_per_second=bytes_per_second,
+        ceiling_ops_per_second=ops_per_second,
+        coincident=tuple(coincident),
+        wait_at=entity if waits_inside else wait_at(table.facts, load, entity),
+        explains=explains,
+        because=tuple(because),
+        overturn_if=tuple(overturn_if),
+    )
+    return Conclusion((bottleneck,), tuple(because), following)
+
+
+def other_entities(entity: str, claims: Sequence[Claim]) -> tuple[str, ...]:
+    """The other entities that the claims name, each once."""
+    return tuple(dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity))
+
+
+def share_gone(seconds: float, latency_seconds: float) -> float:
+    """Share of a latency that goes if only `seconds` of it are left, 0 to 1."""
+    return min(1.0, max(0.0, 1 - seconds / latency_seconds))
+
+
+def gain_of(following: Next | None, load: LoadFacts) -> float | None:
+    """Share of the latency that goes with the limit: (R - R without it) / R at the same number in flight.
+
+    What limits next gives R without the limit. None: that is unknown.
+    """
+    return None if following is None else share_gone(following.predicted_latency_seconds[0], load.latency_seconds)
+
+
+def payload_ceiling(load: LoadFacts, bytes_per_second: float) -> tuple[float, float | None]:
+    """A ceiling of payload, as (bytes, operations) a second of the load."""
+    return bytes_per_second, bytes_per_second / load.operation_bytes if load.operation_bytes else None
 
 
 def normal(value: float, mean: float, error: float) -> float:

@@ -16,10 +16,10 @@ from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.topology.paths import targets_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
-from sanpath.verdict.model import Bottleneck, Next
-from sanpath.verdict.places.host_queues import wait_at
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by
+from sanpath.verdict.model import Next
 from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.prediction.next_limit import next_of
 from sanpath.verdict.units import bandwidth, iops, percent
 
 _ROUND = 0.04
@@ -42,6 +42,9 @@ class _Promise:
     used_ratio: float
     words: str
 
+    def __str__(self) -> str:
+        return f"{self.entity} does {percent(self.used_ratio)} of the limit entered for it: {self.words}"
+
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each device below the load whose data sheet somebody noted down.
@@ -49,18 +52,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     A promise that another step exceeded is not the limit, and one that any step has beaten by far limits nothing.
     """
     highest = _highest(table)
-    promises = sorted(
-        (
-            promise
-            for promise in _promises(table.facts, table.load)
-            if highest.get(promise.entity, 0.0) <= BEATEN_RATIO
-        ),
-        key=lambda candidate: -candidate.used_ratio,
-    )
-    explains = table.indices("below", "fabric", "array_door", "array_queue", "array_service")
+    promises = [p for p in _promises(table.facts, table.load) if highest.get(p.entity, 0.0) <= BEATEN_RATIO]
+    promises.sort(key=lambda promise: -promise.used_ratio)
     for promise in promises:
-        words = f"{promise.entity} does {percent(promise.used_ratio)} of the limit entered for it: {promise.words}"
-        evidence = [Evidence(words, at_limit(min(1.0, promise.used_ratio), _ROUND))]
+        evidence = [Evidence(str(promise), at_limit(min(1.0, promise.used_ratio), _ROUND))]
         if promise.used_ratio > 1:
             beyond = log(promise.used_ratio) / _DEVICE_ERROR
             evidence.append(Evidence("that is more than it promises", -(beyond**2) / 2))
@@ -68,9 +63,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence(f"another step took {percent(highest[promise.entity])} of it", _REFUTED))
         other_promises = [candidate for candidate in promises if candidate is not promise]
         conclude = partial(_conclude, table, promise, other_promises)
-        yield Claim(
-            "bottleneck", "data_sheet", promise.entity, explains, tuple(evidence), "saturates", conclude, _SHEET
-        )
+        yield Claim("data_sheet", promise.entity, table.below_host, tuple(evidence), conclude, _SHEET)
 
 
 def _highest(table: PlaceTable) -> dict[str, float]:
@@ -86,30 +79,29 @@ def _highest(table: PlaceTable) -> dict[str, float]:
 def _conclude(
     table: PlaceTable, first: _Promise, other_promises: Sequence[_Promise], _named: Sequence[Claim]
 ) -> Conclusion:
-    facts, load = table.facts, table.load
+    load = table.load
     because = (
-        f"{first.entity} does {percent(first.used_ratio)} of the limit entered for it: {first.words}",
+        str(first),
         *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in other_promises),
         "its own counters were not read: its limit was entered by hand",
     )
     # What was measured is no more than the ceiling: a promise that is exceeded is a rough one.
     reached_ratio = min(1.0, first.used_ratio)
-    bottleneck = Bottleneck(
-        entity=first.entity,
-        kind="data_sheet",
-        layer="array_back",
-        direction=load.direction,
-        utilisation=first.used_ratio,
-        ceiling_bytes_per_second=load.bytes_per_second / reached_ratio,
-        ceiling_ops_per_second=load.ops_per_second / reached_ratio,
-        wait_at=wait_at(facts, load, first.entity),
-        because=because,
-        overturn_if=(
-            "more throughput of the same mix with more outstanding I/Os",
-            "a saturated processor of the load generator: it was not measured",
-        ),
+    overturn_if = (
+        "more throughput of the same mix with more outstanding I/Os",
+        "a saturated processor of the load generator: it was not measured",
     )
-    return Conclusion((bottleneck,), because, _next(load, other_promises))
+    return limited_by(
+        table,
+        first.entity,
+        "data_sheet",
+        "array_back",
+        because,
+        overturn_if,
+        ceiling=(load.bytes_per_second / reached_ratio, load.ops_per_second / reached_ratio),
+        utilisation=first.used_ratio,
+        following=_next(load, other_promises),
+    )
 
 
 def _next(load: LoadFacts, other_promises: Sequence[_Promise]) -> Next | None:
@@ -117,12 +109,8 @@ def _next(load: LoadFacts, other_promises: Sequence[_Promise]) -> Next | None:
     already."""
     if not other_promises or other_promises[0].used_ratio >= 1:
         return None
-    low, high, in_flight = (
-        load.ops_per_second,
-        load.ops_per_second / other_promises[0].used_ratio,
-        load.in_flight_measured,
-    )
-    return Next(other_promises[0].entity, "by its data sheet", (low, high), (in_flight / high, in_flight / low))
+    first = other_promises[0]
+    return next_of(load, first.entity, "by its data sheet", load.ops_per_second / first.used_ratio)
 
 
 def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:
@@ -140,7 +128,7 @@ def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:
 def _both_directions(facts: Facts, load: LoadFacts, entity: str) -> _Promise | None:
     """The promise of the device itself, in the unit of which the largest share is used. None: nothing was noted
     down."""
-    both = [step_load for step_load in facts.loads if step_load.step == load.step and step_load.roots == load.roots]
+    both = [step_load for step_load in facts.loads_in(load.step) if step_load.roots == load.roots]
     promises = []
     for unit, formatted in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
         used_ratio, words = 0.0, []

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import initiators_of, targets_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
-from sanpath.verdict.model import Bottleneck
-from sanpath.verdict.places.host_queues import wait_at
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, other_entities
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
 
@@ -21,64 +18,38 @@ _MAYBE = -0.7
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for every port of the load's hosts and arrays that is no end of a counted link."""
-    explains, may_explain = table.transfer, table.before_transfer
     for row, is_used in uncounted_ports(table):
         utilisation = number(row, f"filled_ratio_{table.load.direction}")
-        evidence = [
-            Evidence(
-                f"{row['entity']} counts {percent(utilisation)} of what a saturated link reads",
-                at_limit(utilisation, _ERROR),
-            )
-        ]
+        words = f"{row['entity']} counts {percent(utilisation)} of what a saturated link reads"
+        evidence = [Evidence(words, at_limit(utilisation, _ERROR))]
         if not is_used:
             evidence.append(Evidence("whether the test uses it is not known", _MAYBE))
-        conclude = partial(_conclude, table)
-        yield Claim(
-            "bottleneck",
-            "link",
-            str(row["entity"]),
-            explains,
-            tuple(evidence),
-            "saturates",
-            conclude,
-            group="ports",
-            may_explain=may_explain,
-        )
+        entity, conclude = str(row["entity"]), partial(_conclude, table)
+        may_explain = table.before_transfer
+        yield Claim("link", entity, table.transfer, evidence, conclude, group="ports", may_explain=may_explain)
 
 
 def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:
     """The ports with a utilisation of their own that no switch counts, and whether the load is known to use them."""
-    facts, load = table.facts, table.load
+    filled = f"filled_ratio_{table.load.direction}"
     counted = {end for row in table.links for end in str(row["entity"]).partition(":")[2].split("--")}
-    initiators = {hba for root in load.roots for hba in initiators_of(facts.topology, root)}
-    targets = targets_of(facts.topology, *load.roots)[0]
-    members = {port for array in table.arrays for port in facts.topology.related(array, "member_of", "array_port")}
+    initiators, targets = set(table.initiators), table.targets
     ports_found = []
     for kind, candidates, used in (
         ("initiator", initiators, initiators),
-        ("array_port", targets or members, targets),
+        ("array_port", targets or table.array_ports, targets),
     ):
-        for row in facts.tables[kind].select(step=load.step):
+        for row in table.facts.tables[kind].select(step=table.load.step):
             entity = str(row["entity"])
-            is_reported = row.get(f"filled_ratio_{load.direction}") is not None
-            if is_reported and entity in candidates and entity.partition(":")[2] not in counted:
+            if row.get(filled) is not None and entity in candidates and entity.partition(":")[2] not in counted:
                 ports_found.append((row, entity in used or len(candidates) == 1))
     return ports_found
 
 
 def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
-    load, first = table.load, str(claims[0].entity)
+    entity = str(claims[0].entity)
     because = (claims[0].evidence[0].words, "no switch port there was measured: these are its own counters")
-    bottleneck = Bottleneck(
-        entity=first,
-        kind="link",
-        layer="host" if first.startswith("hba:") else "array_front",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(str(claim.entity) for claim in claims[1:]),
-        wait_at=wait_at(table.facts, load, first),
-        because=because,
-        overturn_if=("byte counters of the switch port at its other end below 95 % of what a saturated link reads",),
-    )
-    return Conclusion((bottleneck,), because)
+    overturn_if = ("byte counters of the switch port at its other end below 95 % of what a saturated link reads",)
+    layer = "host" if entity.startswith("hba:") else "array_front"
+    others = other_entities(entity, claims)
+    return limited_by(table, entity, "link", layer, because, overturn_if, coincident=others)

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import number
-from sanpath.topology.paths import hosts_of, machines_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, without_pause
-from sanpath.verdict.model import Bottleneck
-from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, other_entities, without_pause
+from sanpath.verdict.places.table import PlaceTable, machine_rows
 from sanpath.verdict.units import percent
 
 _CORE = -1.0
@@ -26,48 +24,24 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
     Completions wait for the core, between the host's last clock and the array's.
     """
-    topology, load = table.facts.topology, table.load
-    machines = {end for root in load.roots for end in (*machines_of(topology, root), *hosts_of(topology, root))}
-    gaps = table.indices("fabric", "array_door", "below")
-    for row in table.facts.tables["host"].select(step=load.step):
-        if row["entity"] not in machines or row["busiest_core_ratio"] is None:
+    for row in machine_rows(table.facts, table.load):
+        if row["busiest_core_ratio"] is None:
             continue
         used, entity = number(row, "busiest_core_ratio"), str(row["entity"])
         words = f"the busiest core of {entity} is at {percent(used)}"
         weight = min(_FULL_CORE, without_pause(used))
-        if (load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
+        if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
             weight = min(0.0, weight)
         conclude = partial(_conclude, table, entity, words)
-        for index in sorted(gaps):
+        evidence = (Evidence(words, weight),)
+        for index in sorted(table.gaps):
             gap = frozenset({index})
-            yield Claim(
-                "bottleneck",
-                "core",
-                entity,
-                gap,
-                (Evidence(words, weight),),
-                "saturates",
-                conclude,
-                _CORE,
-                group="cores",
-                may_explain=gaps - gap,
-            )
+            others = table.gaps - gap
+            yield Claim("core", entity, gap, evidence, conclude, _CORE, group="cores", may_explain=others)
 
 
 def _conclude(table: PlaceTable, entity: str, words: str, claims: Sequence[Claim]) -> Conclusion:
-    load = table.load
-    others = dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity)
     because = (words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind="core",
-        layer="host",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(others),
-        wait_at=entity,
-        because=because,
-        overturn_if=("the same throughput while no core of the host is full",),
-    )
-    return Conclusion((bottleneck,), because)
+    overturn_if = ("the same throughput while no core of the host is full",)
+    others = other_entities(entity, claims)
+    return limited_by(table, entity, "core", "host", because, overturn_if, waits_inside=True, coincident=others)

@@ -8,19 +8,27 @@ the other way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.evidence.step import flat_over_load, is_full
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, stall_weight
-from sanpath.verdict.model import Bottleneck, Next
-from sanpath.verdict.places.host_queues import wait_at
+from sanpath.verdict.evidence.step import flat_words, is_full
+from sanpath.verdict.hypotheses.claim import (
+    NO_CEILING,
+    Claim,
+    Conclusion,
+    Evidence,
+    at_limit,
+    gain_of,
+    limited_by,
+    payload_ceiling,
+    stall_weight,
+)
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.predict import next_limit
-from sanpath.verdict.units import bandwidth, count, iops, percent
+from sanpath.verdict.prediction.next_limit import next_limit
+from sanpath.verdict.units import bandwidth, count, percent
 
 COINCIDENT = 0.03
 """Ceilings that differ by less are one bottleneck: relieving only one of them gains nothing."""
@@ -46,24 +54,19 @@ _BELOW_FULL = 0.02
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for every counted link that carries the load, or may carry it."""
-    explains, may_explain = table.transfer, table.before_transfer
     rows = _rows(table).values()
     sides_with_room = {row["side"] for row in rows if not _is_at_limit(row)}
     for row in rows:
         # Where all links that the test can take are full, it takes a full one, whichever that is.
         may_be_avoided = row["on_loaded_path"] is None and row["side"] in sides_with_room
         utilisation = _utilisation(row)
-        words = (
-            f"{row['entity']} is at {percent(utilisation)} of what a saturated link reads"
-            f"{_direction_words(table, row)}"
-        )
         has_full_window = number(row, "utilisation_max") >= _FULL_WINDOW * number(row, "full_ratio")
         is_steady = not has_full_window and not _is_used_both_ways(table, row)
         weight = at_limit(utilisation, bursts=_NO_BURSTS) if is_steady else at_limit(utilisation)
         if may_be_avoided:
             # Others may have filled it, so a full link proves less about the test.
             weight = min(weight, _OTHERS_FILL)
-        evidence = [Evidence(words, weight)]
+        evidence = [Evidence(_words(table, row), weight)]
         stall = number(row, "upstream_stall_ratio") - number(row, "credit_stall_ratio")
         if stall > 0 and utilisation >= _BUSY:
             words = f"ports that send to it wait for credit {percent(stall)} of the time"
@@ -72,18 +75,14 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence("whether the test uses it is not known", _MAY_CARRY))
         if table.array is None and number(row, "full_ratio") - number(row, "utilisation") > _BELOW_FULL:
             evidence.append(Evidence("without data of the array, a cap just below it is possible", _CAP_UNREAD))
-        entity = str(row["entity"])
-        conclude = partial(_conclude, table)
         yield Claim(
-            "bottleneck",
             "link",
-            entity,
-            explains,
+            str(row["entity"]),
+            table.transfer,
             evidence,
-            "saturates",
-            conclude,
+            partial(_conclude, table),
             group="links",
-            may_explain=may_explain,
+            may_explain=table.before_transfer,
             others_share=others_share(row),
         )
 
@@ -117,12 +116,13 @@ def _utilisation(row: FactRow) -> float:
     return number(row, "utilisation") / number(row, "full_ratio")
 
 
-def _direction_words(table: PlaceTable, row: FactRow) -> str:
-    """Words for a link that is full against the direction of the payload. Empty: it is not."""
+def _words(table: PlaceTable, row: FactRow) -> str:
+    """How full a link is, and whether it is so against the direction of the payload."""
+    words = f"{row['entity']} is at {percent(_utilisation(row))} of what a saturated link reads"
     if row["direction"] == table.load.direction:
-        return ""
+        return words
     payload = "answers" if table.load.direction == "write" else "commands"
-    return f" in the {row['direction']} direction, which {payload} take"
+    return f"{words} in the {row['direction']} direction, which {payload} take"
 
 
 def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -138,47 +138,43 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     # Links at the host come first, because a person can check those first.
     binding.sort(key=lambda row: (row["side"] != "host", -round(number(row, "utilisation"), 3), str(row["entity"])))
     first = binding[0]
-    calm = flat_over_load(facts, load)
     following = next_limit(facts, load, binding)
     alone = facts.pauses[-1].links.get((str(first["entity"]), load.direction)) if facts.pauses else None
-    because = _because(load, first, calm, alone)
+    because = _because(first, alone, flat_words(facts, load))
     if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _BELOW_FULL:
         because += ("a little less than a saturated link reads: without data of the array, a cap there is possible",)
     is_known = lowest < float("inf")
-    bottleneck = Bottleneck(
-        entity=str(first["entity"]),
-        kind="link",
-        layer=_layer(facts, binding),
-        direction=load.direction,
+    return limited_by(
+        table,
+        str(first["entity"]),
+        "link",
+        _layer(facts, binding),
+        because,
+        _overturn(first),
+        ceiling=payload_ceiling(load, lowest) if is_known else NO_CEILING,
+        coincident=(str(row["entity"]) for row in binding[1:]),
         utilisation=number(first, "utilisation"),
-        ceiling_bytes_per_second=lowest if is_known else None,
-        ceiling_ops_per_second=lowest / load.operation_bytes if is_known and load.operation_bytes else None,
-        coincident=tuple(str(row["entity"]) for row in binding[1:]),
-        wait_at=wait_at(facts, load, str(first["entity"])),
-        explains=_explains(load, following),
-        because=because,
-        overturn_if=_overturn(first),
+        explains=gain_of(following, load),
+        following=following,
     )
-    return Conclusion((bottleneck,), because, following)
 
 
 def _conclude_across(table: PlaceTable, full: Sequence[FactRow]) -> Conclusion:
     """The conclusion for a link that is full against the direction of the payload: its ceiling is unknown."""
     load, first = table.load, max(full, key=_utilisation)
-    direction = _direction_words(table, first)
-    words = f"{first['entity']} is at {percent(_utilisation(first))} of what a saturated link reads{direction}"
-    bottleneck = Bottleneck(
-        entity=str(first["entity"]),
-        kind="link",
-        layer=_layer(table.facts, [first]),
-        direction="write" if load.direction == "read" else "read",
+    conclusion = limited_by(
+        table,
+        str(first["entity"]),
+        "link",
+        _layer(table.facts, [first]),
+        (_words(table, first),),
+        _overturn(first),
+        ceiling=NO_CEILING,
+        coincident=(str(row["entity"]) for row in full if row is not first),
         utilisation=number(first, "utilisation"),
-        coincident=tuple(str(row["entity"]) for row in full if row is not first),
-        wait_at=wait_at(table.facts, load, str(first["entity"])),
-        because=(words,),
-        overturn_if=_overturn(first),
     )
-    return Conclusion((bottleneck,), (words,))
+    across = replace(conclusion.bottlenecks[0], direction="write" if load.direction == "read" else "read")
+    return replace(conclusion, bottlenecks=(across,))
 
 
 def others_share(row: FactRow) -> float:
@@ -192,8 +188,12 @@ def _ceiling(row: FactRow) -> float:
     return number(row, "ceiling_bytes_per_second") or float("inf")
 
 
-def _because(load: LoadFacts, row: FactRow, calm: LoadFacts | None, alone: float | None) -> tuple[str, ...]:
-    """The reasons for a full link. `alone`: its utilisation in a pause of the test, None: not known."""
+def _because(row: FactRow, alone: float | None, flat: str | None) -> tuple[str, ...]:
+    """The reasons for a full link.
+
+    `alone`: its utilisation in a pause of the test, None: not known. `flat`: throughput with fewer I/Os in flight, in
+    words, None: it was lower, or not measured.
+    """
     counted, capacity = number(row, "bytes_per_second"), number(row, "capacity_bytes_per_second")
     full = f"a saturated {row['speed']} link reads {percent(number(row, 'full_ratio'))}"
     reasons = [
@@ -205,13 +205,7 @@ def _because(load: LoadFacts, row: FactRow, calm: LoadFacts | None, alone: float
         reasons.append(f"{bandwidth(foreign)} of it is not the test's: other hosts use this link as well")
     if alone is not None and alone >= _REMAINING * number(row, "utilisation"):
         reasons.append(f"in a pause of the test others alone kept it {percent(alone)} utilised")
-    if calm is not None:
-        ratio = load.in_flight_measured / calm.in_flight_measured
-        reasons.append(
-            f"{count(calm.in_flight_measured)} outstanding I/Os gave {iops(calm.ops_per_second)}, "
-            f"{ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load adds only latency"
-        )
-    return tuple(reasons)
+    return (*reasons, flat) if flat is not None else tuple(reasons)
 
 
 def _overturn(row: FactRow) -> tuple[str, ...]:
@@ -236,13 +230,3 @@ def _layer(facts: Facts, binding: Sequence[FactRow]) -> str:
     key = {"step": first["step"], "direction": first["direction"]}
     ports = facts.tables["link"].select(**key, on_loaded_path=True, side="array")
     return "array_front" if ports and all(is_full(row) for row in ports) else "fabric"
-
-
-def _explains(load: LoadFacts, following: Next | None) -> float | None:
-    """Share of the latency that goes with the limit: (R - R without it) / R at the same number in flight.
-
-    What limits next gives R without the limit. None: that is unknown.
-    """
-    if following is None:
-        return None
-    return min(1.0, max(0.0, 1 - following.predicted_latency_seconds[0] / load.latency_seconds))

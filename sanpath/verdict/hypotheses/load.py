@@ -4,10 +4,9 @@ flight."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from math import log
 
+from sanpath.facts.table import number
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal, without_pause
@@ -60,9 +59,9 @@ def _generator(table: PlaceTable) -> Claim:
         evidence = [
             Evidence(f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR))
         ]
-    evidence += _unused_slots(table, 0.5)
+    evidence += _unused_slots(table)
     because = (f"{evidence[0].words}; nothing below it is saturated",)
-    return _claim("generator_limited", explains, evidence, "saturates", because)
+    return _claim("generator_limited", explains, evidence, because)
 
 
 def _machine(table: PlaceTable) -> Iterator[Claim]:
@@ -76,16 +75,15 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     cpu_ratio, machine = busiest
     words = f"{percent(cpu_ratio)} of the processors of {machine} are busy"
     explains = table.indices("host_queue", "fabric", "array_door", "below") | {0}
-    evidence = [Evidence(words, without_pause(cpu_ratio)), *_unused_slots(table, 0.5)]
+    evidence = [Evidence(words, without_pause(cpu_ratio)), *_unused_slots(table)]
     because = (f"{words}; nothing below it is saturated",)
-    claim = _claim("generator_limited", explains, evidence, "saturates", because)
-    yield replace(claim, prior=_MACHINE)
+    yield _claim("generator_limited", explains, evidence, because, prior=_MACHINE)
 
 
 def _demand(table: PlaceTable) -> Claim:
     """The load asks for no more."""
     configured, in_flight_ratio = table.load.in_flight_configured, table.in_flight_ratio
-    total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
+    total = table.facts.in_flight_in(table.load.step)
     subject = (
         f"{count(total)} of {count(configured)} I/Os" if configured else f"it has a rate, and {count(total)} I/Os"
     )
@@ -110,36 +108,27 @@ def _demand(table: PlaceTable) -> Claim:
         is_full = in_flight_ratio > 1 - _FILLED_ERROR
         words = "every configured I/O is outstanding" if is_full else "it was given a rate, or time to think"
         evidence.append(Evidence(words, _ALL_IN_FLIGHT if is_full else _HAS_RATE))
-    return _claim("demand_limited", frozenset(), evidence, "any", tuple(because))
+    return _claim("demand_limited", frozenset(), evidence, because, "any")
 
 
 def _concurrency(table: PlaceTable) -> Claim:
     """Too few I/Os are in flight."""
-    total = sum(f.in_flight_measured for f in table.facts.loads if f.step == table.load.step)
-    busiest = max(
-        (row for row in table.on_path if row["utilisation"] is not None),
-        key=lambda row: float(row["utilisation"] or 0.0),
-        default=None,
-    )
-    busiest_words = (
-        f": the busiest link, {busiest['entity']}, is at {percent(float(busiest['utilisation'] or 0))}"
-        if busiest
-        else ""
-    )
-    configured = table.load.in_flight_configured
-    in_flight_words = (
-        f"every configured I/O is outstanding ({count(total)})"
-        if configured
-        else f"{count(total)} I/Os are outstanding"
-    )
-    because = [f"{in_flight_words} and nothing is saturated{busiest_words}"]
+    total = table.facts.in_flight_in(table.load.step)
+    counted = [row for row in table.on_path if row["utilisation"] is not None]
+    busiest = max(counted, key=lambda row: number(row, "utilisation"), default=None)
+    words = f"{count(total)} I/Os are outstanding and nothing is saturated"
+    if table.load.in_flight_configured:
+        words = f"every configured I/O is outstanding ({count(total)}) and nothing is saturated"
+    if busiest is not None:
+        words += f": the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}"
+    because = [words]
     if (slope := table.scaling.towards_more) is not None and slope.elasticity > _FOLLOWS:
         more_load = slope.other_load
         because.append(
             f"{count(table.load.in_flight_measured)} outstanding I/Os gave {iops(table.load.ops_per_second)}, and "
             f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same path"
         )
-    return _claim("concurrency_limited", frozenset(), (), "follows", tuple(because))
+    return _claim("concurrency_limited", frozenset(), (), because, "follows")
 
 
 def _closed_loop_density(filled: float) -> float:
@@ -147,13 +136,12 @@ def _closed_loop_density(filled: float) -> float:
     return (1 - _DEPTH_IGNORED) * normal(min(filled, 1.0), 1.0, _FILLED_ERROR) + _DEPTH_IGNORED
 
 
-def _unused_slots(table: PlaceTable, share_open: float) -> list[Evidence]:
-    """Evidence of unused I/Os in flight: a generator that cannot keep up may leave some unused."""
+def _unused_slots(table: PlaceTable) -> list[Evidence]:
+    """Evidence of unused I/Os in flight: a generator that cannot keep up leaves some unused with even odds."""
     if table.in_flight_ratio is None:
         return []
-    weight = log(share_open + (1 - share_open) * _closed_loop_density(table.in_flight_ratio)) - log(
-        _closed_loop_density(table.in_flight_ratio)
-    )
+    closed_loop = _closed_loop_density(table.in_flight_ratio)
+    weight = log(0.5 + 0.5 * closed_loop) - log(closed_loop)
     return [Evidence(f"{percent(table.in_flight_ratio)} of the configured I/Os are outstanding", weight)]
 
 
@@ -161,12 +149,11 @@ def _claim(
     verdict: Kind,
     explains: frozenset[int],
     evidence: Sequence[Evidence],
-    growth: Growth,
-    because: tuple[str, ...],
+    because: Sequence[str],
+    growth: Growth = "saturates",
+    prior: float = 0.0,
 ) -> Claim:
-    conclude = partial(_conclude, because)
-    return Claim(verdict, verdict, None, explains, tuple(evidence), growth, conclude, hidden=True)
-
-
-def _conclude(because: tuple[str, ...], _named: Sequence[Claim]) -> Conclusion:
-    return Conclusion((), because)
+    conclusion = Conclusion((), tuple(because))
+    return Claim(
+        verdict, None, explains, tuple(evidence), lambda _: conclusion, prior, verdict, growth=growth, hidden=True
+    )

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import number
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import duration, percent
@@ -23,44 +22,20 @@ _PRIOR = 0.7
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for the wait inside the array where many I/Os arrive at a controller that does not own the volume."""
     explains = table.indices("array_queue", "array_service")
-    share = non_optimised_share(table)
+    rows = table.facts.tables["multipath"].select(step=table.load.step)
+    share = max((number(row, "non_optimised_share") for row in rows), default=0.0)
     if not explains or share <= _USED:
         return
     words = f"{percent(share)} of the I/Os use paths that are not optimised, and cross the link between controllers"
-    yield Claim(
-        "bottleneck",
-        "path_policy",
-        wait_at(table.facts, table.load, table.load.entity),
-        explains,
-        (Evidence(words, 0.0),),
-        "saturates",
-        partial(_conclude, table),
-        _PRIOR,
-    )
-
-
-def non_optimised_share(table: PlaceTable) -> float:
-    """The largest share of I/Os of any LUN that use paths that are not optimised; 0 where it is not known."""
-    rows = table.facts.tables["multipath"].select(step=table.load.step)
-    return max((number(row, "non_optimised_share") for row in rows), default=0.0)
+    entity = wait_at(table.facts, table.load, table.load.entity)
+    yield Claim("path_policy", entity, explains, (Evidence(words, 0.0),), partial(_conclude, table), _PRIOR)
 
 
 def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
-    load, entity = table.load, str(claims[0].entity)
     inside = sum(table.segments[i].middle for i in claims[0].explains)
     because = (
         claims[0].evidence[0].words,
-        f"{duration(inside)} of {duration(load.latency_seconds)} pass inside the array",
+        f"{duration(inside)} of {duration(table.load.latency_seconds)} pass inside the array",
     )
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind="path_policy",
-        layer="host",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        wait_at=entity,
-        because=because,
-        overturn_if=("the same throughput with all I/Os over optimised paths",),
-    )
-    return Conclusion((bottleneck,), because)
+    overturn_if = ("the same throughput with all I/Os over optimised paths",)
+    return limited_by(table, str(claims[0].entity), "path_policy", "host", because, overturn_if)

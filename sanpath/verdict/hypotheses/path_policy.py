@@ -7,9 +7,8 @@ from functools import partial
 from math import log
 
 from sanpath.facts.table import number
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, normal
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, normal
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
-from sanpath.verdict.model import Bottleneck
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH
@@ -48,17 +47,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if len(totals) == 1:
         evidence += _bursts(table, totals[0])
     entity = wait_at(table.facts, table.load, table.load.entity)
-    explains, may_explain = table.transfer, table.before_transfer
-    yield Claim(
-        "bottleneck",
-        "path_policy",
-        entity,
-        explains,
-        evidence,
-        "saturates",
-        partial(_conclude, table, list(links)),
-        may_explain=may_explain,
-    )
+    conclude = partial(_conclude, table, list(links))
+    yield Claim("path_policy", entity, table.transfer, evidence, conclude, may_explain=table.before_transfer)
 
 
 def _in_turn(total: float) -> float:
@@ -117,21 +107,9 @@ def _policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
 
 def _conclude(table: PlaceTable, links: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
     """The conclusion that the path policy sends a batch down one path, then the next."""
-    load, entity = table.load, str(claims[0].entity)
     because = (
         claims[0].evidence[0].words,
         "throughput does not grow with the load: the paths are used one after the other, not side by side",
     )
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind="path_policy",
-        layer="host",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(links),
-        wait_at=entity,
-        because=because,
-        overturn_if=("a path policy that changes path after every I/O, at the same IOPS",),
-    )
-    return Conclusion((bottleneck,), because)
+    overturn_if = ("a path policy that changes path after every I/O, at the same IOPS",)
+    return limited_by(table, str(claims[0].entity), "path_policy", "host", because, overturn_if, coincident=links)

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit, full_queue
-from sanpath.verdict.model import Bottleneck
-from sanpath.verdict.places.host_queues import host_queues
+from sanpath.verdict.hypotheses.claim import (
+    DEPTH_ERROR,
+    Claim,
+    Conclusion,
+    Evidence,
+    at_limit,
+    full_queue,
+    limited_by,
+    share_gone,
+)
+from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
@@ -25,18 +33,12 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     for index, segment in enumerate(table.segments):
         if segment.queue is None or not segment.queue.holds_back:
             continue
-        evidence = tuple(_evidence(table, segment))
-        explains = frozenset({index})
-        kind = str(segment.entity).partition(":")[0]
-        yield Claim(
-            "bottleneck", kind, segment.entity, explains, evidence, "saturates", partial(_conclude, table, segment)
-        )
+        evidence = tuple(_evidence(table, segment, segment.queue))
+        kind, conclude = str(segment.entity).partition(":")[0], partial(_conclude, table, segment.queue)
+        yield Claim(kind, segment.entity, frozenset({index}), evidence, conclude)
 
 
-def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
-    queue = segment.queue
-    if queue is None:
-        return
+def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue) -> Iterator[Evidence]:
     if segment.filled_ratio is not None and segment.slots is not None:
         error = DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
         words = f"{count(segment.filled_ratio * segment.slots)} of {count(segment.slots)} slots are in use"
@@ -58,26 +60,24 @@ def _evidence(table: PlaceTable, segment: Segment) -> Iterator[Evidence]:
         yield Evidence("it admitted another number at another load", _FREE_QUEUE)
 
 
-def _conclude(table: PlaceTable, segment: Segment, _named: Sequence[Claim]) -> Conclusion:
-    load, queue = table.load, segment.queue
-    if queue is None:
-        raise ValueError("only a segment above a plane of the host has a queue")
-    admitted = queue.admitted
+def _conclude(table: PlaceTable, queue: HostQueue, _named: Sequence[Claim]) -> Conclusion:
+    load = table.load
     because = (
-        f"the queue lets {count(admitted)} I/Os through, {count(load.in_flight_measured)} are offered",
+        f"the queue lets {count(queue.admitted)} I/Os through, {count(load.in_flight_measured)} are offered",
         f"below it an I/O takes {duration(queue.below_seconds)}, and nothing there is near its limit",
     )
-    ceiling = admitted / queue.below_seconds
-    bottleneck = Bottleneck(
-        entity=queue.entity,
-        kind=queue.entity.partition(":")[0],
-        layer=queue.layer,
-        direction=load.direction,
-        ceiling_bytes_per_second=ceiling * load.operation_bytes if load.operation_bytes else None,
-        ceiling_ops_per_second=ceiling,
-        wait_at=queue.entity,
-        explains=min(1.0, max(0.0, 1 - queue.below_seconds / load.latency_seconds)),
-        because=because,
-        overturn_if=("a deeper queue that does not raise throughput",),
+    rate = queue.admitted / queue.below_seconds
+    ceiling = rate * load.operation_bytes if load.operation_bytes else None, rate
+    kind, explains = queue.entity.partition(":")[0], share_gone(queue.below_seconds, load.latency_seconds)
+    overturn_if = ("a deeper queue that does not raise throughput",)
+    return limited_by(
+        table,
+        queue.entity,
+        kind,
+        queue.layer,
+        because,
+        overturn_if,
+        waits_inside=True,
+        ceiling=ceiling,
+        explains=explains,
     )
-    return Conclusion((bottleneck,), because)

@@ -11,9 +11,7 @@ from functools import partial
 from math import log, sqrt
 
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import initiators_of, targets_of
-from sanpath.verdict.hypotheses.claim import UNEXPLAINED, Claim, Conclusion, Evidence, counted
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.hypotheses.claim import NO_CEILING, UNEXPLAINED, Claim, Conclusion, Evidence, counted, limited_by
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import count, duration, percent
 
@@ -69,7 +67,7 @@ _RARE = -0.7
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """A claim for damaged frames or aborted commands, and one for TCP segments that were sent again."""
     yield from _retransmitted(table)
-    seconds = max(1.0, table.load.seconds or (table.step.end - table.step.start) / 1e6)
+    seconds = max(1.0, table.load.seconds or table.step.seconds)
     damaged = {place: rate * seconds for place, rate in _damaged_frames(table).items()}
     aborted = {device: rate * seconds for device, rate in _aborts(table).items()}
     frames, commands = max(damaged.values(), default=0.0), max(aborted.values(), default=0.0)
@@ -79,11 +77,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # An Ethernet port counts frames that it drops because its buffer is full beside those that are damaged.
         are_damaged = all(row["technology"] == "fibre_channel" for row in table.links)
         lost = "damaged" if are_damaged else "damaged or dropped"
-        evidence.append(
-            Evidence(
-                f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s", min(_DAMAGE_MOST, counted(frames))
-            )
-        )
+        words = f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s"
+        evidence.append(Evidence(words, min(_DAMAGE_MOST, counted(frames))))
         evidence += _cost(table, frames / seconds)
         evidence += _hardly_sent_again(table)
     elif commands >= _ONE_EVENT:
@@ -95,22 +90,24 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         if frames >= _ONE_EVENT:  # The same damage, seen twice.
             weight = min(_CONFIRMED, weight)
         evidence.append(Evidence(f"{count(commands)} commands aborted in {seconds:.0f} s", weight))
-    explains = _explained_segments(table)
+    yield _claim(table, entity, evidence, prior)
+
+
+def _claim(table: PlaceTable, entity: str, evidence: Sequence[Evidence], prior: float) -> Claim:
     conclude = partial(_conclude, table, evidence)
-    yield Claim(
-        "bottleneck", "retries", entity, explains, tuple(evidence), "any", conclude, prior, independent_of_load=True
-    )
+    segments = _explained_segments(table)
+    return Claim("retries", entity, segments, evidence, conclude, prior, growth="any", independent_of_load=True)
 
 
 def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
     """Evidence against lost frames that cost too little. Each takes one I/O with it, and none took longer than the
     slowest of the test, nor over TCP longer than its time-out."""
     load = table.load
-    seconds = (table.step.end - table.step.start) / 1e6
+    seconds = table.step.seconds
     limits = [(seconds, f"the step took {duration(seconds)}")]
     if load.max is not None:
         limits.append((load.max, f"the slowest took {duration(load.max)}"))
-    if any(row["technology"] == "ethernet" for row in table.links):
+    if table.has_ethernet:
         limits.append((_TCP_TIMEOUT_SECONDS, f"TCP sends them again within {duration(_TCP_TIMEOUT_SECONDS)}"))
     longest, because = min(limits)
     most = min(1.0, frames_per_second / load.ops_per_second) * longest
@@ -122,7 +119,7 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
 
 def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence against lost frames over Ethernet where the sender of the data counts few segments again."""
-    if not any(row["technology"] == "ethernet" for row in table.links):
+    if not table.has_ethernet:
         return
     ratio = max(_sent_again(table, _sender(table)), default=(1.0, ""))[0]
     weight = max(_TOO_SHORT, _for_loss(table, max(ratio, _NEVER)))
@@ -173,33 +170,20 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     entity, (weight, ratio, sender) = entities[0], max(again)
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
     evidence = [Evidence(words, min(_RETRANSMIT_MOST, weight))]
-    explains = _explained_segments(table)
-    conclude = partial(_conclude, table, evidence)
-    yield Claim(
-        "bottleneck",
-        "retries",
-        entity,
-        explains,
-        tuple(evidence),
-        "any",
-        conclude,
-        _RETRANSMIT_PRIOR,
-        independent_of_load=True,
-    )
+    yield _claim(table, entity, evidence, _RETRANSMIT_PRIOR)
 
 
 def _ethernet_initiators(table: PlaceTable) -> list[str]:
     """The Ethernet ports of the load's hosts, without those that count none of its bytes."""
-    topology, load = table.facts.topology, table.load
-    ports = [port for root in load.roots for port in initiators_of(topology, root)]
+    load, entities = table.load, table.facts.topology.entities
     counted = {
         str(row["entity"]): row[f"bytes_per_second_{load.direction}"]
         for row in table.facts.tables["initiator"].select(step=load.step)
     }
     return [
         port
-        for port in ports
-        if topology.entities[port].attributes.get("technology") == "ethernet"
+        for port in table.initiators
+        if entities[port].attributes.get("technology") == "ethernet"
         and ((moved := counted.get(port)) is None or float(moved) >= _LEAST_RATIO * load.bytes_per_second)
     ]
 
@@ -224,7 +208,7 @@ def _explained_segments(table: PlaceTable) -> frozenset[int]:
     device_queues = {
         i for i, segment in enumerate(table.segments) if segment.queue is not None and segment.queue.plane == "device"
     }
-    return table.indices("fabric", "array_door", "below") | {i for i in device_queues if i + 1 not in device_queues}
+    return table.gaps | {i for i in device_queues if i + 1 not in device_queues}
 
 
 def _damaged_frames(table: PlaceTable) -> dict[str, float]:
@@ -247,9 +231,7 @@ def _damaged_frames(table: PlaceTable) -> dict[str, float]:
 
 def _device_errors(table: PlaceTable) -> dict[str, float]:
     """Initiators and target ports of the load → damaged frames a second by their own counters."""
-    topology, roots = table.facts.topology, table.load.roots
-    ports = {hba for root in roots for hba in initiators_of(topology, root)} | targets_of(topology, *roots)[0]
-    ports |= {port for array in table.arrays for port in topology.related(array, "member_of", "array_port")}
+    ports = {*table.initiators, *table.targets, *table.array_ports}
     errors: dict[str, float] = {}
     for kind, names in _DEVICE_COUNTERS.items():
         for row in table.facts.tables[kind].select(step=table.load.step):
@@ -274,14 +256,16 @@ def _conclude(table: PlaceTable, evidence: Sequence[Evidence], claims: Sequence[
         *(reading.words for reading in evidence),
         f"about {duration(lost_seconds)} of {duration(load.latency_seconds)} are lost between host and array",
     )
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind="retries",
-        layer="fabric",
-        direction=load.direction,
-        wait_at=entity,
-        explains=min(1.0, lost_seconds / load.latency_seconds),
-        because=because,
-        overturn_if=("the same latency while its error counters stand still",),
+    explains = min(1.0, lost_seconds / load.latency_seconds)
+    overturn_if = ("the same latency while its error counters stand still",)
+    return limited_by(
+        table,
+        entity,
+        "retries",
+        "fabric",
+        because,
+        overturn_if,
+        waits_inside=True,
+        ceiling=NO_CEILING,
+        explains=explains,
     )
-    return Conclusion((bottleneck,), because)

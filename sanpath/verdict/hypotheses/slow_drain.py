@@ -11,13 +11,22 @@ credit are longer on the way than the credits last (FC-FS, buffer-to-buffer flow
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.evidence.step import is_full
-from sanpath.verdict.hypotheses.claim import UNEXPLAINED, Claim, Conclusion, Evidence, stall_weight
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.hypotheses.claim import (
+    NO_CEILING,
+    UNEXPLAINED,
+    Claim,
+    Conclusion,
+    Evidence,
+    limited_by,
+    other_entities,
+    stall_weight,
+)
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import bandwidth, duration, percent
 
@@ -59,12 +68,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
     Else one for each link of the path that carries frames of others to a port that is full or waits for credit.
     """
-    rows = [
-        row
-        for row in (*table.links, *table.opposite_links)
-        if row["credit_stall_ratio"] is not None and not is_full(row)
-    ]
-    victims = sorted(filter(is_stalled, rows), key=lambda row: -number(row, "credit_stall_ratio"))
+    links = (*table.links, *table.opposite_links)
+    victims = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
     cause = next((candidate for row in victims if (candidate := _cause(table.facts, row)) is not None), None)
     if cause is None:
         yield from _behind_others(table)
@@ -154,13 +159,12 @@ def _claim(table: PlaceTable, cause: FactRow, evidence: Sequence[Evidence], conc
     owner = next(iter(table.facts.topology.related(device, "attached_to", "host")), device)
     owner = "long links" if cause["side"] == "switch" and not is_full(cause) else owner
     return Claim(
-        "bottleneck",
         "credit_stall",
         entity,
         table.transfer,
         evidence,
-        "any",
         conclude,
+        growth="any",
         group=f"credit_stall {owner}",
         may_explain=table.before_transfer,
         # Frames of others block those of the test even if it has a single I/O in flight.
@@ -171,12 +175,11 @@ def _claim(table: PlaceTable, cause: FactRow, evidence: Sequence[Evidence], conc
 def _conclude(
     table: PlaceTable, cause: FactRow, stalled_links: Sequence[str], reasons: Sequence[str], claims: Sequence[Claim]
 ) -> Conclusion:
-    facts, load = table.facts, table.load
     # Behind an uplink that several devices share, the culprit is not known.
     entity, culprit = str(cause["entity"]), str(cause["receiver"] or cause["entity"])
     if _lacks_credits(cause):
         return _conclude_short(table, cause, claims)
-    owner = next(iter(facts.topology.related(culprit, "attached_to", "host")), None)
+    owner = next(iter(table.facts.topology.related(culprit, "attached_to", "host")), None)
     culprit_name = (
         f"{culprit} of {owner}" if owner is not None and owner.partition(":")[2] not in culprit else culprit
     )
@@ -190,40 +193,38 @@ def _conclude(
     because = [reason, *reasons]
     if not on_path:
         because.append(f"{culprit_name} is no part of the test: it shares switches with it")
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind="credit_stall",
-        layer="host" if on_path and cause["side"] == "host" else "fabric",
-        direction=load.direction,
-        utilisation=None if cause["utilisation"] is None else number(cause, "utilisation"),
-        coincident=tuple(str(claim.entity) for claim in claims if claim.entity != entity),
-        limited_by=entity,
-        wait_at=stalled_links[0] if stalled_links else entity,
-        culprit=culprit,
-        victims=tuple(stalled_links),
-        because=tuple(because),
-        overturn_if=(f"the same stall while {culprit_name} is quiet",),
-    )
-    return Conclusion((bottleneck,), tuple(because))
+    layer = "host" if on_path and cause["side"] == "host" else "fabric"
+    conclusion = _conclusion(table, cause, layer, because, f"the same stall while {culprit_name} is quiet", claims)
+    waits = stalled_links[0] if stalled_links else entity
+    named = replace(conclusion.bottlenecks[0], wait_at=waits, culprit=culprit, victims=tuple(stalled_links))
+    return replace(conclusion, bottlenecks=(named,))
 
 
 def _conclude_short(table: PlaceTable, cause: FactRow, claims: Sequence[Claim]) -> Conclusion:
     entity = str(cause["entity"])
     stalled, used = percent(number(cause, "credit_stall_ratio")), percent(number(cause, "utilisation"))
     because = (f"{entity} waits for credit {stalled} of the time at {used} utilisation, and nothing waits behind it",)
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind="credit_stall",
-        layer="fabric",
-        direction=table.load.direction,
+    overturn_if = "the same stall after its ports were given more buffer credits"
+    return _conclusion(table, cause, "fabric", because, overturn_if, claims)
+
+
+def _conclusion(
+    table: PlaceTable, cause: FactRow, layer: str, because: Sequence[str], overturn_if: str, claims: Sequence[Claim]
+) -> Conclusion:
+    entity = str(cause["entity"])
+    conclusion = limited_by(
+        table,
+        entity,
+        "credit_stall",
+        layer,
+        because,
+        (overturn_if,),
+        waits_inside=True,
+        ceiling=NO_CEILING,
+        coincident=other_entities(entity, claims),
         utilisation=None if cause["utilisation"] is None else number(cause, "utilisation"),
-        coincident=tuple(str(claim.entity) for claim in claims if claim.entity != entity),
-        limited_by=entity,
-        wait_at=entity,
-        because=because,
-        overturn_if=("the same stall after its ports were given more buffer credits",),
     )
-    return Conclusion((bottleneck,), because)
+    return replace(conclusion, bottlenecks=(replace(conclusion.bottlenecks[0], limited_by=entity),))
 
 
 def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:

@@ -18,14 +18,24 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Scalar
-from sanpath.topology.paths import Cable, initiators_of
-from sanpath.verdict.evidence.step import flat_over_load
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit
+from sanpath.topology.paths import Cable
+from sanpath.verdict.evidence.step import flat_words
+from sanpath.verdict.hypotheses.claim import (
+    NO_CEILING,
+    Claim,
+    Conclusion,
+    Evidence,
+    at_limit,
+    gain_of,
+    limited_by,
+    payload_ceiling,
+)
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
-from sanpath.verdict.model import Bottleneck, Next
+from sanpath.verdict.model import Next
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import bandwidth, count, iops, percent
+from sanpath.verdict.prediction.next_limit import next_of
+from sanpath.verdict.units import bandwidth, count, percent
 
 _MODEL = 0.015
 """Standard error: the frame model is good to 1 %, and so is throughput."""
@@ -36,6 +46,8 @@ _OTHERS_FILL = {"host": -4.0, "switch": -2.0, "array": -2.0}
 _IN_TURN = -0.5
 _SLOWER = -2.5
 """Least log-odds of a port whose capability alone is known: it may run slower than that, and be full."""
+_OVERTURN = ("byte counters of these ports below 95 % of what a saturated link reads, at the same IOPS",)
+_FLAT = "more load brings no more throughput"
 _UNREAD = -0.5
 """Log-odds of links whose speed is not known either."""
 
@@ -59,6 +71,11 @@ class _Side:
         """Bytes a second that all these links carry together when they are full."""
         return self.payload * (len(self.links) + self.faster_links)
 
+    @property
+    def utilisation(self) -> float:
+        """Share of what all these links carry together that the test moves."""
+        return self.moved / self.total_payload
+
     def __str__(self) -> str:
         links = (
             f"one {self.speed.name} link" if len(self.links) == 1 else f"{len(self.links)} {self.speed.name} links"
@@ -68,68 +85,30 @@ class _Side:
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for the links of each side together, and one for those of a side used one after the other."""
-    facts, load = table.facts, table.load
     explains, may_explain = table.transfer, table.before_transfer
+    unmeasured = Evidence("their bytes were not measured", _UNCOUNTED)
     sides = _sides(table)
     known_links = {cable.id for side in sides for cable in side.links}
     unread = [link for link in table.uncounted if link not in known_links]
     if unread:
-        words = f"{unread[0]} is on the path, and how full it is was not measured"
+        evidence = (Evidence(f"{unread[0]} is on the path, and how full it is was not measured", 0.0),)
         conclude = partial(_conclude_unread, table, unread)
-        yield Claim(
-            "bottleneck",
-            "link",
-            unread[0],
-            explains,
-            (Evidence(words, 0.0),),
-            "saturates",
-            conclude,
-            _UNREAD,
-            may_explain=may_explain,
-        )
+        yield Claim("link", unread[0], explains, evidence, conclude, _UNREAD, may_explain=may_explain)
     for side in sides:
-        utilisation = side.moved / side.total_payload
-        words = f"the test moves {percent(utilisation)} of what {side} can carry"
-        lowest = _OTHERS_FILL[side.links[0].side] if _negotiated(table, side.links[0]) else _SLOWER
-        weight = max(at_limit(utilisation, _MODEL), lowest)
-        evidence = (Evidence(words, weight), Evidence("their bytes were not measured", _UNCOUNTED))
-        equally_full = [
-            other_side
-            for other_side in sides
-            if abs(other_side.moved / other_side.total_payload - utilisation) <= 2 * _MODEL
-        ]
+        first = side.links[0]
+        words = f"the test moves {percent(side.utilisation)} of what {side} can carry"
+        lowest = _OTHERS_FILL[first.side] if _negotiated(table, first) else _SLOWER
+        together = (Evidence(words, max(at_limit(side.utilisation, _MODEL), lowest)), unmeasured)
+        equally_full = [s for s in sides if abs(s.utilisation - side.utilisation) <= 2 * _MODEL]
         conclude = partial(_conclude_full, table, equally_full)
-        yield Claim(
-            "bottleneck",
-            "link",
-            side.links[0].id,
-            explains,
-            evidence,
-            "saturates",
-            conclude,
-            group="links",
-            may_explain=may_explain,
-        )
+        yield Claim("link", first.id, explains, together, conclude, group="links", may_explain=may_explain)
         if len(side.links) > 1:
-            utilisation = side.moved / side.payload
-            words = f"the test moves {percent(utilisation)} of what one of {side} can carry"
-            evidence = (
-                Evidence(words, at_limit(utilisation, _MODEL)),
-                Evidence("their bytes were not measured", _UNCOUNTED),
-            )
-            entity = wait_at(facts, load, load.entity)
+            of_one = side.moved / side.payload
+            words = f"the test moves {percent(of_one)} of what one of {side} can carry"
+            one = (Evidence(words, at_limit(of_one, _MODEL)), unmeasured)
+            entity = wait_at(table.facts, table.load, table.load.entity)
             in_turn = partial(_conclude_in_turn, table, side)
-            yield Claim(
-                "bottleneck",
-                "path_policy",
-                entity,
-                explains,
-                evidence,
-                "saturates",
-                in_turn,
-                _IN_TURN,
-                may_explain=may_explain,
-            )
+            yield Claim("path_policy", entity, explains, one, in_turn, _IN_TURN, may_explain=may_explain)
 
 
 def _sides(table: PlaceTable) -> list[_Side]:
@@ -168,9 +147,8 @@ def _sides(table: PlaceTable) -> list[_Side]:
 
 def _adapters(table: PlaceTable) -> Iterator[Cable]:
     """The links of the host's initiators where no switch is read, named by the initiators."""
-    topology = table.facts.topology
     counting = {str(row["entity"]) for row, _ in uncounted_ports(table)}
-    for hba in dict.fromkeys(hba for root in table.load.roots for hba in initiators_of(topology, root)):
+    for hba in dict.fromkeys(table.initiators):
         if hba not in counting:
             yield Cable(hba, hba, hba, "host", "host", "host")
 
@@ -215,55 +193,40 @@ def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:
 
 def _conclude_unread(table: PlaceTable, links: Sequence[str], _claims: Sequence[Claim]) -> Conclusion:
     """The conclusion for links that were not read, where nothing that was read accounts for the wait."""
-    load, first = table.load, links[0]
+    first = links[0]
     because = (
         "nothing that was read accounts for the wait between host and array",
         f"{count(len(links))} links on the way were not counted",
     )
-    bottleneck = Bottleneck(
-        entity=first,
-        kind="link",
-        layer="fabric",
-        direction=load.direction,
-        coincident=tuple(links[1:]),
-        wait_at=wait_at(table.facts, load, first),
-        because=because,
-        overturn_if=("byte counters of these ports below 95 % of what a saturated link reads, at the same IOPS",),
-    )
-    return Conclusion((bottleneck,), because)
+    return limited_by(table, first, "link", "fabric", because, _OVERTURN, ceiling=NO_CEILING, coincident=links[1:])
 
 
 def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Sequence[Claim]) -> Conclusion:
     named = {claim.entity for claim in claims}
     binding = [side for side in equally_full if side.links[0].id in named]
     facts, load, side = table.facts, table.load, binding[0]
-    share = percent(side.moved / side.total_payload)
+    share = percent(side.utilisation)
     moved = f"{bandwidth(side.moved)} of payload"
     carries = "carries" if len(side.links) == 1 else "carry together"
     because = (
         f"{moved} = {share} of the {bandwidth(side.total_payload)} that {side} {carries}",
-        _flat_words(facts, load),
+        flat_words(facts, load) or _FLAT,
         "the bytes of these links were not measured: this follows from where throughput stops growing",
     )
     following = _next(facts, load, binding)
     links = [cable.id for binding_side in binding for cable in binding_side.links]
-    bottleneck = Bottleneck(
-        entity=links[0],
-        kind="link",
-        layer="fabric",
-        direction=load.direction,
-        utilisation=None,
-        ceiling_bytes_per_second=side.total_payload,
-        ceiling_ops_per_second=side.total_payload / load.operation_bytes if load.operation_bytes else None,
-        coincident=tuple(links[1:]),
-        wait_at=wait_at(facts, load, links[0]),
-        explains=min(1.0, max(0.0, 1 - following.predicted_latency_seconds[0] / load.latency_seconds))
-        if following is not None
-        else None,
-        because=because,
-        overturn_if=("byte counters of these ports below 95 % of what a saturated link reads, at the same IOPS",),
+    return limited_by(
+        table,
+        links[0],
+        "link",
+        "fabric",
+        because,
+        _OVERTURN,
+        ceiling=payload_ceiling(load, side.total_payload),
+        coincident=links[1:],
+        explains=gain_of(following, load),
+        following=following,
     )
-    return Conclusion((bottleneck,), because, following)
 
 
 def _conclude_in_turn(table: PlaceTable, side: _Side, _claims: Sequence[Claim]) -> Conclusion:
@@ -271,34 +234,13 @@ def _conclude_in_turn(table: PlaceTable, side: _Side, _claims: Sequence[Claim]) 
     moved = f"{bandwidth(side.moved)}: {percent(side.moved / side.payload)} of what one carries"
     because = (
         f"{side} could carry the test side by side, and it moves {moved}",
-        _flat_words(facts, load),
+        flat_words(facts, load) or _FLAT,
         "their bytes were not measured: either one path is used, or all of them one after the other",
     )
     entity = wait_at(facts, load, load.entity)
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind="path_policy",
-        layer="host",
-        direction=load.direction,
-        ceiling_bytes_per_second=side.payload,
-        ceiling_ops_per_second=side.payload / load.operation_bytes if load.operation_bytes else None,
-        coincident=tuple(cable.id for cable in side.links),
-        wait_at=entity,
-        because=because,
-        overturn_if=(
-            "byte counters of both ports: both half used: the policy limits; one saturated: that link does",
-        ),
-    )
-    return Conclusion((bottleneck,), because)
-
-
-def _flat_words(facts: Facts, load: LoadFacts) -> str:
-    calm = flat_over_load(facts, load)
-    if calm is None:
-        return "more load brings no more throughput"
-    ratio = load.in_flight_measured / calm.in_flight_measured
-    fewer_words = f"{count(calm.in_flight_measured)} outstanding I/Os gave {iops(calm.ops_per_second)}"
-    return f"{fewer_words}, {ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load adds only latency"
+    overturn_if = ("byte counters of both ports: both half used: the policy limits; one saturated: that link does",)
+    ceiling, links = payload_ceiling(load, side.payload), [cable.id for cable in side.links]
+    return limited_by(table, entity, "path_policy", "host", because, overturn_if, ceiling=ceiling, coincident=links)
 
 
 def _next(facts: Facts, load: LoadFacts, binding: Sequence[_Side]) -> Next | None:
@@ -316,6 +258,4 @@ def _next(facts: Facts, load: LoadFacts, binding: Sequence[_Side]) -> Next | Non
     gain = slowest.data_bytes_per_second / side.speed.data_bytes_per_second
     if gain <= 1:
         return None
-    low, high = load.ops_per_second, side.total_payload * gain / load.operation_bytes
-    in_flight = load.in_flight_measured
-    return Next(side.links[0].id, f"at {slowest.name}", (low, high), (in_flight / high, in_flight / low))
+    return next_of(load, side.links[0].id, f"at {slowest.name}", side.total_payload * gain / load.operation_bytes)

@@ -7,11 +7,17 @@ from functools import partial
 
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
-from sanpath.topology.paths import initiators_of, machines_of
-from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, Claim, Conclusion, Evidence, at_limit, full_queue
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.hypotheses.claim import (
+    DEPTH_ERROR,
+    Claim,
+    Conclusion,
+    Evidence,
+    at_limit,
+    full_queue,
+    limited_by,
+)
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import count, duration
+from sanpath.verdict.units import count
 
 _ADAPTER = -2.0
 """Log-odds of an initiator's queue: by their drivers, adapters admit a thousand I/Os and more, LUNs some dozens."""
@@ -32,7 +38,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if host_is_unread(table):
         yield from _queues_above(table, explains)
     ports = list(dict.fromkeys(path.hba for path in table.paths))
-    ports = ports or [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
+    ports = ports or table.initiators
     rows = [
         row
         for row in table.facts.tables["initiator"].select(step=table.load.step)
@@ -50,7 +56,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     else:
         return
     evidence = (Evidence(words, weight), *slots)
-    yield Claim("bottleneck", "hba", entity, explains, evidence, "saturates", partial(_conclude, table, ()), _ADAPTER)
+    yield Claim("hba", entity, explains, evidence, partial(_conclude, table, ()), _ADAPTER)
 
 
 def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim]:
@@ -61,14 +67,14 @@ def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
         slots = _slot_evidence(table, max(explains), len(luns), depth)
         evidence = (unread, *slots, *_room_evidence(table, luns, depth))
         conclude = partial(_conclude, table, luns[1:])
-        yield Claim("bottleneck", "lun", luns[0], explains, evidence, "saturates", conclude)
+        yield Claim("lun", luns[0], explains, evidence, conclude)
     is_hypervisor = bool(luns) and depth is not None and _in_virtual_machine(table)
     if is_hypervisor or not luns:
         evidence = (unread, *_slot_evidence(table, max(explains)))
         prior = _HYPERVISOR if is_hypervisor else 0.0
         # The entity is not known, so none is accused.
         conclude = partial(_conclude, table, ())
-        yield Claim("cannot_tell", "unseen", None, explains, evidence, "saturates", conclude, prior)
+        yield Claim("unseen", None, explains, evidence, conclude, prior, "cannot_tell")
 
 
 def _has_a_queue(table: PlaceTable, port: str) -> bool:
@@ -96,8 +102,7 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
 def _room_evidence(table: PlaceTable, luns: Sequence[str], depth: float | None) -> Iterator[Evidence]:
     """Evidence against queues of which one alone has more slots than the load keeps in flight, wherever its I/Os
     wait."""
-    same_step = [load for load in table.facts.loads if load.step == table.load.step]
-    in_flight = sum(load.in_flight_measured for load in same_step)
+    in_flight = table.facts.in_flight_in(table.load.step)
     if depth and (weight := _at_depth(min(1.0, in_flight / depth))) < 0:
         each = " of each LUN" if len(luns) > 1 else ""
         yield Evidence(f"{count(in_flight)} I/Os are outstanding in all, of {count(depth)} slots{each}", weight)
@@ -120,15 +125,11 @@ def host_is_unread(table: PlaceTable) -> bool:
     topology = table.facts.topology
     queues = [segment.queue for segment in table.segments if segment.queue is not None]
     host_side = [q for q in queues if q.layer != "guest" or topology.related(q.entity, "attached_to", "host")]
-    return bool(_machines(table)) and not (host_side if _in_virtual_machine(table) else queues)
-
-
-def _machines(table: PlaceTable) -> list[str]:
-    return [machine for root in table.load.roots for machine in machines_of(table.facts.topology, root)]
+    return bool(table.machines) and not (host_side if _in_virtual_machine(table) else queues)
 
 
 def _in_virtual_machine(table: PlaceTable) -> bool:
-    return any(table.facts.topology.entities[machine].kind == "vm" for machine in _machines(table))
+    return any(table.facts.topology.entities[machine].kind == "vm" for machine in table.machines)
 
 
 def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
@@ -149,23 +150,12 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
 
 
 def _conclude(table: PlaceTable, coincident: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
-    load, first = table.load, claims[0]
-    entity = str(first.entity)
-    wait = sum(table.segments[i].wait[1] for i in first.explains)
+    first = claims[0]
     because = (
         first.evidence[0].words,
-        f"about {duration(wait)} of {duration(load.latency_seconds)} pass below the host's last clock that was read",
+        f"{table.wait_words(first.explains)} pass below the host's last clock that was read",
     )
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind=first.kind,
-        layer="host",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(coincident),
-        wait_at=entity,
-        because=because,
-        overturn_if=("a deeper queue that does not raise throughput",),
+    overturn_if = ("a deeper queue that does not raise throughput",)
+    return limited_by(
+        table, str(first.entity), first.kind, "host", because, overturn_if, waits_inside=True, coincident=coincident
     )
-    return Conclusion((bottleneck,), because)

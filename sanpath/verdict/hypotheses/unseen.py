@@ -29,7 +29,7 @@ _UNREAD = -0.5
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each gap between two clocks that no source looks into."""
-    gaps = table.indices("fabric", "array_door", "below")
+    gaps = table.gaps
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
     elsewhere = gaps | table.indices("array_service")
     prior = _prior(table)
@@ -37,14 +37,11 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     evidence = tuple(_slow_transfer(table))
     for index in sorted(gaps):
         gap = frozenset({index})
-        may_explain = elsewhere - gap
-        yield Claim(
-            "cannot_tell", "unseen", None, gap, evidence, "saturates", conclude, prior, may_explain=may_explain
-        )
+        yield Claim("unseen", None, gap, evidence, conclude, prior, "cannot_tell", may_explain=elsewhere - gap)
     if table.segments and table.segments[0].kind == "host_queue":
         first_segment = frozenset({0})
         conclude = partial(_conclude, table, f"above the clock of {table.segments[0].entity}", first_segment)
-        yield Claim("cannot_tell", "unseen", None, first_segment, (), "any", conclude, _PRIOR)
+        yield Claim("unseen", None, first_segment, (), conclude, _PRIOR, "cannot_tell", "any")
 
 
 def _prior(table: PlaceTable) -> float:
@@ -69,5 +66,4 @@ def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
 
 
 def _conclude(table: PlaceTable, words: str, segments: frozenset[int], _claims: Sequence[Claim]) -> Conclusion:
-    wait = sum(table.segments[i].wait[1] for i in segments)
-    return Conclusion((), (f"about {duration(wait)} of {duration(table.load.latency_seconds)} wait {words}",))
+    return Conclusion((), (f"{table.wait_words(segments)} wait {words}",))

@@ -6,9 +6,15 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import machines_of
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, without_pause
-from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.hypotheses.claim import (
+    Claim,
+    Conclusion,
+    Evidence,
+    at_limit,
+    limited_by,
+    other_entities,
+    without_pause,
+)
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.units import percent
 
@@ -20,8 +26,6 @@ _SHARED = 0.05
 """Share of a group's I/Os from which other disks are mentioned."""
 _THREAD = -1.0
 """Log-odds that a hypervisor's thread limits, before it was read: one thread serves some 100,000 I/Os a second."""
-_MAY_POLL = 0.0
-"""Log-likelihood ratio of a busy thread whose polling can account for it: it says nothing."""
 _WAKE_UPS = 2.0
 """Times that a thread polls for one I/O: before its request, and before its completion."""
 
@@ -58,11 +62,9 @@ def _share(table: PlaceTable, row: FactRow, disks: Sequence[FactRow]) -> float:
 def _limit(table: PlaceTable, row: FactRow) -> Claim:
     ratio, entity = number(row, _used(table)), str(row["entity"])
     evidence = (Evidence(f"{percent(ratio)} of its limit of {row['limit']}", at_limit(ratio)),)
-    explains = table.indices("host_queue", "below", "fabric", "array_door")
-    conclude = partial(_limited, table, row)
-    return Claim(
-        "configured_cap", "vdisk", entity, explains, evidence, "saturates", conclude, group="limits of virtual disks"
-    )
+    explains = table.indices("host_queue") | table.gaps
+    conclude, group = partial(_limited, table, row), "limits of virtual disks"
+    return Claim("vdisk", entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
 
 def _limited(table: PlaceTable, row: FactRow, claims: Sequence[Claim]) -> Conclusion:
@@ -74,8 +76,9 @@ def _limited(table: PlaceTable, row: FactRow, claims: Sequence[Claim]) -> Conclu
         because.append(f"{percent(foreign)} of its I/Os are those of disks that are not the test's")
     if row["limit_burst_used"]:
         because.append("it is the limit of a burst: after that it is lower")
-    others = tuple(dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity))
-    return _conclusion(table, entity, "vdisk", because, "another limit that leaves throughput where it is", others)
+    overturn_if = ("another limit that leaves throughput where it is",)
+    others = other_entities(entity, claims)
+    return limited_by(table, entity, "vdisk", "host", because, overturn_if, waits_inside=True, coincident=others)
 
 
 def _thread(table: PlaceTable, row: FactRow) -> Claim:
@@ -84,15 +87,15 @@ def _thread(table: PlaceTable, row: FactRow) -> Claim:
     words = f"{row['io_thread']} of {row['vm']} uses {percent(busy)} of a core"
     if waiting >= _SHARED:
         words += f" and waits {percent(waiting)} of the time for one"
-    machine = next((m for root in table.load.roots for m in machines_of(table.facts.topology, root)), None)
+    machine = next(iter(table.machines), None)
     explains = table.indices("host_queue", "below") | {0}
     evidence = (Evidence(words, _weight(table, row)),)
     conclude = partial(_full_thread, table, row, words)
-    return Claim("bottleneck", "io_thread", machine, explains, evidence, "saturates", conclude, _THREAD)
+    return Claim("io_thread", machine, explains, evidence, conclude, _THREAD)
 
 
 def _weight(table: PlaceTable, row: FactRow) -> float:
-    """Log-likelihood ratio of how busy the thread is.
+    """Log-likelihood ratio of how busy the thread is; 0 where its polling can account for that.
 
     A thread that polls uses its core whenever the next I/O comes within the time that it may poll.
     """
@@ -102,34 +105,17 @@ def _weight(table: PlaceTable, row: FactRow) -> float:
     if weight <= 0 or poll_seconds == 0:
         return weight
     if poll_seconds is None:
-        return _MAY_POLL
-    total = sum(load.ops_per_second for load in table.facts.loads if load.step == table.load.step)
-    polled = min(1.0, total * _WAKE_UPS * number(row, "io_thread_poll_seconds"))
-    return _MAY_POLL + (1 - polled) * weight
+        return 0.0
+    polled = min(
+        1.0, table.facts.ops_per_second_in(table.load.step) * _WAKE_UPS * number(row, "io_thread_poll_seconds")
+    )
+    return (1 - polled) * weight
 
 
 def _full_thread(table: PlaceTable, row: FactRow, words: str, claims: Sequence[Claim]) -> Conclusion:
     disks = number(row, "io_thread_disks")
     served = f"it serves {row['entity']}" + (f" and {disks - 1:.0f} more" if disks > 1 else "")
-    entity = str(claims[0].entity)
-    overturn = "a second iothread, or another disk on one of its own, that leaves throughput where it is"
-    return _conclusion(table, entity, "io_thread", (words, served), overturn)
-
-
-def _conclusion(
-    table: PlaceTable, entity: str, kind: str, because: Sequence[str], overturn_if: str, others: Sequence[str] = ()
-) -> Conclusion:
-    load = table.load
-    bottleneck = Bottleneck(
-        entity=entity,
-        kind=kind,
-        layer="host",
-        direction=load.direction,
-        ceiling_bytes_per_second=load.bytes_per_second,
-        ceiling_ops_per_second=load.ops_per_second,
-        coincident=tuple(others),
-        wait_at=entity,
-        because=tuple(because),
-        overturn_if=(overturn_if,),
+    overturn_if = ("a second iothread, or another disk on one of its own, that leaves throughput where it is",)
+    return limited_by(
+        table, str(claims[0].entity), "io_thread", "host", (words, served), overturn_if, waits_inside=True
     )
-    return Conclusion((bottleneck,), tuple(because))

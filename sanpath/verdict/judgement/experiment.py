@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from sanpath.verdict.experiment_model import Experiment, Meaning
-from sanpath.verdict.judgement.posterior import Suspicion
+from sanpath.verdict.judgement.posterior import Suspicion, probability_of
 from sanpath.verdict.judgement.proposals import Proposal, name_of, probe_steps, proposals
 from sanpath.verdict.places.table import PlaceTable
 
@@ -31,36 +31,28 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> tuple[Ex
     leading = groups[:_SUSPECTS]
     if len(leading) < 2:
         return ()
-    named = [group for group in leading if _probability(group) >= _LEAST_PROBABILITY]
+    named = [group for group in leading if probability_of(group) >= _LEAST_PROBABILITY]
     valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0].claim)]
     ordered = sorted(valued, key=lambda pair: (not _shows_first(pair[1], leading[0]), -pair[0]))
     if table.step.experiment:
         ordered += [(_value(proposal, leading), proposal) for proposal in probe_steps(table)]
-    return tuple(_experiment(proposal, named) for value, proposal in ordered if value > 0)
-
-
-def _experiment(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> Experiment:
-    return Experiment(
-        proposal.action,
-        proposal.text,
-        proposal.watch,
-        _meanings(proposal, groups),
-        proposal.in_flight,
-        proposal.entity,
-        proposal.command,
+    return tuple(
+        Experiment(p.action, p.text, p.watch, _meanings(p, named), p.in_flight, p.entity, p.command)
+        for value, p in ordered
+        if value > 0
     )
 
 
 def _meanings(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> tuple[Meaning, ...]:
     """The suspects' probabilities after either outcome, by Bayes' rule."""
-    with_outcome = [_probability(group) * _expected(proposal, group) for group in groups]
-    without_outcome = [_probability(group) * (1 - _expected(proposal, group)) for group in groups]
+    with_outcome = [probability_of(group) * _expected(proposal, group) for group in groups]
+    without_outcome = [probability_of(group) * (1 - _expected(proposal, group)) for group in groups]
     return tuple(
         Meaning(
             group[0].claim.verdict,
             group[0].claim.entity,
             name_of(group[0].claim),
-            _probability(group),
+            probability_of(group),
             joint_with / max(sum(with_outcome), _LEAST_PROBABILITY),
             joint_without / max(sum(without_outcome), _LEAST_PROBABILITY),
         )
@@ -78,17 +70,12 @@ def _expected(proposal: Proposal, group: Sequence[Suspicion]) -> float:
     """Probability of the outcome if one of a group of suspects is at fault."""
     return sum(
         suspicion.probability * proposal.outcome_probability(suspicion.claim) for suspicion in group
-    ) / _probability(group)
-
-
-def _probability(group: Sequence[Suspicion]) -> float:
-    """The probability of a group."""
-    return sum(suspicion.probability for suspicion in group)
+    ) / probability_of(group)
 
 
 def _value(proposal: Proposal, leading: Sequence[Sequence[Suspicion]]) -> float:
     """How well an experiment separates the leading suspects, less its effort."""
-    outcomes = [(_probability(group), _expected(proposal, group)) for group in leading]
+    outcomes = [(probability_of(group), _expected(proposal, group)) for group in leading]
     difference = sum(
         probability * other_probability * abs(expected - other_expected)
         for (probability, expected), (other_probability, other_expected) in combinations(outcomes, 2)

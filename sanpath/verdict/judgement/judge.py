@@ -19,7 +19,7 @@ from sanpath.verdict.evidence.steady_state import limited_by_drift
 from sanpath.verdict.evidence.step import not_seen
 from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.judgement.experiment import decide
-from sanpath.verdict.judgement.posterior import Suspicion, rank_claims
+from sanpath.verdict.judgement.posterior import Suspicion, probability_of, rank_claims
 from sanpath.verdict.judgement.proposals import name_of
 from sanpath.verdict.model import Grade, Suspect
 from sanpath.verdict.places.scaling import in_words
@@ -60,28 +60,28 @@ def judge_all(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
 def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
     facts, load = table.facts, table.load
     groups = _grouped(suspicions)
-    suspects = tuple(_suspect(load, group) for group in groups[:_MOST_SUSPECTS] if _probability(group) >= _LISTED)
+    suspects = tuple(_suspect(load, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _LISTED)
     first = groups[0]
     kind, reasons = _kind(table, first)
-    confirmation = 1.0 if _confirmed(table, first) else _UNCONFIRMED
-    certainty = _window_factor(table.windows) * confirmation
-    probability = _probability(first) * certainty
-    if _probability(first) < _needed(first):
-        kind = "cannot_tell"
-    conclusion = first[0].claim.conclude([suspicion.claim for suspicion in first])
-    experiments = decide(table, groups)
-    if kind == "cannot_tell":
-        because = _undecided_because(table, groups, reasons)
-        judged = Judgement(load, kind, "C", (), because, experiments, table.windows)
-    else:
-        because = (*conclusion.because, *reasons)
-        grade, bottlenecks = _grade(probability, table.windows), conclusion.bottlenecks
-        judged = Judgement(load, kind, grade, bottlenecks, because, experiments, table.windows, conclusion.following)
-    if kind == "cannot_tell":
+    certainty = _window_factor(table.windows) * (1.0 if _confirmed(table, first) else _UNCONFIRMED)
+    judged = Judgement(load, "cannot_tell", "C", (), (), decide(table, groups), table.windows, suspects=suspects)
+    if kind == "cannot_tell" or probability_of(first) < _needed(first):
         # The verdict names nothing: the probability is that of the most probable suspect.
-        named = [group for group in groups if group[0].claim.verdict != "cannot_tell"]
-        probability = _probability(named[0]) * certainty if named else 0.0
-    judged = replace(judged, probability=probability, suspects=suspects)
+        named = next((group for group in groups if group[0].claim.verdict != "cannot_tell"), ())
+        because = _undecided_because(table, groups, reasons)
+        judged = replace(judged, because=because, probability=probability_of(named) * certainty)
+    else:
+        conclusion = first[0].claim.conclude([suspicion.claim for suspicion in first])
+        probability = probability_of(first) * certainty
+        judged = replace(
+            judged,
+            kind=kind,
+            grade=_grade(probability, table.windows),
+            bottlenecks=conclusion.bottlenecks,
+            because=(*conclusion.because, *reasons),
+            following=conclusion.following,
+            probability=probability,
+        )
     settled = limited_by_drift(facts, judged)
     # A step in which the virtual machine moved to another host is a mixture of both.
     moved = any(move.seen_us >= table.step.start for move in moves_in(facts.vm_placements, load))
@@ -108,11 +108,11 @@ def _grouped(suspicions: Sequence[Suspicion]) -> list[list[Suspicion]]:
             groups.append([suspicion])
         else:
             matching.append(suspicion)
-    ordered = sorted(groups, key=lambda group: -_probability(group))
-    # Within a group, links without evidence against them, such as a missing counter, come first.
-    return [
-        sorted(group, key=lambda suspicion: any(e.weight < 0 for e in suspicion.claim.evidence)) for group in ordered
-    ]
+    groups.sort(key=lambda group: -probability_of(group))
+    for group in groups:
+        # Links without evidence against them, such as a missing counter, come first.
+        group.sort(key=lambda suspicion: any(e.weight < 0 for e in suspicion.claim.evidence))
+    return groups
 
 
 def _same_suspect(suspicion: Suspicion, first: Suspicion) -> bool:
@@ -124,11 +124,6 @@ def _same_suspect(suspicion: Suspicion, first: Suspicion) -> bool:
     return claim.entity == first_claim.entity and (claim.kind == first_claim.kind or claim.entity is not None)
 
 
-def _probability(group: Sequence[Suspicion]) -> float:
-    """The probability of a group."""
-    return sum(suspicion.probability for suspicion in group)
-
-
 def _kind(table: PlaceTable, first: Sequence[Suspicion]) -> tuple[Kind, tuple[str, ...]]:
     """The kind of verdict that a group comes to, and the reasons why it is not a better one."""
     kind = first[0].claim.verdict
@@ -138,14 +133,10 @@ def _kind(table: PlaceTable, first: Sequence[Suspicion]) -> tuple[Kind, tuple[st
         # Nothing limits a load that gets the rate it asks for, even if its latency is bad.
         met = kind == "demand_limited" and rate_met(table.facts, table.load) is not None
         return kind if met else "cannot_tell", (reason,)
-    return _healthy(table) if kind == "demand_limited" else (kind, ())
-
-
-def _healthy(table: PlaceTable) -> tuple[Kind, tuple[str, ...]]:
-    reason = not_healthy(table)
-    if reason is None:
-        return "healthy", ()
-    return "demand_limited", (reason,) if reason else ()
+    if kind == "demand_limited":
+        reason = not_healthy(table)
+        return ("healthy", ()) if reason is None else (kind, (reason,) if reason else ())
+    return kind, ()
 
 
 def _waiting_reason(table: PlaceTable) -> str | None:
@@ -167,7 +158,7 @@ def _surely_waiting_seconds(segment: Segment) -> float:
 def _undecided_because(
     table: PlaceTable, groups: Sequence[Sequence[Suspicion]], reasons: Sequence[str]
 ) -> tuple[str, ...]:
-    named = [(name_of(group[0].claim), _probability(group)) for group in groups[:2]]
+    named = [(name_of(group[0].claim), probability_of(group)) for group in groups[:2]]
     names = " or ".join(f"{name} ({share:.0%})" for name, share in named if share >= _MENTIONED)
     readings = [
         e.words for group in groups for e in group[0].claim.evidence if group[0].claim.kind in _WITH_UTILISATION
@@ -184,19 +175,16 @@ def _undecided_because(
 
 def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
     first = group[0].claim
+    entities = dict.fromkeys(suspicion.claim.entity for suspicion in group)
     return Suspect(
         first.verdict,
         first.kind,
         first.entity,
         load.direction,
-        _probability(group),
+        probability_of(group),
         tuple(e.words for e in first.evidence if e.weight >= 0),
         tuple(e.words for e in first.evidence if e.weight < 0),
-        tuple(
-            dict.fromkeys(
-                e for suspicion in group[1:] if (e := suspicion.claim.entity) is not None and e != first.entity
-            )
-        ),
+        tuple(entity for entity in entities if entity is not None and entity != first.entity),
     )
 
 

@@ -33,6 +33,11 @@ class Outcome:
     is_seen: bool
     others: OthersCompared | None = None
 
+    @property
+    def in_words(self) -> str:
+        """What the experiment watched for, and whether it was seen."""
+        return self.proposal.watch if self.is_seen else f"not {self.proposal.watch}"
+
 
 def outcomes(table: PlaceTable) -> Iterator[Outcome]:
     """Yield the outcomes of the experiments of a probe; nothing for a step with which no probe began."""

@@ -97,6 +97,11 @@ class Suspicion:
     probability: float
 
 
+def probability_of(group: Sequence[Suspicion]) -> float:
+    """The probability that one of several suspicions is right."""
+    return sum(suspicion.probability for suspicion in group)
+
+
 _Key = tuple[str, str, str | _Hypothesis, frozenset[int]]
 """What a claim says: it is found again in other steps by it. One that names nothing is that of its hypothesis."""
 
@@ -363,12 +368,17 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         taken = (0.0, claim.others_share / 2, claim.others_share)
         flat = 0.9 * fmean(_density_above(elasticity, mean, error) for mean in taken) + 0.01
         follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= -0.1 else 0.05)
-        score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
+        score += log(_by_growth(claim, flat, follows))
     if (slope := table.scaling.towards_fewer) is not None:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)
         flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if elasticity >= -0.1 else 0.1)
         # Far from any limit, an I/O takes as long with more of them.
         exactly = normal(elasticity, 1.0, slope.error)
         follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2 + 0.004
-        score += log({"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2))
+        score += log(_by_growth(claim, flat, follows))
     return score
+
+
+def _by_growth(claim: Claim, flat: float, follows: float) -> float:
+    """The density that a claim implies, of those of a flat throughput and of one that grows."""
+    return {"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import sqrt
 
-from sanpath.topology.paths import initiators_of
 from sanpath.verdict.evidence.others import others_in
 from sanpath.verdict.experiment_model import PAUSE, Action
 from sanpath.verdict.hypotheses.claim import Claim
@@ -34,6 +33,9 @@ port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 
 _MORE_THROUGHPUT = "more throughput"
 _HOST_KINDS = ("lun", "hba", "core", "path_policy")
 _PER_TARGET = ("lun", "volume", "path_policy")
+_SAME_ON_ONE_PATH = {"link": 0.3, "credit_stall": 0.3, "lun": 0.3, "hba": 0.3, "unseen": 0.5}
+"""Kind of claim → probability that one path gives the same throughput, for others 0.9: each path has its own links
+and its own queue, and paths that are used in turn are used one at a time already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,6 @@ class Proposal:
     entity: str | None = None
     command: str | None = None
     least_ratio: float | None = None
-
-
-def initiators(table: PlaceTable) -> list[str]:
-    """The initiators of the load's hosts."""
-    return [hba for root in table.load.roots for hba in initiators_of(table.facts.topology, root)]
 
 
 def _above_the_array(table: PlaceTable, claim: Claim) -> bool:
@@ -89,6 +86,33 @@ def _inside_the_array(table: PlaceTable, claim: Claim) -> bool:
     before it."""
     inside = table.indices("array_queue", "array_service", "below")
     return claim.kind == "data_sheet" or (claim.kind == "array" and bool(claim.explains & inside))
+
+
+def _more_in_one_direction(table: PlaceTable, claim: Claim) -> float:
+    """Probability that a direction alone does more: each direction of a link has its own capacity, while processors,
+    queues and media serve both."""
+    if claim.kind in ("link", "credit_stall"):
+        return 0.2
+    return 0.9 if claim.accuses or _above_the_array(table, claim) else 0.5
+
+
+def _same_on_one_target(table: PlaceTable, claim: Claim) -> float:
+    """Probability that one target gives the same throughput. A queue of a host that is not read is more often that of
+    a LUN than that of an adapter."""
+    if claim.kind == "unseen" and _above_the_array(table, claim):
+        return 0.3
+    return 0.1 if claim.kind in _PER_TARGET else 0.9
+
+
+def _is_of_the_host(table: PlaceTable, claim: Claim) -> bool:
+    """Whether another host would not be limited by it."""
+    is_generator = claim.verdict == "generator_limited"
+    return is_generator or claim.kind in _HOST_KINDS or _above_the_array(table, claim)
+
+
+def _shows(*kinds: str) -> Callable[[Claim], float]:
+    """Probability that a reading shows something, by the kind of the claim that holds."""
+    return lambda claim: 1.0 if claim.kind in kinds else 0.1
 
 
 def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
@@ -171,7 +195,7 @@ def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
     """The fewest and the most I/Os in flight, of both directions, of all steps that ran the same I/O."""
     loads, load = table.facts.loads, table.load
     steps = {load.step, *(other_load.step for other_load in loads if alike(loads, load, other_load))}
-    totals = [sum(f.in_flight_measured for f in loads if f.step == step) for step in steps]
+    totals = [table.facts.in_flight_in(step) for step in steps]
     return min(totals), max(totals)
 
 
@@ -194,8 +218,7 @@ def _admitted(table: PlaceTable) -> float:
         queues = [segment.queue for segment in each.segments if segment.queue is not None]
         counted = [queue.admitted for queue in queues if queue.admitted >= 1]
         admitted += min(counted, default=each.load.in_flight_measured)
-    in_flight = sum(load.in_flight_measured for load in table.facts.loads if load.step == table.load.step)
-    return in_flight * min(1.0, admitted / offered)
+    return table.facts.in_flight_in(table.load.step) * min(1.0, admitted / offered)
 
 
 def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
@@ -209,14 +232,7 @@ def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
             f"repeat it with {direction}s only",
             f"more {direction} throughput",
             0.1,
-            # Each direction of a link has its own capacity; processors, queues and media serve both.
-            lambda claim: (
-                0.2
-                if claim.kind in ("link", "credit_stall")
-                else 0.9
-                if claim.accuses or _above_the_array(table, claim)
-                else 0.5
-            ),
+            lambda claim: _more_in_one_direction(table, claim),
             least_ratio=sqrt(growth),
         )
     yield Proposal(
@@ -224,14 +240,7 @@ def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
         "repeat it with the same outstanding I/Os on one target",
         "the same throughput",
         0.1,
-        # A queue of a host that is not read is more often that of a LUN than that of an adapter.
-        lambda claim: (
-            0.1
-            if claim.kind in _PER_TARGET
-            else 0.3
-            if claim.kind == "unseen" and _above_the_array(table, claim)
-            else 0.9
-        ),
+        lambda claim: _same_on_one_target(table, claim),
         least_ratio=_SAME,
     )
     yield Proposal(
@@ -239,16 +248,7 @@ def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
         "repeat it with the same outstanding I/Os on one path",
         "the same throughput",
         0.1,
-        # Paths that are used in turn are used one at a time already; each has its own links and its own queue.
-        lambda claim: (
-            0.9
-            if claim.kind == "path_policy"
-            else 0.3
-            if claim.kind in ("link", "credit_stall", "lun", "hba")
-            else 0.5
-            if claim.kind == "unseen"
-            else 0.9
-        ),
+        lambda claim: _SAME_ON_ONE_PATH.get(claim.kind, 0.9),
         least_ratio=_SAME,
     )
     yield Proposal(
@@ -256,11 +256,7 @@ def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
         "repeat it from another host",
         _MORE_THROUGHPUT,
         0.2,
-        lambda claim: (
-            0.8
-            if claim.kind in _HOST_KINDS or claim.verdict == "generator_limited" or _above_the_array(table, claim)
-            else 0.2
-        ),
+        lambda claim: 0.8 if _is_of_the_host(table, claim) else 0.2,
         least_ratio=_MORE,
     )
     if others_in(table.facts, table.load.step, table.arrays):
@@ -290,13 +286,13 @@ def _slows_others(table: PlaceTable, claim: Claim) -> float:
 
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
     """Experiments that read a source which was not read."""
-    if not table.paths and not initiators(table):
+    if not table.paths and not table.initiators:
         yield Proposal(
             "read_below",
             "read how busy each device, link and processor below was, and what its caches answered and wrote back",
             "a saturated one",
             0.0,
-            lambda claim: 1.0 if claim.kind in (*_FABRIC, "array", "unseen", "data_sheet") else 0.1,
+            _shows(*_FABRIC, "array", "unseen", "data_sheet"),
         )
     elif any(row["utilisation"] is None for row in table.links) or not table.links:
         yield Proposal(
@@ -304,7 +300,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
             "read the switch ports (sanpath init adds them)",
             "a saturated, waiting or damaged port",
             0.0,
-            lambda claim: 1.0 if claim.kind in (*_FABRIC, "unseen") else 0.1,
+            _shows(*_FABRIC, "unseen"),
         )
     elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
         yield Proposal(
@@ -312,7 +308,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
             "read the time without transmit credit on the switch ports",
             "a port that waits",
             0.0,
-            lambda claim: 1.0 if claim.kind in ("credit_stall", "unseen") else 0.1,
+            _shows("credit_stall", "unseen"),
         )
     if table.array is None:
         name = table.arrays[0] if table.arrays else "the array"
@@ -321,7 +317,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
             f"read {name} (sanpath init adds it)",
             "time spent inside",
             0.0,
-            lambda claim: 1.0 if claim.kind in ("array", "volume", "data_sheet", "unseen") else 0.1,
+            _shows("array", "volume", "data_sheet", "unseen"),
             entity=next(iter(table.arrays), None),
         )
     if host_is_unread(table) or not any(segment.kind == "host_queue" for segment in table.segments):

@@ -65,12 +65,8 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
     queues: list[HostQueue] = []
     above, seconds, error, offered = "load", load.latency_seconds, 0.0, load.in_flight_measured
     for row in planes.planes_of(facts.topology, load, facts.tables["plane"]):
-        plane, below, resolution = (
-            str(row["plane"]),
-            number(row, "latency_seconds"),
-            number(row, "resolution_seconds"),
-        )
-        entity = str(row["entity"])
+        plane, entity, admitted = str(row["plane"]), str(row["entity"]), number(row, "in_flight_measured")
+        below, resolution = number(row, "latency_seconds"), number(row, "resolution_seconds")
         if (above, plane) == _ABOVE_LUN_QUEUE:
             # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back.
             entity = queues[-1].entity
@@ -85,11 +81,11 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
                 below,
                 resolution,
                 offered,
-                number(row, "in_flight_measured"),
+                admitted,
                 _depth(row),
             )
         )
-        above, seconds, error, offered = plane, below, resolution, number(row, "in_flight_measured")
+        above, seconds, error, offered = plane, below, resolution, admitted
     if queues and (device_queue := _inside_clock(facts, load, queues[-1])) is not None:
         queues.append(device_queue)
     return queues

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot, isclose, log
+from operator import attrgetter
 
 from sanpath.facts.load.loads import LoadFacts, flat_over_load
 from sanpath.verdict.units import count, iops, percent
@@ -47,22 +48,12 @@ class Scaling:
 
 def scaling(loads: Sequence[LoadFacts], load: LoadFacts) -> Scaling:
     """The slopes around a step."""
-    alike_loads = [
-        other_load for other_load in loads if other_load.step != load.step and alike(loads, load, other_load)
-    ]
-    loads_with_fewer = [
-        other_load
-        for other_load in alike_loads
-        if other_load.in_flight_measured * _LEAST_FACTOR <= load.in_flight_measured
-    ]
-    loads_with_more = [
-        other_load
-        for other_load in alike_loads
-        if other_load.in_flight_measured >= load.in_flight_measured * _LEAST_FACTOR
-    ]
+    same_io = [other for other in loads if other.step != load.step and alike(loads, load, other)]
+    fewer = [other for other in same_io if other.in_flight_measured * _LEAST_FACTOR <= load.in_flight_measured]
+    more = [other for other in same_io if other.in_flight_measured >= load.in_flight_measured * _LEAST_FACTOR]
+    in_flight = attrgetter("in_flight_measured")
     return Scaling(
-        _slope(load, max(loads_with_fewer, key=lambda other_load: other_load.in_flight_measured, default=None)),
-        _slope(load, min(loads_with_more, key=lambda other_load: other_load.in_flight_measured, default=None)),
+        _slope(load, max(fewer, key=in_flight, default=None)), _slope(load, min(more, key=in_flight, default=None))
     )
 
 

@@ -20,6 +20,8 @@ from sanpath.model import Layer
 from sanpath.verdict.model import Interval
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
+Wait = tuple[float, float, float]
+"""Seconds of waiting: (low, likely, high)."""
 SegmentKind = Literal["host_queue", "fabric", "array_door", "cap", "array_queue", "array_service", "below"]
 """`fabric`: transfer by the array's clock, or all between the host's and the array's clock.
 
@@ -86,13 +88,13 @@ class Segment:
     layer: Layer
     seconds: Interval
     source: str
-    wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    own_wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    wait: Wait = (0.0, 0.0, 0.0)
+    own_wait: Wait = (0.0, 0.0, 0.0)
     remaining_seconds: float = 0.0
     slots: float | None = None
     filled_ratio: float | None = None
     queue: HostQueue | None = None
-    independent_wait: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    independent_wait: Wait = (0.0, 0.0, 0.0)
     hidden_wait_probability: float = 0.0
     filled_odds: float = 1.0
 
@@ -108,7 +110,7 @@ class Segment:
         return sum(self.seconds) / 2
 
     @property
-    def wait_shares(self) -> tuple[float, float, float]:
+    def wait_shares(self) -> Wait:
         """The wait as a share of the remaining time on the path: low, likely, high."""
         low, likely, high = (
             min(1.0, wait / self.remaining_seconds) if self.remaining_seconds else 0.0 for wait in self.wait
@@ -128,39 +130,31 @@ class Segment:
 
 
 def segments(
-    facts: Facts,
-    load: LoadFacts,
-    wire: float | None,
-    in_flight: float,
-    calm: Sequence[Segment] = (),
-    calm_ratio: float = 1.0,
-    own_ratio: float = 1.0,
-) -> list[Segment]:
+    facts: Facts, load: LoadFacts, calm: LoadFacts | None = None, calm_ratio: float = 1.0
+) -> tuple[Segment, ...]:
     """The segments from the load down.
 
-    `wire`: seconds that a block takes on the slowest link, None: no link was read. `in_flight`: I/Os in flight of
-    both directions. `calm`: the segments of a step with fewer of the same I/Os in flight; a segment that takes longer
-    now has begun to wait. `calm_ratio`: what the array did in that step over what it does now, at most 1; 1: unknown.
-    `own_ratio`: the test's throughput in that step over that of now, at most 1.
+    `calm`: the load of a step with fewer of the same I/Os in flight; a segment that takes longer now has begun to
+    wait. `calm_ratio`: what the array did in that step over what it does now, at most 1; 1: unknown.
     """
     queues = host_queues(facts, load)
-    timed = [_host_queue(facts, load, queue) for queue in queues]
-    low, high = load.latency_interval or (load.latency_seconds, load.latency_seconds)
+    below = load.latency_bounds
     if queues:
-        last = queues[-1]
-        low, high = last.below_seconds - last.resolution_seconds, last.below_seconds + last.resolution_seconds
-    timed = _limited_by_latency(timed + _below(facts, load, (low, high)), load)
-    size = load.operation_bytes or 0.0
-    transfer = wire if wire is not None else size / _LINK_BYTES_PER_SECOND
-    calm_segments = {_same_place(segment): segment for segment in calm}
+        below = _around(queues[-1].below_seconds, queues[-1].resolution_seconds)
+    timed = [*(_host_queue(facts, load, queue) for queue in queues), *_below(facts, load, below)]
+    wire, in_flight = wire_seconds(facts, load), facts.in_flight_in(load.step)
     is_counted = wire is not None
-    waiting = []
-    for segment in timed:
+    transfer = wire if wire is not None else (load.operation_bytes or 0.0) / _LINK_BYTES_PER_SECOND
+    calm_segments = {} if calm is None else {_same_place(segment): segment for segment in segments(facts, calm)}
+    own_ratio = 1.0 if calm is None else min(1.0, calm.ops_per_second / load.ops_per_second)
+    result: list[Segment] = []
+    remaining = 0.0
+    for segment in reversed(_limited_by_latency(timed, load)):
+        remaining += max(0.0, segment.middle)
         calm_segment = calm_segments.get(_same_place(segment))
         times = (segment, transfer, is_counted, _waiting_ratio(segment, load, in_flight), calm_segment)
-        serves = segment.kind in ("array_service", "below")
-        ratio = calm_ratio if serves else 1.0
-        waiting.append(
+        ratio = calm_ratio if segment.kind in ("array_service", "below") else 1.0
+        result.append(
             replace(
                 segment,
                 wait=_wait(*times, ratio),
@@ -168,14 +162,10 @@ def segments(
                 independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
                 hidden_wait_probability=_hidden_wait_probability(segment, load, calm_segment),
                 filled_odds=_filled_odds(segment, _inside(segment, load, in_flight)),
+                remaining_seconds=remaining,
             )
         )
-    result: list[Segment] = []
-    remaining = 0.0
-    for segment in reversed(waiting):
-        remaining += max(0.0, segment.middle)
-        result.append(replace(segment, remaining_seconds=remaining))
-    return result[::-1]
+    return tuple(result[::-1])
 
 
 def _waiting_ratio(segment: Segment, load: LoadFacts, in_flight: float) -> float:
@@ -203,17 +193,12 @@ def _limited_by_latency(segments: Sequence[Segment], load: LoadFacts) -> list[Se
 
     Sources that round report times that are too short.
     """
-    total = load.latency_interval[1] if load.latency_interval is not None else load.latency_seconds
+    total = load.latency_bounds[1]
     lowest = sum(segment.seconds[0] for segment in segments)
     return [
-        replace(
-            segment,
-            seconds=(
-                segment.seconds[0],
-                min(segment.seconds[1], max(segment.seconds[0], total - (lowest - segment.seconds[0]))),
-            ),
-        )
+        replace(segment, seconds=(low, min(high, max(low, total - (lowest - low)))))
         for segment in segments
+        for low, high in [segment.seconds]
     ]
 
 
@@ -240,12 +225,11 @@ def _same_place(segment: Segment) -> tuple[str, str | None]:
 
 def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
     """The segment of a queue of guest or host."""
-    step_loads = [step_load for step_load in facts.loads if step_load.step == load.step]
     # Both directions share the slots. Of parallel devices the busiest names the queue, and it may differ between
     # reads and writes.
     admitted = sum(
         q.admitted
-        for step_load in step_loads
+        for step_load in facts.loads_in(load.step)
         for q in host_queues(facts, step_load)
         if q.plane == queue.plane and (q.entity == queue.entity or step_load.entity == load.entity)
     )
@@ -254,7 +238,7 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
         "host_queue",
         queue.entity,
         queue.layer,
-        (max(0.0, queue.wait_seconds - queue.error_seconds), queue.wait_seconds + queue.error_seconds),
+        _within(queue.wait_seconds, queue.error_seconds),
         f"latency at the {queue.above} less that at {queue.entity}",
         slots=slots,
         filled_ratio=admitted / slots if slots else None,
@@ -283,6 +267,7 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
     times = {name: seconds * fit for name, seconds in times.items()}
     gap = max(0.0, middle - sum(times.values()))
     error = (below[1] - below[0]) / 2 + spread + (highest_factor - 1) * sum(times.values()) / 2
+    own = {name: _scaled(time, lowest_factor, highest_factor) for name, time in times.items()}
     segments = []
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
@@ -292,19 +277,11 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
     else:
         segments.append(Segment("fabric", None, "fabric", _within(gap, error), _BETWEEN))
     if times["qos_limit"]:
-        segments.append(
-            Segment("cap", entity, "array_front", _scaled(times["qos_limit"], lowest_factor, highest_factor), _ARRAY)
-        )
+        segments.append(Segment("cap", entity, "array_front", own["qos_limit"], _ARRAY))
     if row["queue_seconds"] is not None:
-        segments.append(
-            Segment(
-                "array_queue", entity, "array_back", _scaled(times["queue"], lowest_factor, highest_factor), _ARRAY
-            )
-        )
-    service = _scaled(times["service"], lowest_factor, highest_factor)
+        segments.append(Segment("array_queue", entity, "array_back", own["queue"], _ARRAY))
     source = _ARRAY if row["queue_seconds"] is not None else "array, its queue included"
-    segments.append(Segment("array_service", entity, "array_back", service, source))
-    return segments
+    return [*segments, Segment("array_service", entity, "array_back", own["service"], source)]
 
 
 def _response(row: FactRow, below: Interval) -> list[Segment]:
@@ -331,6 +308,11 @@ def _hidden_wait_probability(segment: Segment, load: LoadFacts, calm: Segment | 
     return _SERVICE_INCLUDES_WAIT * min(1.0, log(in_flight_inside / few) / log(many / few))
 
 
+def _around(middle: float, error: float) -> Interval:
+    """An interval around its middle."""
+    return middle - error, middle + error
+
+
 def _within(middle: float, error: float) -> Interval:
     """An interval around its middle, in seconds, never below zero."""
     return max(0.0, middle - error), middle + error
@@ -338,18 +320,12 @@ def _within(middle: float, error: float) -> Interval:
 
 def _scaled(seconds: float, lowest_factor: float, highest_factor: float) -> Interval:
     """An interval around a time, as wide as the I/Os of others may make it."""
-    error = seconds * max(1 - lowest_factor, (highest_factor - 1) / 2)
-    return max(0.0, seconds - error), seconds + error
+    return _within(seconds, seconds * max(1 - lowest_factor, (highest_factor - 1) / 2))
 
 
 def _wait(
-    segment: Segment,
-    wire: float,
-    is_counted: bool,
-    waiting_ratio: float,
-    calm: Segment | None,
-    calm_ratio: float,
-) -> tuple[float, float, float]:
+    segment: Segment, wire: float, is_counted: bool, waiting_ratio: float, calm: Segment | None, calm_ratio: float
+) -> Wait:
     """(low, likely, high) seconds of waiting in a segment.
 
     `wire`: seconds of a block on the wire. `is_counted`: whether the links were read. `waiting_ratio`: largest share
@@ -372,7 +348,7 @@ def _certain_wait(segment: Segment, wire: float) -> float:
     return max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
 
 
-def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[float, float, float]:
+def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> Wait:
     """The longest wait that a step with fewer I/Os leaves possible, in seconds: low, likely, high.
 
     An I/O waits no longer than in the calm step, and by what its time has grown since then. If the place was calmer
@@ -386,7 +362,7 @@ def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[
     return min(low, grown[0]) if calm_ratio < 1.0 else low, likely, high
 
 
-def _growth(segment: Segment, calm: Segment) -> tuple[float, float, float]:
+def _growth(segment: Segment, calm: Segment) -> Wait:
     """By how many seconds the time has grown since the calm step: low, likely, high; 0 where it has not."""
     error = _REPEATS * segment.middle
     return (
@@ -396,7 +372,7 @@ def _growth(segment: Segment, calm: Segment) -> tuple[float, float, float]:
     )
 
 
-def _wait_by_growth(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[float, float, float]:
+def _wait_by_growth(segment: Segment, calm: Segment, calm_ratio: float) -> Wait:
     """The wait in seconds that growth since the calm step leaves possible: low, likely, high.
 
     The time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k equal servers of a closed network
@@ -411,7 +387,7 @@ def _wait_by_growth(segment: Segment, calm: Segment, calm_ratio: float) -> tuple
 
 def _wait_without_calm(
     segment: Segment, wire: float, is_counted: bool, waiting_ratio: float, calm: Segment | None
-) -> tuple[float, float, float]:
+) -> Wait:
     """(low, likely, high) seconds of waiting by the times of one step; `calm` only raises the low bound."""
     low, high = segment.seconds
     middle = segment.middle

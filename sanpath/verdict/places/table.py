@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
@@ -10,9 +10,10 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
-from sanpath.topology.paths import IoPath, hosts_of, io_paths, machines_of
+from sanpath.topology.paths import IoPath, array_of, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
-from sanpath.verdict.places.segments import Segment, segments, wire_seconds
+from sanpath.verdict.places.segments import Segment, segments
+from sanpath.verdict.units import duration
 
 _ALL_BUSY = 0.99
 _FEWER = 0.8
@@ -65,6 +66,36 @@ class PlaceTable:
         return [row for row in step_rows if row["direction"] != self.load.direction and row["entity"] in entities]
 
     @property
+    def has_ethernet(self) -> bool:
+        """Whether a link that carries the load, or may carry it, is Ethernet."""
+        return any(row["technology"] == "ethernet" for row in self.links)
+
+    def wait_words(self, indices: Iterable[int]) -> str:
+        """How much of the latency is likely to be waiting in these segments."""
+        wait = sum(self.segments[index].wait[1] for index in indices)
+        return f"about {duration(wait)} of {duration(self.load.latency_seconds)}"
+
+    @property
+    def machines(self) -> list[str]:
+        """The machines that the load runs on, hosts or virtual ones."""
+        return [machine for root in self.load.roots for machine in machines_of(self.facts.topology, root)]
+
+    @property
+    def initiators(self) -> list[str]:
+        """The initiators of the load's hosts."""
+        return [hba for root in self.load.roots for hba in initiators_of(self.facts.topology, root)]
+
+    @property
+    def targets(self) -> set[str]:
+        """The target ports that the load is known to use."""
+        return targets_of(self.facts.topology, *self.load.roots)[0]
+
+    @property
+    def array_ports(self) -> set[str]:
+        """All target ports of the arrays."""
+        return {p for array in self.arrays for p in self.facts.topology.related(array, "member_of", "array_port")}
+
+    @property
     def transfer(self) -> frozenset[int]:
         """Indices of the segments in which frames wait; what the array times as transfer, where it does."""
         return self.indices("fabric", "below") or self.indices("array_door")
@@ -75,13 +106,23 @@ class PlaceTable:
         return self.indices("array_door") - self.transfer
 
     @property
+    def gaps(self) -> frozenset[int]:
+        """Indices of the segments between the host's last clock and the array's, or all below it."""
+        return self.indices("fabric", "array_door", "below")
+
+    @property
+    def below_host(self) -> frozenset[int]:
+        """Indices of the segments below the host's last clock, but for the wait for a limit that was set."""
+        return self.gaps | self.indices("array_queue", "array_service")
+
+    @property
     def others_share(self) -> float:
         """Share of the bytes of the load's arrays that is not the tests', both directions; 0 where nothing counts
         them."""
         rows = [row for row in self.facts.tables["array"].select(step=self.step.name) if row["entity"] in self.arrays]
         rows = rows or _array_ports(self.facts, self.step.name)
         bytes_per_second = sum(number(row, "bytes_per_second") for row in rows)
-        tests = sum(load.bytes_per_second or 0.0 for load in self.facts.loads if load.step == self.step.name)
+        tests = sum(load.bytes_per_second or 0.0 for load in self.facts.loads_in(self.step.name))
         return max(0.0, 1 - tests / bytes_per_second) if bytes_per_second else 0.0
 
     def in_flight_below(self, index: int) -> float:
@@ -126,10 +167,8 @@ def _not_farther(segment: Segment, others: Sequence[PlaceTable]) -> Segment:
 
 
 def _other_direction(table: PlaceTable, other_table: PlaceTable) -> bool:
-    return table is not other_table and (table.load.step, table.load.entity) == (
-        other_table.load.step,
-        other_table.load.entity,
-    )
+    load, other_load = table.load, other_table.load
+    return table is not other_table and (load.step, load.entity) == (other_load.step, other_load.entity)
 
 
 def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
@@ -139,46 +178,28 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     array_row = array_side(facts.topology, load, facts.tables)
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
-    total = _step_in_flight(facts, load.step)
-    calmer = [
-        other_load
-        for other_load in facts.loads
-        if alike(facts.loads, load, other_load) and other_load.in_flight_measured <= _FEWER * load.in_flight_measured
-    ]
+    in_flight = facts.in_flight_in(load.step) + _flushes_in_flight(facts, load)
+    most = _FEWER * load.in_flight_measured
+    calmer = [f for f in facts.loads if alike(facts.loads, load, f) and f.in_flight_measured <= most]
     calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
-    calm_segments = (
-        () if calm is None else segments(facts, calm, wire_seconds(facts, calm), _step_in_flight(facts, calm.step))
-    )
-    own_ratio = 1.0 if calm is None else min(1.0, calm.ops_per_second / load.ops_per_second)
     paths = io_paths(facts.topology, *load.roots)
     arrays = {path.array for path in paths if path.array}
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
     uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted)
     if array_row is not None:
-        entity = str(array_row["entity"])
-        arrays.add(next(iter(facts.topology.related(entity, "member_of", "array")), entity))
+        arrays.add(array_of(facts.topology, str(array_row["entity"])))
     return PlaceTable(
         facts,
         load,
         next(step for step in facts.steps if step.name == load.step),
-        tuple(
-            segments(
-                facts,
-                load,
-                wire_seconds(facts, load),
-                total,
-                calm_segments,
-                _calm_ratio(facts, load, calm),
-                own_ratio,
-            )
-        ),
+        segments(facts, load, calm, _calm_ratio(facts, load, calm)),
         tuple(links),
         array_row,
         tuple(sorted(arrays)),
         tuple(uncounted),
         tuple(paths),
         scaling(facts.loads, load),
-        (total + _flushes_in_flight(facts, load)) / load.in_flight_configured if load.in_flight_configured else None,
+        in_flight / load.in_flight_configured if load.in_flight_configured else None,
         min(windows, default=load.windows),
         _processor_wait_seconds(facts, load),
     )
@@ -192,24 +213,20 @@ def _flushes_in_flight(facts: Facts, load: LoadFacts) -> float:
 
 
 def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
-    """What the arrays did in a calm step over what they do now, at most 1.
+    """What the arrays did in a calm step over what they do now, at most 1. 1: nothing counts it."""
+    if calm is not None:
+        for now, then in zip(_array_work(facts, load.step), _array_work(facts, calm.step), strict=True):
+            if now:
+                return min(1.0, then / now)
+    return 1.0
 
-    By the arrays' own counters, else their volumes', else those of the switch ports to arrays that carry the load.
-    1: nothing counts it.
-    """
-    if calm is None:
-        return 1.0
+
+def _array_work(facts: Facts, step: str) -> Iterator[float]:
+    """What the arrays did in a step: by their own counters, by their volumes', and by those of the switch ports to
+    arrays that carry the load."""
     for table in ("array", "volume"):
-        now, then = (
-            sum(number(row, "ops_per_second") for row in facts.tables[table].select(step=step))
-            for step in (load.step, calm.step)
-        )
-        if now:
-            return min(1.0, then / now)
-    now, then = (
-        sum(number(row, "bytes_per_second") for row in _array_ports(facts, step)) for step in (load.step, calm.step)
-    )
-    return min(1.0, then / now) if now else 1.0
+        yield sum(number(row, "ops_per_second") for row in facts.tables[table].select(step=step))
+    yield sum(number(row, "bytes_per_second") for row in _array_ports(facts, step))
 
 
 def _array_ports(facts: Facts, step: str) -> list[FactRow]:
@@ -226,24 +243,17 @@ def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
     arrays = facts.tables["array"].select(step=load.step, direction=load.direction)
     ratios = [used for used, _ in processors(facts, load)] + [number(row, "controller_busy_ratio") for row in arrays]
     busy = min(max(ratios, default=0.0), _ALL_BUSY)
-    ops_per_second = sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)
-    return busy / (1 - busy) / ops_per_second
+    return busy / (1 - busy) / facts.ops_per_second_in(load.step)
 
 
 def processors(facts: Facts, load: LoadFacts) -> list[tuple[float, str]]:
     """(busy ratio of the processors, entity) of the load's machine and of its host, for those that report it."""
+    rows = [row for row in machine_rows(facts, load) if row["cpu_ratio"] is not None]
+    return [(number(row, "cpu_ratio"), str(row["entity"])) for row in rows]
+
+
+def machine_rows(facts: Facts, load: LoadFacts) -> list[FactRow]:
+    """The rows of the load's machine and of its host."""
     topology = facts.topology
-    machines = {
-        machine for root in load.roots for machine in (*machines_of(topology, root), *hosts_of(topology, root))
-    }
-    rows = facts.tables["host"].select(step=load.step)
-    return [
-        (number(row, "cpu_ratio"), str(row["entity"]))
-        for row in rows
-        if row["entity"] in machines and row["cpu_ratio"] is not None
-    ]
-
-
-def _step_in_flight(facts: Facts, step: str) -> float:
-    """I/Os in flight in a step, of both directions."""
-    return sum(load.in_flight_measured for load in facts.loads if load.step == step)
+    machines = {end for root in load.roots for end in (*machines_of(topology, root), *hosts_of(topology, root))}
+    return [row for row in facts.tables["host"].select(step=load.step) if row["entity"] in machines]

@@ -1,1 +1,1 @@
-"""What the test would reach with another configuration: ceilings of all elements, queueing, and `whatif`."""
+"""What each element lets through, as recorded or under a change, and what would limit next."""

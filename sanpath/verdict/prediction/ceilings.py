@@ -2,8 +2,7 @@
 
 Links: what they carry of the test (utilisation law, measured shares). Queues and the load itself: the I/Os they keep
 in flight over the latency without a queue (Little's law). That latency is an interval, from the time that the array
-and the wire need to the latency of the calmest step. Further: limits that were set, data sheets, and elements that
-were proven saturated.
+and the wire need to the latency of the calmest step. Further: limits that were set, and data sheets.
 """
 
 from __future__ import annotations
@@ -23,11 +22,7 @@ from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.prediction.change import Change
 from sanpath.verdict.prediction.path_spread import PathUse, used_paths
 from sanpath.verdict.prediction.queue_slots import stages
-from sanpath.verdict.step_judgement import Judgement
 from sanpath.verdict.units import bandwidth, count, iops
-
-_STORAGE = ("array", "volume", "controller", "media")
-"""Kinds of bottlenecks that publish no ceiling and still have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +39,10 @@ class Ceiling:
     in_flight: float | None = None
 
 
-def ceilings(
-    facts: Facts, load: LoadFacts, change: Change, r0: Interval | None, judged: Sequence[Judgement] = ()
-) -> list[Ceiling]:
-    """Every ceiling that is known.
-
-    `r0`: latency without a queue under the change. `judged`: the judgement of this step, then those of other steps of
-    the same I/O.
-    """
-    found_ceilings = [*_links(facts, load, change), *_caps(facts, load, change), *_data_sheets(facts, load)]
-    if r0 is not None:
-        found_ceilings += _queues(facts, load, change, r0)
-    computed = {ceiling.entity for ceiling in found_ceilings}
-    if (used := used_paths(facts, load, change)) is not None and used.policy.switch_operations is not None:
-        computed.add("path_policy")
-    return found_ceilings + _proven(judged, change, computed)
+def ceilings(facts: Facts, load: LoadFacts, change: Change, r0: Interval | None) -> list[Ceiling]:
+    """Every ceiling that is known. `r0`: latency without a queue under the change, None: unknown."""
+    found = [*_links(facts, load, change), *_caps(facts, load, change), *_data_sheets(facts, load)]
+    return found if r0 is None else [*found, *_queues(facts, load, change, r0)]
 
 
 def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, calm: LoadFacts | None) -> Interval | None:
@@ -89,8 +73,7 @@ def in_flight_under(facts: Facts, load: LoadFacts, change: Change) -> float:
     """I/Os of this direction that the load keeps in flight under a change."""
     if change.in_flight is None:
         return load.in_flight_measured
-    total = sum(step_load.in_flight_measured for step_load in facts.loads if step_load.step == load.step)
-    return load.in_flight_measured * change.in_flight / total
+    return load.in_flight_measured * change.in_flight / facts.in_flight_in(load.step)
 
 
 def _queues(facts: Facts, load: LoadFacts, change: Change, r0: Interval) -> list[Ceiling]:
@@ -117,22 +100,17 @@ def _links(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
         return []
     path_use = used_paths(facts, load, change)
     rows = facts.tables["link"].select(step=load.step, direction=load.direction)
+    used = [row for row in rows if row["on_loaded_path"] is True]
+    shared = [_as_shared(row, change, size, _parallel_links(row, used)) for row in used]
     if path_use is None or not (change.policies or path_use.in_turn):
-        return [
-            _as_shared(row, change, size, _parallel_links(row, rows)) for row in rows if row["on_loaded_path"] is True
-        ]
+        return shared
     rates = _rates(facts, load, change, size)
     result = []
     in_flight = min([in_flight_under(facts, load, change), *(stage.slots for stage in stages(facts, load, change))])
     if (in_turn := path_use.one_after_the_other(rates, in_flight)) is not None:
         batch = count(path_use.policy.switch_operations or 0)
         result.append(Ceiling(path_use.lun, (in_turn, in_turn), f"with Round Robin after every {batch} I/Os"))
-    if not change.policies:
-        shared = (
-            _as_shared(row, change, size, _parallel_links(row, rows)) for row in rows if row["on_loaded_path"] is True
-        )
-        return [*result, *shared]
-    return [*result, *_as_spread(facts, change, path_use, rates)]
+    return [*result, *(_as_spread(facts, change, path_use, rates) if change.policies else shared)]
 
 
 def unknown_spread_reason(facts: Facts, load: LoadFacts, change: Change) -> str | None:
@@ -155,11 +133,9 @@ def _rates(facts: Facts, load: LoadFacts, change: Change, size: float) -> dict[s
     return {link: rate / size for link, rate in rates.items() if rate is not None}
 
 
-def _parallel_links(row: FactRow, rows: Sequence[FactRow]) -> int:
+def _parallel_links(row: FactRow, used: Sequence[FactRow]) -> int:
     """Number of links of the host, or of the array, that carry the test in parallel; 0 for links between switches."""
-    if row["side"] not in ("host", "array"):
-        return 0
-    return sum(link["side"] == row["side"] and link["on_loaded_path"] is True for link in rows)
+    return sum(link["side"] == row["side"] for link in used) if row["side"] in ("host", "array") else 0
 
 
 def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceiling:
@@ -198,44 +174,43 @@ def _available_bytes_per_second(row: FactRow, change: Change, size: float) -> fl
         capacity = change.speeds[entity].data_bytes_per_second
     if not capacity:
         return None
-    foreign = row["foreign_bytes_per_second"]
-    foreign_rate = number(row, "foreign_bytes_per_second") if foreign is not None else _bytes_of_others(row)
-    technology: Technology = "fibre_channel" if row["technology"] == "fibre_channel" else "ethernet"
+    # Where the test's bytes are not known, all bytes of a link that it does not cross are others'.
+    others_only = row["foreign_bytes_per_second"] is None and not row["on_loaded_path"]
+    foreign_rate = number(row, "bytes_per_second" if others_only else "foreign_bytes_per_second")
     full = number(row, "full_ratio")
-    return max(0.0, capacity * full - foreign_rate) / counted_per_payload(technology, size)
+    return max(0.0, capacity * full - foreign_rate) / counted_per_payload(technology_of(row), size)
 
 
-def _bytes_of_others(row: FactRow) -> float:
-    return 0.0 if row["on_loaded_path"] else number(row, "bytes_per_second")
+def technology_of(row: FactRow) -> Technology:
+    """The technology of a link: Ethernet where it is not Fibre Channel."""
+    return "fibre_channel" if row["technology"] == "fibre_channel" else "ethernet"
 
 
 def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     """Ceilings of limits that were set: for volumes at the array, and for virtual disks."""
     size = load.operation_bytes
-    ops_per_second = sum(step_load.ops_per_second for step_load in facts.loads if step_load.step == load.step)
-    bytes_per_second = sum(step_load.bytes_per_second for step_load in facts.loads if step_load.step == load.step)
+    ops_per_second = facts.ops_per_second_in(load.step)
+    bytes_per_second = sum(step_load.bytes_per_second for step_load in facts.loads_in(load.step))
+    units = (
+        ("ops_per_second", ops_per_second, load.ops_per_second, 1.0, iops),
+        ("bytes_per_second", bytes_per_second, load.bytes_per_second, size or 1.0, bandwidth),
+    )
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
     result = []
     if len(volumes) == 1 and size and volumes[0] not in change.lifted:
         attributes = facts.topology.entities[volumes[0]].attributes
-        for unit, step_total, formatted in (
-            ("ops_per_second", ops_per_second, iops),
-            ("bytes_per_second", bytes_per_second, bandwidth),
-        ):
+        for unit, step_total, rate, unit_of_one, formatted in units:
             limit = change.caps.get((volumes[0], unit), attributes.get(f"qos_{unit}"))
-            direction_rate = load.ops_per_second if unit == "ops_per_second" else load.bytes_per_second
             if isinstance(limit, int | float) and 0 < limit < float("inf") and step_total:
-                allowed = limit * direction_rate / step_total / (1.0 if unit == "ops_per_second" else size)
+                allowed = limit * rate / step_total / unit_of_one
                 result.append(Ceiling(volumes[0], (allowed,) * 2, f"with its QoS limit of {formatted(limit)}"))
     disks = facts.tables["virtual_disk"].select(step=load.step)
     if len(disks) == 1 and ops_per_second:
         entity = str(disks[0]["entity"])
         limit = change.caps.get((entity, "ops_per_second"), number(disks[0], "limit_ops_per_second"))
-        if not 0 < limit < float("inf"):
-            return result
-        result.append(
-            Ceiling(entity, (limit * load.ops_per_second / ops_per_second,) * 2, f"with its limit of {iops(limit)}")
-        )
+        if 0 < limit < float("inf"):
+            allowed = limit * load.ops_per_second / ops_per_second
+            result.append(Ceiling(entity, (allowed,) * 2, f"with its limit of {iops(limit)}"))
     return result
 
 
@@ -253,35 +228,3 @@ def _data_sheets(facts: Facts, load: LoadFacts) -> list[Ceiling]:
         if entity in ends and size and direction in (None, load.direction) and not is_beaten:
             result.append(Ceiling(entity, (value / size,) * 2, f"by {source}"))
     return result
-
-
-def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> list[Ceiling]:
-    """Ceilings of elements that publish none but were saturated at the rate that a step reached.
-
-    `judged`: the step itself, then others of the same I/O. Of the others only a storage that was proven full counts,
-    because it is full at any load. `computed`: entities and kinds that already have a ceiling.
-    """
-    if not judged:
-        return []
-    reached = (judged[0].load.ops_per_second,) * 2
-    if judged[0].kind == "generator_limited":
-        return [Ceiling(judged[0].load.entity, reached, "with the CPU time of its process")]
-    if judged[0].kind == "demand_limited":
-        return [Ceiling(judged[0].load.entity, reached, "which asks for no more")]
-    proven: dict[str, float] = {}
-    for position, judgement in enumerate(judged):
-        for bottleneck in judgement.bottlenecks:
-            entity, kind = bottleneck.entity, bottleneck.kind
-            is_lifted = (
-                entity in change.slots or entity in change.lifted or (kind == "path_policy" and change.policies)
-            )
-            is_lifted = is_lifted or (
-                judgement.kind == "configured_cap" and any(entity == capped for capped, _ in change.caps)
-            )
-            counts = position == 0 or (judgement.kind == "bottleneck" and kind in _STORAGE)
-            is_computed = (
-                entity in computed and (kind in ("lun", "vdisk") or judgement.kind == "configured_cap")
-            ) or kind in computed
-            if kind != "link" and counts and not is_computed and not is_lifted:
-                proven[entity] = max(proven.get(entity, 0.0), judgement.load.ops_per_second)
-    return [Ceiling(entity, (rate, rate), "which was saturated at that") for entity, rate in proven.items()]

@@ -28,13 +28,11 @@ class Stage:
 def stages(facts: Facts, load: LoadFacts, change: Change) -> list[Stage]:
     """The queues whose depth is known, those of each machine together. Both directions share a queue as they do
     now."""
-    step_loads = [step_load for step_load in facts.loads if step_load.step == load.step]
-    direction_share = load.in_flight_measured / sum(step_load.in_flight_measured for step_load in step_loads)
+    direction_share = load.in_flight_measured / facts.in_flight_in(load.step)
+    least = _LEAST_SHARE * facts.ops_per_second_in(load.step)
     by_machine: dict[str, list[FactRow]] = {}
     for row in _lowest_devices(facts, facts.tables["device"].select(step=load.step)):
-        if row["operations_per_second"] is None or number(row, "operations_per_second") >= _LEAST_SHARE * sum(
-            step_load.ops_per_second for step_load in step_loads
-        ):
+        if row["operations_per_second"] is None or number(row, "operations_per_second") >= least:
             by_machine.setdefault(_owner_kind(facts, str(row["entity"])), []).append(row)
     result = [_stage(rows, [_depth(row, change) for row in rows]) for rows in by_machine.values()]
     disks = facts.tables["virtual_disk"].select(step=load.step)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
+from sanpath.comparison.changes import Change
+from sanpath.comparison.compare import Comparison, Pair
 from sanpath.facts.timeline import Series
-from sanpath.verdict.comparison.changes import Change
-from sanpath.verdict.comparison.compare import Comparison, Pair
 from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.units import bandwidth, count, duration
 from sanpath.views import compare

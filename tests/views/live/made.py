@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sanpath.explanation.plan import plan
 from sanpath.facts.timeline import Line, Quantity, Series
 from sanpath.pulse.model import Freshness
 from sanpath.rulebook.model import Finding, Fix
 from sanpath.verdict.accounts import Mark, SourceAccount
-from sanpath.verdict.explanation.plan import plan
 from sanpath.verdict.model import (
     R0,
     Bottleneck,

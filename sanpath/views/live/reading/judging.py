@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 
 from sanpath.errors import SanpathError
+from sanpath.explanation.coverage import iso
 from sanpath.facts.timeline import Series, series
 from sanpath.model import Poll
 from sanpath.pulse.model import Freshness
@@ -19,7 +20,6 @@ from sanpath.recording.storage.store import Location
 from sanpath.rulebook.choice import Choice
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Site, rules_of
-from sanpath.verdict.explanation.coverage import iso
 from sanpath.verdict.model import Diagnosis
 from sanpath.views.live.reading.io_path import Stop, io_path
 from sanpath.views.live.reading.priority import processors

@@ -1,0 +1,57 @@
+"""Settings that were changed between two runs, by their names for people, and what several at once hide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sanpath.comparison.differences import Difference
+
+_NAMES: Mapping[str, tuple[str, str]] = {
+    "path_policy": ("path policy", "no outage"),
+    "path_switch_operations": ("I/Os per path", "no outage"),
+    "limit_ops_per_second": ("IOPS limit", "no outage"),
+    "qos_ops_per_second": ("QoS limit", "no outage"),
+    "qos_bytes_per_second": ("QoS limit", "no outage"),
+    "queue_depth": ("queue depth", ""),
+    "speed": ("link speed", "takes one path down"),
+    "capable_bits_per_second": ("link speed", "takes one path down"),
+    "controller_type": ("adapter type", "VM restart"),
+}
+"""Setting → its name, and what changing it costs (`disruption` of the rules); the cheapest to change first."""
+_FOLLOWS = {
+    ("", "path_policy_native"): "path_policy",
+    ("vdisk", "queue_depth"): "controller_type",
+    ("vdisk", "controller"): "controller_type",
+}
+"""(Kind of entity, or "" for all; setting) → the setting that it follows from, if that one was changed too."""
+
+
+def changed_settings(differences: Sequence[Difference]) -> tuple[str, ...]:
+    """Names of the settings that differ, each once and in alphabetical order; entities that only one run has are left
+    out."""
+    changed = {(difference.entity, difference.setting) for difference in differences}
+    return tuple(sorted({_name(d.setting) for d in differences if d.setting != "used" and not _follows(d, changed)}))
+
+
+def confounded(differences: Sequence[Difference]) -> str | None:
+    """Why no effect can be assigned to a single setting, and which one to change first. None: at most one changed."""
+    names = changed_settings(differences)
+    if len(names) < 2:
+        return None
+    order = {name: (number, cost) for number, (name, cost) in enumerate(_NAMES.values())}
+    first = min(names, key=lambda name: (order[name][0] if name in order else len(order), name))
+    cost = order.get(first, (0, ""))[1]
+    return (
+        f"{len(names)} settings changed at once ({', '.join(names)}): this comparison cannot show which of them "
+        f"helped; change one first: {first}{f' ({cost})' if cost else ''}."
+    )
+
+
+def _name(setting: str) -> str:
+    return _NAMES[setting][0] if setting in _NAMES else setting.replace("_", " ")
+
+
+def _follows(difference: Difference, changed: set[tuple[str, str]]) -> bool:
+    kind = difference.entity.partition(":")[0]
+    origins = {_FOLLOWS.get((scope, difference.setting)) for scope in ("", kind)}
+    return any((difference.entity, origin) in changed for origin in origins if origin is not None)

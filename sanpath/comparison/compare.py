@@ -1,0 +1,348 @@
+"""Compares two runs: only steps with the same I/O and the same number in flight may be compared.
+
+More I/Os in flight raise latency and may raise throughput with nothing changed; other block sizes change both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import hypot
+from typing import Literal
+
+from sanpath.comparison.changed_settings import changed_settings, confounded
+from sanpath.comparison.changes import (
+    Change,
+    changes,
+    is_peer,
+    notable_tail,
+    repetitions_of,
+    throughput_spread,
+)
+from sanpath.comparison.differences import (
+    Difference,
+    FindingOutcome,
+    differences,
+    moved_wait,
+    outcomes,
+    reported_entities,
+)
+from sanpath.comparison.same_latency import AtLatency, at_latency
+from sanpath.errors import UsageError
+from sanpath.facts.compute import Facts
+from sanpath.verdict.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.units import bandwidth, duration, iops
+from sanpath.whatif.predict import Check, check_prediction
+from sanpath.whatif.settings import settable
+from sanpath.whatif.what_if import what_if
+
+Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER"]
+
+_OWN_CEILING = ("link", "lun", "vdisk")
+"""Kinds of bottlenecks whose ceiling does not follow from the throughput that the test reached."""
+_LEAST_CHANGE = 0.03
+"""A smaller relative change is none, however steady the runs were: the same test repeated differs by as much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One direction of a step of each run, with the same number of I/Os of the same size in flight.
+
+    Changes are ratios, 0.1 for a tenth more. `spread`: relative difference of the two means that may be chance. It is
+    two standard errors of the difference, from the windows of both steps; and at least the difference between
+    repetitions of the step, or 3 % if no run repeated it. `changes`: every quantity that the loads report.
+    `repetitions`: how often the step ran in each of the runs.
+    """
+
+    direction: str
+    in_flight: float
+    before_step: str
+    after_step: str
+    before: DirectionResult
+    after: DirectionResult
+    throughput_change: float
+    latency_change: float
+    spread: float
+    changes: tuple[Change, ...] = ()
+    repetitions: tuple[int, int] = (1, 1)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a run repeated the step."""
+        return max(self.repetitions) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What changed between two runs.
+
+    `outcome`: None if no step of one has a peer in the other. `predicted_ops_per_second`: the prediction of the first
+    run for the relief of its bottleneck, None without one. `unmatched`: steps without a peer in the other run.
+    `moved`: waits that are in another place and equally long. `checks`: predictions of the model for the first run
+    under the settings of the second, compared with what was measured. `next`: the next limit by the second run.
+    `changed_settings`: names of the settings that differ, each once. `remarks`: what the comparison cannot tell.
+    """
+
+    outcome: Outcome | None
+    headline: str
+    pairs: tuple[Pair, ...]
+    unmatched: tuple[str, ...]
+    predicted_ops_per_second: Interval | None
+    differences: tuple[Difference, ...] = ()
+    findings: tuple[FindingOutcome, ...] = ()
+    same_latency: tuple[AtLatency, ...] = ()
+    moved: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    next: Next | None = None
+    changed_settings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None = None) -> Comparison:
+    """Compares two runs. `outcome` is None when no step of one has a peer in the other.
+
+    `latency_seconds`: a latency at which throughput is compared as well, None: the highest that both were tested at.
+    """
+    pairs = tuple(_pairs(before, after))
+    matched = {(when, name) for pair in pairs for when, name in _step_names(pair, before, after)}
+    unmatched = tuple(
+        f"{step.name} ({when})"
+        for when, run in (("before", before), ("after", after))
+        for step in run.steps
+        if (when, step.name) not in matched
+    )
+    outcome = _outcome(before, after, pairs)
+    following = before.verdict.next
+    predicted = following.predicted_ops_per_second if following else None
+    moved_waits = (
+        (
+            pair,
+            moved_wait(
+                before, after, (pair.before_step, pair.after_step), pair.direction, max(pair.spread, _LEAST_CHANGE)
+            ),
+        )
+        for pair in pairs
+    )
+    setting_differences = tuple(differences(before, after))
+    same_latency = tuple(at_latency((before, after), latency_seconds))
+    return Comparison(
+        outcome,
+        _headline(before, after, pairs, outcome, same_latency),
+        pairs,
+        unmatched,
+        predicted,
+        setting_differences,
+        (*_bottlenecks(before, after, outcome), *outcomes(before, after)),
+        same_latency,
+        tuple(f"{pair.after_step} {pair.direction}: {words}" for pair, words in moved_waits if words is not None),
+        next=after.verdict.next,
+        changed_settings=changed_settings(setting_differences),
+        remarks=tuple(_remarks(pairs, setting_differences, (before, after))),
+    )
+
+
+def _step_names(pair: Pair, before: Diagnosis, after: Diagnosis) -> Iterator[tuple[str, str]]:
+    """Steps that a pair covers: its two steps and their repetitions."""
+    for when, run, name in (("before", before, pair.before_step), ("after", after, pair.after_step)):
+        step = next(s for s in run.steps if s.name == name)
+        yield from ((when, repetition.name) for repetition in repetitions_of(step, pair.direction, run.steps))
+
+
+def _remarks(
+    pairs: Sequence[Pair], setting_differences: Sequence[Difference], runs: tuple[Diagnosis, Diagnosis]
+) -> Iterator[str]:
+    """What the comparison cannot tell: which of several changes had an effect, and what a repetition differs by."""
+    if (text := confounded(setting_differences)) is not None:
+        yield text
+    if not pairs or any(pair.is_repeated for pair in pairs):
+        return
+    spreads = [spread for run in runs if (spread := throughput_spread(run.steps)) is not None]
+    if spreads:
+        yield (
+            "No compared step was repeated; repetitions of other steps differ by up to "
+            f"{max(spreads) * 100:.1f} % in throughput. How far two maxima of one configuration differ is not known: "
+            "repeat a step to see it."
+        )
+    else:
+        yield (
+            "No step was repeated: how far two runs of one configuration differ is not known, "
+            "least of all their maxima. Repeat a step to see it."
+        )
+
+
+def with_checks(comparison: Comparison, facts: Facts, judgements: Sequence[Judgement]) -> Comparison:
+    """The comparison with the model's predictions for the first run under the settings of the second.
+
+    `facts` and `judgements`: of the first run.
+    """
+    written = [
+        f"{difference.entity}.{difference.setting}={_setting_value(difference.after)}"
+        for difference in comparison.differences
+        if settable(difference.entity, difference.setting)
+        and not (difference.after is None and difference.setting in ("speed", "queue_depth"))
+    ]
+    if not written or not judgements:
+        return comparison
+    try:
+        predictions = what_if(facts, judgements, written, relieve=False).steps
+    except UsageError:
+        # What a device reports of itself is no setting that can be requested: then nothing is predicted.
+        return comparison
+    checks = []
+    for pair in comparison.pairs:
+        step = next((s for s in predictions if (s.step, s.direction) == (pair.before_step, pair.direction)), None)
+        if step is not None and (check := check_prediction(step, pair.after.ops_per_second, pair.spread)) is not None:
+            checks.append(check)
+    return replace(comparison, checks=tuple(checks))
+
+
+def _setting_value(value: object) -> str:
+    return "none" if value is None else f"{value:.0f}" if isinstance(value, float) else str(value)
+
+
+def _bottlenecks(before: Diagnosis, after: Diagnosis, outcome: Outcome | None) -> Iterator[FindingOutcome]:
+    """What became of each bottleneck, by the outcome at the same number of I/Os in flight."""
+    new_entities = [b.entity for b in after.verdict.bottlenecks]
+    for bottleneck in before.verdict.bottlenecks:
+        unseen = outcome is None or bottleneck.entity not in reported_entities(after)
+        bottleneck_outcome: str = "CANNOT TELL" if unseen else outcome or ""
+        moved_to = None
+        if outcome in ("FIXED", "MOVED", "BETTER"):
+            if outcome == "MOVED":
+                bottleneck_outcome, moved_to = "MOVED", new_entities[0]
+            elif new_entities:
+                bottleneck_outcome = "NO CHANGE"
+            else:
+                bottleneck_outcome = "CANNOT TELL" if after.verdict.kind == "cannot_tell" else "FIXED"
+        yield FindingOutcome("bottleneck", bottleneck.entity, bottleneck.direction, bottleneck_outcome, moved_to)
+
+
+def _pairs(before: Diagnosis, after: Diagnosis) -> Iterator[Pair]:
+    matched: set[tuple[str, str]] = set()
+    for old in before.steps:
+        for direction, old_result in old.directions.items():
+            for new in after.steps:
+                new_result = new.directions.get(direction)
+                key = (new.name, direction)
+                if new_result is None or key in matched or not is_peer(old, old_result, new, new_result):
+                    continue
+                matched.add(key)
+                yield _pair(direction, (before, after), old, new)
+                break
+
+
+def _pair(direction: str, runs: tuple[Diagnosis, Diagnosis], old: StepResult, new: StepResult) -> Pair:
+    old_result, new_result = old.directions[direction], new.directions[direction]
+    repeated = tuple(
+        [step.directions[direction] for step in repetitions_of(current, direction, run.steps)]
+        for current, run in zip((old, new), runs, strict=True)
+    )
+    throughput, *other_changes = changes(old_result, new_result, (repeated[0], repeated[1]))
+    throughput_change = new_result.ops_per_second / old_result.ops_per_second - 1
+    spread = max(_LEAST_CHANGE if throughput.spread is None else throughput.spread, _chance(old_result, new_result))
+    if throughput.spread is not None:
+        throughput = replace(throughput, spread=spread, is_within_spread=abs(throughput_change) <= spread)
+    return Pair(
+        direction,
+        new.in_flight.configured or new.in_flight.measured or 0.0,
+        old.name,
+        new.name,
+        old_result,
+        new_result,
+        throughput_change,
+        new_result.latency_seconds.mean / old_result.latency_seconds.mean - 1,
+        spread,
+        (throughput, *other_changes),
+        (len(repeated[0]), len(repeated[1])),
+    )
+
+
+def _chance(old: DirectionResult, new: DirectionResult) -> float:
+    """The relative difference of two means that their windows allow: two standard errors of the difference."""
+    return 2 * hypot(old.throughput_spread or 0.0, new.throughput_spread or 0.0)
+
+
+def _outcome(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...]) -> Outcome | None:
+    """The outcome by the pair with the most I/Os in flight, where a bottleneck shows most. None: there is no pair."""
+    if not pairs:
+        return None
+    top = max(pairs, key=lambda pair: pair.in_flight)
+    if top.throughput_change < -top.spread:
+        return "WORSE"
+    if top.throughput_change <= top.spread:
+        return "NO CHANGE"
+    old = before.verdict.bottlenecks
+    if not old:
+        return "BETTER"
+    new = after.verdict.bottlenecks
+    return "MOVED" if any(_is_another_limit(b, old) for b in new) else "BETTER" if new else "FIXED"
+
+
+def _is_another_limit(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool:
+    """Whether this is another limit than before: another element, or the same one with a higher ceiling."""
+    matching = [
+        b for b in old if bottleneck.entity in (b.entity, *b.coincident) and b.direction == bottleneck.direction
+    ]
+    if not matching:
+        return bottleneck.entity not in {b.entity for b in old}
+    old_ceiling, new_ceiling = matching[0].ceiling_ops_per_second, bottleneck.ceiling_ops_per_second
+    return (
+        bottleneck.kind in _OWN_CEILING
+        and bool(old_ceiling)
+        and bool(new_ceiling)
+        and (new_ceiling or 0) > (1 + _LEAST_CHANGE) * (old_ceiling or 0)
+    )
+
+
+def _new_limit(before: Diagnosis, after: Diagnosis) -> str:
+    """What limits now with its coincident elements; if it limited before, with its new ceiling."""
+    old = before.verdict.bottlenecks
+    new = next(b for b in after.verdict.bottlenecks if _is_another_limit(b, old))
+    is_same = any(new.entity == b.entity for b in old)
+    ceiling = new.ceiling_bytes_per_second
+    if is_same and ceiling:
+        return f"{new.entity} at its new ceiling of {bandwidth(ceiling)}"
+    return " and ".join([", ".join((new.entity, *new.coincident[:-1])), *new.coincident[-1:]])
+
+
+def _at_same_latency(entries: Sequence[AtLatency]) -> Iterator[str]:
+    """Throughput of both runs at one latency, for each direction and block size that both were tested at."""
+    for entry in entries:
+        old, new = entry.ops_per_second
+        if entry.latency_seconds is not None and old and new is not None:
+            at = f"at {duration(entry.latency_seconds)}, {entry.direction}s go from {iops(old)} to {iops(new)}"
+            yield f"{at}, {new / old:.1f} times as many"
+
+
+def _headline(
+    before: Diagnosis,
+    after: Diagnosis,
+    pairs: tuple[Pair, ...],
+    outcome: Outcome | None,
+    same_latency: Sequence[AtLatency],
+) -> str:
+    if not pairs or outcome is None:
+        no_peer = "No step of one run has as many outstanding I/Os of the same size as a step of the other"
+        return "; ".join([no_peer, *_at_same_latency(same_latency)]) + "."
+    top = max(pairs, key=lambda pair: pair.in_flight)
+    change = f"{top.throughput_change:+.1%} throughput and {top.latency_change:+.1%} latency"
+    moved = f" to {_new_limit(before, after)}" if outcome == "MOVED" else ""
+    chance = (
+        f"its repetitions differ by {top.spread:.1%}"
+        if top.is_repeated and top.spread > _chance(top.before, top.after)
+        else f"differences below {top.spread:.1%} are chance"
+    )
+    return f"{outcome}{moved}: {change} at {top.in_flight:g} outstanding {top.direction}s ({chance}){_tail(pairs)}."
+
+
+def _tail(pairs: Sequence[Pair]) -> str:
+    """The tail of the latency that changed otherwise than its mean, of the pair with most I/Os in flight; or ""."""
+    for pair in sorted(pairs, key=lambda pair: -pair.in_flight):
+        if (tail := notable_tail(pair.changes)) is not None:
+            name = {"latency_max_seconds": "maximum"}.get(tail.quantity, tail.quantity.split("_")[1])
+            return (
+                f"; the {name} of {pair.direction} went from {duration(tail.before or 0.0)} "
+                f"to {duration(tail.after or 0.0)} ({tail.change:+.1%})"
+            )
+    return ""

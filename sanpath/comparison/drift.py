@@ -1,0 +1,73 @@
+"""Whether a step became slower or faster from recording to recording, over days or months."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from math import exp, log
+from statistics import linear_regression
+
+from sanpath.comparison.changes import throughput_spread
+from sanpath.comparison.differences import differences
+from sanpath.verdict.model import CurvePoint, Diagnosis
+
+_LEAST_RECORDINGS = 3
+"""Two recordings show a change; only a third shows that it goes on."""
+_LEAST_DAYS = 1.0
+_LEAST_CHANGE = 0.03
+"""A smaller relative change is none: the same test repeated differs by as much (compare)."""
+_MONTH_DAYS = 30.4
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A step whose throughput went one way in all recordings.
+
+    `days`: from the first to the last. `change`: of the throughput in that time, -0.1 for a tenth less. `per_month`:
+    the same for each month, by a straight line through the logarithms. `spread`: largest relative difference between
+    repetitions in one recording; None: no step was repeated. `changed_settings`: how many settings differ between
+    the first and the last recording: then time alone may not be the reason.
+    """
+
+    direction: str
+    operation_bytes: float | None
+    in_flight: float
+    days: float
+    change: float
+    per_month: float
+    spread: float | None
+    changed_settings: int
+
+
+def drift(
+    direction: str,
+    operation_bytes: float | None,
+    in_flight: float,
+    runs: Sequence[Diagnosis],
+    points: Sequence[CurvePoint | None],
+) -> Drift | None:
+    """Return the drift of one step. `points`: of each run, None: it has no such step.
+
+    None: fewer than three recordings have the step, they are of one day, or its throughput does not go one way by
+    more than repetitions differ.
+    """
+    dated = [(datetime.fromisoformat(run.run.start), run, p) for run, p in zip(runs, points, strict=True) if p]
+    dated.sort(key=lambda entry: entry[0])
+    if len(dated) < _LEAST_RECORDINGS:
+        return None
+    (first_time, first, _), (_, last, _) = dated[0], dated[-1]
+    days = [(time - first_time).total_seconds() / 86_400 for time, _, _ in dated]
+    rates = [point.ops_per_second for _, _, point in dated]
+    spread = max((s for _, run, _ in dated if (s := throughput_spread(run.steps)) is not None), default=None)
+    noise = max(_LEAST_CHANGE, spread or 0.0)
+    change = rates[-1] / rates[0] - 1
+    sign = 1 if change > 0 else -1
+    goes_on = all(sign * (later / earlier - 1) > -noise / len(rates) for earlier, later in pairwise(rates))
+    if days[-1] < _LEAST_DAYS or abs(change) <= noise or not goes_on:
+        return None
+    slope = linear_regression(days, [log(rate) for rate in rates]).slope
+    per_month = exp(slope * _MONTH_DAYS) - 1
+    changed = len(differences(first, last))
+    return Drift(direction, operation_bytes, in_flight, days[-1], change, per_month, spread, changed)

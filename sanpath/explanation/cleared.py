@@ -1,0 +1,209 @@
+"""What did not limit the test, and up to which load that was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import flat_over_load
+from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
+from sanpath.facts.table import FactRow, number
+from sanpath.rulebook.model import Finding
+from sanpath.topology.paths import array_of
+from sanpath.verdict.evidence.step import BUSY, array_dominates, queues_inside, response_small
+from sanpath.verdict.model import Cleared
+from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.segments import wire_seconds
+from sanpath.verdict.step_judgement import WINDOWS, Judgement
+from sanpath.verdict.units import duration, percent
+
+_CALM = 2.0
+"""Growth of service and queue time over the lowest load below which queueing has not begun."""
+
+
+_QUEUEING = 0.5
+"""Ratio of wait to service time from which queueing has begun."""
+_SLOW_TRANSFER = 5.0
+"""Ratio of transfer time to wire time, at a free link, from which something makes the transfer wait."""
+_NOTHING_LIMITS = ("concurrency_limited", "demand_limited", "healthy")
+_SUSPECTED = 0.05
+"""Probability from which a suspect is not cleared."""
+_IDLE = 0.001
+"""Utilisation below which a link carries only what keeps it up."""
+
+_DOUBTED = 0.02
+"""Probability from which a suspect is not cleared, whatever else is named."""
+
+
+def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
+    """The elements that did not limit, with the highest load that they were seen to carry."""
+    limiters = {entity for j in judgements for b in j.bottlenecks for entity in (b.entity, *b.coincident)}
+    # A suspect is not cleared, whatever else limits.
+    limiters |= {
+        entity
+        for j in judgements
+        for suspect in (() if j.kind in _NOTHING_LIMITS else j.suspects)
+        if suspect.probability >= _SUSPECTED
+        for entity in (suspect.entity, *suspect.coincident)
+        if entity is not None
+    }
+    limiters |= {
+        volume
+        for entity in limiters
+        if entity in facts.topology.entities
+        for volume in _related_storage(facts, entity)
+    }
+    # A transfer that takes far longer than the wire needs is a wait on some link, and it is unknown on which.
+    is_delayed = any(_transfer_waits(facts, judged) for judged in judgements)
+    links = [] if is_delayed else _cleared_links(facts, limiters)
+    return [*_cleared_arrays(facts, judgements, limiters), *links, *_cleared_load(facts)]
+
+
+def _related_storage(facts: Facts, entity: str) -> list[str]:
+    """The volumes of an array, or the array of a volume."""
+    kind = "volume" if entity.startswith("array:") else "array"
+    return facts.topology.related(entity, "member_of", kind) if entity.startswith(("array:", "volume:")) else []
+
+
+def _transfer_waits(facts: Facts, judged: Judgement) -> bool:
+    """Whether the transfer takes far longer than the wire needs, and no limit explains that."""
+    row, wire = array_side(facts.topology, judged.load, facts.tables), wire_seconds(facts, judged.load)
+    if judged.limiter is not None or row is None or row["san_seconds"] is None or not wire:
+        return False
+    transfer = number(row, "san_seconds")
+    return transfer >= max(_SLOW_TRANSFER * wire, below_queues(facts, judged.load) / 2)
+
+
+def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
+    """Arrays and volumes whose own time is short or has not grown."""
+    by_entity: dict[str, list[tuple[FactRow, Judgement]]] = {}
+    for judged in judgements:
+        row = array_side(facts.topology, judged.load, facts.tables)
+        if row is not None and row["array_seconds"] is not None and number(row, "windows") >= WINDOWS:
+            by_entity.setdefault(str(row["entity"]), []).append((row, judged))
+    cleared = _cleared_by_response(facts, judgements, limiters)
+    for entity, rows in by_entity.items():
+        calm = [(row, j) for row, j in rows if _is_calm(row) and not _may_be_full(facts, j, row)]
+        if entity in limiters or len(calm) < len(rows):
+            continue
+        # A single step does not show how the time grows: then it must be a small part of the latency.
+        row, judged = calm[0]
+        if any(_gap_dominates(facts, judgement, array_row) for array_row, judgement in calm):
+            continue
+        is_small = array_time(judged.load, row) is not None and not array_dominates(facts, judged.load, row)
+        if len(rows) == 1 and not is_small:
+            continue
+        times = [number(array_row, "array_seconds") for array_row, _ in calm]
+        cleared.append(
+            Cleared(
+                entity,
+                _most([array_row for array_row, _ in calm]),
+                f"service and queue time {duration(min(times))} to {duration(max(times))} in every step, while the "
+                f"load saw up to {duration(max(judgement.load.latency_seconds for _, judgement in calm))}",
+            )
+        )
+    return cleared
+
+
+def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
+    """Arrays that report their own time and the transfer as one, if even that is a small part of the latency."""
+    by_entity: dict[str, list[tuple[FactRow | None, FactRow, Judgement]]] = {}
+    for judged in judgements:
+        row = array_side(facts.topology, judged.load, facts.tables)
+        if row is not None and row["array_seconds"] is None and number(row, "windows") >= WINDOWS:
+            by_entity.setdefault(str(row["entity"]), []).append((response_time(judged.load, row), row, judged))
+    cleared = []
+    for entity, entries in by_entity.items():
+        small = [
+            small_row
+            for response, small_row, judgement in entries
+            if response is not None and response_small(facts, judgement.load, response)
+        ]
+        if entity not in limiters and len(small) == len(entries):
+            most = duration(max(number(row, "response_seconds") for row in small))
+            cleared.append(
+                Cleared(
+                    entity,
+                    _most(small),
+                    f"at most {most} from an I/O's arrival to its completion, transfer included, while the load saw "
+                    f"up to {duration(max(judgement.load.latency_seconds for *_, judgement in entries))}",
+                )
+            )
+    return cleared
+
+
+def _most(rows: Sequence[FactRow]) -> dict[str, float]:
+    """The most that an array or volume was seen to do."""
+    return {fact: max(number(row, fact) for row in rows) for fact in ("bytes_per_second", "ops_per_second")}
+
+
+def _gap_dominates(facts: Facts, judged: Judgement, row: FactRow) -> bool:
+    """Whether most of the latency passes between the host's clock and the array's, and in no link that limits."""
+    inside_seconds = number(row, "array_seconds") + number(row, "qos_limit_seconds") + number(row, "san_seconds")
+    gap_seconds = below_queues(facts, judged.load) - inside_seconds
+    return judged.limiter is None and gap_seconds > judged.load.latency_seconds / 2
+
+
+def _is_calm(row: FactRow) -> bool:
+    """Whether the array's time has not grown, and I/Os hardly wait in it, for service or for a QoS limit."""
+    is_queueing = queues_inside(row, _QUEUEING) or number(row, "qos_limit_seconds") > _QUEUEING * number(
+        row, "array_seconds"
+    )
+    return (number(row, "growth") or 1.0) < _CALM and not is_queueing
+
+
+def _may_be_full(facts: Facts, judged: Judgement, row: FactRow) -> bool:
+    """Whether the array may have been full at the lowest load already.
+
+    That is so where more load brought no more throughput and most of the time still passes in the array. Then it
+    proves nothing that its time has not grown since.
+    """
+    if judged.limiter is not None and judged.limiter.startswith("lun:"):
+        array = array_of(facts.topology, str(row["entity"]))
+        return any(suspect.entity == array and suspect.probability >= _DOUBTED for suspect in judged.suspects)
+    return flat_over_load(facts.loads, judged.load) is not None and array_dominates(facts, judged.load, row)
+
+
+def _cleared_links(facts: Facts, limiters: set[str]) -> list[Cleared]:
+    rows: dict[str, list[FactRow]] = {}
+    for row in facts.tables["link"]:
+        if row["utilisation_max"] is not None and number(row, "windows") >= WINDOWS:
+            rows.setdefault(str(row["entity"]), []).append(row)
+    return [
+        Cleared(entity, {"bytes_per_second": max(number(row, "bytes_per_second") for row in used)}, _link_words(used))
+        for entity, used in sorted(rows.items())
+        if entity not in limiters and _busiest(used) < BUSY
+    ]
+
+
+def _busiest(rows: Sequence[FactRow]) -> float:
+    return max(number(row, "utilisation_max") for row in rows)
+
+
+def _link_words(rows: Sequence[FactRow]) -> str:
+    if _busiest(rows) < _IDLE:
+        return f"idle: it is up at {rows[0]['speed']} and carries nothing of the test"
+    return f"busiest window {percent(_busiest(rows))} of {rows[0]['speed']}, either direction"
+
+
+def _cleared_load(facts: Facts) -> list[Cleared]:
+    loads = [f for f in facts.loads if f.cpu_ratio is not None]
+    busiest = max((f.cpu_ratio or 0.0 for f in loads), default=None)
+    if busiest is None or busiest >= BUSY:
+        return []
+    up_to = {"ops_per_second": max(f.ops_per_second for f in loads)}
+    return [Cleared(loads[0].entity, up_to, f"its busiest process used {percent(busiest)} of a core at most")]
+
+
+def as_far_as_valid(cleared: Sequence[Cleared], findings: Sequence[Finding]) -> Iterator[Cleared]:
+    """The same elements, with the invalidity of the test in the reason for arrays and volumes.
+
+    An array that is fast with zeros has shown nothing of its media.
+    """
+    doubts = sorted({f.rule for f in findings if f.role == "validity" and f.outcome == "hit"})
+    for element in cleared:
+        if doubts and element.entity.startswith(("array:", "volume:")):
+            yield replace(element, because=f"{element.because}; as far as the test is valid ({', '.join(doubts)})")
+        else:
+            yield element

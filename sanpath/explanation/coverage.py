@@ -1,0 +1,231 @@
+"""What was observed and what was not: the account of every source, and everything that could not be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from sanpath.explanation.source_limits import coarse_sources, reported_gaps
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.load_events import dropped, warnings
+from sanpath.facts.samples.clock_offsets import ClockOffset
+from sanpath.facts.table import number
+from sanpath.model import Poll
+from sanpath.recording.reading.recording import Recording
+from sanpath.recording.writing.clock import CLOCK_JUMP
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import io_paths
+from sanpath.verdict.accounts import Absence, RecorderAccount, SourceAccount
+from sanpath.verdict.evidence.step import unseen_between
+from sanpath.verdict.model import Unobserved
+
+
+def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
+    """Sources that gave nothing or too little, failed joins, and parts of the path without a source."""
+    _, doubts = warnings(facts.steps, facts.events)
+    doubtful = [Unobserved(f"part of {source}", text, "its figures may be off") for source, text in doubts]
+    return [
+        *_dropped_samples(facts),
+        *_absent_recorders(facts),
+        *_clock_jumps(facts),
+        *_incomplete_sources(recording, polls),
+        *_unjoined(facts.topology),
+        *_unobserved_parts(facts),
+        *coarse_sources(facts),
+        *reported_gaps(facts.events),
+        *_unplaced(facts),
+        *doubtful,
+    ]
+
+
+def iso(microseconds: int) -> str:
+    """A time in ISO 8601, UTC, to the millisecond."""
+    return datetime.fromtimestamp(microseconds / 1e6, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def accounts(
+    recording: Recording, polls: Sequence[Poll], clocks: Mapping[str, ClockOffset]
+) -> tuple[SourceAccount, ...]:
+    """One account for each source. `clocks`: source → the offset of its clock, where that is known."""
+    read_by = {s.name: start.header.recorder or None for start in recording.starts for s in start.header.sources}
+    source_accounts = []
+    for declaration in recording.declarations:
+        source_polls = [p for p in polls if p.source == declaration.name]
+        completed = [p for p in source_polls if p.outcome != "skipped"]
+        clock = clocks.get(declaration.name)
+        failed = [p for p in completed if p.outcome in ("failed", "partial")]
+        source_accounts.append(
+            SourceAccount(
+                declaration.name,
+                declaration.collector,
+                len(completed),
+                len(failed),
+                len(source_polls) - len(completed),
+                clock.seconds if clock is not None else None,
+                sum(p.ended - p.started for p in completed) / 1e6,
+                sum(p.requests for p in completed),
+                failed[-1].message if failed else "",
+                declaration.every_seconds,
+                iso(max(p.ended for p in completed if p.rows)) if any(p.rows for p in completed) else None,
+                clock.uncertainty_seconds if clock is not None else None,
+                clock.compared_by if clock is not None else None,
+                read_by.get(declaration.name),
+            )
+        )
+    return tuple(source_accounts)
+
+
+def _dropped_samples(facts: Facts) -> list[Unobserved]:
+    """Samples that were too old to be kept, or to be read here."""
+    if (oldest := dropped(facts.events)) is None:
+        return []
+    before, reason = oldest
+    return [Unobserved(f"samples before {iso(before)}", reason, "steps before it are not judged")]
+
+
+def recorders(facts: Facts) -> tuple[RecorderAccount, ...]:
+    """One account for each recorder, in the order in which they began."""
+    return tuple(
+        RecorderAccount(
+            recorder.name,
+            recorder.host,
+            recorder.sources,
+            recorder.starts,
+            iso(recorder.first_us),
+            iso(recorder.last_us),
+            recorder.ended,
+            recorder.offset_seconds,
+            recorder.uncertainty_seconds,
+            tuple(
+                Absence(iso(gap.since_us), None if gap.until_us is None else iso(gap.until_us), gap.kind, gap.sources)
+                for gap in facts.absences
+                if gap.recorder == recorder.name
+            ),
+        )
+        for recorder in facts.recorders
+    )
+
+
+_ABSENCES = {
+    "joined": "the recorder {who} joined after the load had begun",
+    "restarted": "the recorder {who} was killed or cut off, and started again",
+    "stopped": "the recorder {who} was killed or cut off, and did not come back",
+    "ended": "the recorder {who} was ended before the load",
+}
+
+
+def _absent_recorders(facts: Facts) -> Iterator[Unobserved]:
+    """Times in which a recorder did not run."""
+    for gap in facts.absences:
+        since = iso(gap.since_us)
+        when = f"from {since} on" if gap.until_us is None else f"from {since} to {iso(gap.until_us)}"
+        yield Unobserved(
+            f"{', '.join(gap.sources)} {when}",
+            _ABSENCES[gap.kind].format(who=gap.recorder),
+            "nothing of that time was judged; counters that went on give its mean",
+        )
+
+
+def _clock_jumps(facts: Facts) -> Iterator[Unobserved]:
+    """Steps of the recorder's wall clock.
+
+    The times of the recording do not follow them, but people's notes and logs do.
+    """
+    details = [(event.seen, event.detail.get("seconds")) for _, event in facts.events if event.name == CLOCK_JUMP]
+    jumps = [(time_us, seconds) for time_us, seconds in details if isinstance(seconds, int | float)]
+    if not jumps:
+        return
+    offsets = sorted(seconds for _, seconds in jumps)
+    words = (
+        f"{offsets[0]:+,.1f} s"
+        if len(offsets) == 1
+        else f"{offsets[0]:+,.1f} to {offsets[-1]:+,.1f} s, {len(offsets)} times"
+    )
+    yield Unobserved(
+        f"the wall clock of the recorder at {iso(jumps[0][0])}",
+        f"it was set by {words}, or the machine slept",
+        "recorded times do not follow: notes and logs by the wall clock differ by that afterwards",
+    )
+
+
+def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Unobserved]:
+    """Sources that failed, were late or left something out, and segments that cannot be read."""
+    incomplete = []
+    for declaration in recording.declarations:
+        name = f"source {declaration.name}"
+        source_polls = [p for p in polls if p.source == declaration.name]
+        complete = [p for p in source_polls if p.outcome == "ok"]
+        failed = [p for p in source_polls if p.outcome in ("failed", "partial")]
+        skipped = [p for p in source_polls if p.outcome == "skipped"]
+        if not source_polls:
+            incomplete.append(Unobserved(name, "no poll of it was recorded", "its data may be missing"))
+        elif failed and not complete:
+            incomplete.append(Unobserved(name, failed[-1].message, "nothing of it was judged"))
+        elif failed or skipped:
+            reason = failed[-1].message if failed else skipped[-1].message
+            description = f"{name}, {len(failed)} failed polls and {len(skipped)} gaps"
+            incomplete.append(
+                Unobserved(description, reason, "steps with fewer than four complete windows are graded C")
+            )
+    damaged = [
+        Unobserved(f"segment {name}", "damaged, or not in this format", "its samples are missing")
+        for name in sorted(recording.unreadable)
+    ]
+    altered = [
+        Unobserved(name, "was changed after it was written", "its present content is used")
+        for name in sorted(recording.altered)
+    ]
+    return incomplete + damaged + altered
+
+
+def _unjoined(topology: Topology) -> list[Unobserved]:
+    return [Unobserved(u.subject, u.reason, "its traffic is not attributed to anything") for u in topology.unjoined]
+
+
+def _unplaced(facts: Facts) -> list[Unobserved]:
+    """Sources whose time the load cannot determine: imported files, and sources read with an unknown clock."""
+    by_its_file = "its place in time comes from the file alone: it may belong to another step"
+    left_out = "nothing of it was judged"
+    return [
+        Unobserved(f"the clock of {source.source}", source.reason, left_out if source.left_out else by_its_file)
+        for source in facts.unplaced
+    ]
+
+
+def _unobserved_parts(facts: Facts) -> list[Unobserved]:
+    """Parts of the path that no source observes."""
+    unobserved_parts = []
+    if any(root.startswith("host:") for load in facts.loads for root in load.roots):
+        reason = "no load generator was read: the I/O of its host is taken for the load"
+        unobserved_parts.append(Unobserved("the load", reason, "its configured queue depth is not known"))
+    if not facts.tables["link"].rows:
+        is_known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))
+        reason = (
+            "the bytes of its links are not measured" if is_known else "no switch port is joined to the loaded path"
+        )
+        consequence = "a link is named only where throughput stops growing at its data rate"
+        unobserved_parts.append(Unobserved("the fabric", reason, consequence if is_known else "no link was judged"))
+    if not facts.tables["array"].rows and not facts.tables["volume"].rows:
+        unobserved_parts.append(
+            Unobserved("the array", "no array reports its latency", "the array is neither blamed nor cleared")
+        )
+    for row in facts.tables["link"].select(direction="read", capacity_bytes_per_second=None):
+        speed = row["negotiated_bits_per_second"]
+        reason = f"counts more bytes than its {number(row, 'negotiated_bits_per_second') / 1e9:g} Gb/s can carry"
+        unobserved_parts.append(
+            Unobserved(
+                f"{row['entity']} in step {row['step']}",
+                reason if speed else "its speed is not known",
+                "its utilisation is not known",
+            )
+        )
+    loads = {root for load in facts.loads for root in load.roots}
+    reason = "its bytes are not measured: neither end is read"
+    unobserved_parts += [Unobserved(link, reason, "it may be saturated") for link in unseen_between(facts, loads)]
+    counted = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
+    if facts.tables["link"].rows and not counted:
+        reason = "no source reports buffer credits or pause frames"
+        unobserved_parts.append(
+            Unobserved("credit stall", reason, "a slow device elsewhere on the fabric would not be seen")
+        )
+    return unobserved_parts

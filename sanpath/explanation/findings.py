@@ -1,0 +1,168 @@
+"""Findings with the verdict applied: a risk becomes a cause if the rule is about the element that limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from sanpath.explanation.limiting_entities import NamedEntities
+from sanpath.facts.table import FactRow, FactTable
+from sanpath.rulebook.findings import group
+from sanpath.rulebook.judge import judge, not_judged
+from sanpath.rulebook.model import Finding, Rule
+from sanpath.rulebook.remedy import applicable_remedies
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import switch_of
+from sanpath.verdict.model import Unobserved, Verdict
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.units import iops
+
+_ENTERED_BY_HAND = ("figure",)
+"""Tables that no source fills: without rows nothing is missing."""
+_ORDER = ("cause", "culprit", "symptom", "validity", "data-quality", "risk", "information")
+
+
+def findings(
+    rules: Sequence[Rule],
+    topology: Topology,
+    tables: Mapping[str, FactTable],
+    judgements: Sequence[Judgement],
+    verdict: Verdict,
+) -> list[Finding]:
+    """What the rules find: hits before unknowns, causes first.
+
+    A finding limits the run exactly if the verdict names what it is about.
+    """
+    limiting = set(_limiting(verdict))
+    named = NamedEntities(topology, verdict)
+    without_idle_path = set(_without_idle_path(tables, judgements))
+    kinds = {rule.id: rule.cause_of for rule in rules}
+    with_idle_path = next(_with_idle_path(tables, limiting - without_idle_path), None)
+    each_of = {rule.id: rule.each for rule in rules}
+    table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
+    relieving = {rule.id: fix.relieves for rule in rules for fix in rule.fix if fix.relieves is not None}
+    platforms = {row["platform"] for row in tables["link"]} - {None}
+    platform = str(platforms.pop()) if len(platforms) == 1 else None
+    result = []
+    for finding in group(rules, judge(rules, tables, include_clear=False)).findings:
+        rows = table[finding.rule].select(entity=finding.entity, direction=finding.direction)
+        if (finding.entity, finding.direction) in without_idle_path:
+            rows = [{**row, "other_path_idle": False} for row in rows]
+        full = {"idle_path": with_idle_path, "controllers": _limiting_array(topology, verdict, finding.entity)}
+        relieved = full.get(relieving.get(finding.rule, ""))
+        limits = named.has(finding, each_of[finding.rule], kinds.get(finding.rule, ()))
+        attributes = {"platform": platform, "switch_make": switch_make(topology, rows)}
+        reported = {name: value for name, value in attributes.items() if value is not None}
+        finding = replace(finding, fix=applicable_remedies(finding.fix, rows, reported))
+        result.append(_in_context(finding, limits, verdict, relieved))
+    return sorted(result, key=lambda finding: (finding.outcome != "hit", _ORDER.index(finding.role)))
+
+
+def stamps(findings: Sequence[Finding], step: str) -> Iterator[str]:
+    """What a step is not valid for, by the rules."""
+    for finding in findings:
+        if finding.role == "validity" and finding.outcome == "hit" and step in finding.steps:
+            yield f"{finding.title} ({finding.rule})"
+
+
+def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Unobserved]:
+    """Rules that had nothing to judge, grouped by the facts that are missing."""
+    missing: dict[str, list[str]] = {}
+    for rule in not_judged(rules, tables):
+        if rule.each not in _ENTERED_BY_HAND:
+            missing.setdefault(rule.each, []).append(rule.id)
+    return [
+        Unobserved(
+            f"facts of any {table.replace('_', ' ')}", "no source measures them", f"not judged: {', '.join(ids)}"
+        )
+        for table, ids in missing.items()
+    ]
+
+
+def _limiting(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """(element, direction) that the verdict names, without a LUN whose paths are used in turn."""
+    for bottleneck in verdict.bottlenecks:
+        first = () if bottleneck.kind == "path_policy" else (bottleneck.entity,)
+        yield from ((entity, bottleneck.direction) for entity in (*first, *bottleneck.coincident))
+
+
+def _without_idle_path(tables: Mapping[str, FactTable], judgements: Sequence[Judgement]) -> Iterator[tuple[str, str]]:
+    """Links that limit together, if one of them has no parallel idle link: a path round the others crosses that
+    one."""
+    for judged in judgements:
+        for bottleneck in judged.bottlenecks:
+            links, direction = (bottleneck.entity, *bottleneck.coincident), bottleneck.direction
+            rows = tables["link"].select(step=judged.load.step, direction=direction, other_path_idle=False)
+            if not {str(row["entity"]) for row in rows}.isdisjoint(links):
+                yield from ((entity, direction) for entity in links)
+
+
+def _with_idle_path(tables: Mapping[str, FactTable], limiting: set[tuple[str, str]]) -> Iterator[str]:
+    """Links that limit while a parallel link is idle."""
+    for row in tables["link"].select(other_path_idle=True):
+        if (row["entity"], row["direction"]) in limiting:
+            yield str(row["entity"])
+
+
+def _limiting_array(topology: Topology, verdict: Verdict, lun: str) -> str | None:
+    """The array behind a LUN, if it limits."""
+    volumes = topology.related(lun, "backed_by", "volume")
+    arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
+    named = (b.entity for b in verdict.bottlenecks if b.kind == "array")
+    return next((entity for entity in named if entity in arrays or entity in volumes), None)
+
+
+def switch_make(topology: Topology, rows: Sequence[FactRow]) -> str | None:
+    """The make of the switch that a finding is about, or of all switches if it is about none.
+
+    None: unknown, or they are of several makes.
+    """
+    ports = {str(row[name]) for row in rows for name in ("near_port", "far_port") if row.get(name)}
+    ports |= {str(row["entity"]) for row in rows if str(row["entity"]).startswith("switch_port:")}
+    named = {switch for port in ports if (switch := switch_of(topology, port)) is not None}
+    switches = named or {switch.id for switch in topology.of_kind("switch")}
+    makes = {topology.entities[switch].attributes.get("make") for switch in switches}
+    make = makes.pop() if len(makes) == 1 else None
+    return make if isinstance(make, str) else None
+
+
+def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> Finding:
+    """The finding with its role in this run. `limits`: the verdict names it. `relieved`: a full element that it
+    relieves."""
+    if finding.outcome != "hit":
+        return finding
+    # A sweep begins with few I/Os in flight and ends with a full element: a limit of another step is no cause.
+    limits = limits and (
+        not verdict.from_step or verdict.from_step in finding.steps or finding.steps == ("whole run",)
+    )
+    if finding.role == "cause" and not limits:
+        finding = replace(finding, role="information")
+    if finding.role in ("cause", "risk"):
+        finding = replace(finding, in_this_run=_in_this_run(limits, verdict, relieved))
+    if not limits:
+        return replace(finding, relieves=relieved)
+    gain = None
+    if verdict.next is not None:
+        low, high = verdict.next.predicted_ops_per_second
+        gain = f"up to {iops(high)} with every saturated element relieved; the rest has carried {iops(low)}"
+    return replace(finding, role="cause" if finding.role == "risk" else finding.role, gain=gain)
+
+
+def _in_this_run(limits: bool, verdict: Verdict, relieved: str | None) -> str:
+    """Whether it limits this run. A setting is no fault only because a list of good practice says so."""
+    if limits:
+        return "it limits this run"
+    if relieved is not None and relieved.startswith("link:"):
+        return f"fixing it relieves the limit of this run, {_short(relieved)}: a parallel path is idle"
+    if relieved is not None:
+        return f"fixing it may relieve the limit of this run, {_short(relieved)}: its controllers have less to do"
+    if verdict.kind == "cannot_tell":
+        return "whether it limits this run is not known"
+    entity = verdict.bottlenecks[0].entity if verdict.bottlenecks else None
+    if entity is None:
+        return f"it does not limit this run: {verdict.kind.replace('_', ' ')}"
+    return f"it does not limit this run: {_short(entity)} does"
+
+
+def _short(entity: str) -> str:
+    return entity.partition(":")[2].replace("--", " - ")

@@ -1,0 +1,61 @@
+"""I/Os in flight at every observed plane, N = X R, with the number that each plane lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import array_side, array_time
+from sanpath.facts.table import number
+from sanpath.model import Step
+from sanpath.verdict.littles_law import little
+from sanpath.verdict.model import InFlight, PlaneInFlight
+from sanpath.verdict.places.host_queues import HostQueue, host_queues
+
+_QUEUES = {"vdisk": "virtual_disk", "lun": "device"}
+"""Entity kind → fact table that has its queue depth."""
+
+
+def in_flight(facts: Facts, step: Step, loads: Sequence[LoadFacts]) -> InFlight:
+    """The I/Os in flight of one step. `loads`: its directions; Little's law is stated for the busier one."""
+    if not loads:
+        return InFlight(step.offered, None)
+    main = max(loads, key=lambda load: (load.bytes_per_second, load.ops_per_second))
+    planes = tuple(plane for load in loads for plane in _planes(facts, load))
+    measured = sum(load.in_flight_measured for load in loads)
+    return InFlight(loads[0].in_flight_configured, measured, little(facts, main), planes)
+
+
+def _planes(facts: Facts, load: LoadFacts) -> Iterator[PlaneInFlight]:
+    """The planes from the load down; the array last, if its times are those of the test's own I/Os."""
+    operations = load.ops_per_second
+    low, high = load.latency_bounds
+    bounds = operations * low, operations * high
+    yield PlaneInFlight("load", load.entity, load.direction, bounds, load.in_flight_configured)
+    for queue in host_queues(facts, load):
+        rate, error = queue.admitted / queue.below_seconds if queue.below_seconds else 0.0, queue.resolution_seconds
+        bounds = max(0.0, queue.admitted - rate * error), queue.admitted + rate * error
+        yield PlaneInFlight(queue.plane, queue.entity, load.direction, bounds, _queue_depth(facts, load, queue))
+    if (row := array_time(load, array_side(facts.topology, load, facts.tables))) is not None:
+        inside_seconds, error = (
+            number(row, "array_seconds") + number(row, "qos_limit_seconds"),
+            number(row, "spread_seconds"),
+        )
+        rate = number(row, "ops_per_second")
+        yield PlaneInFlight(
+            "array",
+            str(row["entity"]),
+            load.direction,
+            (rate * (inside_seconds - error), rate * (inside_seconds + error)),
+        )
+
+
+def _queue_depth(facts: Facts, load: LoadFacts, queue: HostQueue) -> float | None:
+    """How many I/Os of both directions the plane lets through. None: no source reports it."""
+    if queue.depth is not None:
+        return queue.depth
+    table = facts.tables[_QUEUES.get(queue.entity.partition(":")[0], "device")]
+    rows = table.select(step=load.step, entity=queue.entity)
+    depths = [number(row, "queue_depth") for row in rows if row["queue_depth"] is not None]
+    return min(depths, default=None)

@@ -1,0 +1,130 @@
+"""The latency budget: the load's latency split over the observed planes, with an explicit remainder.
+
+A part is measured by a clock of its own, or is the difference of two adjacent planes of the same I/O path. A time
+between two planes that no source observes is the unexplained remainder, unless a saturated link lies there. Transfer
+time that an array reports as SAN time belongs to the fabric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
+from sanpath.facts.table import FactRow, number
+from sanpath.verdict.model import BudgetPart, LatencyBudget, Method
+from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
+from sanpath.verdict.places.segments import wire_seconds
+from sanpath.verdict.step_judgement import Judgement
+
+_DELAYED = 2.0
+"""Ratio of transfer time to wire time from which the transfer waits for something."""
+
+
+def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> LatencyBudget:
+    """The budget of one step and direction. `judged`: its judgement; waits are booked to what limits."""
+    limiter = judged.limiter if judged is not None else None
+    layer = judged.bottlenecks[0].layer if judged is not None and limiter is not None else None
+    queues = host_queues(facts, load)
+    row = array_side(facts.topology, load, facts.tables)
+    array = array_time(load, row)
+    parts: list[BudgetPart] = [_queue_part(queue, limiter) for queue in queues]
+    below_seconds = below_queues(facts, load)
+    if array is None and (response := response_time(load, row)) is not None:
+        parts.append(_response_part(response, limiter, layer))
+    inside_parts = _array_parts(array, limiter, layer) if array is not None else []
+    is_stalled = judged is not None and any(bottleneck.kind == "credit_stall" for bottleneck in judged.bottlenecks)
+    parts += [
+        *_fabric_parts(facts, load, array, below_seconds - _sum(inside_parts), limiter, is_stalled),
+        *inside_parts,
+    ]
+    # The remainder may be negative where planes overlap or clocks differ. It is shown, not cut off.
+    remainder = load.latency_seconds - _sum(parts)
+    lun = queues[0].entity if queues else str(array["entity"]) if array is not None else load.entity
+    low, high = load.latency_bounds
+    error = max(load.latency_seconds - low, high - load.latency_seconds)
+    error += queues[-1].resolution_seconds if queues else 0.0
+    unexplained = remainder - error, remainder + error
+    return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), unexplained)
+
+
+def _array_parts(row: FactRow, limiter: str | None, layer: str | None) -> list[BudgetPart]:
+    entity = str(row["entity"])
+    waits_in = layer if layer is not None and limiter == entity else "array_back"
+    description = "service and queue time, read by hand" if row["by_hand"] else "service time"
+    part = _part("array", "array_back", entity, number(row, "service_seconds"), None, description, "measured")
+    spread = number(row, "spread_seconds")
+    parts = [replace(part, seconds=(part.seconds[0] - spread, part.seconds[1] + spread))]
+    for fact, part_layer, description in (
+        ("queue_seconds", waits_in, "queue in the array"),
+        ("qos_limit_seconds", "array_front", "QoS limit of the array"),
+    ):
+        if row[fact]:
+            limited_by = limiter if limiter == entity else None
+            parts.append(_part("array", part_layer, entity, number(row, fact), limited_by, description, "measured"))
+    return parts
+
+
+def _response_part(row: FactRow, limiter: str | None, layer: str | None) -> BudgetPart:
+    """The part of an array that reports its own time and the transfer as one. It contains the wait for a full
+    link."""
+    entity, is_link = str(row["entity"]), limiter is not None and limiter.startswith("link:")
+    part_layer = layer if layer is not None and (is_link or limiter == entity) else "array_front"
+    description = "from its arrival at the array to completion, transfer included; the array does not separate them"
+    limited_by = limiter if is_link or limiter == entity else None
+    return _part("response", part_layer, entity, number(row, "response_seconds"), limited_by, description, "measured")
+
+
+def _fabric_parts(
+    facts: Facts, load: LoadFacts, array: FactRow | None, remaining: float, limiter: str | None, is_stalled: bool
+) -> list[BudgetPart]:
+    """The transfer of a block, and what its frames wait for: room on a full link, or transmit credit."""
+    rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
+    busiest: Mapping[str, object] | None = max(rows, key=lambda row: number(row, "utilisation"), default=None)
+    full = limiter if limiter is not None and limiter.startswith("link:") else None
+    entity = full or (str(busiest["entity"]) if busiest else None)
+    if entity is None or array is None:
+        return []
+    wire = wire_seconds(facts, load)
+    method: Method
+    if (san := array["san_seconds"]) is not None:
+        spent, clock_words, method = float(san), "by the array's clock", "measured"
+    elif full is not None:
+        spent, clock_words, method = max(0.0, remaining), "between the load and the array's clock", "difference"
+    elif wire is not None:
+        spent, method = min(wire, max(0.0, remaining)), "measured"
+        clock_words = "by its size and the speed of the link"
+    else:
+        return []
+    # Without a full link, a few microseconds above the wire's time are the array's rounding.
+    is_delayed = wire is not None and (full is not None or spent > _DELAYED * wire)
+    transfer = min(wire, spent) if wire is not None and is_delayed else spent
+    parts = [_part("wire", "fabric", entity, transfer, None, f"transfer of a block, {clock_words}", method)]
+    if spent > transfer:
+        wait_words = "waits for transmit credit" if is_stalled else "waits for the saturated link"
+        description = (
+            f"{wait_words}, {clock_words}" if full else f"transfer beyond what the wire needs, {clock_words}"
+        )
+        parts.append(_part("wire", "fabric", entity, spent - transfer, full, description, method))
+    return parts
+
+
+def _queue_part(queue: HostQueue, limiter: str | None) -> BudgetPart:
+    # Less than one waiting I/O is no queue: it is the time of system calls, file system and interrupts.
+    is_waiting = queue.offered - queue.admitted >= 1 and queue.wait_seconds > queue.error_seconds
+    description = f"waits in the {queue.layer}'s queue above" if is_waiting else f"passes in the {queue.layer} above"
+    seconds = queue.wait_seconds - queue.error_seconds, queue.wait_seconds + queue.error_seconds
+    words = f"{description} {queue.entity}"
+    return BudgetPart(queue.above, queue.layer, queue.entity, seconds, limiter, words, "difference")
+
+
+def _part(
+    plane: str, layer: str, entity: str, seconds: float, limiter: str | None, description: str, method: Method
+) -> BudgetPart:
+    return BudgetPart(plane, layer, entity, (seconds, seconds), limiter, description, method)
+
+
+def _sum(parts: Sequence[BudgetPart]) -> float:
+    return sum((part.seconds[0] + part.seconds[1]) / 2 for part in parts)

@@ -1,0 +1,157 @@
+"""The steps of a probe, and what each showed: the run is judged anew after every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import get_args
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.pauses import Pause
+from sanpath.model import Step
+from sanpath.sweep.progress import PROBE_END
+from sanpath.verdict.experiment_model import PAUSE, Experiment, LoadChange
+from sanpath.verdict.judgement.judge import judge_all
+from sanpath.verdict.judgement.outcomes import Outcome, outcomes
+from sanpath.verdict.judgement.proposals import START, name_of
+from sanpath.verdict.model import Likelihood, Probe, Trial
+from sanpath.verdict.places.table import place_tables
+from sanpath.verdict.run_verdict import deciding_of_run
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+
+_LIKELY = 0.05
+"""Probability from which a suspect counts as likely."""
+_BUSY = 0.2
+"""Utilisation of a link in a pause from which it is named: less leaves nearly all of it to the load."""
+_COMPARED: tuple[LoadChange, ...] = get_args(LoadChange)
+"""Experiments whose outcome is a ratio to the load itself."""
+
+
+def probe(facts: Facts, loads: Sequence[LoadFacts]) -> Probe | None:
+    """What a probe tried. None: the recording is of none. `loads`: those that are judged."""
+    steps = tuple(_trials(facts, loads))
+    if not steps:
+        return None
+    ends = [event.detail for _, event in facts.events if event.name == PROBE_END]
+    ended, next_step = (str(ends[-1].get(key) or "") if ends else "" for key in ("reason", "what"))
+    return Probe(steps, ended, next_step)
+
+
+def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
+    before: Judgement | None = None
+    done: list[Step] = []
+    # What the others show is a ratio to the load itself, which a probe that begins from a recording runs second.
+    pauses = {pause.step.name: pause for pause in facts.pauses}
+    paused: list[Pause] = []
+    all_steps = sorted([*facts.steps, *(pause.step for pause in facts.pauses)], key=lambda step: step.start)
+    for step in sorted(all_steps, key=lambda step: step.experiment != START):
+        loads_of_step = [load for load in loads if load.step == step.name]
+        if step.experiment == PAUSE and step.name in pauses:
+            paused.append(pauses[step.name])
+        elif step.experiment and loads_of_step:
+            done.append(step)
+        else:
+            continue
+        names = {step.name for step in done}
+        loads_so_far = [load for load in loads if load.step in names]
+        facts_so_far = replace(facts, steps=tuple(done), loads=loads_so_far, pauses=tuple(paused))
+        if step.experiment in _COMPARED and (not done or done[0].experiment != START):
+            yield _not_compared(step, loads_of_step)
+            continue
+        judged = deciding_of_run(facts_so_far, judge_all(facts_so_far, loads_so_far))
+        yield _trial(facts_so_far, step, loads_of_step, before, judged)
+        before = judged
+
+
+def _trial(
+    facts: Facts, step: Step, loads: Sequence[LoadFacts], before: Judgement | None, judged: Judgement
+) -> Trial:
+    outcome = _outcome(facts, step, judged)
+    experiment = _proposed(step, before)
+    likely = [suspect for suspect in judged.suspects if suspect.probability >= _LIKELY]
+    likely_names = {name_of(suspect) for suspect in likely}
+    ruled_out = [
+        name_of(suspect)
+        for suspect in (before.suspects if before is not None else ())
+        if suspect.probability >= _LIKELY and name_of(suspect) not in likely_names
+    ]
+    return Trial(
+        step.name,
+        step.experiment,
+        _in_words(step, experiment),
+        "" if experiment is None else f"{experiment.watch} would point to {experiment.supported.name}",
+        _measured(loads, outcome) if step.experiment != PAUSE else _paused(facts, judged, outcome),
+        None if outcome is None else outcome.is_seen,
+        tuple(dict.fromkeys(ruled_out)),
+        tuple(Likelihood(name_of(suspect), suspect.entity, suspect.probability) for suspect in likely),
+        judged.kind,
+        judged.grade,
+        judged.probability,
+    )
+
+
+def _not_compared(step: Step, loads: Sequence[LoadFacts]) -> Trial:
+    """A step that shows something only in comparison with the load itself, which has not been measured."""
+    measured = _measured(loads, None) if loads else "no load"
+    outcome = f"{measured}: to be compared with the load itself"
+    return Trial(
+        step.name, step.experiment, _in_words(step, None), "", outcome, None, (), (), "cannot_tell", "C", 0.0
+    )
+
+
+def _in_words(step: Step, experiment: Experiment | None) -> str:
+    if step.experiment == START:
+        return "the load as it is named"
+    if experiment is None and step.experiment in _COMPARED:
+        return step.name
+    # How many I/Os were outstanding is known from the step; the plan may have allowed fewer than were proposed.
+    if experiment is None or experiment.in_flight is not None:
+        return f"repeat it with {count(step.offered or 0)} outstanding I/Os"
+    return experiment.text
+
+
+def _proposed(step: Step, before: Judgement | None) -> Experiment | None:
+    """The experiment as it was proposed before the step. None: it was not."""
+    experiments = before.experiments if before is not None else ()
+    return next((experiment for experiment in experiments if experiment.action == step.experiment), None)
+
+
+def _outcome(facts: Facts, step: Step, judged: Judgement) -> Outcome | None:
+    """The outcome of a step for the load that the probe began with. None: it watched for nothing."""
+    for table in place_tables(facts, [judged.load]):
+        for outcome in outcomes(table):
+            if outcome.step == step.name:
+                return outcome
+    return None
+
+
+def _paused(facts: Facts, judged: Judgement, outcome: Outcome | None) -> str:
+    """What a pause showed: how other hosts did without the load, and what still loads its links."""
+    if outcome is None or outcome.others is None:
+        return "no I/O of other hosts was measured both in the pause and beside the load"
+    others = outcome.others
+    words = f"other hosts: {iops(others.ops_per_second)}, {duration(others.paused_seconds)} in the pause, "
+    words += f"{duration(others.loaded_seconds)} beside the load, {outcome.ratio:.2f} times: {outcome.in_words}"
+    rows = facts.tables["link"].select(step=judged.load.step, direction=judged.load.direction)
+    carried = [
+        (utilisation, str(row["entity"]))
+        for row in rows
+        if row["on_loaded_path"] is not False
+        and (utilisation := facts.pauses[-1].links.get((str(row["entity"]), judged.load.direction))) is not None
+    ]
+    utilisation, busiest = max(carried, default=(0.0, ""))
+    if utilisation < _BUSY:
+        return words
+    ends = busiest.partition(":")[2].replace("--", " - ")
+    return f"{words}; others alone keep {ends}, the busiest of its links then, {percent(utilisation)} utilised"
+
+
+def _measured(loads: Sequence[LoadFacts], outcome: Outcome | None) -> str:
+    ops = sum(load.ops_per_second for load in loads)
+    latency_seconds = sum(load.ops_per_second * load.latency_seconds for load in loads) / ops
+    words = f"{iops(ops)}, {bandwidth(sum(load.bytes_per_second for load in loads))}, {duration(latency_seconds)}"
+    if len(loads) == 1 and loads[0].p99 is not None:
+        words += f" (p99 {duration(loads[0].p99)})"
+    return words if outcome is None else f"{words}: {outcome.ratio:.2f} times the start, {outcome.in_words}"

@@ -1,0 +1,153 @@
+"""The I/O path of the summary: one line from load to volume, with the limiting elements marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sanpath.summary.names import readable
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, switch_of, targets_of
+from sanpath.verdict.model import Diagnosis, ElementUse
+from sanpath.verdict.summary_model import PathElement, PathRole
+
+_DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by")
+"""Relations of an entity to the entity that is drawn for it."""
+
+
+def summary_path(
+    diagnosis: Diagnosis, topology: Topology
+) -> tuple[tuple[PathElement, ...], tuple[PathElement, ...], int]:
+    """(the path, limiting elements off the path, number of other paths)."""
+    limits = {
+        entity for b in diagnosis.verdict.bottlenecks for entity in (b.entity, b.culprit, *b.coincident) if entity
+    }
+    named = next((b.entity for b in diagnosis.verdict.bottlenecks), None)
+    waiting_entities = {b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limits
+    uses = _uses(diagnosis)
+    loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
+    paths = sorted(io_paths(topology, *loads), key=lambda path: _rank(path, uses, limits, named))
+    if paths:
+        entities = list(_path_entities(topology, paths[0]))
+    elif loads:
+        entities = [*_entities_above(topology, loads[0]), *_entities_below(topology, loads[0])]
+    else:
+        entities = []
+    entities = _with_limiting_parts(topology, entities, limits)
+    waiting = {_drawn_for(topology, entity, entities) for entity in waiting_entities}
+    drawn = [
+        _element(topology, entity, uses, "limits" if entity in limits else "waits" if entity in waiting else None)
+        for entity in entities
+    ]
+    off_path = [
+        replace(_element(topology, entity, uses, "limits"), name=readable(entity))
+        for entity in sorted(limits - set(entities))
+        if _is_separate(topology, entity, entities)
+    ]
+    return tuple(drawn), tuple(off_path), max(0, len(paths) - 1)
+
+
+def _uses(diagnosis: Diagnosis) -> dict[str, ElementUse]:
+    """Each link in the step of the verdict, in its busier direction."""
+    uses: dict[str, ElementUse] = {}
+    for use in diagnosis.elements:
+        current = uses.get(use.entity)
+        if use.step == diagnosis.verdict.from_step and (
+            current is None or (use.utilisation or 0) > (current.utilisation or 0)
+        ):
+            uses[use.entity] = use
+    return uses
+
+
+def _rank(
+    path: IoPath, uses: dict[str, ElementUse], limits: set[str], named: str | None
+) -> tuple[bool, int, bool, str, str]:
+    """The order of paths: first those that cross the element of the verdict's line, then those with more limits."""
+    cables = {cable.id for cable in path.cables}
+    carries = any(use.on_loaded_path for cable in cables if (use := uses.get(cable)) is not None)
+    return named not in cables, -len(cables & limits), not carries, path.hba, path.array_port
+
+
+def _path_entities(topology: Topology, path: IoPath) -> Iterator[str]:
+    yield from _entities_above(topology, path.load)
+    yield path.hba
+    last_switch = None
+    for cable in path.cables:
+        switch = switch_of(topology, cable.switch_port)
+        far_switch = switch_of(topology, cable.device) if cable.side == "switch" else None
+        first_switch = switch if cable.side != "host" else None
+        if first_switch is not None and first_switch != last_switch:
+            yield first_switch
+        yield cable.id
+        last_switch = far_switch or switch
+        if cable.side != "array" and last_switch is not None:
+            yield last_switch
+    yield path.array_port
+    if path.array:
+        yield path.array
+    yield from _volumes(topology, path.load, path.array)
+
+
+def _entities_above(topology: Topology, load: str) -> Iterator[str]:
+    machine, host = machine_of(topology, load), host_of(topology, load)
+    yield load
+    yield from dict.fromkeys(e for e in (machine, host) if e is not None and e != load)
+
+
+def _entities_below(topology: Topology, load: str) -> Iterator[str]:
+    _, volumes = targets_of(topology, load)
+    arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
+    if len(arrays) == 1:
+        yield from arrays
+    yield from _volumes(topology, load, "")
+
+
+def _volumes(topology: Topology, load: str, array: str) -> Sequence[str]:
+    """The volume, if there is one only."""
+    _, volumes = targets_of(topology, load)
+    matching = [v for v in sorted(volumes) if not array or array in topology.related(v, "member_of", "array")]
+    return matching if len(matching) == 1 else ()
+
+
+def _with_limiting_parts(topology: Topology, entities: Sequence[str], limits: set[str]) -> list[str]:
+    """The path with limiting parts of its entities, such as a LUN of the host, after their entity."""
+    drawn = list(entities)
+    for entity in sorted(limits - set(entities)):
+        parent = _drawn_for(topology, entity, drawn)
+        if parent is not None and entity.partition(":")[0] != "link":
+            drawn.insert(drawn.index(parent) + 1, entity)
+    return drawn
+
+
+def _drawn_for(topology: Topology, entity: str, entities: Sequence[str]) -> str | None:
+    """The entity that is drawn for an entity: itself, or the one that it is part of. None: neither."""
+    if entity in entities:
+        return entity
+    parents = (
+        [parent for relation in _DRAWN_RELATIONS for parent in topology.related(entity, relation)]
+        if entity in topology.entities
+        else []
+    )
+    return next((parent for parent in parents if parent in entities), None)
+
+
+def _is_separate(topology: Topology, entity: str, entities: Sequence[str]) -> bool:
+    """Whether an entity has to be drawn by itself."""
+    return entity.partition(":")[0] == "link" or _drawn_for(topology, entity, entities) is None
+
+
+def _element(topology: Topology, entity: str, uses: dict[str, ElementUse], role: PathRole | None) -> PathElement:
+    kind = entity.partition(":")[0]
+    use = uses.get(entity)
+    if kind != "link" or use is None:
+        return PathElement(entity, kind, _name(topology, entity), role)
+    return PathElement(entity, kind, _name(topology, entity), role, use.speed, use.utilisation, use.direction)
+
+
+def _name(topology: Topology, entity: str) -> str:
+    """The name without the entity next to it: an HBA without its host, a link as its switch ports."""
+    kind, _, name = entity.partition(":")
+    if kind == "link":
+        ports = [end for end in name.split("--") if f"switch_port:{end}" in topology.entities]
+        return "–".join(port.partition("/")[2] or port for port in ports) or readable(entity)
+    return readable(entity).partition(" ")[2] or readable(entity)

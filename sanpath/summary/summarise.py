@@ -1,0 +1,371 @@
+"""The summary of a diagnosis: verdict, consequence, acquittal, path, first action and its gain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.facts.load.loads import FLAT
+from sanpath.rulebook.model import Finding
+from sanpath.summary.names import noun, readable
+from sanpath.summary.path import summary_path
+from sanpath.topology.identity import Topology
+from sanpath.verdict.model import Bottleneck, Cleared, Diagnosis, DirectionResult, ElementUse, PlanStep, StepResult
+from sanpath.verdict.summary_model import Summary
+from sanpath.verdict.units import bandwidth, count, duration, iops, percent_rounded
+
+_FEWER = 0.7
+"""Ratio of I/Os in flight of two steps from which one has clearly fewer."""
+_FULL = 0.8
+_FOREIGN_SHARE = 0.05
+"""Share of a link's bytes that belong to other hosts from which the reader has to know."""
+_SINGLE_DIRECTION = 0.99
+"""Share of the operations from which a direction stands for the test."""
+
+
+def summary(diagnosis: Diagnosis, topology: Topology) -> Summary:
+    """The first screen. Everything in it is also in the diagnosis, with its evidence."""
+    path, off_path, other_paths = summary_path(diagnosis, topology)
+    step = next((candidate for candidate in diagnosis.steps if candidate.name == diagnosis.verdict.from_step), None)
+    action, number, gain = _action(diagnosis, step)
+    if step is None:
+        return Summary(
+            _no_verdict(diagnosis), diagnosis.verdict.headline, None, path, off_path, other_paths, action, number
+        )
+    return Summary(
+        _sentence(_verdict(diagnosis, topology, step)),
+        _consequence(diagnosis, step),
+        _acquittal(diagnosis, step),
+        path,
+        off_path,
+        other_paths,
+        action,
+        number,
+        gain,
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}" if text.startswith(("link ", "something ")) else text
+
+
+def _no_verdict(diagnosis: Diagnosis) -> str:
+    if diagnosis.run.load_exit_code:
+        return f"The load failed with exit code {diagnosis.run.load_exit_code}"
+    return "No step is long enough to be judged" if diagnosis.steps else "No I/O of a load was recorded"
+
+
+def _verdict(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
+    verdict = diagnosis.verdict
+    first = verdict.bottlenecks[0] if verdict.bottlenecks else None
+    reached = iops(sum(result.ops_per_second for result in step.directions.values()))
+    match verdict.kind:
+        case "bottleneck" if first is not None:
+            return _bottleneck(diagnosis, topology, first, step)
+        case "configured_cap" if first is not None:
+            limit_kind = "IOPS" if first.kind == "vdisk" else "QoS"
+            subject = f"{limit_kind} limit of {noun(first.entity)} {readable(first.entity)} is reached"
+            rate = sum(result.bytes_per_second for result in step.directions.values())
+            return f"{subject}: {bandwidth(rate)}, {reached}"
+        case "concurrency_limited":
+            return f"Too few outstanding I/Os ({_outstanding(step)}): nothing on the path is saturated"
+        case "demand_limited":
+            return f"The load asks for no more than {reached}"
+        case "generator_limited":
+            return "The load generator is CPU-bound; nothing below it is saturated"
+        case "healthy":
+            return f"Healthy: the requested {reached} are served with headroom"
+        case _:
+            return _unproven(diagnosis)
+
+
+def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, step: StepResult) -> str:
+    name = readable(first.entity)
+    match first.kind:
+        case "link":
+            use = _use(diagnosis, first.entity, first.direction)
+            speed = _speed(use)
+            utilisation = (
+                f"{percent_rounded(use.utilisation)} utilised, "
+                if use is not None and use.utilisation is not None
+                else ""
+            )
+            return f"{speed}link {name} is saturated ({utilisation}{first.direction}s)"
+        case "path_policy" if not first.coincident:
+            return f"I/Os of {name} use paths that are not optimised"
+        case "path_policy":
+            return f"Paths of {name} are used one at a time"
+        case "credit_stall" if (first.utilisation or 0.0) >= _FULL:
+            return f"Saturated link to {_device(topology, first)} backs up the fabric"
+        case "credit_stall" if first.culprit is None:
+            return f"Link {name} has too few buffer credits"
+        case "credit_stall":
+            return f"Slow-drain device {_device(topology, first)} stalls the fabric"
+        case "data_sheet":
+            return f"{name} is at the limit that was entered for it ({percent_rounded(first.utilisation or 1.0)})"
+        case "retries":
+            return f"Errors on {name} cost the latency: lost I/Os are retried"
+        case "io_thread":
+            return f"Thread that serves the disk of {noun(first.entity)} {name} is full"
+        case "core":
+            return f"One processor core of {name} is full"
+        case "lun" | "hba" | "vdisk":
+            return f"Queue of {noun(first.entity)} {name} is full{_depth(first, step)}"
+        case _:
+            return _array(first, step)
+
+
+def _device(topology: Topology, first: Bottleneck) -> str:
+    """The culprit with its host, unless its own name contains the host."""
+    culprit = first.culprit or first.entity
+    hosts = topology.related(culprit, "attached_to", "host") if culprit in topology.entities else []
+    name = readable(culprit)
+    return f"{readable(hosts[0])} {name}" if hosts and readable(hosts[0]) not in name else name
+
+
+def _depth(first: Bottleneck, step: StepResult) -> str:
+    planes = [p for p in step.in_flight.planes if p.entity == first.entity and p.admitted]
+    return f" ({count(planes[0].admitted or 0.0)} outstanding I/Os)" if planes else ""
+
+
+def _array(first: Bottleneck, step: StepResult) -> str:
+    end_words = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "")
+    result = step.directions.get(first.direction)
+    if result is not None and _slows_down(first, result):
+        return f"{noun(first.entity).capitalize()} {readable(first.entity)} slows down under sustained load"
+    subject = f"{end_words}{noun(first.entity)}"
+    rate = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
+    reached = f" at {iops(rate)}" if rate else ""
+    return f"{subject[0].upper()}{subject[1:]} {readable(first.entity)} is saturated{reached} ({first.direction})"
+
+
+def _slows_down(first: Bottleneck, result: DirectionResult) -> bool:
+    return bool(first.ceiling_ops_per_second) and (first.ceiling_ops_per_second or 0.0) < (
+        (1 - FLAT) * result.ops_per_second
+    )
+
+
+def _unproven(diagnosis: Diagnosis) -> str:
+    if not diagnosis.verdict.suspects:
+        return "Bottleneck not proven: too little was measured"
+    first = diagnosis.verdict.suspects[0]
+    name = {
+        "concurrency_limited": "too few outstanding I/Os",
+        "demand_limited": "a load that asks for no more",
+        "generator_limited": "the load generator",
+    }.get(first.verdict, "something not measured")
+    if first.entity is not None and first.kind != "unseen":
+        name = f"{noun(first.entity)} {readable(first.entity)}"
+    return f"Bottleneck not proven; most likely {name} ({percent_rounded(first.probability)})"
+
+
+def _use(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | None:
+    step = diagnosis.verdict.from_step
+    return next((u for u in diagnosis.elements if (u.entity, u.step, u.direction) == (entity, step, direction)), None)
+
+
+def _speed(use: ElementUse | None) -> str:
+    """The speed in words: 4GFC is a link of 4 Gb/s; the technology is left out."""
+    if use is None or use.speed is None:
+        return ""
+    return (
+        f"{use.speed.removesuffix('GFC')} Gb/s "
+        if use.speed.endswith("GFC")
+        else f"{use.speed.removesuffix(' Ethernet')} "
+    )
+
+
+def _consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
+    """Throughput and latency at the outstanding I/Os, and the share of others on the limiting link."""
+    verdict = diagnosis.verdict
+    first = verdict.bottlenecks[0] if verdict.bottlenecks else None
+    direction = first.direction if first is not None else _main_direction(step)
+    result = step.directions.get(direction)
+    if result is None:
+        return None
+    if first is not None and _slows_down(first, result):
+        slow = iops(first.ceiling_ops_per_second or 0.0)
+        return f"{iops(result.ops_per_second)} on average, {slow} once it slows down."
+    words = _law_words(step, direction, result)
+    if first is not None and (flat_words := _flat_words(diagnosis, direction, result)) is not None:
+        words = flat_words
+    if (
+        first is not None
+        and (foreign_share := _foreign_share(_use(diagnosis, first.entity, direction))) >= _FOREIGN_SHARE
+    ):
+        words += f". {percent_rounded(foreign_share)} of the link's bytes are other hosts'"
+    if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
+        words += f". {also}"
+    return f"{words}."
+
+
+def _also_saturated(first: Bottleneck) -> str:
+    """Words for links that are saturated as well; "" for none. Relieving only one of them gains next to nothing."""
+    if first.kind != "link" or not first.coincident:
+        return ""
+    if len(first.coincident) == 1:
+        return f"{readable(first.coincident[0])} is saturated as well: relieve both"
+    return f"{len(first.coincident)} more links are saturated as well: relieve all"
+
+
+def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:
+    """Words for the time that a switch may not send to the device that slows the others down; "" if not counted."""
+    ratios = [
+        ratio
+        for finding in diagnosis.findings
+        if finding.entity == first.entity
+        and isinstance(ratio := finding.evidence.get("credit_stall_ratio"), float)
+        and first.kind == "credit_stall"
+    ]
+    return (
+        f"The switch has no credit to send to the device {percent_rounded(max(ratios))} of the time" if ratios else ""
+    )
+
+
+def _main_direction(step: StepResult) -> str:
+    return max(step.directions, key=lambda d: step.directions[d].ops_per_second, default="read")
+
+
+def _flat_words(diagnosis: Diagnosis, direction: str, result: DirectionResult) -> str | None:
+    """Words for more outstanding I/Os that add only latency. None: no other step shows that."""
+    for curve in diagnosis.verdict.curves:
+        point = next((candidate for candidate in curve.points if candidate.step == diagnosis.verdict.from_step), None)
+        if curve.direction != direction or point is None:
+            continue
+        equally_fast = [
+            candidate
+            for candidate in curve.points
+            if abs(candidate.ops_per_second / point.ops_per_second - 1) <= FLAT
+        ]
+        low, high = (
+            min(equally_fast, key=lambda candidate: candidate.in_flight),
+            max(equally_fast, key=lambda candidate: candidate.in_flight),
+        )
+        if low.in_flight <= _FEWER * high.in_flight and low.latency_seconds < high.latency_seconds:
+            return (
+                f"From {count(low.in_flight)} to {count(high.in_flight)} outstanding {_noun(diagnosis, direction)}, "
+                f"throughput stays at {iops(point.ops_per_second)}{_of_size(result)} and latency grows from "
+                f"{duration(low.latency_seconds)} to {duration(high.latency_seconds)}"
+            )
+    return None
+
+
+def _of_size(result: DirectionResult) -> str:
+    """The mean size of its I/Os: " of 64 KiB"."""
+    kibibytes = result.bytes_per_second / result.ops_per_second / 1024 if result.ops_per_second else 0.0
+    return f" of {round(kibibytes, 1):g} KiB" if kibibytes >= 0.1 else ""
+
+
+def _noun(diagnosis: Diagnosis, direction: str) -> str:
+    step = next(s for s in diagnosis.steps if s.name == diagnosis.verdict.from_step)
+    return "I/Os" if _is_single_direction(step, direction) else f"{direction}s"
+
+
+def _is_single_direction(step: StepResult, direction: str) -> bool:
+    """Whether a direction stands for the whole test."""
+    total = sum(result.ops_per_second for result in step.directions.values())
+    return step.directions[direction].ops_per_second >= _SINGLE_DIRECTION * total
+
+
+def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str:
+    """Little's law with its numbers."""
+    latency = result.latency_seconds.mean
+    outstanding = count(result.ops_per_second * latency)
+    unit = "I/Os" if _is_single_direction(step, direction) else f"{direction}s"
+    unit = unit.removesuffix("s") if outstanding == "1" else unit
+    rate = f"{iops(result.ops_per_second)}{_of_size(result)}"
+    return f"{rate} at {duration(latency)} with {outstanding} outstanding {unit}"
+
+
+def _outstanding(step: StepResult) -> str:
+    return count(step.in_flight.measured or step.in_flight.configured or 0.0)
+
+
+def _foreign_share(use: ElementUse | None) -> float:
+    if use is None or not use.foreign_bytes_per_second or not use.bytes_per_second:
+        return 0.0
+    return use.foreign_bytes_per_second / use.bytes_per_second
+
+
+def _acquittal(diagnosis: Diagnosis, step: StepResult) -> str | None:
+    """The first suspect of most people that was cleared: the array, else the fabric, else the generator."""
+    if diagnosis.verdict.kind in ("healthy", "concurrency_limited", "demand_limited"):
+        return None
+    return _array_cleared(diagnosis, step) or _fabric_cleared(diagnosis) or _load_cleared(diagnosis)
+
+
+def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
+    cleared = next((c for c in diagnosis.cleared if c.entity.startswith(("array:", "volume:"))), None)
+    at_array = [b for b in diagnosis.verdict.bottlenecks if b.layer.startswith("array")]
+    if cleared is None or any(bottleneck.kind != "link" for bottleneck in at_array):
+        return None
+    subject = "The array behind its ports" if at_array else "The array"
+    direction = diagnosis.verdict.bottlenecks[0].direction if diagnosis.verdict.bottlenecks else _main_direction(step)
+    budgets = [b for b in diagnosis.latency_budget if (b.step, b.direction) == (step.name, direction)]
+    array_seconds = [sum(p.seconds) / 2 for b in budgets[:1] for p in b.parts if p.layer.startswith("array")]
+    time_words = f": {duration(sum(array_seconds))} of {duration(budgets[0].total_seconds)}" if array_seconds else ""
+    doubts = any(f.role == "validity" and f.outcome == "hit" for f in diagnosis.findings)
+    validity = "; as far as the test is valid" if doubts else ""
+    return f"{subject} is not the problem{time_words}{_up_to_words(cleared)}{validity}."
+
+
+def _up_to_words(cleared: Cleared) -> str:
+    rate = cleared.up_to.get("bytes_per_second")
+    return f", measured up to {bandwidth(rate)} and not beyond" if rate else ""
+
+
+def _fabric_cleared(diagnosis: Diagnosis) -> str | None:
+    """The words if every link that the test crosses was counted and cleared. None: not so."""
+    if any(b.layer == "fabric" for b in diagnosis.verdict.bottlenecks):
+        return None
+    uses = [use for use in diagnosis.elements if use.step == diagnosis.verdict.from_step and use.on_loaded_path]
+    cleared_entities = {element.entity for element in diagnosis.cleared}
+    if not uses or any(use.entity not in cleared_entities or use.utilisation is None for use in uses):
+        return None
+    busiest = max(use.utilisation or 0.0 for use in uses)
+    return f"The fabric is not the problem: its busiest link on the path is at {percent_rounded(busiest)}."
+
+
+def _load_cleared(diagnosis: Diagnosis) -> str | None:
+    cleared = next((c for c in diagnosis.cleared if c.entity.startswith("load:")), None)
+    return None if cleared is None else f"The load generator is not the problem: {cleared.because}."
+
+
+def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, int | None, str | None]:
+    """(what to do first, its number in the plan, what it would bring)."""
+    verdict = diagnosis.verdict
+    first_step = diagnosis.plan[0] if diagnosis.plan else None
+    undecided = verdict.kind == "cannot_tell" or step is None
+    if verdict.decide_with and undecided:
+        return f"{verdict.decide_with[0].upper()}{verdict.decide_with[1:]}", None, None
+    if first_step is None:
+        return None, None, None
+    return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
+
+
+def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str | None:
+    following = diagnosis.verdict.next
+    if first.gain_ops_per_second and following is not None and step is not None:
+        low, high = following.predicted_ops_per_second
+        best = duration(following.predicted_latency_seconds[0])
+        if high <= low * (1 + FLAT):
+            return None
+        next_words = f"{readable(following.entity)} {following.change}".strip()
+        limiting = {entity for b in diagnosis.verdict.bottlenecks for entity in (b.entity, *b.coincident)}
+        next_words = f"the same link {following.change}" if following.entity in limiting else next_words
+        depth = f"with {_outstanding(step)} outstanding I/Os"
+        return f"up to {iops(high)}, latency down to {best} {depth}; next limit: {next_words}"
+    links = _usable_links(first, diagnosis.findings)
+    if first.relieves_idle_paths and links and step is not None and diagnosis.verdict.bottlenecks:
+        result = step.directions.get(diagnosis.verdict.bottlenecks[0].direction)
+        if result is not None:
+            best_rate = iops(links * result.ops_per_second)
+            return f"up to {best_rate} over {count(links)} links of the same speed; not tested"
+    if first.purpose == "test":
+        return "a result that can be trusted; throughput stays as it is"
+    return None
+
+
+def _usable_links(first: PlanStep, findings: Sequence[Finding]) -> float | None:
+    resolved = {(r.rule, r.entity) for r in first.resolves}
+    counts = [f.evidence.get("usable_links") for f in findings if (f.rule, f.entity) in resolved]
+    return next((float(n) for n in counts if isinstance(n, int | float) and n > 1), None)

@@ -1,1 +1,0 @@
-"""What goes with a verdict: headline, latency budget, findings, plan, cleared elements, and what was not observed."""

@@ -1,0 +1,130 @@
+"""The verdict in one sentence for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import FLAT, LoadFacts
+from sanpath.facts.storage.load_volumes import SHARED
+from sanpath.facts.table import FactRow, number
+from sanpath.verdict.hypotheses.links import MOSTLY_OTHERS, others_share
+from sanpath.verdict.littles_law import little, throughput
+from sanpath.verdict.model import Bottleneck, Cleared
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.units import bandwidth, count, iops, percent
+
+
+def headline(
+    facts: Facts,
+    judged: Judgement,
+    alike: Sequence[Judgement],
+    opposite: Sequence[Judgement],
+    cleared: Sequence[Cleared],
+) -> str:
+    """The verdict in one sentence.
+
+    `alike`: judgements of the same I/O in every step. `opposite`: the other direction of this step, if it is full as
+    well.
+    """
+    load = judged.load
+    rate, law = throughput(facts, load), little(facts, load)
+    match judged.kind:
+        case "bottleneck":
+            return _bottleneck_headline(facts, judged, alike, opposite, cleared, law)
+        case "concurrency_limited":
+            return f"Nothing is saturated; the test keeps too few outstanding I/Os: {law}; {judged.first_reason}."
+        case "demand_limited":
+            return f"The load asked for no more than {rate}: {judged.first_reason}."
+        case "healthy":
+            return f"The rate is met with room to spare: {judged.first_reason}; nothing is near its limit."
+        case "configured_cap":
+            return f"A configured limit holds {rate}: {judged.first_reason}."
+        case "generator_limited":
+            return f"The load generator is the limit: {judged.first_reason}."
+        case _:
+            return f"What limits {rate} was not found: {judged.first_reason}."
+
+
+def _bottleneck_headline(
+    facts: Facts,
+    judged: Judgement,
+    alike: Sequence[Judgement],
+    opposite: Sequence[Judgement],
+    cleared: Sequence[Cleared],
+    law: str,
+) -> str:
+    load, bottleneck = judged.load, judged.bottlenecks[0]
+    calm = min(alike, key=lambda j: j.load.in_flight_measured).load
+    latency = f"your latency is your own queue, {law}"
+    if calm.step != load.step and abs(calm.ops_per_second / load.ops_per_second - 1) <= FLAT:
+        latency += f", and {count(calm.in_flight_measured)} outstanding I/Os give the same throughput"
+    if bottleneck.kind == "lun":
+        return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind == "io_thread":
+        return f"A thread of the hypervisor is full: {'; '.join(bottleneck.because)}; {latency}."
+    if bottleneck.kind == "core":
+        return f"A processor core of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind == "path_policy":
+        how = "The paths are used one after the other" if bottleneck.coincident else "The wrong paths are used"
+        return f"{how}: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind == "credit_stall":
+        culprit = bottleneck.culprit or bottleneck.entity
+        return f"{culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
+    if bottleneck.kind == "data_sheet":
+        return f"A limit that was entered by hand is reached: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind != "link":
+        ceiling = bottleneck.ceiling_ops_per_second or load.ops_per_second
+        if ceiling < (1 - FLAT) * load.ops_per_second:
+            words = f"slows down, and then holds the test at {iops(ceiling)} in the {load.direction} direction"
+            return f"{bottleneck.entity} {words}: {bottleneck.because[0]}."
+        direction_words = f"{load.direction} direction at {throughput(facts, load)}"
+        return f"{bottleneck.entity} is saturated in the {direction_words}; {latency}."
+    rows = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)
+    is_counted = bool(rows) and rows[0]["utilisation"] is not None
+    sentence = _link_sentence(load, bottleneck, rows[0]) if is_counted else _uncounted(bottleneck)
+    for judgement in opposite:
+        element = "it" if judgement.limiter == judged.limiter else f"{judgement.limiter}"
+        sentence += f"; in the {judgement.load.direction} direction {element} is saturated as well"
+    if rows and (foreign := others_share(rows[0])) > MOSTLY_OTHERS:
+        return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other hosts fill it; {law}."
+    if rows and (foreign := others_share(rows[0])) > SHARED:
+        available = bottleneck.ceiling_bytes_per_second
+        sentence += f"; {percent(foreign)} of its bytes are not the test's"
+        sentence += f" and leave it {bandwidth(available)} of payload" if available else ""
+    array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
+    up_to = array.up_to.get("bytes_per_second") if array is not None else None
+    cleared_words = (
+        f"; {array.entity} is cleared up to {bandwidth(up_to)} of payload" if array is not None and up_to else ""
+    )
+    return f"{sentence}; {latency}{cleared_words}."
+
+
+def _link_sentence(load: LoadFacts, bottleneck: Bottleneck, row: FactRow) -> str:
+    sentence = (
+        f"The {row['speed']} link {_ends(bottleneck.entity)} is saturated in the {load.direction} direction: "
+        f"{bandwidth(number(row, 'bytes_per_second'))} counted of "
+        f"{bandwidth(number(row, 'capacity_bytes_per_second'))}, {percent(number(row, 'utilisation'))}"
+    )
+    return sentence + _coincident(bottleneck)
+
+
+def _uncounted(bottleneck: Bottleneck) -> str:
+    sentence = (
+        f"The link {_ends(bottleneck.entity)} is saturated in the {bottleneck.direction} direction, by its speed"
+    )
+    return f"{sentence}{_coincident(bottleneck)}: {bottleneck.because[0]}"
+
+
+def _coincident(bottleneck: Bottleneck) -> str:
+    names = [_ends(entity) for entity in bottleneck.coincident]
+    if not names:
+        return ""
+    verb = "is" if len(names) == 1 else "are"
+    listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f", and so {verb} {listed}"
+
+
+def _ends(link: str) -> str:
+    """The two ends of a link."""
+    return link.removeprefix("link:").replace("--", " - ")

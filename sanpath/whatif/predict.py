@@ -1,0 +1,284 @@
+"""What the test would reach under another configuration, step by step, and what would limit it then.
+
+The high end of a prediction is the lowest known ceiling. The low end is what the untested rest of the path has
+carried, and a little more where nothing queued in it. If that rest keeps its latency, throughput lies between two
+bounds. The lower is a closed loop over one queue with exponential service (mean value analysis, Reiser and Lavenberg
+1980). The upper is the high end, which a queue with constant service reaches. A step whose throughput the known
+ceilings do not explain is not predicted: something else limits it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import array_side, array_time
+from sanpath.facts.table import number
+from sanpath.verdict.evidence.step import array_dominates, not_seen, queues_inside
+from sanpath.verdict.model import Grade, Interval
+from sanpath.verdict.prediction.ceilings import (
+    Ceiling,
+    in_flight_under,
+    unknown_spread_reason,
+    unloaded_interval,
+)
+from sanpath.verdict.prediction.change import UNCHANGED, Change
+from sanpath.verdict.prediction.next_limit import calmest_judgement, order
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.units import iops
+from sanpath.whatif.proven import all_ceilings
+
+_EXPLAINED = 0.85
+"""Share of the throughput of such a closed loop from which the known ceilings explain a step."""
+_MOST_IN_FLIGHT = 10_000
+"""I/Os in flight beyond which throughput no longer grows for any latency of a storage network."""
+_MODEL = 0.03
+"""Relative error of a likely value: frames of a link, shares of paths, the latency without a queue."""
+_LOW_QUEUEING = 0.1
+_HEADROOM = 1.4
+"""Factor that the rest of the path can carry more if I/Os queue for a tenth of their service time.
+
+Eight servers are then busy for seven tenths of the time, and fewer servers less (Erlang C).
+"""
+_BEYOND = 1.03
+"""Factor from which a prediction goes beyond what an element has carried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One direction of a step as it was recorded, and its prediction.
+
+    `limit`: what limited it, None: unknown; `grade`: how well the verdict of the step is supported. `kept_in_flight`:
+    I/Os of this direction in flight under the change. `entity` and `change`: what would limit, and under which
+    setting. `likely_ops_per_second`: the throughput if untested elements keep their latency, None: the latency
+    without a queue is unknown. `ceilings`: those known under the change, the lowest first. `untested`: elements that
+    have never carried as much. `unknown`: why nothing is predicted; every predicted field is then None.
+    """
+
+    step: str
+    direction: str
+    in_flight: float
+    ops_per_second: float
+    latency_seconds: float
+    limit: str | None
+    grade: Grade = "C"
+    kept_in_flight: float = 0.0
+    entity: str | None = None
+    change: str = ""
+    predicted_ops_per_second: Interval | None = None
+    predicted_latency_seconds: Interval | None = None
+    likely_ops_per_second: Interval | None = None
+    ceilings: tuple[Ceiling, ...] = ()
+    untested: tuple[str, ...] = ()
+    unknown: str | None = None
+
+    @property
+    def likely(self) -> float | None:
+        """The middle of the likely interval, which a later run is compared with."""
+        return sum(self.likely_ops_per_second) / 2 if self.likely_ops_per_second is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A prediction compared with the run that followed.
+
+    `held`: whether the measured value lies in the interval, but for chance. `error`: measured over the middle of the
+    likely interval, less one; None: there was none.
+    """
+
+    step: str
+    direction: str
+    predicted_ops_per_second: Interval
+    likely_ops_per_second: Interval | None
+    measured_ops_per_second: float
+    held: bool
+    error: float | None
+
+
+def check_prediction(prediction: Prediction, measured: float, chance: float) -> Check | None:
+    """Compares a prediction with a measured value. None: nothing was predicted.
+
+    `measured`: operations a second of the same step after the change. `chance`: relative difference of two means that
+    may be chance.
+    """
+    predicted = prediction.predicted_ops_per_second
+    if predicted is None:
+        return None
+    is_within = predicted[0] * (1 - chance) <= measured <= predicted[1] * (1 + chance)
+    error = measured / prediction.likely - 1 if prediction.likely else None
+    return Check(
+        prediction.step, prediction.direction, predicted, prediction.likely_ops_per_second, measured, is_within, error
+    )
+
+
+def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> Prediction:
+    """What one direction of a step would reach under a change."""
+    load, calm = judged.load, _calm_load(facts, judgements, judged)
+    alike = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
+    r0_before = unloaded_interval(facts, load, UNCHANGED, calm)
+    before = all_ceilings(facts, UNCHANGED, r0_before, alike)
+    limit = min(before, key=order).entity if before else None
+    recorded = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
+    r0_known = r0_before if calm is not None or not _may_be_full(facts, load) else None
+    reason = unknown_spread_reason(facts, load, change) or _unexplained(load, judged, before, r0_known, change)
+    if reason is not None:
+        return Prediction(*recorded, judged.limiter, unknown=reason)
+    r0 = unloaded_interval(facts, load, change, calm)
+    after = sorted(all_ceilings(facts, change, r0, alike), key=order)
+    if not after:
+        return Prediction(*recorded, limit, unknown="what would limit then is not known")
+    first, in_flight = after[0], in_flight_under(facts, load, change)
+    if len(load.roots) > 1 and first.entity in change.speeds and first.ops_per_second[1] < load.ops_per_second:
+        reason = f"{first.entity} would limit one of several loads, but not the others"
+        return Prediction(*recorded, limit, unknown=reason)
+    high = first.ops_per_second[1]
+    highest = max(other_load.ops_per_second for other_load in facts.loads if other_load.comparable(load))
+    is_raised = high >= min(c.ops_per_second[1] for c in before) * 0.999
+    if is_raised:
+        high = max(high, load.ops_per_second)
+    if replace(change, slots={}, in_flight=None) == UNCHANGED:
+        # A closed loop is concave: k times as many I/Os give at most k times the throughput.
+        gain = _admitted(after, in_flight) / _admitted(before, load.in_flight_measured)
+        high = min(high, load.ops_per_second * max(1.0, gain))
+    likely = _likely(after, in_flight, r0, high)
+    likely_low = likely[0] if likely is not None else high
+    low = min(highest * _headroom(facts, load), max(min(highest, likely_low), (1 - _MODEL) * likely_low))
+    if is_raised:
+        low = max(low, load.ops_per_second)
+    if change == Change(in_flight=change.in_flight):
+        (low, high), likely = _as_measured(facts, load, in_flight, (low, high), likely)
+    return Prediction(
+        *recorded,
+        limit,
+        judged.grade,
+        in_flight,
+        first.entity,
+        first.change,
+        (low, high),
+        (in_flight / high, in_flight / low),
+        (max(low, likely[0]), high) if likely is not None else None,
+        tuple(after),
+        tuple(_untested(facts, load, high, r0)),
+    )
+
+
+def _headroom(facts: Facts, load: LoadFacts) -> float:
+    """Factor of what it has carried that the rest of the path can carry at least, by the wait that was seen in it."""
+    row = array_side(facts.topology, load, facts.tables)
+    links = [r for r in facts.tables["link"].select(step=load.step, direction=load.direction) if r["on_loaded_path"]]
+    if row is None or row["queue_seconds"] is None or not_seen(facts, load, links, row):
+        return 1.0
+    return _HEADROOM if not queues_inside(row, _LOW_QUEUEING) else 1.0
+
+
+def _as_measured(
+    facts: Facts, load: LoadFacts, in_flight: float, predicted: Interval, likely: Interval | None
+) -> tuple[Interval, Interval | None]:
+    """The prediction within the measured steps that have fewer and more I/Os in flight.
+
+    It applies where only the number in flight changes and such steps exist.
+    """
+    measured = sorted(
+        (other_load.in_flight_measured, other_load.ops_per_second)
+        for other_load in facts.loads
+        if other_load.comparable(load)
+    )
+    with_fewer = [ops for n, ops in measured if n <= in_flight]
+    with_more = [ops for n, ops in measured if n >= in_flight]
+    if not with_fewer or not with_more:
+        return predicted, likely
+    low, high = sorted((with_fewer[-1], with_more[0]))
+    if likely is not None:
+        likely = min(max(likely[0], low), high), min(max(likely[1], low), high)
+    return (low, high), likely
+
+
+def explaining(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Ceiling | None:
+    """The lowest ceiling of a step as recorded, if that explains its throughput. None: it does not."""
+    load = judged.load
+    r0 = unloaded_interval(facts, load, UNCHANGED, _calm_load(facts, judgements, judged))
+    before = all_ceilings(facts, UNCHANGED, r0, (judged,))
+    return None if _unexplained(load, judged, before, r0, UNCHANGED) else min(before, key=order)
+
+
+def _calm_load(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> LoadFacts | None:
+    calm = calmest_judgement(facts, judgements, judged)
+    return calm.load if calm is not None else None
+
+
+def _unexplained(
+    load: LoadFacts, judged: Judgement, before: Sequence[Ceiling], r0: Interval | None, change: Change
+) -> str | None:
+    """Why nothing can be predicted from this step. None: the known ceilings explain its throughput."""
+    if load.operation_bytes is None:
+        return "the load counts no bytes, so that its share of the links is not known"
+    if r0 is None and (change.slots or change.in_flight is not None):
+        return "the latency without a queue is not known: add a step with few outstanding I/Os"
+    if not before:
+        return f"nothing that could limit it was seen: {judged.first_reason}"
+    expected = _likely(before, load.in_flight_measured, r0, min(c.ops_per_second[1] for c in before))
+    least = expected[0] if expected is not None else min(c.ops_per_second[1] for c in before)
+    if load.ops_per_second >= _EXPLAINED * least:
+        return None
+    advice = judged.experiment.in_words if judged.experiment is not None else judged.first_reason
+    return (
+        f"{iops(load.ops_per_second)} are less than any known limit allows "
+        f"({iops(least)}): what limits it was not found; {advice}"
+    )
+
+
+def _may_be_full(facts: Facts, load: LoadFacts) -> bool:
+    """Whether most of the time passes in the array, which may have been full at every load that was tried."""
+    row = array_time(load, array_side(facts.topology, load, facts.tables))
+    return row is not None and array_dominates(facts, load, row)
+
+
+def _likely(after: Sequence[Ceiling], in_flight: float, r0: Interval | None, high: float) -> Interval | None:
+    """Throughput of a closed loop over the lowest ceiling, and the highest possible. None: R0 is unknown."""
+    if r0 is None:
+        return None
+    admitted = _admitted(after, in_flight)
+    ceiling = min((c.ops_per_second[0] for c in after if c.in_flight is None), default=float("inf"))
+    return min(high, closed_loop(admitted, r0[1], ceiling)), high
+
+
+def _admitted(ceilings: Sequence[Ceiling], in_flight: float) -> float:
+    """I/Os that reach the storage at once."""
+    return min([in_flight, *(c.in_flight for c in ceilings if c.in_flight is not None)])
+
+
+def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:
+    """Operations a second of `in_flight` I/Os by mean value analysis of one queue and a delay.
+
+    The queue has exponential service at `ceiling` operations a second. The delay is the rest of `r0`, the latency in
+    seconds without a queue.
+    """
+    service = min(1 / ceiling, r0)
+    queued = throughput = 0.0
+    for n in range(1, min(_MOST_IN_FLIGHT, max(1, round(in_flight))) + 1):
+        waited = service * (1 + queued)
+        throughput = n / (r0 - service + waited)
+        queued = throughput * waited
+    return throughput
+
+
+def _untested(facts: Facts, load: LoadFacts, high: float, r0: Interval | None) -> list[str]:
+    """Elements that have never carried what is predicted, and what is unknown of them."""
+    untested = []
+    if len(load.roots) > 1:
+        untested.append("a different split between the loads: each is assumed to keep its share")
+    row = array_side(facts.topology, load, facts.tables)
+    if row is None:
+        untested.append("the array: nothing was read of it")
+    else:
+        entity = str(row["entity"])
+        rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)
+        alike_steps = {other_load.step for other_load in facts.loads if other_load.comparable(load)}
+        carried = max(number(r, "ops_per_second") for r in rows if r["step"] in alike_steps)
+        if high > _BEYOND * carried:
+            untested.append(f"{entity}: has carried {iops(carried)} and no more")
+    if r0 is None:
+        untested.append("the latency without a queue: the outstanding I/Os may not be enough for it")
+    return untested

@@ -1,0 +1,58 @@
+"""All ceilings of a step, with those of elements that publish none but were proven saturated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.verdict.model import Interval
+from sanpath.verdict.prediction.ceilings import Ceiling, ceilings
+from sanpath.verdict.prediction.change import Change
+from sanpath.verdict.prediction.path_spread import used_paths
+from sanpath.verdict.step_judgement import Judgement
+
+_STORAGE = ("array", "volume", "controller", "media")
+"""Kinds of bottlenecks that publish no ceiling and still have one."""
+
+
+def all_ceilings(facts: Facts, change: Change, r0: Interval | None, judged: Sequence[Judgement]) -> list[Ceiling]:
+    """Every ceiling of a step under a change.
+
+    `r0`: latency without a queue under the change, None: unknown. `judged`: the judgement of this step, then those of
+    other steps of the same I/O.
+    """
+    load = judged[0].load
+    found = ceilings(facts, load, change, r0)
+    computed = {ceiling.entity for ceiling in found}
+    if (used := used_paths(facts, load, change)) is not None and used.policy.switch_operations is not None:
+        computed.add("path_policy")
+    return found + _proven(judged, change, computed)
+
+
+def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> list[Ceiling]:
+    """Ceilings of elements that publish none but were saturated at the rate that a step reached.
+
+    `judged`: the step itself, then others of the same I/O. Of the others only a storage that was proven full counts,
+    because it is full at any load. `computed`: entities and kinds that already have a ceiling.
+    """
+    reached = (judged[0].load.ops_per_second,) * 2
+    if judged[0].kind == "generator_limited":
+        return [Ceiling(judged[0].load.entity, reached, "with the CPU time of its process")]
+    if judged[0].kind == "demand_limited":
+        return [Ceiling(judged[0].load.entity, reached, "which asks for no more")]
+    proven: dict[str, float] = {}
+    for position, judgement in enumerate(judged):
+        for bottleneck in judgement.bottlenecks:
+            entity, kind = bottleneck.entity, bottleneck.kind
+            is_cap = judgement.kind == "configured_cap"
+            is_lifted = (
+                entity in change.slots
+                or entity in change.lifted
+                or (kind == "path_policy" and change.policies)
+                or (is_cap and any(entity == capped for capped, _ in change.caps))
+            )
+            counts = position == 0 or (judgement.kind == "bottleneck" and kind in _STORAGE)
+            is_computed = kind in computed or (entity in computed and (kind in ("lun", "vdisk") or is_cap))
+            if kind != "link" and counts and not is_computed and not is_lifted:
+                proven[entity] = max(proven.get(entity, 0.0), judgement.load.ops_per_second)
+    return [Ceiling(entity, (rate, rate), "which was saturated at that") for entity, rate in proven.items()]

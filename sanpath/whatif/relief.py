@@ -1,0 +1,123 @@
+"""What relieving a bottleneck means: faster links, more slots, another path policy, a limit that is lifted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.catalogue.capacity import Capacity, link_capacity
+from sanpath.catalogue.load import capacities
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.table import FactRow, number
+from sanpath.verdict.model import Bottleneck
+from sanpath.verdict.prediction.ceilings import Ceiling, technology_of, unknown_spread_reason
+from sanpath.verdict.prediction.change import IN_TURN, Change, Policy
+from sanpath.verdict.prediction.next_limit import faster_link
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.units import count
+
+_WORTHWHILE = 1.1
+"""Gain from which a relief is worth a change of its own."""
+
+
+def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Change, str]:
+    """The change that relieves the limit of a step, all coincident elements together, and that change in words.
+
+    The change is empty where nothing can be set; the words then say why. `ceiling`: the lowest ceiling that explains
+    the step.
+    """
+    load = judged.load
+    if not judged.bottlenecks:
+        if ceiling is not None and ceiling.in_flight is not None and ceiling.entity != load.entity:
+            return Change(slots={ceiling.entity: float("inf")}), f"{ceiling.entity} lets all I/Os through"
+        if judged.kind == "concurrency_limited":
+            total = facts.in_flight_in(load.step)
+            return Change(in_flight=2 * total), f"{load.entity}.in_flight={count(2 * total)}"
+        return Change(), f"nothing to relieve: {judged.because[0] if judged.because else judged.kind}"
+    bottleneck = judged.bottlenecks[0]
+    match bottleneck.kind:
+        case "link":
+            return _links(facts, judged, bottleneck)
+        case "lun" | "vdisk":
+            return Change(slots={bottleneck.entity: float("inf")}), f"{bottleneck.entity} lets all I/Os through"
+        case "path_policy" if bottleneck.coincident:
+            rows = facts.tables["multipath"].select(step=load.step)
+            luns = [str(row["entity"]) for row in rows if row["policy"] in (None, *IN_TURN)]
+            policies = {lun: Policy(switch_operations=1.0) for lun in luns}
+            words = f"{', '.join(luns) or bottleneck.entity}: the path changes after every I/O"
+            if unknown_spread_reason(facts, load, Change(policies=policies)) is not None:
+                # The measured shares are those of paths used in parallel.
+                policies = {}
+            return Change(policies=policies, lifted=frozenset({bottleneck.entity}), evenly=True), words
+        case "credit_stall":
+            lifted = frozenset({bottleneck.entity, *(bottleneck.coincident if bottleneck.culprit is None else ())})
+            words = "returns its credits in time" if bottleneck.culprit else "has enough buffer credits"
+            return Change(lifted=lifted), f"{bottleneck.culprit or bottleneck.entity} {words}"
+    if judged.kind == "configured_cap":
+        lifted = frozenset({bottleneck.entity, *bottleneck.coincident})
+        return Change(lifted=lifted), f"the limit of {', '.join(sorted(lifted))} is lifted"
+    return (
+        Change(),
+        f"nothing to relieve: {bottleneck.entity} publishes no ceiling: what it would do with more is not known",
+    )
+
+
+def with_parallel_links(facts: Facts, load: LoadFacts, links: Sequence[str]) -> list[str]:
+    """These links, and those of the same speed beside them whose ceiling is next to theirs.
+
+    Two fabrics carry the same share each, and others use one of them a little: relieving only the fuller link brings
+    no more than that little.
+    """
+    rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
+    relieved = [row for row in rows if row["entity"] in links]
+    lowest = min((number(row, "ceiling_bytes_per_second") for row in relieved), default=0.0)
+    kinds = {(row["side"], row["speed"]) for row in relieved}
+    parallel = [
+        str(row["entity"])
+        for row in rows
+        if (row["side"], row["speed"]) in kinds
+        and 0 < number(row, "ceiling_bytes_per_second") <= _WORTHWHILE * lowest
+        and row["entity"] not in links
+    ]
+    return [*links, *parallel]
+
+
+def _links(facts: Facts, judged: Judgement, bottleneck: Bottleneck) -> tuple[Change, str]:
+    """Links at the speed that both ends support; where that is unknown, as fast as other ports of both switches; else
+    at the next higher speed."""
+    key = {"step": judged.load.step, "direction": judged.load.direction}
+    speeds, words = {}, []
+    for entity in with_parallel_links(facts, judged.load, (bottleneck.entity, *bottleneck.coincident)):
+        row = next(iter(facts.tables["link"].select(**key, entity=entity)), None)
+        if row is None:
+            return Change(), f"{entity} was measured at no switch: what a faster one brings is not known"
+        faster, reason = faster_link(row), "its ends can do it"
+        if faster is None:
+            faster, reason = _as_other_ports(facts, row), "other ports of its switches run at it"
+        if faster is None:
+            faster, reason = _next_speed(row), "the next speed: whether its ends can do more is not known"
+        if faster is None:
+            return Change(), f"{entity} has no faster speed"
+        speeds[entity] = faster
+        words.append(f"{entity}.speed={faster.name} ({reason})")
+    return Change(speeds=speeds), ", ".join(words)
+
+
+def _as_other_ports(facts: Facts, row: FactRow) -> Capacity | None:
+    """The speed that other ports of both switches at a link's ends run at. None: they run at none that is faster."""
+    speeds: dict[str, float] = {}
+    for other in facts.tables["link"].select(step=row["step"]):
+        for end in (str(other["sender"]), str(other["receiver"])):
+            speeds[end] = max(speeds.get(end, 0.0), number(other, "negotiated_bits_per_second"))
+    common = min(speeds.get(str(row[end]), 0.0) for end in ("sender", "receiver"))
+    is_faster = row["between_switches"] and common > number(row, "negotiated_bits_per_second")
+    return link_capacity(technology_of(row), common) if is_faster else None
+
+
+def _next_speed(row: FactRow) -> Capacity | None:
+    current = number(row, "capacity_bytes_per_second")
+    speeds: Sequence[float] = [float(s["nominal_bits_per_second"]) for s in capacities()["fibre_channel"]["speeds"]]
+    if technology_of(row) == "ethernet":
+        speeds = [2.0 * number(row, "negotiated_bits_per_second")]
+    capacities_known = [c for speed in speeds if (c := link_capacity(technology_of(row), speed)) is not None]
+    return next((c for c in capacities_known if current and c.data_bytes_per_second >= 2 * current), None)

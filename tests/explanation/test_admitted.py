@@ -1,0 +1,57 @@
+"""What sources said of themselves during a run stands in the report, and no two like entries of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanpath.explanation.source_limits import reported_gaps
+from sanpath.model import Event, Scalar
+
+
+def reported(name: str, **detail: Scalar) -> tuple[str, Event]:
+    return "vc1", Event(1, name, detail)
+
+
+@pytest.mark.parametrize(
+    ("result", "what", "why"),
+    [
+        (
+            reported("counters-missing", text="counters virtualDisk: readOIO: these values are unknown"),
+            "counters virtualDisk: readOIO (vc1)",
+            "these values are unknown",
+        ),
+        (
+            reported("facts-unknown", entity="esx7", why="no privilege", consequence="queue limits are unknown"),
+            "settings of esx7 (vc1)",
+            "no privilege",
+        ),
+        (
+            reported(
+                "host-state", host="esx7", **{"from": None, "to": "maintenance", "consequence": "not the test's"}
+            ),
+            "the activity of esx7 (vc1)",
+            "it is maintenance",
+        ),
+        (reported("no-samples", entity="sqlvm1", why="gone"), "the activity of sqlvm1 (vc1)", "gone"),
+        (reported("samples-late", seconds=90.0), "the latest samples (vc1)", "they came 90.0 s late"),
+        (reported("vm-stopped", vm="sqlvm1", state="poweredOff"), "the activity of sqlvm1 (vc1)", "it is poweredOff"),
+    ],
+)
+def test_what_a_source_cannot_read_is_told(result: tuple[str, Event], what: str, why: str) -> None:
+    (entry,) = reported_gaps([result])
+    assert (entry.what, entry.why) == (what, why)
+    assert entry.consequence
+
+
+def test_what_is_in_order_again_and_what_is_no_admission_is_not() -> None:
+    back = reported(
+        "host-state", host="esx7", **{"from": "disconnected", "to": "connected", "consequence": "read again"}
+    )
+    assert reported_gaps([back, reported("samples-in-time", seconds=1.0), reported("step-begin", step="a")]) == []
+
+
+def test_of_many_alike_the_first_are_named_and_the_others_counted() -> None:
+    events = [reported("no-samples", entity=f"vm{n % 60}", why="gone") for n in range(120)]
+    entries = reported_gaps(events)
+    assert [entry.what for entry in entries[:2]] == ["the activity of vm0 (vc1)", "the activity of vm1 (vc1)"]
+    assert entries[-1].what == "56 more like it (vc1)"

@@ -1,0 +1,272 @@
+"""What a test would reach with another configuration: new ceilings, what limits then, and what is not guessed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sanpath.cli import app
+from sanpath.diagnose import judge_recording
+from sanpath.errors import UsageError
+from sanpath.recording.reading.recording import Recording
+from sanpath.views.whatif import as_json, as_text
+from sanpath.whatif.predict import Prediction, closed_loop
+from sanpath.whatif.what_if import WhatIf, what_if
+from tests.support.esx_san import DEVICE, EsxSan
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast, published, recorded
+
+HOST, ARRAY = "switch_port:sw1/fc1/7", "switch_port:sw1/fc1/1"
+BOTH = (f"{HOST}.speed=8GFC", f"{ARRAY}.speed=8GFC")
+
+
+def asked(recording: Recording, *settings: str, relieve: bool = False) -> WhatIf:
+    return what_if(*judge_recording(recording), settings, relieve)
+
+
+def last(recording: Recording, *settings: str, relieve: bool = False) -> Prediction:
+    return asked(recording, *settings, relieve=relieve).steps[-1]
+
+
+@pytest.mark.parametrize(
+    ("threads", "least", "most"), [(2, 2e-3, 3e-3), (16, 17e-3, 22e-3), (64, 81e-3, 83e-3), (100, 126e-3, 128.1e-3)]
+)
+def test_the_closed_loop_gives_the_published_latencies(
+    threads: int, least: float, most: float, tmp_path: Path
+) -> None:
+    """Threads x 8 outstanding over 6,250 IOPS: 2.56, 20.5, 81.9 and 128 ms, told from a step of 256."""
+    one_step = published(San(tmp_path), in_flight=(256,)).write()
+    found = last(one_step, f"load:fio.in_flight={8 * threads}")
+    assert found.predicted_latency_seconds is not None
+    low, high = found.predicted_latency_seconds
+    assert 8 * threads / X == pytest.approx(high, rel=0.01)
+    assert least <= low <= high <= most
+
+
+def test_both_links_faster_is_the_next_link_and_one_alone_is_nothing() -> None:
+    """8GFC carries twice 6,297 IOPS; 800 / 12,595 = 63.5 ms. One link alone gains nothing: the other is full."""
+    found = last(recorded("published"), *BOTH)
+    assert found.likely_ops_per_second == pytest.approx((12_595, 12_595), rel=2e-3)
+    assert found.predicted_ops_per_second == pytest.approx((1.4 * 6_250, 12_595), rel=2e-3)
+    assert found.predicted_latency_seconds == pytest.approx((0.0635, 0.128 / 1.4), rel=2e-3)
+    assert found.untested == ("array:fa1: has carried 6,250 IOPS and no more",)
+    alone = last(recorded("published"), BOTH[0])
+    assert alone.predicted_ops_per_second == pytest.approx((6_250, 6_297), rel=2e-3)
+    assert alone.entity == "link:sw1/fc1/1--fa1/CT0.FC0"
+
+
+def test_relieving_takes_all_that_are_full_together() -> None:
+    found = asked(recorded("published"), relieve=True)
+    assert found.steps[-1] == last(recorded("published"), *BOTH)
+    assert all("fc1/7.speed=8GFC" in words and "CT0.FC0.speed=8GFC" in words for _, words in found.relieved)
+
+
+def test_a_deeper_queue_above_a_full_link_moves_nothing() -> None:
+    """The true finding that is not the bottleneck: 6,250 to 6,297 IOPS, less than one in a hundred."""
+    found = last(recorded("published"), "lun:sqlvm1/sda.queue_depth=128")
+    assert found.predicted_ops_per_second == pytest.approx((6_250, 6_297), rel=2e-3)
+    assert found.entity is not None
+    assert found.entity.startswith("link:")
+
+
+def test_the_twin_s_queue_gives_four_times_as_much() -> None:
+    """32 > 128 at 0.5 ms: 256,000 IOPS, 64 % of the 402,000 that 32GFC carries of 8 KiB."""
+    found = last(recorded("guest_queue"), "lun:sqlvm1/sda.queue_depth=128")
+    assert found.limit == found.entity == "lun:sqlvm1/sda"
+    assert found.predicted_ops_per_second is not None
+    assert found.likely_ops_per_second is not None
+    assert [end / 64_000 for end in found.likely_ops_per_second] == [pytest.approx(3.9, abs=0.11), pytest.approx(4)]
+    assert found.predicted_ops_per_second[0] == pytest.approx(1.4 * 64_000)
+
+
+def in_turn(folder: Path, batch: int | None = 1000, policy: str = "round_robin") -> Recording:
+    """Two 4GFC paths to the host used in turn, 32 in flight: 51 % + 50 %, 6,461 IOPS; the array's ports are 16GFC."""
+    about = {"path_policy": policy, "path_switch_operations": batch, "queue_depth": 32}
+    san = EsxSan(folder, lun=about, shares=(0.5, 0.5))
+    san.ports = [HOST_PORT, SECOND_HBA, fast(ARRAY_PORT), fast(SECOND_TARGET)]
+    ops = 425e6 * 1.01 / (32 * 2076)
+    for n in (64, 256):
+        busy = {HOST_PORT.name: 0.51, SECOND_HBA.name: 0.50, ARRAY_PORT.name: 0.51, SECOND_TARGET.name: 0.50}
+        ports = {name: (425e6 * part, NOTHING) for name, part in busy.items()}
+        disk, array = {"read": Flow(ops, 32 / ops)}, {"read": AtArray(0.00035, san=32 / ops - 0.00045)}
+        san.step(f"q{n}", n, read=Flow(ops, n / ops), ports=ports, disk=disk, array=array)
+    return san.write()
+
+
+def test_paths_in_turn_are_a_ceiling_and_changing_after_every_io_doubles_it(tmp_path: Path) -> None:
+    """One path carries 6,297 IOPS, with 32 of 1,000 overlapping 3 % more: 6,498; both side by side 12,594."""
+    recording = in_turn(tmp_path)
+    found = last(recording, f"{DEVICE}.iops=1")
+    assert found.limit == DEVICE
+    assert found.likely_ops_per_second is not None
+    assert 12_300 <= found.likely_ops_per_second[0] <= found.likely_ops_per_second[1] <= 12_600
+    assert found.entity is not None
+    assert found.entity.startswith("link:esx7/vmhba")
+    assert last(recording, relieve=True).likely_ops_per_second == found.likely_ops_per_second
+    ten = last(recording, f"{DEVICE}.iops=100").predicted_ops_per_second
+    assert ten is not None
+    assert ten[1] == pytest.approx(1.32 * 6_297, rel=0.01)
+
+
+def test_one_path_after_all_halves_what_two_carry(tmp_path: Path) -> None:
+    found = last(in_turn(tmp_path, batch=1), f"{DEVICE}.path_policy=most_recently_used")
+    assert found.predicted_ops_per_second is None  # 6,461 IOPS at a batch of 1 are explained by nothing
+    assert found.unknown is not None
+    assert "what limits it was not found" in found.unknown
+    side_by_side = last(in_turn(tmp_path / "b"), f"{DEVICE}.path_policy=fixed").predicted_ops_per_second
+    assert side_by_side is not None
+    assert side_by_side[1] == pytest.approx(6_297, rel=0.01)
+
+
+def test_a_storage_that_was_full_in_another_step_is_so_in_every_step() -> None:
+    """8 in flight gave 40,000 IOPS; the array was full at 101,000, whatever N / R0 would be."""
+    found = asked(recorded("saturated_array"), "load:fio.in_flight=1024").steps[0]
+    assert found.predicted_ops_per_second is not None
+    assert found.predicted_ops_per_second[1] == pytest.approx(101_000, rel=0.01)
+    relieved = last(recorded("saturated_array"), relieve=True)
+    assert (relieved.predicted_ops_per_second, relieved.untested) == (None, ())
+    assert relieved.unknown is not None
+    assert "nothing to relieve" in relieved.unknown
+
+
+def test_a_number_in_flight_between_two_steps_lies_between_what_they_gave() -> None:
+    """8 gave 40,000 and 64 gave 100,000 IOPS."""
+    found = asked(recorded("saturated_array"), "load:fio.in_flight=32").steps[0]
+    assert found.predicted_ops_per_second == (40_000, pytest.approx(100_000, rel=1e-3))
+
+
+def test_a_limit_that_was_set_is_lifted_lowered_and_never_the_link() -> None:
+    """400 MB/s lifted: 4GFC takes over at 6,297 IOPS; lowered to 100 MB/s: 1,526."""
+    recording = recorded("quality_of_service")
+    lifted = last(recording, relieve=True)
+    assert lifted.limit == "volume:fa1/vol01" or lifted.limit == "array:fa1"
+    assert lifted.entity is not None
+    assert lifted.entity.startswith("link:")
+    lowered = last(recording, "volume:fa1/vol01.qos_bytes_per_second=100MB/s")
+    assert lowered.predicted_ops_per_second == pytest.approx((1_526, 1_526), rel=0.01)
+    assert (lowered.entity, lowered.change) == ("volume:fa1/vol01", "with its QoS limit of 100.0 MB/s")
+
+
+def test_more_in_flight_never_gives_more_than_its_share() -> None:
+    """One I/O takes 0.5 ms, though array and wire need but 0.34: two give 4,000 IOPS at most."""
+    found = last(recorded("one_in_flight"), relieve=True).predicted_ops_per_second
+    assert found == (pytest.approx(1.4 * 2_000), pytest.approx(4_000))
+    assert last(recorded("guest_queue"), "load:fio.in_flight=1024").predicted_ops_per_second == (64_000, 64_000)
+
+
+def test_an_array_that_may_have_been_full_all_along_is_no_unloaded_latency() -> None:
+    """5 of the disk's 5.12 ms pass in the array, with its queue always full: a deeper one may bring nothing."""
+    found = last(recorded("full_before_it_began"), "lun:sqlvm1/sda.queue_depth=128")
+    assert found.predicted_ops_per_second is None
+    assert found.unknown == "the latency without a queue is not known: add a step with few outstanding I/Os"
+
+
+def test_what_nothing_explains_is_not_predicted(tmp_path: Path) -> None:
+    """2,000 IOPS of 32 in flight through a 16GFC link to an array that nobody read: what holds them was not seen."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    counted = 2000 * 32 * 2076.0
+    for n, latency in ((1, 0.0005), (32, 0.016)):
+        ports = {p.name: (counted, NOTHING) for p in san.ports}
+        san.step(f"q{n}", n, read=Flow(2000, latency), ports=ports)
+    found = last(san.write(), f"{HOST}.speed=32GFC")
+    assert found.predicted_ops_per_second is None
+    assert found.unknown is not None
+    assert found.unknown.startswith("2,000 IOPS are less than any known limit allows")
+
+
+@pytest.mark.parametrize(
+    ("setting", "reported"),
+    [
+        ("lun:sqlvm1/sda.queue_depht=3", "did you mean queue_depth?"),
+        ("lun:sqlvm1/sdb.queue_depth=3", "did you mean lun:sqlvm1/sda?"),
+        ("switch_port:sw1/fc1/77.speed=8GFC", "did you mean switch_port:sw1/fc1/7?"),
+        (f"{HOST}.speed=fast", "write a speed, as in 8GFC"),
+        (f"{HOST}.speed=9GFC", "no speed of Fibre Channel"),
+        (f"{HOST}.queue_depth=3", "queue_depth is a setting of a lun or vdisk, not of a switch_port"),
+        ("lun:sqlvm1/sda.queue_depth=0", "a whole number from 1 on"),
+        ("lun:sqlvm1/sda.queue_depth=many", "a whole number from 1 on"),
+        ("volume:fa1/vol01.qos_bytes_per_second=fast", "write bytes a second"),
+        ("lun:sqlvm1/sda.path_policy=rond_robin", "did you mean round_robin?"),
+        ("speed=8GFC", "write ENTITY.setting=value"),
+        ("nonsense", "write ENTITY.setting=value"),
+        ("tape:lto.speed=8GFC", "speed"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(setting: str, reported: str) -> None:
+    with pytest.raises(UsageError, match=r".") as raised:
+        asked(recorded("published"), setting)
+    assert reported in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_what_cannot_be_judged_is_said_and_changes_nothing() -> None:
+    """No paths of sda were seen, and nobody asked a hypervisor."""
+    found = asked(recorded("published"), "lun:sqlvm1/sda.path_policy=round_robin")
+    (wanted,) = found.settings
+    assert (wanted.judged, wanted.note) == (False, "the paths to it are not known: nothing can be predicted")
+    assert all(step.predicted_ops_per_second is None for step in found.steps)
+    other_end = asked(recorded("published"), f"{HOST}.speed=32GFC").settings[0]
+    assert "hba:esx7/vmhba2 at its other end does 8GFC at most" in other_end.note
+
+
+def test_reads_and_writes_are_told_apart_and_share_what_is_in_flight() -> None:
+    """512 + 512 in flight, 6,200 IOPS each way: half as many leave 256 each, and both links full as before."""
+    found = asked(recorded("mixed"), "load:fio.in_flight=512")
+    assert [step.direction for step in found.steps] == ["read", "write"]
+    assert [step.kept_in_flight for step in found.steps] == pytest.approx([256, 256], rel=1e-3)
+    assert all(s.predicted_ops_per_second is not None and s.predicted_ops_per_second[1] < 6_400 for s in found.steps)
+
+
+def test_a_recording_without_a_step_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no step of this recording was judged"):
+        asked(San(tmp_path).write(), relieve=True)
+
+
+def test_without_the_switch_a_speed_is_not_guessed() -> None:
+    """Nobody read the port: the recording does not know it."""
+    with pytest.raises(UsageError, match=r"has no switch_port:sw1/fc1/7; there are: no switch_ports at all"):
+        asked(recorded("switch_not_observed"), BOTH[0])
+
+
+@pytest.mark.parametrize("in_flight", [1, 4, 16, 64, 256])
+def test_the_closed_loop_is_the_machine_repairman(in_flight: int) -> None:
+    """Against the exact sum of the birth-death chain: p(k) = N! / (N - k)! (s / Z)^k, X = (1 - p(0)) / s."""
+    service, think = 1 / 5000, 0.001
+    weights = [1.0]
+    for k in range(in_flight):
+        weights.append(weights[-1] * (in_flight - k) * service / think)
+    exact = (1 - 1 / sum(weights)) / service
+    assert closed_loop(in_flight, think + service, 5000) == pytest.approx(exact, rel=1e-9)
+
+
+def run(recording: Recording, *options: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["whatif", str(recording.folder), *options])
+    return done.exit_code, done.output
+
+
+def test_the_command_prints_text_and_json() -> None:
+    code, reported = run(recorded("published"), *(o for s in BOTH for o in ("--set", s)))
+    assert code == 0
+    assert reported.startswith("switch_port:sw1/fc1/7.speed: 4GFC > 8GFC\n")
+    assert "esx7/vmhba2 - sw1/fc1/7 at 8GFC" in reported
+    assert "not tested: array:fa1: has carried 6,250 IOPS and no more" in reported
+    code, reported = run(recorded("published"), "--relieve", "--format", "json")
+    found = json.loads(reported)
+    assert (code, found["schema"], len(found["steps"])) == (0, "sanpath.whatif/1", 4)
+    assert found["steps"][-1]["predicted_ops_per_second"] == pytest.approx([1.4 * 6_250, 12_595], rel=2e-3)
+
+
+def test_names_cannot_change_the_text() -> None:
+    found = asked(recorded("published"), *BOTH)
+    nasty = "[red]\x1b[2J\n# forged"
+    steps: Sequence[Prediction] = [replace(step, step=nasty) for step in found.steps]
+    reported = as_text(replace(found, steps=tuple(steps)), 160)
+    assert "[red]" in reported
+    assert "\x1b" not in reported
+    assert "\n# forged" not in reported
+    assert json.loads(as_json(found))["settings"][0]["then"] == "8GFC"
