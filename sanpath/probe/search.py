@@ -64,7 +64,7 @@ def _has_room_for_two(plan: ProbePlan, spent: Spent, first: Order) -> bool:
 def _next(plan: ProbePlan, verdict: Verdict, trials: Sequence[Trial], spent: Spent) -> Order | Finish:
     """The step that separates the suspects of a verdict best. `trials`: the steps so far."""
     if is_certain(verdict):
-        return Finish(f"the verdict is certain: grade {verdict.grade}, {verdict.probability or 0:.0%}")
+        return Finish(f"the verdict is certain: confidence {verdict.grade}, {verdict.probability or 0:.0%}")
     tried, steps = [trial.experiment for trial in trials], {trial.step for trial in trials}
     orders = {
         experiment.action: order
@@ -226,7 +226,7 @@ def _objective_text(diagnosis: Diagnosis | None, objective: Objective, found: Hi
 
 
 def _throughput(diagnosis: Diagnosis) -> float:
-    """Operations a second of the load as it is named. 0: it was not measured."""
+    """Operations a second of the load as named. 0: it was not measured."""
     trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
     start = next((trial.step for trial in trials if trial.experiment == "start"), None)
     step = next((step for step in diagnosis.steps if step.name == start), None)

@@ -27,7 +27,7 @@ def check(
     config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
     form: Annotated[CheckFormat, typer.Option("--format", help="How to print the result.")] = CheckFormat.text,
 ) -> None:
-    """Ask every source for its name, what this account may not read and what a poll costs; exit 1 if one fails."""
+    """Try every source: login, clock, what this account may not read, and what a poll costs; exit 1 if one fails."""
     import asyncio
 
     from sanpath.config import load_config
@@ -36,7 +36,7 @@ def check(
 
     configuration = load_config(config)
     if not configuration.sources:
-        raise UsageError("no source to check: name some in sanpath.yaml; `sanpath init` writes an example")
+        raise UsageError("no source to check: name some in sanpath.yaml (`sanpath init` asks for them)")
     checks = asyncio.run(check_all(configuration.sources))
     typer.echo(as_json(checks) if form is CheckFormat.json else as_text(checks), nl=False)
     for warning in configuration.warnings:

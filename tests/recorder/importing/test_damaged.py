@@ -85,4 +85,4 @@ def test_a_count_that_no_counter_holds_costs_its_sample_only(tmp_path: Path) -> 
     task.write([rows])
     writer.close()
     assert task.rows == writer.rows_waiting == 1
-    assert task.remarks == ["2 samples of load are left out: no such figure or time can be"]
+    assert task.remarks == ["2 samples of load are left out: impossible figure or time"]

@@ -325,7 +325,7 @@ def test_a_file_that_nobody_reads_is_refused_in_one_line(tmp_path: Path, content
     [
         (("--mark", "gone"), "has no step 'gone'; there are: none"),
         (("--at", "noon"), "write a time as 2026-01-31T14:00:00"),
-        (("--utc-offset", "Mars/Olympus"), "is no time zone"),
+        (("--utc-offset", "Mars/Olympus"), "is not a time zone"),
         (("--reader", "snmp_switch"), "does not read result files"),
         (("--reader", "sqlo"), "did you mean sqlio"),
         (("--clock-behind", "nan"), "write seconds"),
