@@ -99,7 +99,8 @@ def _lines(check: SourceCheck) -> list[Text]:
 def _cost(effort: Effort) -> str:
     from sanpath.verdict.units import duration
 
-    return f"{duration(effort.seconds)}, {effort.requests} requests, {effort.bytes_in / 1e3:,.1f} kB"
+    requests = "1 request" if effort.requests == 1 else f"{effort.requests} requests"
+    return f"{duration(effort.seconds)}, {requests}, {effort.bytes_in / 1e3:,.1f} kB"
 
 
 def _fit(check: SourceCheck) -> str:

@@ -56,7 +56,8 @@ class FollowedFile(Collector[FollowedFileConfig]):
         head = await ctx.files.read_from(str(self.config.path), 0, _HEAD_BYTES)
         if head and not self.reader.recognises(head, self.config.path.name):
             raise CollectorError(
-                Failure.UNREADABLE, f"{self.config.path.name}: is not a file that {self.config.collector} can read"
+                Failure.UNREADABLE,
+                f"{self.config.path.name}: is not a file that collector {self.config.collector} follows",
             )
         async for _ in self._read_new_items(ctx):
             pass

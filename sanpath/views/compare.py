@@ -131,8 +131,8 @@ def _spread(pair: Pair, change: Change) -> str:
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """Steps without a peer, what came of it, and settings that differ, as sentences."""
-    yield from (f"no peer: {step}" for step in comparison.unmatched)
+    """Steps without a match, what came of the findings, and settings that differ, as sentences."""
+    yield from (f"no matching step: {step}" for step in comparison.unmatched)
     yield from reached_lines(comparison)
     yield from setting_lines(comparison)
     yield from finding_lines(comparison)

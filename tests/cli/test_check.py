@@ -87,7 +87,7 @@ def test_for_people_each_source_is_a_block_and_the_recording_has_a_place(lab: Pa
     assert result.exit_code == 0
     assert result.stdout.count(") answers\n") == 2
     assert "s from this machine's, ±" in result.stdout
-    assert f"A recording would lie in {Path.cwd()}, where " in result.stdout
+    assert f"Recordings go to {Path.cwd()}, which has " in result.stdout
     heading, *rows, last = result.stdout.rpartition("\n\nsource ")[2].splitlines()
     assert heading.split() == ["collector", "answers", "clock", "a", "poll", "takes", "fits"]
     assert [row.split()[:3] for row in rows] == [["sw1", "snmp_switch", "yes"], ["fa1", "flasharray", "yes"], []]

@@ -45,7 +45,7 @@ def check(
 
 
 def as_json(checks: list[SourceCheck]) -> str:
-    """One document: the sources, and where a recording would lie."""
+    """One document: the sources, and where recordings go."""
     import json
     from dataclasses import asdict
 
@@ -59,11 +59,11 @@ def as_json(checks: list[SourceCheck]) -> str:
 
 
 def as_text(checks: list[SourceCheck]) -> str:
-    """For a terminal: a block a source, where a recording would lie, a table, and "ready" or what to do first."""
+    """For a terminal: a block a source, where recordings go, a table, and "ready" or what to do first."""
     folder, free_bytes = _recordings()
     free = f"{free_bytes / 1e9:,.1f} GB"
     return (
-        f"{source_blocks(checks)}A recording would lie in {folder}, where {free} are free.\n\n"
+        f"{source_blocks(checks)}Recordings go to {folder}, which has {free} free.\n\n"
         f"{summary_table(checks)}\n{first_action(checks)}\n"
     )
 
