@@ -110,7 +110,7 @@ class ProbePlan(Section):
     fio: dict[Text, str | int | float | bool] = Field(default={})
 
     def sweep_plan(self, allow_writes: bool = False) -> SweepPlan:
-        """The plan of a sweep with a single step: the load as named. Without writes, fio itself refuses any."""
+        """The plan of a sweep with a single step: the load as it is named. Without writes, fio itself refuses any."""
         load = self.load
         refuses_writes = self.engine == "fio" and not allow_writes
         return SweepPlan(

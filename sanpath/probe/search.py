@@ -226,7 +226,7 @@ def _objective_text(diagnosis: Diagnosis | None, objective: Objective, found: Hi
 
 
 def _throughput(diagnosis: Diagnosis) -> float:
-    """Operations a second of the load as named. 0: it was not measured."""
+    """Operations a second of the load as it is named. 0: it was not measured."""
     trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
     start = next((trial.step for trial in trials if trial.experiment == "start"), None)
     step = next((step for step in diagnosis.steps if step.name == start), None)

@@ -68,7 +68,7 @@ def test_reports_show_what_was_tried(probed: tuple[Path, list[Diagnosis], Finish
     last = probed[1][-1]
     for report in (text.render(last, 100), markdown.render(last)):
         tried = report.partition("What was tried")[2].partition("Where the")[0]
-        assert "the load as named" in tried
+        assert "the load as it is named" in tried
         assert "repeat it with 4 outstanding I/Os" in tried
         assert "sqlvm1/sda" in tried
     assert '"experiment": "more_in_flight"' in json.render(last)
