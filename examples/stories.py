@@ -47,10 +47,10 @@ _EXPLANATION_WORDS = {
 }
 _SHARES = "The percentages in brackets weigh the explanations against each other, and are rounded."
 _GRADES = (
-    "Grades: A, at least 97 of 100 such verdicts are right; B, at least 85; C, fewer. "
+    "Confidence A: at least 97 of 100 such verdicts are right; B: at least 85; C: fewer. "
     f"{_SHARES} The verdict is less sure than they are: A and B need at least four measurements inside a step, such "
     "as those of a counter. Here each step is one printed figure, which takes off a fifth: even 100 % in brackets "
-    "would be 80 % sure, and so grade C."
+    "would be 80 % sure, and so confidence C."
 )
 """Why a verdict whose explanation is 99 % likely can have grade C: sanpath/verdict/judgement/judge.py."""
 _COMMAND = typer.main.get_command(app)
@@ -213,7 +213,7 @@ def _confidence(diagnoses: Mapping[str, Any]) -> Iterator[str]:
         likely = ", ".join(suspects[:_EXPLANATIONS])
         proof = "not proven"
         if verdict["kind"] != "cannot_tell":
-            proof = f"grade {verdict['grade']}, {_percent(verdict['probability'])} sure"
+            proof = f"confidence {verdict['grade']}, {_percent(verdict['probability'])} sure"
         yield f"- {recording}: {proof}{f' ({likely})' if likely else ''}."
         if verdict["decide_with"]:
             recordings.setdefault(verdict["decide_with"], []).append(recording)

@@ -98,7 +98,7 @@ def default_config() -> Path | None:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise UsageError(f"{path}: is no regular file")
+        raise UsageError(f"{path}: is not a regular file")
     if os.name == "posix" and folder.st_mode & stat.S_IWOTH and status.st_uid not in (os.getuid(), 0):
         place = "belongs to another user, in a folder that everybody may write to"
         raise UsageError(f"{path}: {place}: read it, and name it with --config {path} to use it")
@@ -180,7 +180,7 @@ def retention_seconds(text: str) -> float:
     """Parse a retention in minutes, hours or days (90m, 24h, 7d) and return it in seconds. Raises UsageError."""
     match = re.fullmatch(r"(\d{1,6})([mhd])", text.strip())
     if match is None:
-        raise UsageError(f"{text!r} is no time: write minutes, hours or days as 90m, 24h or 7d")
+        raise UsageError(f"{text!r} is not a time: write minutes, hours or days, such as 90m, 24h or 7d")
     seconds = float(match[1]) * _SECONDS_PER_UNIT[match[2]]
     if seconds < SHORTEST_RETENTION_SECONDS:
         raise UsageError(f"{text} is too short to be judged: keep samples for 10m at least")
@@ -220,6 +220,19 @@ def _sources(document: Document, raw: Any, only: Collection[str]) -> tuple[Sourc
     return tuple(checked)
 
 
+def _source_collectors() -> list[str]:
+    """The collectors that a source can name. One that cannot be loaded is among them: naming it says why."""
+    accepted = []
+    for name in registry.names():
+        try:
+            if registry.spec(name).config is None:
+                continue
+        except UsageError:
+            pass
+        accepted.append(name)
+    return accepted
+
+
 def _source(
     document: Document, place: tuple[str | int, ...], body: dict[str, Any], is_read: bool = True
 ) -> SourceConfig:
@@ -227,10 +240,10 @@ def _source(
         matches = get_close_matches("collector", [str(key) for key in body], 1)
         if matches:
             raise document.error((*place, matches[0]), "unknown key; did you mean collector?")
-        raise document.error((*place, "collector"), f"is required; accepted: {', '.join(registry.names())}")
+        raise document.error((*place, "collector"), f"is required; accepted: {', '.join(_source_collectors())}")
     name = body["collector"]
     if not isinstance(name, str) or name not in registry.names():
-        accepted = registry.names()
+        accepted = _source_collectors()
         raise document.error(
             (*place, "collector"),
             f"no collector is called {name!r}; {suggestion(str(name), accepted)}accepted: {', '.join(accepted)}",
@@ -385,7 +398,7 @@ def _entities(document: Document, raw: Any) -> tuple[SourceEntity, ...]:
             elif value is None or isinstance(value, str | int | float):
                 attributes[str(key)] = value
             else:
-                raise document.error((*place, str(key)), "expected a text, a number, true or false")
+                raise document.error((*place, str(key)), "expected text, a number, true or false")
         entities.append(SourceEntity(kind, local_id, local_id, ids, attributes))
     return tuple(entities)
 
@@ -395,7 +408,7 @@ def _join_values(document: Document, place: tuple[str | int, ...], value: Any) -
     for item in values:
         if not isinstance(item, str):
             # YAML reads 21:00:00:24 as a base-60 number and 0012 as an octal one: the identifier itself is lost.
-            raise document.error(place, f"put it in quotes: YAML has read {item!r} instead of a text")
+            raise document.error(place, f"put it in quotes: YAML has read {item!r} instead of text")
     return tuple(values)
 
 

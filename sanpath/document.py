@@ -52,7 +52,7 @@ def read_document(path: Path) -> tuple[Document, Any]:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is not UTF-8 text") from error
     if len(text) > _MOST_CHARACTERS:
-        raise UsageError(f"{path}: is longer than a file that a person writes ({_MOST_CHARACTERS:,} characters)")
+        raise UsageError(f"{path}: is too long for a configuration file ({_MOST_CHARACTERS:,} characters)")
     try:
         loader, tree = compose(text)
         document = Document(path)

@@ -32,7 +32,7 @@ class Extra:
     def require(self, feature: str) -> None:
         """Raise UsageError when it is missing. `feature`: what needs it, the subject of the message."""
         if self.missing:
-            raise UsageError(f"{feature} needs a part that is not installed: {self.command}")
+            raise UsageError(f"{feature} needs an optional part that is not installed: {self.command}")
 
 
 SSH = Extra("sanpath[ssh]", ("asyncssh",))

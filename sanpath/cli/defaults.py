@@ -45,13 +45,13 @@ def defaults(hosts: Sequence[str], community: str) -> str:
     agents = asyncio.run(answering(asked, secret))
     for (host, port), agent in zip(asked, agents, strict=True):
         if agent is None:
-            whose = community or "the community public"
+            whose = community or "the community 'public'"
             typer.echo(f"SNMP: {host}:{port} does not answer {whose}; name another with --community env:NAME")
             continue
         typer.echo(f"SNMP: {host}:{port} is {printable(agent.name)}: {printable(agent.description)}")
         sources.append(_switch(agent, community, {source["name"] for source in sources}))
     if not sources:
-        raise UsageError("nothing was found that sanpath can read, so nothing is written; name switches with --host")
+        raise UsageError("found nothing that sanpath can read, so nothing was written; name switches with --host")
     typer.echo("Arrays and hypervisors are not looked for: sanpath init --example has their keys")
     return _HEAD + yaml.safe_dump({"sources": sources}, sort_keys=False, allow_unicode=True)
 
@@ -61,10 +61,10 @@ def _print_surroundings(local: Surroundings) -> None:
     typer.echo(f"fio: {fio or 'not installed here'}")
     typer.echo(f"multipath: {_listed(local.multipath) or 'no devices'}")
     for neighbour in local.neighbours:
-        address = neighbour.address or "it announces no IPv4 address"
+        address = neighbour.address or "no IPv4 address announced"
         typer.echo(f"LLDP: {printable(f'{neighbour.interface} is cabled to {neighbour.name} ({address})')}")
     if local.arp:
-        typer.echo(f"ARP: {_listed(local.arp)} (not asked; if one is a switch: --host ADDRESS)")
+        typer.echo(f"ARP: {_listed(local.arp)} (not tried; if one is a switch: --host ADDRESS)")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -41,11 +41,11 @@ class Interview:
 
     def run(self) -> str:
         """Ask until the user is done. Returns the configuration. Raises UsageError when no source was named."""
-        typer.echo("Every source is tried at once. Enter alone takes the value in [brackets].")
+        typer.echo("Each source is tried right away. Press Enter to accept the value in [brackets].")
         while (spec := self._choose_collector()) is not None:
             self._ask_source(spec)
         if not self._sources:
-            raise UsageError("no source was named, so nothing is written; `sanpath init --example` writes an example")
+            raise UsageError("no source was named, nothing was written; `sanpath init --example` writes an example")
         configuration: dict[str, Any] = {"sources": self._sources}
         if links := self._ask_load():
             configuration["topology"] = {"links": links}
@@ -61,7 +61,7 @@ class Interview:
         if not self._sources:
             self._print_list()
         names = [spec.name for spec in self._specs]
-        prompt = "Add which source (number or name; ?: the list; Enter: no more)"
+        prompt = "Source to add (number or name; ?: list; Enter: done)"
         while (answer := typer.prompt(prompt, "", show_default=False).strip()) != "":
             if answer in names:
                 return self._specs[names.index(answer)]
@@ -70,7 +70,7 @@ class Interview:
             if answer == "?":
                 self._print_list()
             else:
-                typer.echo(f"  there is no {answer}")
+                typer.echo(f"  no collector is called {answer}")
         return None
 
     def _ask_source(self, spec: Spec) -> None:
@@ -93,7 +93,7 @@ class Interview:
         while f"{spec.name}{number}" in taken:
             number += 1
         while (name := typer.prompt("  name", f"{spec.name}{number}")) in taken:
-            typer.echo(f"  {name} is another source already")
+            typer.echo(f"  another source is called {name} already")
         return str(name)
 
     def _ask_keys(self, spec: Spec, settings: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ class Interview:
         typer.echo(f"  # {key.meaning}")
         before = settings.get(key.name)
         if key.type == SECRET:
-            if before is None or typer.confirm(f"  another {key.name} than before?", default=True):
+            if before is None or typer.confirm(f"  change {key.name}?", default=True):
                 settings[key.name] = secrets.reference(settings["name"], key.name)
             return
         optional = "" if key.required else f", such as {key.example}; Enter: none"
@@ -157,11 +157,11 @@ class Interview:
         for number, machine in enumerate(machines, start=1):
             typer.echo(f"{number:>3} {printable(machine)}")
         answer = typer.prompt(
-            "The load runs on (number; Enter: where sanpath starts it)", "", show_default=False
+            "The load runs on (number; Enter: the machine where sanpath starts it)", "", show_default=False
         ).strip()
         if not answer.isdecimal() or not 0 < int(answer) <= len(machines):
             return []
-        load = typer.prompt("What makes the load", "fio")
+        load = typer.prompt("Load generator", "fio")
         return [f"load:{load} runs_on {machines[int(answer) - 1]}"]
 
     def _hosts(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -189,5 +189,5 @@ def _value(key: ConfigKey, answer: str) -> object:
 def _ask_after_failure() -> str:
     answer = ""
     while answer not in ("again", "keep", "drop"):
-        answer = typer.prompt("  again, keep it as it is, or drop it", "again")
+        answer = typer.prompt("  try again, keep it as it is, or drop it (again, keep, drop)", "again")
     return answer

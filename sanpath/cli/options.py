@@ -52,11 +52,9 @@ class PolicyOf(StrEnum):
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the diagnosis.")]
 FailOnOption = Annotated[
     FailOn,
-    typer.Option(
-        "--fail-on", help="Exit 1 if a finding is this severe or worse, 3 if the verdict is that it cannot tell."
-    ),
+    typer.Option("--fail-on", help="Exit 1 if a finding is this severe or worse, 3 if the verdict is: cannot tell."),
 ]
-PlainOption = Annotated[bool, typer.Option("--plain", help="Lines instead of the live view, on a terminal too.")]
+PlainOption = Annotated[bool, typer.Option("--plain", help="Lines instead of the live view, even on a terminal.")]
 RulesOption = Annotated[Path | None, typer.Option("--rules", help="A folder with rules of your own.")]
 PolicyOption = Annotated[
     PolicyOf | None, typer.Option("--policy", help="Use the limits of a switch vendor. Default: those of the rules.")
@@ -67,12 +65,13 @@ ConfigOption = Annotated[
 ClusterOption = Annotated[
     str | None,
     typer.Option(
-        "--cluster", metavar="URL", help="Compute on a dask cluster, tcp://…, whose workers can read the recording."
+        "--cluster", metavar="URL", help="Compute on a dask cluster (tcp://…) whose workers can read the recording."
     ),
 ]
 # typer knows no unions: `location` gives a URL of an object store as a str.
 Recording = Annotated[
-    Path, typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store.")
+    Path,
+    typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store."),
 ]
 
 

@@ -19,14 +19,14 @@ def reference(source: str, key: str) -> str:
     answer = ""
     while not answer.startswith(SCHEMES):
         if answer:
-            typer.echo(f"  a reference begins with {', '.join(SCHEMES)}; Enter alone to type the secret, unseen")
+            typer.echo(f"  a reference begins with {', '.join(SCHEMES)}; press Enter to type the secret instead")
         answer = typer.prompt(
             f"  {key}: env:NAME, file:PATH, keyring:SERVICE/USER, or Enter to type it",
             default,
             show_default=bool(default),
         )
         if not answer:
-            return _store(source, key, typer.prompt(f"  {key}, it is not shown", hide_input=True))
+            return _store(source, key, typer.prompt(f"  {key} (not shown)", hide_input=True))
     return str(answer)
 
 

@@ -48,7 +48,7 @@ def first_action(checks: list[SourceCheck]) -> str:
 
     for check in checks:
         if not check.answers:
-            return f"not ready; first {printable(check.name)}: {check.remedy}"
+            return f"not ready; first, for {printable(check.name)}: {check.remedy}"
     for check in checks:
         if not check.fits:
             slower = f"set its every_seconds to {check.slower_seconds} or more"
@@ -87,7 +87,7 @@ def _lines(check: SourceCheck) -> list[Text]:
         facts.append(("identity", check.identity))
     if check.clock_offset_seconds is not None:
         within = check.clock_uncertainty_seconds or 0.0
-        facts.append(("clock", f"{check.clock_offset_seconds:+.2f} s to ours, ± {within:.2f} s"))
+        facts.append(("clock", f"{check.clock_offset_seconds:+.2f} s from this machine's, ± {within:.2f} s"))
     facts += [("cannot read", line) for line in check.unreadable]
     if check.inventory:
         facts.append(("inventory", f"{_cost(check.inventory)}, {check.inventory.items} entities and links"))
@@ -99,7 +99,8 @@ def _lines(check: SourceCheck) -> list[Text]:
 def _cost(effort: Effort) -> str:
     from sanpath.verdict.units import duration
 
-    return f"{duration(effort.seconds)}, {effort.requests} requests, {effort.bytes_in / 1e3:,.1f} kB"
+    requests = "1 request" if effort.requests == 1 else f"{effort.requests} requests"
+    return f"{duration(effort.seconds)}, {requests}, {effort.bytes_in / 1e3:,.1f} kB"
 
 
 def _fit(check: SourceCheck) -> str:

@@ -16,11 +16,11 @@ class SourceConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(min_length=1, description="what people call the device; used in every name and report")
+    name: str = Field(min_length=1, description="name of the source; used in every name and report")
     collector: str = Field(description="which collector reads it")
     every_seconds: float = Field(default=10.0, gt=0, description="seconds between polls")
     timeout_seconds: float | None = Field(
-        default=None, gt=0, description="budget of one poll; default 0.8 of every_seconds"
+        default=None, gt=0, description="most that one poll may take; default: 0.8 of every_seconds"
     )
 
     @property

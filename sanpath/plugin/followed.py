@@ -25,7 +25,7 @@ class FollowedFileConfig(SourceConfig):
 
     path: Path = Field(description="the file; it may begin to exist later")
     host: str | None = Field(
-        default=None, min_length=1, description="what people call the machine that writes it, as in the topology"
+        default=None, min_length=1, description="name of the machine that writes it, as in the topology"
     )
     every_seconds: float = Field(default=1.0, gt=0, description="seconds between looks at the file")
 
@@ -56,7 +56,8 @@ class FollowedFile(Collector[FollowedFileConfig]):
         head = await ctx.files.read_from(str(self.config.path), 0, _HEAD_BYTES)
         if head and not self.reader.recognises(head, self.config.path.name):
             raise CollectorError(
-                Failure.UNREADABLE, f"{self.config.path.name}: is no file of {self.config.collector}"
+                Failure.UNREADABLE,
+                f"{self.config.path.name}: is not a file that collector {self.config.collector} follows",
             )
         async for _ in self._read_new_items(ctx):
             pass

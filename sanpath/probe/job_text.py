@@ -43,7 +43,7 @@ def read_options(path: Path) -> dict[str, Option]:
     Raises ConfigError for what is no job file, or not one with a single job; UsageError if it cannot be read.
     """
     if path.exists() and not path.is_file():
-        raise UsageError(f"{path}: is no regular file")  # A plan may name a pipe, and opening it would not end.
+        raise UsageError(f"{path}: is not a regular file")  # A plan may name a pipe, and opening it would not end.
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(_MOST_CHARACTERS + 1)
@@ -52,7 +52,7 @@ def read_options(path: Path) -> dict[str, Option]:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is not UTF-8 text") from error
     if len(text) > _MOST_CHARACTERS:
-        raise ConfigError(path, None, "", "is longer than a job that a person writes")
+        raise ConfigError(path, None, "", "is too long for a job file")
     shared: dict[str, Option] = {}
     own: dict[str, Option] = {}
     jobs: list[int] = []
@@ -67,7 +67,7 @@ def read_options(path: Path) -> dict[str, Option]:
             raise ConfigError(path, line, "include", "reads another file: put its lines here")
         name, _, value = (part.strip() for part in words.partition("="))
         if within is None or not _NAME.fullmatch(name):
-            raise ConfigError(path, line, "", "is no option of a fio job")
+            raise ConfigError(path, line, "", "is not an option of a fio job")
         if "$" in value or "`" in value:
             raise ConfigError(path, line, name, "variables are not filled in: write the value")
         within[name] = Option(line, name, value)

@@ -64,7 +64,7 @@ def _has_room_for_two(plan: ProbePlan, spent: Spent, first: Order) -> bool:
 def _next(plan: ProbePlan, verdict: Verdict, trials: Sequence[Trial], spent: Spent) -> Order | Finish:
     """The step that separates the suspects of a verdict best. `trials`: the steps so far."""
     if is_certain(verdict):
-        return Finish(f"the verdict is certain: grade {verdict.grade}, {verdict.probability or 0:.0%}")
+        return Finish(f"the verdict is certain: confidence {verdict.grade}, {verdict.probability or 0:.0%}")
     tried, steps = [trial.experiment for trial in trials], {trial.step for trial in trials}
     orders = {
         experiment.action: order

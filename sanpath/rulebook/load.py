@@ -138,7 +138,7 @@ def _yaml_files(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, 
                 raise UsageError(f"{name}: rule files end in .yaml")
             elif entry.name.endswith(".yaml"):
                 if isinstance(entry, Path) and entry.exists() and not entry.is_file():
-                    raise UsageError(f"{name}: is no regular file")
+                    raise UsageError(f"{name}: is not a regular file")
                 yield entry, name
 
     yield from within(folder, shown)

@@ -35,7 +35,7 @@ def _bytes(value: object) -> object:
         return value
     match = re.fullmatch(r"([0-9]{1,15})\s*([kmgt]?)(?:i?b)?", value.strip(), re.IGNORECASE)
     if match is None:
-        raise ValueError(f"{value!r} is no size: write bytes, or a number with k, m, g or t such as 64k")
+        raise ValueError(f"{value!r} is not a size: write bytes, or a number with k, m, g or t such as 64k")
     return int(match[1]) * 1024 ** (" kmgt".index(match[2].lower() or " "))
 
 

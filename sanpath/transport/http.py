@@ -75,12 +75,12 @@ class AiohttpSession:
                     await self._body(response),
                 )
         except aiohttp.ServerFingerprintMismatch as error:
-            mismatch = f"{self._server} shows another certificate than that of pinned_certificate"
+            mismatch = f"{self._server} presents a certificate other than pinned_certificate"
             raise CollectorError(Failure.MISCONFIGURED, f"{mismatch}: if it was replaced, pin the new one") from error
         except aiohttp.ClientConnectorCertificateError as error:
             raise self._untrusted(getattr(error.certificate_error, "verify_message", "")) from error
         except aiohttp.ClientSSLError as error:
-            raise CollectorError(Failure.MISCONFIGURED, f"{self._server} does not speak TLS as asked") from error
+            raise CollectorError(Failure.MISCONFIGURED, f"{self._server} refused the TLS connection") from error
         except TimeoutError as error:
             wait = f"{self._timeout_seconds:g} s"
             raise CollectorError(Failure.UNREACHABLE, f"{self._server} gave no answer in {wait}") from error
@@ -169,6 +169,6 @@ class AiohttpSession:
         trusted = f"ca_file {self._ca_file}" if self._ca_file else "the system's authorities"
         return CollectorError(
             Failure.MISCONFIGURED,
-            f"the certificate of {self._server} is not vouched for by {trusted} ({reason or 'verification failed'}): "
+            f"the certificate of {self._server} is not trusted by {trusted} ({reason or 'verification failed'}): "
             "set ca_file to the PEM of the authority that signed it",
         )

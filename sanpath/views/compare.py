@@ -131,8 +131,8 @@ def _spread(pair: Pair, change: Change) -> str:
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """Steps without a peer, what came of it, and settings that differ, as sentences."""
-    yield from (f"no peer: {step}" for step in comparison.unmatched)
+    """Steps without a match, what came of the findings, and settings that differ, as sentences."""
+    yield from (f"no matching step: {step}" for step in comparison.unmatched)
     yield from reached_lines(comparison)
     yield from setting_lines(comparison)
     yield from finding_lines(comparison)
@@ -183,7 +183,7 @@ def _value(setting: str, value: Value | None) -> str:
 
 def latency_text(entry: AtLatency, names: Sequence[str]) -> str:
     """Throughput of each run at one latency; without a figure for runs that were not tested there."""
-    size = "" if entry.operation_bytes is None else f" of {entry.operation_bytes / 1024:g} KiB"
+    size = "" if entry.operation_bytes is None else f" of {round(entry.operation_bytes / 1024, 1):g} KiB"
     if entry.latency_seconds is None:
         return f"{entry.direction}{size}: no latency was tested in all runs; {entry.said}"
     each = [

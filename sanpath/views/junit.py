@@ -59,7 +59,7 @@ def _verdict(suite: Element, diagnosis: Diagnosis) -> None:
     elif verdict.kind in _PASSES:
         SubElement(case, "system-out").text = words.printable(verdict.headline)
     else:
-        _outcome(case, "failure", f"grade {verdict.grade}: {verdict.headline}", because, verdict.kind)
+        _outcome(case, "failure", f"confidence {verdict.grade}: {verdict.headline}", because, verdict.kind)
 
 
 def _finding(suite: Element, finding: Finding, other_findings: Sequence[Finding]) -> None:

@@ -52,7 +52,7 @@ def outcome_lines(trial: Trial) -> Iterator[str]:
 def closing_lines(probe: Probe) -> list[str]:
     """How the probe ended, and what a person can do next."""
     ended = [f"ended: {printable(probe.ended)}"] if probe.ended else []
-    return [*ended, *([f"next, for a person: {printable(probe.next_step)}"] if probe.next_step else [])]
+    return [*ended, *([f"next, to do by hand: {printable(probe.next_step)}"] if probe.next_step else [])]
 
 
 def _verdict(trial: Trial) -> str:

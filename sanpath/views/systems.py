@@ -35,7 +35,7 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
     if comparison.rows:
         table = Table("direction", "block", "outstanding", *letters, box=None, padding=(0, 2, 0, 0))
         for row in comparison.rows:
-            size = "?" if row.operation_bytes is None else f"{row.operation_bytes / 1024:g} KiB"
+            size = "?" if row.operation_bytes is None else f"{round(row.operation_bytes / 1024, 1):g} KiB"
             table.add_row(row.direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
         console.print(table)
     else:
@@ -49,7 +49,7 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
 
 
 def _drift_text(drift: Drift) -> str:
-    size = "" if drift.operation_bytes is None else f"{drift.operation_bytes / 1024:g} KiB "
+    size = "" if drift.operation_bytes is None else f"{round(drift.operation_bytes / 1024, 1):g} KiB "
     step = f"{size}{drift.direction}s with {count(drift.in_flight)} outstanding"
     moved = f"throughput {drift.change:+.1%} in {drift.days:.0f} days, {drift.per_month:+.1%} a month"
     noise = "no step was repeated" if drift.spread is None else f"repetitions differ by up to {drift.spread:.1%}"

@@ -41,7 +41,7 @@ def as_text(prediction: WhatIf, width: int | None = None) -> str:
     for line in dict.fromkeys(line for step in predicted for line in step.untested):
         console.print(Text(f"not tested: {printable(line)}"))
     if weak := [f"{step.step} {step.direction}" for step in predicted if step.grade == "C"]:
-        console.print(Text(printable(f"weak evidence of what limited: {', '.join(weak)}")))
+        console.print(Text(printable(f"weak evidence of the limit (confidence C): {', '.join(weak)}")))
     for step in prediction.steps:
         if step.unknown is not None:
             console.print(Text(printable(f"not predicted: {step.step} {step.direction}: {step.unknown}")))
@@ -80,10 +80,10 @@ def _table(steps: list[Prediction]) -> Table:
         "outstanding",
         "IOPS now",
         "latency",
-        "held by",
+        "limited by",
         "then likely",
         "latency",
-        "held by",
+        "limited by",
     )
     table = Table(*header, box=None, padding=(0, 1, 0, 0))
     for column in (*table.columns[2:5], *table.columns[6:8]):

@@ -53,14 +53,14 @@ CLOCKS = {
 }
 
 FROM_STEP = (
-    "the step with the highest throughput (of equal ones, that with the most outstanding I/Os), "
-    "or another with as many that shows a limit"
+    "the step with the highest throughput (of equal ones, the one with the most outstanding I/Os), "
+    "or a step with as many outstanding I/Os that shows a limit"
 )
 
 GRADES = {
     grade: f"at least {100 * least:g} of 100 such verdicts are right in simulated tests"
     for grade, least in LEAST_PROBABILITY.items()
-} | {"C": "the lowest grade: the most likely of several explanations"}
+} | {"C": "the lowest: the most likely of several explanations"}
 """The meaning of a grade."""
 
 _MENTIONED = 0.01
@@ -73,7 +73,7 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
     if (windows := _too_few_windows(diagnosis)) is None:
         return GRADES[verdict.grade]
     readings = "1 whole reading" if windows == 1 else f"{windows} whole readings"
-    return f"only {readings} of the slowest source in its step; grades A and B need {WINDOWS}"
+    return f"only {readings} of the slowest source in its step; confidence A and B need {WINDOWS}"
 
 
 def _too_few_windows(diagnosis: Diagnosis) -> int | None:
@@ -190,10 +190,18 @@ def plan_text(step: PlanStep) -> str:
     return text
 
 
+_LOWER_CASE = ("fio", "libvirt", "vdbench")
+"""Names that begin with a small letter even where a sentence begins."""
+
+
 def platform(name: str) -> str:
     """Where a remedy fits, in words: "any, when it is idle" → "When it is idle"."""
     condition = name.removeprefix("any").removeprefix(", ")
-    return condition[:1].upper() + condition[1:] if condition else "Any platform"
+    return (
+        condition
+        if condition.split(",")[0] in _LOWER_CASE
+        else condition[:1].upper() + condition[1:] or "Any platform"
+    )
 
 
 def confidence_lines(diagnosis: Diagnosis) -> list[str]:
@@ -201,7 +209,7 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
     verdict = diagnosis.verdict
     lines = [f"confidence {verdict.grade}: {grade_meaning(diagnosis)}"]
     if verdict.from_step:
-        lines.append(f"from step {printable(verdict.from_step)}: {FROM_STEP}")
+        lines.append(f"judged on step {printable(verdict.from_step)}: {FROM_STEP}")
     lines += [f"likelihood {line}" for line in suspect_lines(verdict)]
     if _too_few_windows(diagnosis) is not None:
         lines.append("to be surer: make the steps longer, or poll more often")
@@ -294,7 +302,8 @@ def next_text(diagnosis: Diagnosis) -> str | None:
     limit = f"{short(following.entity)} {following.change}".strip()
     return (
         f"with every saturated element relieved, {limit} limits next: up to {iops(high)}, down to {duration(fast)} "
-        f"at the same queue depth. The rest of the path has carried {iops(low)} ({duration(slow)}); more is untested"
+        f"with as many outstanding I/Os. The rest of the path has carried {iops(low)} ({duration(slow)}); more is "
+        "untested"
     )
 
 
@@ -320,7 +329,7 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
     for curve in diagnosis.verdict.curves:
         if len(curve.points) < 2:
             continue
-        size = "" if curve.operation_bytes is None else f" of {curve.operation_bytes / 1024:g} KiB"
+        size = "" if curve.operation_bytes is None else f" of {round(curve.operation_bytes / 1024, 1):g} KiB"
         knee = curve.knee
         if knee.law is None:
             law = knee.said
@@ -332,7 +341,7 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
 
 
 def step_cells(step: StepResult) -> list[list[str]]:
-    """Rows of the step table: name, direction, in flight, IOPS, bandwidth, latency, N/X, verdict."""
+    """Rows of the step table: name, direction, in flight, IOPS, bandwidth, latency, that of Little's law, verdict."""
     rows = []
     for direction, result in step.directions.items():
         in_flight = step.in_flight.measured
@@ -353,7 +362,7 @@ def step_cells(step: StepResult) -> list[list[str]]:
     return rows or [[printable(step.name), *["-"] * 6, f"{plain(step.verdict.kind)} {step.verdict.grade}"]]
 
 
-STEP_HEADER: Sequence[str] = ("step", "direction", "outstanding", "IOPS", "payload", "latency", "N/X", "verdict")
+STEP_HEADER = ("step", "direction", "outstanding", "IOPS", "payload", "latency", "I/Os÷IOPS", "verdict")
 
 
 def cleared_text(cleared: Cleared) -> str:

@@ -86,8 +86,8 @@ def test_for_people_each_source_is_a_block_and_the_recording_has_a_place(lab: Pa
     result = run("--config", str(lab))
     assert result.exit_code == 0
     assert result.stdout.count(") answers\n") == 2
-    assert "s to ours, ±" in result.stdout
-    assert f"A recording would lie in {Path.cwd()}, where " in result.stdout
+    assert "s from this machine's, ±" in result.stdout
+    assert f"Recordings go to {Path.cwd()}, which has " in result.stdout
     heading, *rows, last = result.stdout.rpartition("\n\nsource ")[2].splitlines()
     assert heading.split() == ["collector", "answers", "clock", "a", "poll", "takes", "fits"]
     assert [row.split()[:3] for row in rows] == [["sw1", "snmp_switch", "yes"], ["fa1", "flasharray", "yes"], []]
@@ -116,7 +116,7 @@ def test_one_silent_source_ends_with_1_and_one_line_with_its_remedy(
     assert "check its address" in line
     assert "(snmp_switch) DOES NOT ANSWER\n" in result.stdout
     assert "(flasharray) answers\n" in result.stdout
-    assert result.stdout.splitlines()[-1].startswith("not ready; first sw1: check its address")
+    assert result.stdout.splitlines()[-1].startswith("not ready; first, for sw1: check its address")
 
 
 @pytest.mark.skipif(not HAVE_PROC, reason="no /proc/diskstats here")

@@ -129,7 +129,7 @@ def test_nothing_is_recorded_over_what_is_no_recording(tmp_path: Path, into: str
 def test_a_time_that_cannot_be_kept_is_one_line_and_records_nothing(tmp_path: Path) -> None:
     done = sanpath("run", "--into", "r.sanpath", "--keep", "24", "--", "true", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "'24' is no time: write minutes, hours or days as 90m, 24h or 7d" in done.stderr
+    assert "'24' is not a time: write minutes, hours or days, such as 90m, 24h or 7d" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "r.sanpath").exists()
 

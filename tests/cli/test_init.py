@@ -168,7 +168,7 @@ def test_with_yes_a_switch_that_answers_is_written_and_nobody_else_is_asked(
         assert len(received) == 1
         Path("sanpath.yaml").unlink()
         refused = run("--yes", "--host", host)
-    assert f"SNMP: {host} does not answer the community public" in refused.stdout
+    assert f"SNMP: {host} does not answer the community 'public'" in refused.stdout
     assert len(received) == 2
 
 

@@ -118,7 +118,12 @@ def test_without_a_source_nothing_is_written() -> None:
 def test_what_makes_no_sense_is_asked_again_and_a_dead_source_can_be_dropped() -> None:
     closed = "127.0.0.1:1"
     result = report("teapot", "99", "flasharray", "fa", closed, "", "token", "nonsense=1", "", "maybe", "drop", "")
-    for reported in ("there is no teapot", "there is no 99", "flasharray has no key nonsense", "DOES NOT ANSWER"):
+    for reported in (
+        "no collector is called teapot",
+        "no collector is called 99",
+        "flasharray has no key nonsense",
+        "DOES NOT ANSWER",
+    ):
         assert reported in result.output
     assert isinstance(result.exception, UsageError)
     assert not Path("sanpath.yaml").exists()

@@ -50,9 +50,9 @@ def test_a_run_that_cannot_begin_ends_the_screen_and_says_why() -> None:
         seen.append(ended())
 
     def no_request() -> RunRequest:
-        raise UsageError("the lab did not come up")
+        raise UsageError("the lab did not start")
 
-    with pytest.raises(UsageError, match="the lab did not come up"):
+    with pytest.raises(UsageError, match="the lab did not start"):
         record(no_request, lambda: None, screen)
     assert seen == [False, True]
 

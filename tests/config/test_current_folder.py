@@ -26,9 +26,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("make", NOT_FILES)
 def test_a_pipe_or_device_is_not_opened(here: Path, make: Callable[[Path], None]) -> None:
     make(here / "sanpath.yaml")
-    with pytest.raises(UsageError, match=r"sanpath\.yaml: is no regular file"):
+    with pytest.raises(UsageError, match=r"sanpath\.yaml: is not a regular file"):
         load_config(None)
-    with pytest.raises(UsageError, match=r"sanpath\.yaml: is no regular file"):
+    with pytest.raises(UsageError, match=r"sanpath\.yaml: is not a regular file"):
         rules_of(Choice())
 
 
@@ -36,13 +36,13 @@ def test_a_pipe_or_device_is_not_opened(here: Path, make: Callable[[Path], None]
 def test_a_pipe_or_device_is_no_job_file(here: Path, make: Callable[[Path], None]) -> None:
     make(here / "job.fio")
     assert not is_job_file(here / "job.fio")
-    with pytest.raises(UsageError, match=r"job\.fio: is no regular file"):
+    with pytest.raises(UsageError, match=r"job\.fio: is not a regular file"):
         job_load(here / "job.fio")
 
 
 def test_an_endless_file_that_is_named_is_read_to_the_length_that_people_write(here: Path) -> None:
     (here / "long.yaml").write_text("# a comment\n" * 1_000_000)
-    with pytest.raises(UsageError, match=r"long\.yaml: is longer than a file that a person writes"):
+    with pytest.raises(UsageError, match=r"long\.yaml: is too long for a configuration file"):
         load_config(here / "long.yaml")
 
 

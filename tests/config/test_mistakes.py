@@ -42,7 +42,7 @@ MISTAKES = {
     "a key given twice": (SWITCH + "sources: []\n", 6, "sources", ["given before, in line 1"]),
     "recording is no mapping": ("recording: 24h\n", 1, "recording", ["expected a mapping with the key keep"]),
     "unknown key of recording": ("recording: {kep: 24h}\n", 1, "recording.kep", ["did you mean keep?"]),
-    "kept for a number": ("recording: {keep: 24}\n", 1, "recording.keep", ["'24' is no time", "90m, 24h or 7d"]),
+    "kept for a number": ("recording: {keep: 24}\n", 1, "recording.keep", ["'24' is not a time", "90m, 24h or 7d"]),
     "kept too short": ("recording: {keep: 5m}\n", 1, "recording.keep", ["5m is too short", "10m at least"]),
     "sources is no list": ("sources: {a: 1}\n", 1, "sources", ["expected a list of sources"]),
     "a source is no mapping": ("sources:\n- sw1\n", 2, "sources.0", ["expected a mapping with name and collector"]),
@@ -137,7 +137,7 @@ MISTAKES = {
         "topology:\n  things:\n    lun:h/a: {size: [1]}\n",
         3,
         "topology.things.lun:h/a.size",
-        ["expected a text, a number"],
+        ["expected text, a number"],
     ),
     "hosts is a list": ("hosts: [db1]\n", 1, "hosts", ["a mapping of host names to their logins"]),
     "a host that is a text": ("hosts:\n  db1: 10.0.0.1\n", 2, "hosts.db1", ["a mapping with the keys address, port"]),
@@ -150,7 +150,7 @@ MISTAKES = {
         "topology: &all\n  things:\n    lun:h/a: {size: *all}\n",
         3,
         "topology.things.lun:h/a.size",
-        ["expected a text, a number"],
+        ["expected text, a number"],
     ),
 }
 

@@ -31,8 +31,8 @@ def test_the_step_ends_early_and_the_neighbour_is_named(tmp_path: Path) -> None:
         done = sanpath("probe", "plan.yaml", "--config", lab.config, "--into", "p.sanpath", cwd=tmp_path)
     (tmp_path / "printed").write_text(done.stderr)
     lines = done.stderr.splitlines()
-    assert "sanpath: guard: volumes of other hosts whose latency is watched: 1" in lines, done.stderr
+    assert "sanpath: guard: watching the latency of other hosts' volumes: 1" in lines, done.stderr
     assert any(line.startswith("sanpath:   volume:fa1/vol09: ") for line in lines), done.stderr
-    (end,) = [line for line in lines if "stopped to protect others" in line]
+    (end,) = [line for line in lines if "stopped to protect other hosts" in line]
     assert "volume:fa1/vol09 is used by other hosts, and their latency grew from" in end
     assert float(end.partition(" s: ")[0].rpartition(" ")[2]) < MEASURED_SECONDS, "it did not wait for the end"

@@ -126,5 +126,5 @@ def test_no_rate_is_wrong_for_it(ended: Ended) -> None:
 def test_a_run_says_it_in_words_and_not_in_tracebacks(ended: Ended) -> None:
     assert "Traceback" not in ended.errors
     # The last poll before it is well again may end at its deadline, which says less.
-    polls = [poll for poll in ended.recording.polls() if "answered unasked" in poll.message]
+    polls = [poll for poll in ended.recording.polls() if "answered instead" in poll.message]
     assert {poll.source for poll in polls} == {"from-elsewhere"}, "of the others nothing came from another address"

@@ -12,7 +12,7 @@ from tests.recorder.support import record, row
 async def replaced_for_a_while(number: int) -> AsyncIterator[Item]:
     """Something else stands in its place, as when a controller takes over another's address."""
     if 3 <= number <= 6:
-        raise CollectorError(Failure.MISCONFIGURED, "does not speak TLS as asked")
+        raise CollectorError(Failure.MISCONFIGURED, "refused the TLS connection")
     yield row()
 
 

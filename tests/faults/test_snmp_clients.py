@@ -131,7 +131,7 @@ def test_an_answer_from_another_address_is_not_taken_and_the_address_is_told(pro
     alone, both = answers_of_both(proxy, lambda: setattr(proxy, "from_elsewhere", True))
     assert both[:3] + both[4:] == alone[:3] + alone[4:]  # by gufo-snmp the first silence cannot be told from another
     assert outcome_of(both[3])[0] is outcome_of(both[4])[0] is Failure.UNREACHABLE
-    assert f"{ELSEWHERE}:{proxy.address[1]} answered unasked" in outcome_of(both[4])[1]
+    assert f"{ELSEWHERE}:{proxy.address[1]} answered instead" in outcome_of(both[4])[1]
 
 
 @pytest.mark.parametrize(

@@ -146,5 +146,5 @@ def test_a_file_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "other.txt"
     file.write_text("hello\n")
-    with pytest.raises(CollectorError, match="is no file of lines"):
+    with pytest.raises(CollectorError, match="is not a file that collector lines follows"):
         Following(file).open()

@@ -161,7 +161,7 @@ REFUSED = {
     "a shell": ("offset=`id`", "offset: variables are not filled in"),
     "unknown": ("profile=act", "profile: a probe does not know what this changes"),
     "a hidden option": ("random_distribution=zipf:1 --rw=write", "random_distribution: a probe does not know"),
-    "no option": ("{{{", "is no option of a fio job"),
+    "no option": ("{{{", "is not an option of a fio job"),
     "two jobs": ("[second]\nrw=read", "has 2 jobs (lines 10, 19): a probe varies one"),
 }
 

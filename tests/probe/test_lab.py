@@ -38,7 +38,7 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Diagnos
 def test_one_step_is_not_sure_and_the_next_proves(probed: tuple[Path, list[Diagnosis], Finish]) -> None:
     _, diagnoses, finish = probed
     assert [diagnosis.verdict.grade for diagnosis in diagnoses] == ["C", "A"]
-    assert finish.reason.startswith("the verdict is certain: grade A")
+    assert finish.reason.startswith("the verdict is certain: confidence A")
     assert judge("draw", SEED, None, draw(SEED).scenario.truth, diagnoses[-1]).is_right
 
 

@@ -62,7 +62,7 @@ def test_the_switch_is_the_next_thing_to_read(probed: tuple[dict[str, Any], str,
     found = probed[0]["probe"]
     assert found["ended"] == "the budget of 3 steps is used" or "no experiment" in found["ended"]
     assert found["next_step"].startswith("read the switch ports")
-    assert f"next, for a person: {found['next_step']}" in probed[1]
+    assert f"next, to do by hand: {found['next_step']}" in probed[1]
 
 
 def test_the_recording_shows_it_again(probed: tuple[dict[str, Any], str, Path]) -> None:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in f
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"])
 def test_a_pipe_or_device_is_not_opened(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "endless.yaml")
-    with pytest.raises(UsageError, match=r"endless\.yaml: is no regular file"):
+    with pytest.raises(UsageError, match=r"endless\.yaml: is not a regular file"):
         read_rules(tmp_path)
 
 

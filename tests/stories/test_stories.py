@@ -120,8 +120,8 @@ def test_a_page_begins_with_the_answer_and_is_as_sure_as_the_verdict(name: str) 
     rows = re.findall(r"^\| \*\*(.*?)\*\* \| (.*) \|$", page.partition("\n## ")[0], re.MULTILINE)
     assert [title for title, _ in rows] == ["What was tested", "What limited it", "Why", "How sure"]
     sure, verdicts = rows[-1][1], [d["verdict"] for d in diagnose_story(name).diagnoses.values()]
-    graded = {f"rade {verdict['grade']}" for verdict in verdicts if verdict["kind"] != "cannot_tell"}
-    assert set(re.findall("rade [A-C]", sure)) == graded
+    graded = {f"onfidence {verdict['grade']}" for verdict in verdicts if verdict["kind"] != "cannot_tell"}
+    assert set(re.findall("onfidence [A-C]", sure)) == graded
     assert ("ot proven" in sure) == any(verdict["kind"] == "cannot_tell" for verdict in verdicts)
     probabilities = [verdict["probability"] for verdict in verdicts if verdict["kind"] != "cannot_tell"]
     probabilities += [suspect["probability"] for verdict in verdicts for suspect in verdict["suspects"]]

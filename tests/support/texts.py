@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from pathlib import Path
 
 from typer.main import get_command
 
@@ -14,6 +16,9 @@ from tests.support.stories import STORIES, diagnosed
 
 Text = tuple[str, str]
 """(where it stands, the text)."""
+
+ROOT = Path(__file__).parents[2]
+CODE = ("sanpath", "collectors/sanpath_collectors")
 
 
 def of_rules() -> Iterator[Text]:
@@ -37,6 +42,31 @@ def of_help() -> Iterator[Text]:
         for option in getattr(command, "params", []):
             yield f"{name} {option.name}", str(getattr(option, "help", "") or "")
         waiting += [(f"{name} {own}", sub) for own, sub in getattr(command, "commands", {}).items()]
+
+
+def of_code() -> Iterator[Text]:
+    """Sentences in the code: messages, errors and headings, in views, commands, the configuration and collectors."""
+    for path in sorted(file for folder in CODE for file in (ROOT / folder).rglob("*.py")):
+        where = path.relative_to(ROOT).as_posix()
+        yield from ((f"{where}:{line}", said) for line, said in literals(path.read_text(encoding="utf-8")))
+
+
+def literals(source: str) -> Iterator[tuple[int, str]]:
+    """(line, text) of each literal of two words or more that is no docstring; {…} stands for what varies."""
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.JoinedStr):
+            parts = [str(part.value) if isinstance(part, ast.Constant) else "{…}" for part in node.values]
+            if " " in "".join(parts).strip():
+                yield node.lineno, "".join(parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield node.lineno, node.value
+        waiting += reversed(list(ast.iter_child_nodes(node))) if not isinstance(node, ast.JoinedStr) else []
+        if isinstance(node, ast.JoinedStr):
+            waiting += [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
 
 
 def of_catalogue() -> Iterator[Text]:
@@ -68,7 +98,7 @@ def of_reports() -> Iterator[Text]:
 
 def texts() -> Iterator[Text]:
     """All but whole reports."""
-    for group in (of_words, of_first_screens, of_rules, of_help, of_catalogue):
+    for group in (of_words, of_first_screens, of_rules, of_help, of_catalogue, of_code):
         yield from group()
 
 

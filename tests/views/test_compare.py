@@ -52,7 +52,7 @@ def test_the_text_says_outcome_steps_and_prediction(comparison: Comparison) -> N
         "payload 409.6 MB/s 614.4 MB/s +50.0% -",
         "mean 128 ms 85.3 ms -33.3% -",
     ]
-    assert "no peer: t1000 (after)" in lines
+    assert "no matching step: t1000 (after)" in lines
     assert "predicted 6,250 IOPS to 12,595 IOPS, reached 9,375 IOPS" in lines
 
 
@@ -135,7 +135,7 @@ def test_names_cannot_become_markup_of_the_page(runs: tuple[Diagnosis, Diagnosis
 def test_runs_without_a_common_step_are_a_page_too(tmp_path: Path) -> None:
     runs = diagnosed("published"), judged(published(San(tmp_path), in_flight=(4,)).write())
     page = render(compare(*runs), *runs)
-    assert "No step has a peer" in page
+    assert "No step of one run matches a step of the other" in page
     assert 'data-export="changes"' not in page
 
 

@@ -43,7 +43,9 @@ def reply(socket_path: str, received: bytes) -> Mapping[str, Any]:
     body = received[_LENGTH.size :]
     excerpt = body[:_EXCERPT_BYTES].decode("utf-8", "replace")
     if not is_complete(received):
-        raise CollectorError(Failure.UNREADABLE, f"{socket_path}: is no admin socket of Ceph, or ends early", excerpt)
+        raise CollectorError(
+            Failure.UNREADABLE, f"{socket_path}: is not an admin socket of Ceph, or its answer is cut off", excerpt
+        )
     try:
         answer = read_json(body[: _LENGTH.unpack_from(received)[0]])
     except ValueError as error:

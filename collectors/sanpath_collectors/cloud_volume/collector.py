@@ -75,7 +75,9 @@ class CloudVolume(Collector[CloudVolumeConfig]):
             what = current.instance_type or "the instance, whose type is not known"
             unreadable.append(f"{what}: no limit of all its volumes together is known")
         if unlimited := [v.device for v in by_type if current.volume_limit(v) == CloudLimit()]:
-            unreadable.append(f"{name_list(unlimited)}: no limit is known: configure a type or what was bought")
+            unreadable.append(
+                f"{name_list(unlimited)}: no limit is known: configure type, or provisioned IOPS and throughput"
+            )
         cloud = current.cloud.name if current.cloud is not None else "no known cloud"
         count = "1 volume" if len(reasons) == 1 else f"{len(reasons)} volumes"
         what = f"{current.instance_type or 'instance'}, {count}, {cloud}"

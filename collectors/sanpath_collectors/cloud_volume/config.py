@@ -14,17 +14,17 @@ class VolumeConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str | None = Field(default=None, min_length=1, description="what people call the volume")
+    name: str | None = Field(default=None, min_length=1, description="name of the volume in reports")
     type: str | None = Field(
-        default=None, min_length=1, description="its type, as the provider writes it", examples=["gp3", "P30"]
+        default=None, min_length=1, description="its type, as the provider spells it", examples=["gp3", "P30"]
     )
     size_gib: float | None = Field(default=None, gt=0, description="its size; default: as the kernel sees it")
-    ops_per_second: float | None = Field(default=None, gt=0, description="its IOPS, where they are bought by number")
+    ops_per_second: float | None = Field(default=None, gt=0, description="its IOPS, if provisioned separately")
     bytes_per_second: float | None = Field(
-        default=None, gt=0, description="its throughput, where it is bought by number"
+        default=None, gt=0, description="its throughput, if provisioned separately"
     )
     caching: Literal["none", "read_only", "read_write"] = Field(
-        default="none", description="host caching of an Azure disk: it decides which cap of the size counts"
+        default="none", description="host caching of an Azure disk: it decides which cap of the instance size counts"
     )
 
 
@@ -33,12 +33,12 @@ class CloudVolumeConfig(MachineConfig):
 
     sudo: bool = Field(default=False, description="put `sudo -n` before nvme, for an account that may run it so")
     host: str | None = Field(
-        default=None, min_length=1, description="what people call the instance; default: its host name"
+        default=None, min_length=1, description="name of the instance in reports; default: its host name"
     )
     instance_type: str | None = Field(
         default=None,
         min_length=1,
-        description="its type, as the provider writes it; default: what an Amazon instance says itself",
+        description="its type, as the provider spells it; default: what an Amazon instance says itself",
         examples=["Standard_D8s_v5"],
     )
     volumes: dict[str, VolumeConfig] = Field(

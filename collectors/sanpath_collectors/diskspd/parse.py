@@ -86,9 +86,7 @@ class TextForm:
                 self._head, self._spans, self._command_line = Head(), [], ""
                 self._heading(line)
         elif line.startswith("*** Interrupted"):
-            self._add_remark(
-                "interrupted", "the test was interrupted: its results cover less time than was asked for"
-            )
+            self._add_remark("interrupted", "the test was interrupted: its results cover less time than requested")
         elif self._span is not None:
             self._span.read_line(line)
         else:

@@ -115,7 +115,7 @@ def figure(entry: Mapping[str, Any]) -> Figure:
     parsed = value(fields["value"])
     is_possible = _PRICE_UNITS.fullmatch(parsed.unit) if quantity == _PRICE else parsed.unit in QUANTITIES[quantity]
     if not is_possible:
-        raise ValueError(f"value {fields['value']!r} is no {quantity}")
+        raise ValueError(f"value {fields['value']!r} is not a {quantity}")
     duration = _time(fields, "duration", "transfer", "37-39 s")
     within = _time(fields, "within", "share_within", "1 ms")
     return Figure(

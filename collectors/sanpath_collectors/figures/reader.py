@@ -37,7 +37,7 @@ class Figures(ResultReader):
     def finish(self) -> Iterator[Item]:
         """Yields every figure, and a warning for each that cannot be parsed. Raises UNREADABLE: no figure."""
         if len(self._content) > _MAX_BYTES:
-            raise CollectorError(Failure.UNREADABLE, "more than 1 MiB of figures: this is no file a person wrote")
+            raise CollectorError(Failure.UNREADABLE, "more than 1 MiB of figures: no person wrote this file by hand")
         text = text_of(self._content)[0].lstrip("\ufeff")
         count = 0
         problem = "no figure in it"

@@ -92,4 +92,4 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"value {text!r} is no number; write a decimal point") from None
+        raise ValueError(f"value {text!r} is not a number; write a decimal point") from None

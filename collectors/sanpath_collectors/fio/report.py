@@ -86,7 +86,7 @@ class Report:
             reason = "its logs are read under the names that fio has given them"
             if self._pending_warnings:
                 reason = self._pending_warnings[0][1]
-            raise CollectorError(Failure.UNREADABLE, f"there is no result of fio in this: {reason}")
+            raise CollectorError(Failure.UNREADABLE, f"no result of fio in it: {reason}")
         yield from self._end_run(self._run)
         yield from self._warnings()
 

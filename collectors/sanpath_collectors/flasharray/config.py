@@ -23,7 +23,7 @@ class FlashArrayConfig(SourceConfig):
     )
     verify_tls: bool = Field(
         default=True,
-        description="false: accept any certificate, so that anybody in between can read the token",
+        description="false: accept any certificate; anybody in between can then read the token",
     )
     detail_every_seconds: float | None = Field(
         default=None,

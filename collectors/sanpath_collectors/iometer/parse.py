@@ -106,7 +106,7 @@ class ResultText:
         if line.startswith(("'", "TimeStamp")):
             yield from self._begin(line)
         elif line.startswith("Aborted test"):
-            yield Remark("aborted", "a test was stopped by hand before its time: its figures are of a shorter run")
+            yield Remark("aborted", "a test was stopped by hand: its figures cover a shorter run")
         elif line:
             yield from self._value(line)
 

@@ -47,7 +47,7 @@ class JsonReports:
                 break
         self._text, self._position, self._begin = self._text[self._begin :], self._position - self._begin, 0
         if len(self._text) > _MAX_LENGTH:
-            self.remarks["damaged-json"] = "a part of more than 64 MiB is no report: it is passed over"
+            self.remarks["damaged-json"] = "a part of more than 64 MiB is not a report: it is left out"
             self._text, self._position, self._depth, self._in_array = "", 0, 0, False
 
     def finish(self) -> Iterator[Report]:

@@ -58,7 +58,7 @@ class Api:
                 return None
             body = _object(reply, path)
             if not isinstance(body.get("items"), list):
-                raise CollectorError(Failure.UNREADABLE, f"{path}: the answer is no list", _excerpt(reply))
+                raise CollectorError(Failure.UNREADABLE, f"{path}: the answer is not a list", _excerpt(reply))
             items += mappings(body["items"])
             following = text(mapping(body.get("metadata")).get("continue"))
             if not following:

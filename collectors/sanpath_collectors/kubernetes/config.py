@@ -47,7 +47,7 @@ class KubernetesConfig(SourceConfig):
     )
     verify_tls: bool = Field(
         default=True,
-        description="false: accept any certificate, so that anybody in between can read the token",
+        description="false: accept any certificate; anybody in between can then read the token",
     )
     arrays: dict[str, str] = Field(
         default={},

@@ -26,7 +26,7 @@ COLLECTOR = Spec(
         Right(
             "Running dmsetup (root) or multipathd show (root, of newer versions every user), or both with sudo",
             "policy and path groups of multipath maps, and the paths that multipath has given up",
-            "the policy is unknown, and a path is taken for good as long as its device works",
+            "the policy is unknown, and a path counts as good as long as its device works",
         ),
         Right(
             "Reading /etc/iscsi/initiatorname.iscsi (root) on an iSCSI initiator without a session",

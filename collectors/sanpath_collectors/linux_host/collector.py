@@ -70,7 +70,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
             reasons = "; ".join(self._host.refused)
             unreadable.append(
                 f"multipath maps {name_list(inventory.multipath_maps)} ({reasons}): which paths share the I/O is "
-                "unknown, and a path that multipath has given up is taken for a good one"
+                "unknown, and a path that multipath has given up counts as good"
             )
         counts = [quantity(len(inventory.selected), "block device")]
         counts += [quantity(len(inventory.paths), "path")] if inventory.paths else []
@@ -171,7 +171,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         content = snapshot.content(_DISKSTATS)
         if not content:
             machine = self.config.address or "this machine"
-            raise CollectorError(Failure.MISCONFIGURED, f"{_DISKSTATS} cannot be read: {machine} is no Linux host")
+            raise CollectorError(Failure.MISCONFIGURED, f"{_DISKSTATS} cannot be read: {machine} is not a Linux host")
         return parse.diskstats(content)
 
     def _devices(self, stats: Mapping[str, Sequence[int]]) -> list[str]:

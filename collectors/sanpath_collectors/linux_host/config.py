@@ -73,7 +73,7 @@ class LinuxHostConfig(MachineConfig):
     host: str | None = Field(
         default=None,
         min_length=1,
-        description="what people call this host, as in the topology; default: its host name unless that is localhost",
+        description="name of this host, as in the topology; default: its host name unless that is localhost",
     )
     devices: list[str] | None = Field(
         default=None,

@@ -35,7 +35,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
             if not (await self._machine.read([_DISKSTATS])).get(_DISKSTATS):
                 machine = self.config.address or "this machine"
                 raise CollectorError(
-                    Failure.MISCONFIGURED, f"{_DISKSTATS} cannot be read: {machine} is no Linux host"
+                    Failure.MISCONFIGURED, f"{_DISKSTATS} cannot be read: {machine} is not a Linux host"
                 )
         except BaseException:
             await self.close()

@@ -50,7 +50,7 @@ def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
 
 def _missing(machine: str, missing: Sequence[str], unknown: Sequence[str]) -> str:
     nothing = len(missing) == len(objects.NEEDED)
-    text = f"{machine}: of its disks there is no {'counter' if nothing else ', no '.join(missing)}"
+    text = f"{machine}: its disks have no {'counter' if nothing else ', no '.join(missing)}"
     if unknown:
         omitted = f" and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""
         text += (

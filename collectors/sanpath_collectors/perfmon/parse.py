@@ -186,7 +186,7 @@ class Long(Format):
 
     def _new_column(self, path: bytes) -> int:
         if len(self._columns) >= _MAX_COUNTERS:
-            raise CollectorError(Failure.UNREADABLE, "more counters than a machine has: this is no log of them")
+            raise CollectorError(Failure.UNREADABLE, "more counters than a machine has: this is not a counter log")
         column = self._names.setdefault(decoded(path).strip(), len(self._names))
         if column == len(self._values):
             self._values.append(None)

@@ -60,7 +60,7 @@ class Lines:
         if b"\n" not in added:
             self._waiting_bytes += len(added)
             if self._waiting_bytes > LONGEST_LINE_BYTES:
-                raise CollectorError(Failure.UNREADABLE, "a line of more than 64 MiB: this is no log of counters")
+                raise CollectorError(Failure.UNREADABLE, "a line of more than 64 MiB: this is not a counter log")
             self._chunks.append(added)
             return b""
         end = added.rindex(b"\n") + 1

@@ -80,7 +80,7 @@ class Plan:
                 continue
             machine = machines.setdefault((path.machine or host).lower(), defaultdict(dict))
             if len(machines) > _MOST_MACHINES:
-                raise CollectorError(Failure.UNREADABLE, "more machines than write into one log: this is none")
+                raise CollectorError(Failure.UNREADABLE, "too many machines for one log: this is not a counter log")
             if (values := used_counter(path)) is not None:
                 counters = machine[values[0]].setdefault(path.instance or "", {})
                 counters.setdefault(values[1], self.value(column))

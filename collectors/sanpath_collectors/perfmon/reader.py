@@ -140,10 +140,10 @@ class CounterLog(ResultReader):
 
     def _no_samples_text(self) -> str:
         if self._plan is None:
-            return "no log of counters: there is no header"
+            return "not a counter log: it has no header"
         if not self._plan.series:
             reasons = "".join(f"; {text}" for _, text in self._plan.warnings)
-            return f"none of its counters is of use: collect {self.wanted_counters}{reasons}"
+            return f"none of its counters can be used: collect {self.wanted_counters}{reasons}"
         return (
             "no interval is complete: rates take two rows with their times; a spreadsheet that saved the log again "
             "has cut them: import the original"

@@ -58,7 +58,7 @@ class _Exporter:
         for text in answer.warnings:
             self.remarks.add("partial-answer", f"a part of the answer is missing: {text}")
         if answer.unreadable:
-            self.remarks.add("unreadable-series", f"{answer.unreadable} series are none of numbers and are left out")
+            self.remarks.add("unreadable-series", f"{answer.unreadable} series hold no numbers and are left out")
         return answer.series
 
 

@@ -46,7 +46,7 @@ class PrometheusConfig(SourceConfig):
     )
     verify_tls: bool = Field(
         default=True,
-        description="false: accept any certificate, so that anybody in between can read the credentials",
+        description="false: accept any certificate; anybody in between can then read the credentials",
     )
     step_seconds: float = Field(
         default=60.0,

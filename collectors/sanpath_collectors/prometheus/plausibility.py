@@ -63,7 +63,7 @@ class Plausibility:
         highest = _highest(metric)
         if value is None or highest is None or 0 <= value <= highest:
             return value
-        text = f"{metric} of {local_id} was reported as {value:.4g}, which cannot be: taken for not known"
+        text = f"{metric} of {local_id} was reported as {value:.4g}, which is impossible: treated as not measured"
         self._remarks.add("impossible-value", text, subject=metric)
         return None
 
@@ -80,7 +80,7 @@ class Plausibility:
                     values[time] = None
                     text = (
                         f"{metric} of {local_id} was reported as {seconds:.4g} s at {rates[time]:.4g} operations a "
-                        f"second, {in_flight:.2g} in flight, which cannot be: taken for not known"
+                        f"second, {in_flight:.2g} outstanding, which is impossible: treated as not measured"
                     )
                     self._remarks.add("impossible-value", text, subject=metric)
 

@@ -229,7 +229,7 @@ class Samples:
 
     def _check_points(self, series: Series, points: Sequence[Point]) -> None:
         if unknown := sum(math.isnan(value) for _, value in points):
-            text = f"{unknown} of {len(points)} samples of {series.selector_text} are no numbers: taken for not known"
+            text = f"{unknown} of {len(points)} samples of {series.selector_text} are no numbers: not measured"
             self._remarks.add("not-a-number", text, subject=series.name)
 
     def _check_throughput(self, entity: Entity, columns: Mapping[str, Mapping[int, Number]]) -> None:

@@ -15,7 +15,7 @@ class QemuConfig(MachineConfig):
     host: str | None = Field(
         default=None,
         min_length=1,
-        description="what people call this host, as in the topology; default: its host name unless that is localhost",
+        description="name of this host, as in the topology; default: its host name unless that is localhost",
     )
     machines: list[str] | None = Field(
         default=None, min_length=1, description="virtual machines to read; default: all that run", examples=[["db1"]]

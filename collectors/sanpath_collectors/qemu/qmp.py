@@ -57,14 +57,14 @@ def answers(socket_path: str, received: bytes) -> tuple[str, Answers]:
     for line in filter(bytes.strip, lines):
         message = read_json(line) if line.lstrip().startswith(b"{") else None
         if not isinstance(message, dict):
-            reason = f"{socket_path}: is no QMP monitor (mode=control)"
+            reason = f"{socket_path}: is not a QMP monitor (mode=control)"
             raise CollectorError(Failure.UNREADABLE, reason, line.decode("utf-8", "replace")[:200])
         if isinstance(greeting := message.get("QMP"), dict):
             version = _version(greeting)
         elif "return" in message and isinstance(message.get("id"), str):
             returned[message["id"]] = message["return"]
     if not version:
-        raise CollectorError(Failure.UNREADABLE, f"{socket_path}: greets like no QMP monitor")
+        raise CollectorError(Failure.UNREADABLE, f"{socket_path}: does not answer like a QMP monitor")
     return version, returned
 
 

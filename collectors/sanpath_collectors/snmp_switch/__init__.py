@@ -21,7 +21,7 @@ COLLECTOR = Spec(
         Right(
             "the same to 1.3.6.1.4.1.9.9 (Cisco)",
             "credit stall, timeouts, logins and name server: CISCO-FC-FE, CISCO-NS and CISCO-VSAN",
-            "slow drain, and who hangs on which port, are unknown",
+            "slow drain, and which device is on which port, are unknown",
         ),
         Right(
             "the same to 1.3.6.1.3.94 and 1.3.6.1.4.1.1588 (Brocade), with FA-MIB among the MIB capabilities",

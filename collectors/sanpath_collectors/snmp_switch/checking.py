@@ -7,8 +7,8 @@ from sanpath_collectors.snmp_switch.device import Device
 from sanpath_collectors.snmp_switch.plan import Plan
 from sanpath_collectors.snmp_switch.ports import Port
 
-_NO_PORTS = "ifTable: no port of this switch can be judged; a virtual fabric may want its own SNMPv3 context"
-_NO_FAMILY = "sysObjectID: whose switch this is; tables of its vendor are not read"
+_NO_PORTS = "ifTable: no port of this switch can be judged; a virtual fabric may need its own SNMPv3 context"
+_NO_FAMILY = "sysObjectID: the vendor of the switch is unknown; its own tables are not read"
 _NARROW = "64-bit octet counters: the 32-bit ones wrap in 5 s on a full 8 Gb/s link; poll every second"
 _NO_STALL = "credit stall of Fibre Channel ports: slow-drain devices are not found"
 _NO_LOGINS = "logins of Fibre Channel ports: what is connected where has to be configured"

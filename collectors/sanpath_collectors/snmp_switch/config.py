@@ -35,7 +35,7 @@ class SnmpSwitchConfig(SourceConfig):
     )
     key_extension: Literal["blumenthal", "reeder"] = Field(
         default="blumenthal",
-        description="how a digest too short for the cipher is made longer, by which draft (Cisco: reeder); matters "
+        description="how a digest that is too short for the cipher is extended (Cisco: reeder); matters "
         "for md5, sha1 and sha224 with aes256, and for md5 and sha1 with aes192",
     )
     context: str = Field(default="", description="SNMPv3 context, such as a virtual fabric; default: the agent's own")

@@ -51,7 +51,7 @@ class FlatfileReader(ResultReader):
         if not self._runs.has_runs:
             raise CollectorError(
                 Failure.UNREADABLE,
-                "flatfile.html has no interval: the run was broken off in its first one; look into errorlog.html",
+                "flatfile.html has no interval: the run was interrupted in its first one; look into errorlog.html",
             )
 
     def _line(self, line: str) -> Iterator[Item]:

@@ -154,7 +154,7 @@ class Runs:
         """Yield the items for the end of the file, or of a run."""
         run = self._run
         if run is not None and run.measuring:
-            text = f"{run.name}: ends without its average: it was still running, or was broken off"
+            text = f"{run.name}: ends without its average: it was still running, or was interrupted"
             yield from self.warn(run.seen_us, "run-without-end", text)
             yield from self._end_step(run)
 

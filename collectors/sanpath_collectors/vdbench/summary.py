@@ -35,7 +35,7 @@ class SummaryReader(Report):
         yield from super().finish()
         if not self._runs.has_runs:
             raise CollectorError(
-                Failure.UNREADABLE, "summary.html has no run: it was broken off before; look into errorlog.html"
+                Failure.UNREADABLE, "summary.html has no run: it was interrupted before; look into errorlog.html"
             )
 
     def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:

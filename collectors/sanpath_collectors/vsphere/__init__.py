@@ -21,7 +21,7 @@ COLLECTOR = Spec(
             "hosts, LUNs, paths and virtual machines are unknown",
         ),
         Right(
-            "What the host wants for esxcli over the API; Read-only is not enough",
+            "The privileges that a host requires for esxcli over the API; Read-only is not enough",
             "I/Os after which Round Robin takes turns, queue limits of devices, parameters of adapter drivers",
             "these settings are unknown, and the reason is reported",
         ),

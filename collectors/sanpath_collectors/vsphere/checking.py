@@ -78,11 +78,11 @@ def _hosts(inventory: Inventory, config: VsphereConfig) -> Iterator[str]:
         yield NO_HOST
     for name in config.hosts or ():
         if name not in names and name.partition(".")[0] not in names:
-            yield f"host {name}: there is none of this name, or this account does not see it"
+            yield f"host {name}: not found, or this account may not see it"
     machines = {machine.name for machine in inventory.machines.values()}
     for name in config.machines or ():
         if name not in machines:
-            yield f"virtual machine {name}: it does not run on these hosts, or this account does not see it"
+            yield f"virtual machine {name}: it does not run on these hosts, or this account may not see it"
     unreadable = [f"{host.name} ({host.state})" for host in inventory.hosts.values() if host.state != "connected"]
     if unreadable:
         yield f"{_shortened(unreadable)}: their I/O and their virtual machines are unknown"

@@ -29,7 +29,7 @@ class VsphereConfig(SourceConfig):
     )
     verify_tls: bool = Field(
         default=True,
-        description="false: accept any certificate, so that anybody in between can read the password",
+        description="false: accept any certificate; anybody in between can then read the password",
     )
     hosts: list[str] | None = Field(
         default=None, min_length=1, description="ESXi hosts to read, as the vCenter calls them; default: all"

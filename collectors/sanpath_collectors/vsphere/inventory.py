@@ -37,7 +37,7 @@ STORAGE = (
 DEVICES = "config.hardware.device"
 """The property that is read of the selected virtual machines."""
 
-NO_HOST = "no host is seen: grant the role Read-only at the root, with propagation to its children"
+NO_HOST = "this account sees no host: grant it the role Read-only at the root, with propagation to its children"
 
 _STORAGE = "config.storageDevice."
 
@@ -146,7 +146,7 @@ class Inventory:
     def require(self, requested_names: Collection[str] | None) -> None:
         """Raise CollectorError when there is no host. `requested_names`: the configured hosts; None: all."""
         if not self.hosts and requested_names is not None:
-            message = f"there is no host {' or '.join(requested_names)}, or this account does not see it"
+            message = f"host {' or '.join(requested_names)} not found, or this account may not see it"
             raise CollectorError(Failure.MISCONFIGURED, message)
         if not self.hosts:
             raise CollectorError(Failure.REFUSED, NO_HOST)

@@ -36,7 +36,7 @@ class WindowsSan(ResultReader):
         """Store the bytes. Raises CollectorError(UNREADABLE): the file is too large for an inventory."""
         self._content += added
         if len(self._content) > _MAX_BYTES:
-            raise CollectorError(Failure.UNREADABLE, "more than 64 MiB: this is no inventory of a host")
+            raise CollectorError(Failure.UNREADABLE, "more than 64 MiB: this is not an inventory of a host")
         return iter(())
 
     def finish(self) -> Iterator[Item]:

@@ -27,7 +27,7 @@ def check(
     config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
     form: Annotated[CheckFormat, typer.Option("--format", help="How to print the result.")] = CheckFormat.text,
 ) -> None:
-    """Ask every source for its name, what this account may not read and what a poll costs; exit 1 if one fails."""
+    """Try every source: login, clock, what this account may not read, and what a poll costs; exit 1 if one fails."""
     import asyncio
 
     from sanpath.config import load_config
@@ -36,7 +36,7 @@ def check(
 
     configuration = load_config(config)
     if not configuration.sources:
-        raise UsageError("no source to check: name some in sanpath.yaml; `sanpath init` writes an example")
+        raise UsageError("no source to check: name some in sanpath.yaml (`sanpath init` asks for them)")
     checks = asyncio.run(check_all(configuration.sources))
     typer.echo(as_json(checks) if form is CheckFormat.json else as_text(checks), nl=False)
     for warning in configuration.warnings:
@@ -45,7 +45,7 @@ def check(
 
 
 def as_json(checks: list[SourceCheck]) -> str:
-    """One document: the sources, and where a recording would lie."""
+    """One document: the sources, and where recordings go."""
     import json
     from dataclasses import asdict
 
@@ -59,11 +59,11 @@ def as_json(checks: list[SourceCheck]) -> str:
 
 
 def as_text(checks: list[SourceCheck]) -> str:
-    """For a terminal: a block a source, where a recording would lie, a table, and "ready" or what to do first."""
+    """For a terminal: a block a source, where recordings go, a table, and "ready" or what to do first."""
     folder, free_bytes = _recordings()
     free = f"{free_bytes / 1e9:,.1f} GB"
     return (
-        f"{source_blocks(checks)}A recording would lie in {folder}, where {free} are free.\n\n"
+        f"{source_blocks(checks)}Recordings go to {folder}, which has {free} free.\n\n"
         f"{summary_table(checks)}\n{first_action(checks)}\n"
     )
 

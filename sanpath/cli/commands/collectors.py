@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(name="collectors", help="What sanpath can read.", no_args_is_help=True)
+app = typer.Typer(name="collectors", help="List and show what sanpath can read.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -27,9 +27,9 @@ def list_collectors() -> None:
         typer.echo(f"{name:<{width}}  {title}")
 
 
-@app.command("show", short_help="Show what one reads, its configuration and rights.")
+@app.command("show", short_help="Show what a collector reads, its keys and rights.")
 def show(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
-    """Show what one collector reads, its configuration and the rights it needs."""
+    """Show what a collector reads, its configuration and the rights it needs."""
     from sanpath import registry
 
     spec = registry.spec(name)
@@ -42,11 +42,15 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
     if spec.config is not None:
         typer.echo("\nConfiguration")
         for key, field in spec.config.model_fields.items():
-            default = "required" if field.is_required() else f"default {field.default}"
+            unset = field.is_required() or field.default in (None, "")
+            default = ("required" if field.is_required() else "optional") if unset else f"default: {field.default}"
             typer.echo(f"  {key}: {field.description or ''} ({default})")
     typer.echo("\nReads")
+    metrics: dict[str, dict[str, None]] = {}
     for table in spec.tables:
-        typer.echo(f"  {table.kind}: {', '.join(column.metric for column in table.columns)}")
+        metrics.setdefault(table.kind, {}).update(dict.fromkeys(column.metric for column in table.columns))
+    for kind, names in metrics.items():
+        typer.echo(f"  {kind}: {', '.join(names)}")
     if spec.rights:
         typer.echo("\nRights")
         for right in spec.rights:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CONFIG = "sanpath.yaml"
 """The file name of a lab's configuration."""
 SCENARIO = "four-gigabit-switch"
-HINT = "simulated: fio, a 4 Gb/s switch, an array that all suspect; try t, s, m, ?"
+HINT = "simulated: fio, a 4 Gb/s switch, an array everybody suspects; try t, s, m, ?"
 """What is simulated, and keys to try; it fits 80 columns."""
 
 

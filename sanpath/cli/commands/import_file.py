@@ -20,7 +20,7 @@ class _FileFirst(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command before its arguments. `Any`: typer keeps its copy of click private."""
-        if args and args[0] not in self.commands:
+        if args and args[0] not in (*self.commands, "--help"):
             args = ["file", *args]
         return super().parse_args(ctx, args)
 
@@ -28,11 +28,12 @@ class _FileFirst(TyperGroup):
 app = typer.Typer(
     cls=_FileFirst,
     no_args_is_help=True,
-    help="Add results of other tools to a recording: result files, or a time range of a Prometheus server.",
+    help="Add results of other tools to a recording. `sanpath import FILE` adds a result file (see `import file`), "
+    "`sanpath import prometheus` a time range of a Prometheus server.",
 )
 
 
-@app.command("file")
+@app.command("file", short_help="Add a result file of a load or a host.")
 def import_file(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Result files; gzip, xz and zip are read.")],
     into: Annotated[
@@ -61,15 +62,18 @@ def import_file(
         ),
     ] = None,
     behind: Annotated[
-        float, typer.Option("--clock-behind", metavar="SECONDS", help="By how much the file's clock was behind ours.")
+        float,
+        typer.Option("--clock-behind", metavar="SECONDS", help="Seconds by which the file's clock was behind."),
     ] = 0.0,
     host: Annotated[
-        str | None, typer.Option("--host", help="The machine it is from; default: the only one of the recording.")
+        str | None,
+        typer.Option("--host", help="Machine that wrote the file; default: the only one of the recording."),
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the load; default: name of its reader.")] = None,
     config: Annotated[Path | None, typer.Option("--config", help="A sanpath.yaml, for its topology section.")] = None,
     reader: Annotated[
-        str | None, typer.Option("--reader", help="Which collector reads it, if the file itself does not show that.")
+        str | None,
+        typer.Option("--reader", help="Collector that reads the file, if its content does not show it."),
     ] = None,
 ) -> None:
     """Add a result file of a load generator or a host to a recording, at the time when it was measured."""
@@ -82,7 +86,7 @@ def import_file(
 
     for file in files:
         if not file.is_file():
-            raise UsageError(f"{file}: {'is no file' if file.exists() else 'there is no such file'}")
+            raise UsageError(f"{file}: {'is not a file' if file.exists() else 'there is no such file'}")
     if not abs(behind) <= _MOST_SECONDS:
         raise UsageError(f"--clock-behind {behind:g}: write seconds, at most {_MOST_SECONDS:,.0f}")
     folder = into if into is not None else Path(f"{files[0].name.partition('.')[0]}.sanpath")
@@ -121,4 +125,4 @@ def _epoch_us(text: str, utc_offset: str | None) -> int:
     return round(time.timestamp() * 1e6)
 
 
-app.command("prometheus")(import_prometheus)
+app.command("prometheus", short_help="Add what a Prometheus server collected.")(import_prometheus)

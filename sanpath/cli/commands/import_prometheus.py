@@ -16,7 +16,7 @@ _NAMED_NOTES = 20
 
 
 def import_prometheus(
-    url: Annotated[str, typer.Option("--url", help="Address of the server, as https://prometheus.example.com.")],
+    url: Annotated[str, typer.Option("--url", help="Address of the server, such as https://prometheus.example.com.")],
     into: Annotated[
         Path,
         typer.Option(
@@ -26,17 +26,19 @@ def import_prometheus(
     began: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="TIME", help="Such as 2026-01-31T14:00:00+01:00; default: start of the recording."
+            "--from",
+            metavar="TIME",
+            help="Such as 2026-01-31T14:00:00+01:00; default: start of the recording.",
         ),
     ] = None,
     ended: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="Likewise; default: end of the recording.")
+        str | None, typer.Option("--to", metavar="TIME", help="In the same form; default: end of the recording.")
     ] = None,
     profile: Annotated[
         list[str] | None, typer.Option("--profile", help="Exporter to read; default: all that are found.")
     ] = None,
     match: Annotated[
-        str | None, typer.Option("--match", help="Label matchers that narrow it down, as 'instance=~\"db7:.*\"'.")
+        str | None, typer.Option("--match", help="Label matchers that select series, such as 'instance=~\"db7:.*\"'.")
     ] = None,
     bearer_token: Annotated[
         str | None, typer.Option("--bearer-token", metavar="REFERENCE", help="env:NAME, file:PATH or keyring:…")
@@ -47,12 +49,13 @@ def import_prometheus(
     ] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", help="Tenant of a shared server (Mimir).")] = None,
     ca_file: Annotated[
-        Path | None, typer.Option("--ca-file", help="PEM of the authority that signed the server's certificate.")
+        Path | None, typer.Option("--ca-file", help="PEM file of the authority that signed the server's certificate.")
     ] = None,
     client_certificate: Annotated[
-        Path | None, typer.Option("--client-certificate", help="PEM to show to a server that asks for one.")
+        Path | None,
+        typer.Option("--client-certificate", help="PEM file of a client certificate, if the server asks."),
     ] = None,
-    client_key: Annotated[Path | None, typer.Option("--client-key", help="PEM of its key.")] = None,
+    client_key: Annotated[Path | None, typer.Option("--client-key", help="PEM file of its key.")] = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one answer may take.")] = 60.0,
 ) -> None:
     """Add what a Prometheus server collected during a finished test to a recording."""

@@ -44,7 +44,7 @@ def init(
         "sanpath.yaml"
     ),
     collector: Annotated[
-        list[str] | None, typer.Option("--collector", metavar="NAME", help="Only this one; may be repeated.")
+        list[str] | None, typer.Option("--collector", metavar="NAME", help="Only this collector; may be repeated.")
     ] = None,
     ask: Annotated[
         bool | None,
@@ -55,7 +55,7 @@ def init(
     ] = False,
     host: Annotated[
         list[str] | None,
-        typer.Option("--host", metavar="HOST[:PORT]", help="With --yes: a switch to ask by SNMP; may be repeated."),
+        typer.Option("--host", metavar="HOST[:PORT]", help="With --yes: a switch to read by SNMP; may be repeated."),
     ] = None,
     community: Annotated[
         str,

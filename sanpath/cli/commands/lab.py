@@ -9,9 +9,7 @@ import typer
 
 from sanpath.cli.options import ClusterOption
 
-app = typer.Typer(
-    name="lab", help="A simulated SAN that speaks the real protocols on loopback.", no_args_is_help=True
-)
+app = typer.Typer(name="lab", help="Run a simulated SAN that speaks the real protocols.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -28,9 +26,9 @@ def list_scenarios(
 @app.command("serve", short_help="Serve a scenario until Ctrl-C.")
 def serve(
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO")],
-    folder: Annotated[Path, typer.Option("--folder", help="Where its configuration and secrets go.")] = Path("lab"),
+    folder: Annotated[Path, typer.Option("--folder", help="Folder for its configuration and secrets.")] = Path("lab"),
     address: Annotated[
-        str, typer.Option("--address", help="Address of this machine where other machines reach it.")
+        str, typer.Option("--address", help="Address at which other machines reach this one.")
     ] = "127.0.0.1",
 ) -> None:
     """Serve a scenario until Ctrl-C; prints the configuration and the load command to use with `sanpath run`."""
@@ -69,7 +67,7 @@ def score(
         typer.Option("--defect-seeds", min=1, help="How many cases of each also get the defects; default: all."),
     ] = None,
     relations: Annotated[
-        str, typer.Option("--relations", help="Changes of draws that keep the truth: names, all or none.")
+        str, typer.Option("--relations", help="Changes of draws that keep the right verdict: names, all or none.")
     ] = "none",
     relation_draws: Annotated[
         int | None,
@@ -90,7 +88,7 @@ def score(
     knees: Annotated[
         int | None, typer.Option("--knees", min=1, help="For how many draws the knee is searched; default: none.")
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; one a core by default.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default: one per core.")] = None,
     cluster: ClusterOption = None,
     keep: Annotated[
         Path, typer.Option("--keep", help="File with the outcomes so far; a run continues from it.")

@@ -66,14 +66,14 @@ def probe(
             "--after",
             parser=location,
             metavar="RECORDING",
-            help="An earlier probe: repeat its load after a setting was changed, and show what that proves.",
+            help="An earlier probe: repeat its load after you changed a setting, and show what that proves.",
         ),
     ] = None,
     knee: Annotated[
         bool, typer.Option("--knee", help="Find the knee of throughput over outstanding I/Os, in few steps.")
     ] = False,
     objective: Annotated[
-        str, typer.Option("--objective", metavar="'p99<=2ms'", help="Find the highest load with such a latency.")
+        str, typer.Option("--objective", metavar="'p99<=2ms'", help="Find the highest load that keeps this latency.")
     ] = "",
     allow_writes: Annotated[
         bool, typer.Option("--allow-writes", help="The load may write, which destroys what is on the target.")
@@ -120,7 +120,7 @@ def probe(
         typer.echo(rendered(before, form, begin), nl=False)
         typer.echo(f"\nsanpath: nothing is run: {printable(finish.reason)}", err=True)
         if finish.for_a_person:
-            typer.echo(f"sanpath: next, for a person: {printable(finish.for_a_person)}", err=True)
+            typer.echo(f"sanpath: next, to do by hand: {printable(finish.for_a_person)}", err=True)
         raise typer.Exit(exit_code(before, fail_on))
     folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
     sweep = SweepRequest(

@@ -21,7 +21,7 @@ def redact(
     recording: Recording,
     out: Annotated[Path, typer.Argument(parser=location, metavar="OUT", help="The copy; it must not exist.")],
     key: Annotated[
-        Path | None, typer.Option("--key", help="Write here what each pseudonym stands for; keep it to yourself.")
+        Path | None, typer.Option("--key", help="File for the list of pseudonyms and real names; do not send it.")
     ] = None,
 ) -> None:
     """Copy a recording with its names, addresses and serial numbers replaced, to be sent to others."""

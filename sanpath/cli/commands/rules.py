@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sanpath.errors import SanpathError
     from sanpath.rulebook.model import Limit, Rule
 
-app = typer.Typer(name="rules", help="The rules that judge a recording.", no_args_is_help=True)
+app = typer.Typer(name="rules", help="List, show and test the rules that judge a recording.", no_args_is_help=True)
 
 Folder = Annotated[str, typer.Option("--rules", help="A folder with rules of your own.", show_default=False)]
 

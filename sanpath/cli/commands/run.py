@@ -34,14 +34,15 @@ def run(
             "--into",
             parser=location,
             metavar="PATH",
-            help="Recording folder, or its URL in a store. A running recording is joined, but has one load. "
-            "Default: named after the time.",
+            help="Recording folder, or its URL in a store. A running recording is joined, but only one "
+            "load can run in it. Default: a new folder, named after the time.",
         ),
     ] = None,
-    seconds: Annotated[float | None, typer.Option("--for", help="End after so many seconds.", min=1)] = None,
+    seconds: Annotated[float | None, typer.Option("--for", help="End after this many seconds.", min=1)] = None,
     only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
     reader: Annotated[
-        str | None, typer.Option("--load", help="Which collector reads COMMAND's output, if not clear by its name.")
+        str | None,
+        typer.Option("--load", help="Collector that reads COMMAND's output, if its name does not show it."),
     ] = None,
     on: Annotated[
         str,
@@ -52,7 +53,7 @@ def run(
         typer.Option(
             "--keep",
             metavar="TIME",
-            help="Drop samples that are older than 90m, 24h or 7d. Default: none is dropped.",
+            help="Drop samples older than this, such as 90m, 24h or 7d. Default: keep all.",
         ),
     ] = "",
     writer: Annotated[

@@ -20,7 +20,7 @@ class Drawing(StrEnum):
 
 def topology(
     recording: Recording,
-    form: Annotated[Drawing, typer.Option("--format", help="How to print it.")] = Drawing.tree,
+    form: Annotated[Drawing, typer.Option("--format", help="How to print the result.")] = Drawing.tree,
 ) -> None:
     """Show the I/O paths from load to volume, every join with its evidence, and what could not be joined."""
     from sanpath.recording.reading.recording import Recording as Reader

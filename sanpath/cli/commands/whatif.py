@@ -21,7 +21,8 @@ def whatif(
         typer.Option("--set", metavar="ENTITY.SETTING=VALUE", help="A setting to change; may be repeated."),
     ] = None,
     relieve: Annotated[
-        bool, typer.Option("--relieve", help="Remove the limit of each step, with all that limit together.")
+        bool,
+        typer.Option("--relieve", help="Relieve the limit of each step, with everything saturated beside it."),
     ] = False,
     before: Annotated[
         Path | None,
@@ -29,10 +30,10 @@ def whatif(
             "--before",
             parser=location,
             metavar="EARLIER",
-            help="An earlier run, to show how far off the model was.",
+            help="An earlier run: shows how far off the model is.",
         ),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="How to print it.")] = Form.text,
+    form: Annotated[Form, typer.Option("--format", help="How to print the result.")] = Form.text,
 ) -> None:
     """Predict what each step of a recorded test would reach with another configuration, and what would limit it.
 

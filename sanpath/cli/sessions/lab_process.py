@@ -37,7 +37,7 @@ def served(scenario: str, folder: Path) -> Iterator[ServedLab]:
     try:
         ready = process.stdout.readline() if process.stdout else ""
         if not ready:
-            raise SanpathError(f"the lab did not come up (exit code {process.wait(_END_SECONDS)})")
+            raise SanpathError(f"the lab did not start (exit code {process.wait(_END_SECONDS)})")
         answer = json.loads(ready)
         yield ServedLab(Path(answer["config"]), tuple(answer["load"]))
     finally:

@@ -158,7 +158,7 @@ class ProbeSession(Session):
         """Print how other hosts did in the last step, against the pause before it."""
         recording = Recording(self._request.folder)
         for line in self._watch.changes(recording, *_last_step(recording)):
-            printed(f"  others: {line}")
+            printed(f"  other hosts: {line}")
 
     def _watch_from_pause(self) -> None:
         """Compare other hosts with how they did in the last step, a pause of the load: the newest is the best."""
@@ -166,7 +166,7 @@ class ProbeSession(Session):
         now = volumes_of_others(recording, *_last_step(recording))
         self._watch = self._watch.renewed(now)
         for line in self._watch.neighbours:
-            printed(f"  others: {line}")
+            printed(f"  other hosts: {line}")
 
     def _protect(self, recording: Recording) -> None:
         """Cut the running step short if the latency of others has grown."""
@@ -178,7 +178,7 @@ class ProbeSession(Session):
             return
         if (trip := self._watch.trip(recording, began_us, time.time_ns() // 1000)) is not None:
             self._send(CUT)
-            self._end(Finish(f"stopped to protect others: {trip.in_words}"))
+            self._end(Finish(f"stopped to protect other hosts: {trip.in_words}"))
 
     def _begin_watch(self) -> None:
         """Measure what the others do before the first step."""
@@ -186,12 +186,12 @@ class ProbeSession(Session):
         before = volumes_of_others(Recording(self._request.folder), now_us - round(1e6 * max(seconds, 1.0)), now_us)
         self._watch = Watch(self._plan.guard, before)
         if before:
-            printed(f"guard: volumes of other hosts whose latency is watched: {len(before)}")
+            printed(f"guard: watching the latency of other hosts' volumes: {len(before)}")
             for line in self._watch.neighbours:
                 printed(f"  {line}")
         else:
             printed(
-                f"guard: watches nothing: no array reported I/O of other hosts in {seconds:g} s "
+                f"guard: nothing to watch: no array reported I/O of other hosts in {seconds:g} s "
                 "(guard.baseline_seconds: give it a few polls of the array)"
             )
 
@@ -200,7 +200,7 @@ class ProbeSession(Session):
         steps = "1 step" if self._spent.steps == 1 else f"{self._spent.steps} steps"
         printed(f"ended after {steps} and {time.monotonic() - self._began:.0f} s: {finish.reason}")
         if finish.for_a_person:
-            printed(f"next, for a person: {finish.for_a_person}")
+            printed(f"next, to do by hand: {finish.for_a_person}")
         self._send(END + EndOrder(reason=finish.reason, what=finish.for_a_person).model_dump_json())
 
 

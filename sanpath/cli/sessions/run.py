@@ -82,9 +82,9 @@ class Session:
         if code == UsageError.exit_code:
             return code  # The recorder has printed what to change.
         if code and not interrupted:
-            print(f"sanpath: the recorder ended with code {code}; what it had recorded follows.", file=sys.stderr)
+            print(f"sanpath: the recorder ended with exit code {code}; what it recorded follows.", file=sys.stderr)
             if code < 0:  # Killed: it could not end what it had started.
-                print("sanpath: a load command that it had started may still be running", file=sys.stderr)
+                print("sanpath: the load command that it started may still be running", file=sys.stderr)
         if self._request.has_load and not interrupted:
             self._wait_for_peers()
         diagnosis = diagnosis_of(self._folder, self._choice)

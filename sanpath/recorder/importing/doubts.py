@@ -33,7 +33,7 @@ def unused_options(placement: Placement, clock: ResultClock, requested: Placemen
         yield "--utc-offset is not used: the file has no local times"
     unused = len(placement.marks) - placement.steps
     if unused > 0 and (clock != "elapsed" or placement.steps):
-        yield f"--mark: {unused} more named than there are loads in the file: not used"
+        yield f"--mark: {unused} more than there are loads in the file: not used"
 
 
 def placing_option(clock: ResultClock, requested: Placement) -> str:
@@ -60,4 +60,4 @@ def outside_recording(placement: Placement, recording: Recording, option: str) -
         shift = quarter_hours * _QUARTER_US * (1 if last < began else -1)
         overlaps = first + shift <= ended and began <= last + shift
         hint = f"; {option} may be wrong by about {quarter_hours / 4:g} h" if overlaps and option else ""
-        yield f"it lies {gap_us / 1e6:,.0f} s outside of what else was recorded and meets none of it{hint}"
+        yield f"it lies {gap_us / 1e6:,.0f} s away from everything else in the recording{hint}"

@@ -78,7 +78,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     match = registry.result_reader(file.head(), file.name, request.reader)
     if match is None:
         readers = ", ".join(registry.result_readers())
-        raise UsageError(f"{file.name}: is no result that sanpath knows; --reader names one of: {readers}")
+        raise UsageError(f"{file.name}: is not a result that sanpath knows; name its --reader, one of: {readers}")
     spec, reader = match
     recording = open_recording(request.folder)
     requested = replace(request.placement)
@@ -212,7 +212,7 @@ class Importing:
             except (ValueError, TypeError, OverflowError):
                 left_out += 1
         self.rows -= left_out
-        self.remarks.append(f"{left_out} samples of {samples.table.kind} are left out: no such figure or time can be")
+        self.remarks.append(f"{left_out} samples of {samples.table.kind} are left out: impossible figure or time")
 
     def _on_host(self, item: SourceEntity | SourceLink) -> Iterator[SourceEntity | SourceLink]:
         """Yield the host and the link of a load or block device to it."""
@@ -266,7 +266,7 @@ def _placement(
         placement.begins = recording.started_us if recording is not None else None
         return placement, []
     placement.begins = round(request.file.stat().st_mtime * 1e6) - length
-    guess = "its last change is taken for the end of its last load; --mark or --at place it better"
+    guess = "its last change is taken as the end of its last load; --mark or --at is more exact"
     return placement, [f"the file holds no times: {guess}"]
 
 

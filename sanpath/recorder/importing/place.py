@@ -32,7 +32,7 @@ def zone(text: str) -> tzinfo:
         return ZoneInfo(text)
     except (OSError, ValueError, KeyError):
         pass
-    raise UsageError(f"{text!r} is no time zone; write its name, as Europe/Berlin, or its offset, as +02:00")
+    raise UsageError(f"{text!r} is not a time zone: write its name or offset, such as Europe/Berlin or +02:00")
 
 
 _BEYOND_US = 2**62
@@ -119,7 +119,7 @@ class Placement:
         else:
             placed = time_us + self.behind_us
         if abs(placed) >= _BEYOND_US:
-            raise CollectorError(Failure.UNREADABLE, f"holds a time that there is not: {time_us} microseconds")
+            raise CollectorError(Failure.UNREADABLE, f"holds an impossible time: {time_us} microseconds")
         return placed
 
     def _offset_us(self, local_us: int) -> int:
@@ -129,7 +129,7 @@ class Placement:
             aware = naive.replace(tzinfo=self.zone) if self.zone is not None else naive.astimezone()
             offset = aware.utcoffset()
         except (OverflowError, ValueError, OSError) as error:  # Before the year 1, or after 9999.
-            raise CollectorError(Failure.UNREADABLE, f"holds a time that there is not: {error}") from error
+            raise CollectorError(Failure.UNREADABLE, f"holds an impossible time: {error}") from error
         return round((offset or timedelta()).total_seconds() * 1e6)
 
 

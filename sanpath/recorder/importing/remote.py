@@ -71,7 +71,7 @@ def import_history(
     """
     collector = registry.collector_class(registry.spec(config.collector))(config)
     if not isinstance(collector, KeepsHistory):
-        raise UsageError(f"{config.collector} remembers nothing of the past")
+        raise UsageError(f"collector {config.collector} cannot read the past")
     recording = open_recording(folder)
     _refuse_twice(recording, origin, span)
     clock, cost = RecorderClock(), Cost()

@@ -65,7 +65,7 @@ def _finite(tables: tuple[Table, ...]) -> tuple[Table, ...]:
         for table in tables
         for column in table.columns
     ):
-        raise ValueError("a scale is no number")
+        raise ValueError("a scale is not a number")
     return tables
 
 

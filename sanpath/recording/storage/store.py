@@ -190,7 +190,7 @@ class LocalStore:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise OSError(errno.EINVAL, "is no regular file")
+            raise OSError(errno.EINVAL, "is not a regular file")
         return os.fdopen(handle, "rb")
 
     def seal(self, path: str) -> None:

@@ -136,7 +136,7 @@ class Writer:
     def event(self, source: str, event: Event) -> None:
         """Take an event. Raises ValueError when its time is invalid."""
         if not isinstance(event.seen, int) or abs(event.seen) >= 2**63:
-            raise ValueError(f"event {event.name}: {event.seen!r} is no time in microseconds")
+            raise ValueError(f"event {event.name}: {event.seen!r} is not a time in microseconds")
         detail = _json(event.detail)
         self._record("events", {"source": source, "seen": event.seen, "name": event.name, "detail": detail})
 

@@ -58,8 +58,8 @@ def refusal_text(credentials: SnmpCredentials, problem: Any) -> str | None:
         errind.UnknownUserName: f"has no SNMPv3 user {user.name!r}",
         errind.WrongDigest: f"refuses user {user.name!r}: wrong auth_password, or not {user.auth_protocol}",
         errind.DecryptionError: f"cannot decrypt the request of user {user.name!r}: wrong privacy_password",
-        errind.UnsupportedSecurityLevel: f"does not let user {user.name!r} in with authentication and privacy",
-        errind.NotInTimeWindow: "counts its restarts otherwise than a moment ago: its engine ID is not its alone",
+        errind.UnsupportedSecurityLevel: f"does not accept user {user.name!r} with authPriv",
+        errind.NotInTimeWindow: "reports another restart count than before: another device has the same engine ID",
     }
     meaning = next((text for kind, text in meanings.items() if isinstance(problem, kind)), None)
     return None if meaning is None else f"{credentials.host}:{credentials.port} {meaning}"
@@ -73,9 +73,7 @@ def no_answer_text(credentials: SnmpCredentials, unsolicited_sender: tuple[str, 
     """
     if unsolicited_sender is not None:
         sender = f"{unsolicited_sender[0]}:{unsolicited_sender[1]}"
-        return (
-            f"{no_answer_text(credentials)}; {sender} answered unasked: if it is the same switch, give that address"
-        )
+        return f"{no_answer_text(credentials)}; {sender} answered instead: if it is the same switch, use that address"
     duration = f"{1 + credentials.retries} x {credentials.timeout_seconds:g} s"
     problem = f"{credentials.host}:{credentials.port} gave no SNMP answer in {duration}: down, filtered, or"
     if credentials.user is None:
@@ -91,7 +89,7 @@ def undecrypted_text(credentials: SnmpCredentials, user: SnmpUser) -> str:
     """
     return (
         f"{credentials.host}:{credentials.port} answers and has the user {user.name!r}, "
-        f"but does not answer what is encrypted: {_undecryptable_causes(user)}"
+        f"but does not answer encrypted requests: {_undecryptable_causes(user)}"
     )
 
 

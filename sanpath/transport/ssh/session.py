@@ -64,7 +64,7 @@ class SshMachine:
         try:
             return script.reply_of(answer, errors, word)
         except ValueError as error:
-            raise CollectorError(Failure.UNREADABLE, f"{self._name}: answers like no shell") from error
+            raise CollectorError(Failure.UNREADABLE, f"{self._name}: does not answer like a shell") from error
 
     async def exchange(
         self, socket_path: str, request: bytes, is_complete: Callable[[bytes], bool], timeout_seconds: float

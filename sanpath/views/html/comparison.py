@@ -162,7 +162,7 @@ def _change(pair: Pair, change: Change, across: svg.Scale, number: int) -> Itera
 
 
 def _row_name(pair: Pair, change: Change) -> str:
-    name = f"{compare.QUANTITIES[change.quantity]}, {pair.direction}, N {count(pair.in_flight)}"
+    name = f"{compare.QUANTITIES[change.quantity]}, {pair.direction}, {count(pair.in_flight)} I/Os"
     return f"{name}: {compare.step_names(pair)}"
 
 

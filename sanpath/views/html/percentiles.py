@@ -93,7 +93,7 @@ def _texts(point: Point, shown: Sequence[str]) -> Iterator[str]:
 
 
 def _foot(chosen: Sequence[Point], across: svg.Scale) -> Markup:
-    """Name and I/Os in flight of the steps, as far as there is room."""
+    """Name and outstanding I/Os of the steps, as far as there is room."""
     text, last = Markup(""), -100.0
     spacing = max(_SPACING, across.at(1) - across.at(0))
     for number, point in enumerate(chosen):
@@ -105,7 +105,9 @@ def _foot(chosen: Sequence[Point], across: svg.Scale) -> Markup:
             name = name if len(name) <= letters else f"{name[: letters - 1]}…"
             text += svg.element("text", name, x=x, y=_HEIGHT - 22, class_="tick middle")
             if point.in_flight is not None:
-                text += svg.element("text", f"N {count(point.in_flight)}", x=x, y=_HEIGHT - 7, class_="tick middle")
+                text += svg.element(
+                    "text", f"{count(point.in_flight)} I/Os", x=x, y=_HEIGHT - 7, class_="tick middle"
+                )
     return text
 
 

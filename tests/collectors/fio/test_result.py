@@ -288,12 +288,12 @@ def test_a_file_that_ends_inside_a_document_gives_what_came_before() -> None:
 
 def test_nothing_to_read_is_one_line_that_says_what_fio_said() -> None:
     assert refusal(b"fio: pid=1, err=2/file:filesetup.c:805, func=open(/dev/sdz), error=No such file\n") == (
-        "unreadable: there is no result of fio in this: "
+        "unreadable: no result of fio in it: "
         "fio: pid=1, err=2/file:filesetup.c:805, func=open(/dev/sdz), error=No such file"
     )
-    assert refusal(b"hello\n").startswith("unreadable: there is no result of fio in this")
-    assert refusal(b"").startswith("unreadable: there is no result of fio in this")
-    assert refusal(series(1)[:200]).startswith("unreadable: there is no result of fio in this: the file ends inside")
+    assert refusal(b"hello\n").startswith("unreadable: no result of fio in it")
+    assert refusal(b"").startswith("unreadable: no result of fio in it")
+    assert refusal(series(1)[:200]).startswith("unreadable: no result of fio in it: the file ends inside")
 
 
 @pytest.mark.parametrize(

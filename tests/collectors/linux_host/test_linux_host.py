@@ -234,7 +234,7 @@ def test_a_source_over_ssh_says_what_the_configuration_says(tmp_path: Path, monk
 
 def test_this_machine_tells_of_its_processors() -> None:
     if not Path("/proc/stat").exists():
-        pytest.skip("this machine is no Linux host")
+        pytest.skip("this machine is not a Linux host")
 
     async def run() -> list[Rows]:
         reader = collector()

@@ -16,7 +16,7 @@ from sanpath_collectors.linux_host.collector import LinuxHost
 from sanpath_collectors.linux_host.config import LinuxHostConfig
 from tests.transport.sshd import Server, running
 
-pytestmark = pytest.mark.skipif(not Path("/proc/diskstats").exists(), reason="this machine is no Linux host")
+pytestmark = pytest.mark.skipif(not Path("/proc/diskstats").exists(), reason="this machine is not a Linux host")
 
 
 class WallClock:

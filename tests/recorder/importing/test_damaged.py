@@ -63,7 +63,7 @@ def test_percentiles_of_fio_below_zero_are_none() -> None:
 def test_a_time_that_no_calendar_has_is_unreadable(moment: int, clock: str) -> None:
     for where in (zone("Europe/Berlin"), None):
         if clock == "local" or abs(moment) >= 2**62:
-            with pytest.raises(CollectorError, match="a time that there is not"):
+            with pytest.raises(CollectorError, match="an impossible time"):
                 Placement(zone=where).item(Event(moment, "x"), "local" if clock == "local" else "utc")
 
 
@@ -85,4 +85,4 @@ def test_a_count_that_no_counter_holds_costs_its_sample_only(tmp_path: Path) -> 
     task.write([rows])
     writer.close()
     assert task.rows == writer.rows_waiting == 1
-    assert task.remarks == ["2 samples of load are left out: no such figure or time can be"]
+    assert task.remarks == ["2 samples of load are left out: impossible figure or time"]

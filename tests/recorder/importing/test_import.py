@@ -116,7 +116,7 @@ def test_a_result_without_times_and_marks_ends_when_its_file_does(tmp_path: Path
     file = written(tmp_path, sqlio())
     os.utime(file, (microseconds(65) / 1e6, microseconds(65) / 1e6))
     reported = run(file, "--into", folder, "--host", "esx7")
-    assert "its last change is taken for the end" in reported
+    assert "its last change is taken as the end" in reported
     assert judged(folder).verdict.kind == "bottleneck"
 
 
@@ -223,7 +223,7 @@ def test_a_counter_log_lasts_as_long_as_its_samples(tmp_path: Path) -> None:
     folder = tmp_path / "a.sanpath"
     run(counters(tmp_path), "--into", folder)
     assert "outside" not in run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(30))
-    assert "it lies 40 s outside" in run(written(tmp_path, sqlio(seconds=9)), "--into", folder, "--at", at(100))
+    assert "it lies 40 s away" in run(written(tmp_path, sqlio(seconds=9)), "--into", folder, "--at", at(100))
 
 
 def test_how_far_the_clock_of_a_file_was_off_is_not_known(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_more_marks_than_loads_are_said(tmp_path: Path) -> None:
     steps = ("64 KiB random read, 100 threads x 8", "64 KiB random write, 100 threads x 8")
     file = written(tmp_path, sqlio(threads=2, seconds=10), "b.txt")
     reported = run(file, "--into", folder, "--mark", steps[0], "--mark", steps[1])
-    assert "1 more named than there are loads in the file" in reported
+    assert "1 more than there are loads in the file" in reported
 
 
 def test_a_host_is_found_however_its_name_is_written(tmp_path: Path) -> None:
@@ -293,22 +293,22 @@ def test_what_is_no_recording_is_not_written_to(tmp_path: Path) -> None:
 def test_what_lies_outside_of_the_recording_is_said(tmp_path: Path) -> None:
     folder = without_load(tmp_path / "a.sanpath")
     reported = run(written(tmp_path, sqlio()), "--into", folder, "--at", at(5 + 7200))
-    assert "outside of what else was recorded" in reported
+    assert "away from everything else in the recording" in reported
     assert "about 2 h" in reported
 
 
 def test_runs_of_one_tool_that_follow_each_other_are_no_mistake_of_the_time_zone(tmp_path: Path) -> None:
     reports = sorted((Path(__file__).parents[3] / "examples/vsan-jetstress/hybrid").glob("*.html"))
     zone = ("--utc-offset", "UTC", "--into", tmp_path / "a.sanpath")
-    assert "outside of what else was recorded" not in run(*reports[:2], *zone)
+    assert "away from everything else in the recording" not in run(*reports[:2], *zone)
     assert "--utc-offset may be wrong by about" in run(reports[2], *zone)
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "is no result"),
-        (b"hello\nworld\n", "is no result"),
+        (b"", "is not a result"),
+        (b"hello\nworld\n", "is not a result"),
         (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03x", "damaged"),
     ],
 )
@@ -325,7 +325,7 @@ def test_a_file_that_nobody_reads_is_refused_in_one_line(tmp_path: Path, content
     [
         (("--mark", "gone"), "has no step 'gone'; there are: none"),
         (("--at", "noon"), "write a time as 2026-01-31T14:00:00"),
-        (("--utc-offset", "Mars/Olympus"), "is no time zone"),
+        (("--utc-offset", "Mars/Olympus"), "is not a time zone"),
         (("--reader", "snmp_switch"), "does not read result files"),
         (("--reader", "sqlo"), "did you mean sqlio"),
         (("--clock-behind", "nan"), "write seconds"),

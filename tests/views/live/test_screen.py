@@ -38,7 +38,7 @@ def test_a_small_terminal_has_verdict_reason_law_budget_history_elements_sources
         assert re.search(r"fc1/7 +read +97\.7 % █+ +█+ LIMITS 4GFC", text)
         assert "fa1 41 s LATE, 3 failed" in text
         assert "sw1 1 s" in text
-        assert re.search(r"unseen +credit stall", text)
+        assert re.search(r"not measured: +credit stall", text)
         assert "q quit" in text.splitlines()[-1]
         assert "? help" in text.splitlines()[-1]
 

@@ -81,7 +81,7 @@ def _remarks(use: ElementUse, limits: bool, culprit: bool) -> str:
     remarks += [use.speed] if use.speed else []
     remarks += [bandwidth(use.bytes_per_second)] if use.bytes_per_second is not None else []
     if use.foreign_bytes_per_second:
-        remarks.append(f"others {bandwidth(use.foreign_bytes_per_second)}")
+        remarks.append(f"other hosts {bandwidth(use.foreign_bytes_per_second)}")
     return " ".join(remarks)
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from sanpath.views.live.reading.snapshot import Snapshot
 
 HELP = (
-    ("q", "leave the view; a run that it shows goes on, with plain lines"),
+    ("q", "leave the view; the run goes on, with plain lines"),
     ("Ctrl-C", "end the run, twice: at once; `sanpath watch` only leaves"),
     ("p", "hold the screen still; the recording goes on"),
-    ("m", 'note in the recording what you just did, "changed to RR"'),
+    ("m", 'note in the recording what you just changed, such as "changed to RR"'),
     ("t", "the path from load to media; up and down go along it"),
     ("s f o", "every step, finding, source; the same key again: back"),
     ("n b", "the verdict of the next step, of the step before"),
@@ -35,14 +35,14 @@ HELP = (
     ("Esc", "back to the overview of the newest step, without a filter"),
     ("mouse", "click a key below, turn the wheel; with Shift the terminal selects"),
     ("", ""),
-    ("grade", "of 100 such verdicts are right, A: 97 or more, B: 85 or more, C: fewer"),
+    ("grade", "confidence: of 100 such verdicts are right, A: 97 or more, B: 85, C: fewer"),
     ("windows", "complete intervals of the slowest source within the step"),
-    ("R", "the law that holds in any test: latency = outstanding I/Os / IOPS"),
+    ("R", "latency = outstanding I/Os / IOPS (Little's law), which holds in any test"),
     ("colours", "red limits or is saturated, yellow is busy or in doubt, green free or cleared"),
     ("now", "by the newest samples; percentiles since the step began"),
     ("judged", "when the verdict was judged; CHANGED and a bell: it is new"),
     ("caused by", "a queue that is full because of an element below it"),
-    ("cleared", "what did not limit, as far as it was tried"),
+    ("cleared", "what did not limit, as far as it was tested"),
     ("LATE", "a source whose answer is overdue: what it shows may be old"),
 )
 

@@ -63,7 +63,7 @@ def steps(shown_steps: Sequence[StepResult], verdict: ShownVerdict | None, curso
         if cursor.tab is Tab.steps:
             shown = [row for row in shown if cursor.matches(row[0], row[-1])]
         cells += [[mark, *row] for row in shown]
-    if width < 90:  # N/X is said in words above.
+    if width < 90:  # The sum is said in words above.
         header, cells = _without(header, 7), [_without(row, 7) for row in cells]
     lines = [cut(text, width) for text in table([header, *cells], right=range(3, len(header) - 1))]
     lines[0].stylize("underline")
@@ -128,8 +128,8 @@ def unseen(diagnosis: Diagnosis, width: int, rank: int = 6) -> Section:
     partly = [u for u in diagnosis.unobserved if not u.what.startswith(_NO_FACTS)]
     lines = [text for u in partly for text in bullet(f"{u.what}: {u.why}", width)]
     kinds = [u.what.removeprefix(_NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
-    lines += bullet(f"no source reports any facts of: {', '.join(kinds)}", width) if kinds else []
-    return _listed("not seen", lines, width, rank)
+    lines += bullet(f"no source measures: {', '.join(kinds)}", width) if kinds else []
+    return _listed("not measured", lines, width, rank)
 
 
 def blind(diagnosis: Diagnosis, width: int) -> Section:
@@ -137,7 +137,7 @@ def blind(diagnosis: Diagnosis, width: int) -> Section:
     names = [u.what for u in diagnosis.unobserved if not u.what.startswith(_NO_FACTS)]
     names += [u.what.removeprefix(_NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
     text = ", ".join(names) or "nothing that was asked for"
-    return Section(6, 1, wrapped("unseen", text, width), heading=0)
+    return Section(6, 1, wrapped("", f"not measured: {text}", width), heading=0)
 
 
 def do_next(diagnosis: Diagnosis, width: int) -> Section:

@@ -106,7 +106,7 @@ def _limit(bottlenecks: Sequence[Bottleneck], width: int) -> Iterator[Text]:
     yield from wrapped("where", f"{elements}, {' and '.join(b.direction for b in bottlenecks)}", width, "bold")
     if first.culprit:
         suffer = ", ".join(words.short(victim) for victim in first.victims)
-        yield from wrapped("", f"held up by {words.short(first.culprit)}; {suffer or 'others'} suffer", width)
+        yield from wrapped("", f"held up by {words.short(first.culprit)}; {suffer or 'other devices'} suffer", width)
 
 
 def _law(verdict: ShownVerdict) -> str:
