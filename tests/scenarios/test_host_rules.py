@@ -123,6 +123,25 @@ def test_a_slow_array_is_first_spared_what_its_controllers_pass_on_to_each_other
         assert found.plan[0].commands[-1].endswith(f"--useano=0 --device {NAA}")
 
 
+@pytest.mark.parametrize("state", ["active/optimized", "active/non-optimized"])
+def test_paths_that_are_not_optimised_are_suspected_of_a_wait_that_no_array_reports(
+    tmp_path: Path, state: str
+) -> None:
+    san = EsxSan(
+        tmp_path,
+        ports=[HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET],
+        lun=ROUND_ROBIN,
+        states=("active/optimized", state),
+        shares=(0.5, 0.5),
+        leave_out={"array_samples"},
+    )
+    for n in (16, 128):
+        ports = {port.name: (1000 * 32 * 2076.0, NOTHING) for port in san.ports}
+        san.step(f"t{n}", n, read=Flow(2000, n / 2000), ports=ports, array={"read": AtArray(None)})
+    first = judged(san.write()).verdict.suspects[0]
+    assert (first.kind == "path_policy") == (state != "active/optimized")
+
+
 def test_round_robin_over_8_and_16_gigabit(tmp_path: Path) -> None:
     (finding,) = of(
         judged(over_first_path(tmp_path, lun=ROUND_ROBIN, speeds=(8e9, 16e9))), "unequal-paths-equal-split"

@@ -20,8 +20,9 @@ _PRIOR = 0.7
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for the wait inside the array where many I/Os arrive at a controller that does not own the volume."""
-    explains = table.indices("array_queue", "array_service")
+    """One claim for the wait inside the array, or below the last clock, where many I/Os arrive at a controller that
+    does not own the volume."""
+    explains = table.indices("array_queue", "array_service") or table.indices("below")
     rows = table.facts.tables["multipath"].select(step=table.load.step)
     share = max((number(row, "non_optimised_share") for row in rows), default=0.0)
     if not explains or share <= _USED:
@@ -32,10 +33,12 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
+    timed = claims[0].explains <= table.indices("array_queue", "array_service")
+    where = "inside the array" if timed else "below the last clock that was read"
     inside = sum(table.segments[i].middle for i in claims[0].explains)
     because = (
         claims[0].evidence[0].words,
-        f"{duration(inside)} of {duration(table.load.latency_seconds)} pass inside the array",
+        f"{duration(inside)} of {duration(table.load.latency_seconds)} pass {where}",
     )
     overturn_if = ("the same throughput with all I/Os over optimised paths",)
     return limited_by(table, str(claims[0].entity), "path_policy", "host", because, overturn_if)
