@@ -138,7 +138,7 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
     if finding.role == "cause" and not limits:
         finding = replace(finding, role="information")
     if finding.role in ("cause", "risk"):
-        finding = replace(finding, in_this_run=_in_this_run(limits, verdict, relieved))
+        finding = replace(finding, in_this_run=_in_this_run(finding, limits, verdict, relieved))
     if not limits:
         return replace(finding, relieves=relieved)
     gain = None
@@ -148,7 +148,7 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
     return replace(finding, role="cause" if finding.role == "risk" else finding.role, gain=gain)
 
 
-def _in_this_run(limits: bool, verdict: Verdict, relieved: str | None) -> str:
+def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> str:
     """Whether it limits this run. A setting is no fault only because a list of good practice says so."""
     if limits:
         return "it limits this run"
@@ -158,10 +158,12 @@ def _in_this_run(limits: bool, verdict: Verdict, relieved: str | None) -> str:
         return f"fixing it may relieve the limit of this run, {_short(relieved)}: its controllers have less to do"
     if verdict.kind == "cannot_tell":
         return "whether it limits this run is not known"
-    entity = verdict.bottlenecks[0].entity if verdict.bottlenecks else None
-    if entity is None:
+    if not verdict.bottlenecks:
         return f"it does not limit this run: {verdict.kind.replace('_', ' ')}"
-    return f"it does not limit this run: {_short(entity)} does"
+    first = verdict.bottlenecks[0]
+    if first.entity == finding.entity:  # The finding is about another step or direction.
+        return f"what limits this run is its {first.direction} direction in step {verdict.from_step}"
+    return f"it does not limit this run: {_short(first.entity)} does"
 
 
 def _short(entity: str) -> str:

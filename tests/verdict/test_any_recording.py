@@ -97,6 +97,8 @@ def at_one_with_itself(found: Diagnosis) -> None:
     for finding in found.findings:
         if finding.in_this_run == "it limits this run":
             assert verdict.bottlenecks or verdict.kind in NOTHING_LIMITS or verdict.kind == "generator_limited"
+        if verdict.bottlenecks and verdict.bottlenecks[0].entity == finding.entity:
+            assert not (finding.in_this_run or "").startswith("it does not limit")
     off_path = {element.entity for element in found.summary.off_path}
     for bottleneck in verdict.bottlenecks[:1]:
         # The path that is drawn is one that crosses what the first line names.
