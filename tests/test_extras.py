@@ -34,7 +34,7 @@ def test_a_feature_without_its_extra_says_what_to_install(
     (tmp_path / "sanpath.yaml").write_text(config, encoding="utf-8")
     result = run(tmp_path, monkeypatch, library, *arguments)
     assert isinstance(result.exception, UsageError)
-    assert str(result.exception) == message.format("a part that is not installed: pip install ")
+    assert str(result.exception) == message.format("an optional part that is not installed: pip install ")
     assert result.output == ""
     assert [entry.name for entry in tmp_path.iterdir()] == ["sanpath.yaml"]
 

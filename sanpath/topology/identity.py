@@ -335,7 +335,7 @@ def _back_luns(topology: Topology) -> None:
     for lun in topology.of_kind("lun"):
         identifiers = [*lun.ids.get("naa", ()), *lun.ids.get("eui", ())]
         wwid = str(lun.attributes.get("wwid")).lower()
-        if wwid in volumes and wwid not in identifiers and not _is_path(topology, lun):
+        if wwid.startswith("uuid.") and wwid in volumes and not _is_path(topology, lun):
             identifiers.append(wwid)
         for identifier in identifiers:
             if identifier in volumes:

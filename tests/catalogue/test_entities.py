@@ -87,8 +87,8 @@ def test_what_is_declared_is_written_or_read_somewhere() -> None:
 
 
 def test_what_is_declared_as_read_is_read_by_the_engine() -> None:
-    folders = ("sanpath/facts", "sanpath/topology", "sanpath/verdict", "sanpath/recording", "sanpath/sweep")
-    engine = texts("sanpath/model.py", *folders)
+    folders = ("facts", "topology", "verdict", "explanation", "summary", "comparison", "whatif", "recording", "sweep")
+    engine = texts("sanpath/model.py", *(f"sanpath/{folder}" for folder in folders))
     events = [event.name for event in catalogue.events().values() if event.read]
     fields = [f.name for kind in catalogue.attributes().values() for f in kind.values() if f.read]
     assert not {name for name in (*events, *fields) if not is_in(name, engine)}

@@ -231,7 +231,7 @@ def test_what_is_none_is_refused_with_what_to_do() -> None:
 def test_a_file_without_an_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "_MAX_BYTES", 1000)
     export = WindowsSan("x")
-    with pytest.raises(CollectorError, match="no inventory"):
+    with pytest.raises(CollectorError, match="not an inventory"):
         export.feed(b"x" * 1001)
 
 
