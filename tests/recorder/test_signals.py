@@ -98,7 +98,7 @@ def test_a_killed_recorder_loses_the_last_flush_at_most(start: Callable[..., Run
     # A flush every five seconds, a document every second.
     assert len(recorded) >= documents - 7
     assert recorded
-    assert "the recorder ended with code -9" in run.err.read_text()
+    assert "the recorder ended with exit code -9" in run.err.read_text()
     assert "may still be running" in run.err.read_text()
     assert load
     assert all(is_alive(process) for process in load)
