@@ -22,6 +22,8 @@ SAME_LOAD = ("", "start", "repeat", "more_in_flight", "fewer_in_flight", "knee",
 """Experiments of a probe that change the number of I/Os in flight at most."""
 _QUARTER = 2
 """A quarter of a step needs this many windows, or its mean may be chance."""
+_SAME_TRAFFIC_RATIO = 0.05
+"""Bytes of two sources that differ by a smaller ratio are the same traffic (rounding, clock edges)."""
 HALF = 0.55
 """Half as many in flight, with a tolerance because it is measured: a step of 64 may read 63.9 next to one of 128."""
 
@@ -111,6 +113,11 @@ class LoadFacts:
         differs from that over all of them by the latter's standard error times sqrt(N / n - 1) (Cochran, Sampling
         Techniques, 1977, section 2.5); here N / n is (windows + 2) / windows."""
         return 2 * (self.throughput_spread or 0.0) * sqrt(2 / max(1, windows))
+
+    def same_traffic_tolerance(self, windows: int) -> float:
+        """How far off the throughput over so many windows of another source may be, as a ratio, where both count the
+        same I/Os."""
+        return max(_SAME_TRAFFIC_RATIO, self.sampling_error(windows))
 
     def most_beyond(self, bytes_per_second: float) -> float:
         """The most bytes that windows in a row moved beyond what this rate allows in their time."""

@@ -15,8 +15,6 @@ from sanpath.topology.paths import targets_of
 
 _COMPARED = ("growth", "throughput_gain", "held_throughput", "queue_ratio", "upstream_utilisation")
 """Facts that compare a row with the load."""
-_SAME_TRAFFIC_RATIO = 0.05
-"""If bytes of array and load differ by a smaller ratio, they are the same traffic (rounding, clock edges)."""
 
 
 def array_rows(
@@ -116,7 +114,7 @@ def _rows(
         foreign = None
         if load is not None and byte_rate and load.bytes_per_second:
             foreign = max(0.0, 1 - load.bytes_per_second / byte_rate)
-            foreign = 0.0 if foreign < max(_SAME_TRAFFIC_RATIO, load.sampling_error(sample.windows)) else foreign
+            foreign = 0.0 if foreign < load.same_traffic_tolerance(sample.windows) else foreign
         service, queue = (sample.means.get(f"{quantity}_seconds_{direction}") for quantity in ("service", "queue"))
         spread = sample.resolutions.get(f"service_seconds_{direction}", 0.0) / 2
         if service is None and (wait := sample.rate(f"latency_seconds_{direction}_total")) is not None:

@@ -12,8 +12,6 @@ from sanpath.topology.paths import io_paths, machine_luns, targets_of
 
 SHARED = 0.05
 """With a larger share of foreign bytes, an array's average says nothing about the test's own I/Os."""
-_SAME_BYTES_TOLERANCE = 0.05
-"""The entire array stands for the volume if its bytes agree with the load's within this ratio."""
 _SAME_SIZE_TOLERANCE = 0.05
 """The array's I/Os are those of the load, neither split nor merged, if mean sizes agree within this ratio."""
 _FEW_OPERATIONS_RATIO = 0.02
@@ -108,7 +106,7 @@ def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
 
 def _tolerance(load: LoadFacts, row: FactRow) -> float:
     """How far throughputs of load and row may differ, as a ratio, where both count the same I/Os."""
-    return max(_SAME_BYTES_TOLERANCE, load.sampling_error(int(number(row, "windows"))))
+    return load.same_traffic_tolerance(int(number(row, "windows")))
 
 
 def _has_test_operations(load: LoadFacts, volume: FactRow) -> bool:
@@ -152,7 +150,7 @@ def _combined(load: LoadFacts, rows: Sequence[FactRow]) -> FactRow:
         "ops_per_second": operations,
         "bytes_per_second": byte_rate or None,
         "queue_ratio": queue / service if queue is not None and service else None,
-        "foreign_ratio": 0.0 if foreign is not None and foreign < max(SHARED, _tolerance(load, rows[0])) else foreign,
+        "foreign_ratio": 0.0 if foreign is not None and foreign < _tolerance(load, rows[0]) else foreign,
     }
 
 
