@@ -17,8 +17,8 @@ from examples.claims import Results, check
 from examples.stories import import_files, read_story
 from sanpath.comparison.compare import compare
 from sanpath.diagnose import diagnose
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.model import Diagnosis
 from sanpath.views import compare as compare_view
 from sanpath.views import json as json_view
 

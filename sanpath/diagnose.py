@@ -12,6 +12,8 @@ from dataclasses import replace
 from datetime import date
 
 from sanpath import __version__
+from sanpath.diagnosis.accounts import Mark
+from sanpath.diagnosis.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
 from sanpath.explanation.cleared import as_far_as_valid, cleared_elements
 from sanpath.explanation.coverage import accounts, iso, recorders, unobserved
 from sanpath.explanation.elements import elements
@@ -33,9 +35,7 @@ from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Site
 from sanpath.summary.summarise import summary
 from sanpath.topology.paths import host_of
-from sanpath.verdict.accounts import Mark
 from sanpath.verdict.judgement.judge import judge_all
-from sanpath.verdict.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.configuration import configuration

@@ -2,7 +2,7 @@
 
 Recorded (as one source reports it):      Rows, SourceEntity, SourceLink, Event, Poll
 Resolved (what sanpath derives from it):  Entity, Link, Step
-Judged:                                   see verdict/model.py (Diagnosis and its fields)
+Judged:                                   see diagnosis/model.py (Diagnosis and its fields)
 """
 
 from __future__ import annotations

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from sanpath import diagnose
+from sanpath.diagnosis.experiment import Action
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.probe.budget import Spent
 from sanpath.probe.orders import Finish, Order
 from sanpath.probe.plan import ProbePlan
 from sanpath.probe.search import find_limit, repeat
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.experiment_model import Action
-from sanpath.verdict.model import Diagnosis
 from sanpath.whatif.predict import Prediction
 from sanpath.whatif.what_if import what_if
 from sanpath_lab import families

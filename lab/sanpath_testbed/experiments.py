@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sanpath.diagnose import diagnose
+from sanpath.diagnosis.experiment import Experiment
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.experiment_model import Experiment
-from sanpath.verdict.model import Diagnosis
 from sanpath_lab.generator.reading import Reading, Source
 from sanpath_lab.scenario import Scenario
 from sanpath_testbed.defects import Defects

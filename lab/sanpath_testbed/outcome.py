@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sanpath.verdict.model import Diagnosis, Suspect, Verdict
+from sanpath.diagnosis.model import Diagnosis, Suspect, Verdict
 from sanpath_lab.scenario import Truth
 
 NO_ELEMENT_KINDS = ("concurrency_limited", "demand_limited", "healthy")

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from sanpath.diagnose import diagnose
+from sanpath.diagnosis.experiment import LoadChange
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
 from sanpath.probe.budget import Spent
 from sanpath.probe.orders import Finish, Order
@@ -21,8 +23,6 @@ from sanpath.probe.plan import Load as PlannedLoad
 from sanpath.probe.search import Search
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.plan import Target
-from sanpath.verdict.experiment_model import LoadChange
-from sanpath.verdict.model import Diagnosis
 from sanpath_lab.generator.reading import Reading
 from sanpath_lab.scenario import Load, Scenario
 from sanpath_testbed.defects import Defects

@@ -15,9 +15,9 @@ from sanpath.extras import METRICS
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sanpath.diagnosis.model import Diagnosis
     from sanpath.recording.storage.store import Location
     from sanpath.rulebook.choice import Choice
-    from sanpath.verdict.model import Diagnosis
 
 
 def diagnosis_of(

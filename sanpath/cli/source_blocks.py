@@ -23,7 +23,7 @@ def summary_table(checks: list[SourceCheck]) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    from sanpath.verdict.units import duration
+    from sanpath.units import duration
     from sanpath.views.words import printable
 
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -97,7 +97,7 @@ def _lines(check: SourceCheck) -> list[Text]:
 
 
 def _cost(effort: Effort) -> str:
-    from sanpath.verdict.units import duration
+    from sanpath.units import duration
 
     requests = "1 request" if effort.requests == 1 else f"{effort.requests} requests"
     return f"{duration(effort.seconds)}, {requests}, {effort.bytes_in / 1e3:,.1f} kB"

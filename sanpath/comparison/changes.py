@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose, log
 
-from sanpath.verdict.model import DirectionResult, StepResult
+from sanpath.diagnosis.model import DirectionResult, StepResult
 
 SAME_IN_FLIGHT = 0.05
 SAME_SIZE = 0.05

@@ -28,11 +28,11 @@ from sanpath.comparison.differences import (
     reported_entities,
 )
 from sanpath.comparison.same_latency import AtLatency, at_latency
+from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
-from sanpath.verdict.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
+from sanpath.units import bandwidth, duration, iops
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.units import bandwidth, duration, iops
 from sanpath.whatif.predict import Check, check_prediction
 from sanpath.whatif.settings import settable
 from sanpath.whatif.what_if import what_if

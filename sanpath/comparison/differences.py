@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sanpath.diagnosis.model import Diagnosis, LatencyBudget, Setting
 from sanpath.rulebook.model import SEVERITIES, Finding
-from sanpath.verdict.model import Diagnosis, LatencyBudget, Setting
-from sanpath.verdict.units import duration
+from sanpath.units import duration
 
 Value = str | int | float | bool
 _MENDABLE = ("cause", "culprit", "risk", "symptom")

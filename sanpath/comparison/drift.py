@@ -11,7 +11,7 @@ from statistics import linear_regression
 
 from sanpath.comparison.changes import throughput_spread
 from sanpath.comparison.differences import differences
-from sanpath.verdict.model import CurvePoint, Diagnosis
+from sanpath.diagnosis.model import CurvePoint, Diagnosis
 
 _LEAST_RECORDINGS = 3
 """Two recordings show a change; only a third shows that it goes on."""

@@ -8,8 +8,8 @@ from itertools import pairwise
 from math import isclose
 from operator import attrgetter
 
-from sanpath.verdict.model import Curve, CurvePoint, Diagnosis
-from sanpath.verdict.units import duration
+from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
+from sanpath.units import duration
 
 _SAME_SIZE = 0.05
 

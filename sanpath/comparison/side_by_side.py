@@ -8,7 +8,7 @@ from math import isclose
 
 from sanpath.comparison.drift import Drift, drift
 from sanpath.comparison.same_latency import AtLatency, at_latency
-from sanpath.verdict.model import Curve, CurvePoint, Diagnosis
+from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
 
 _SAME_IN_FLIGHT = 0.05
 _SAME_SIZE = 0.05

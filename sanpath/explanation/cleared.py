@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from sanpath.diagnosis.model import Cleared
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import flat_over_load
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.rulebook.model import Finding
 from sanpath.topology.paths import array_of
+from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, array_dominates, queues_inside, response_small
-from sanpath.verdict.model import Cleared
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.step_judgement import WINDOWS, Judgement
-from sanpath.verdict.units import duration, percent
 
 _CALM = 2.0
 """Growth of service and queue time over the lowest load below which queueing has not begun."""

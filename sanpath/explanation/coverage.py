@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from sanpath.diagnosis.accounts import Absence, RecorderAccount, SourceAccount
+from sanpath.diagnosis.model import Unobserved
 from sanpath.explanation.source_limits import coarse_sources, reported_gaps
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import dropped, warnings
@@ -15,9 +17,7 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.clock import CLOCK_JUMP
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths
-from sanpath.verdict.accounts import Absence, RecorderAccount, SourceAccount
 from sanpath.verdict.evidence.step import unseen_between
-from sanpath.verdict.model import Unobserved
 
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
+from sanpath.diagnosis.model import ElementUse
 from sanpath.facts.compute import Facts
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.model import ElementUse
 
 
 def elements(facts: Facts) -> Iterator[ElementUse]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from sanpath.diagnosis.model import Unobserved, Verdict
 from sanpath.explanation.limiting_entities import NamedEntities
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.findings import group
@@ -13,9 +14,8 @@ from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.remedy import applicable_remedies
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import switch_of
-from sanpath.verdict.model import Unobserved, Verdict
+from sanpath.units import iops
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.units import iops
 
 _ENTERED_BY_HAND = ("figure",)
 """Tables that no source fills: without rows nothing is missing."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from sanpath.diagnosis.model import BudgetPart, LatencyBudget, Method
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.model import BudgetPart, LatencyBudget, Method
 from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.step_judgement import Judgement

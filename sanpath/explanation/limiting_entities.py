@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sanpath.diagnosis.model import Bottleneck, Verdict
 from sanpath.rulebook.model import Finding
 from sanpath.topology.identity import Topology
-from sanpath.verdict.model import Bottleneck, Verdict
 
 _ENDS = ("switch_port", "hba", "array_port")
 """Kinds of the ends of a link."""

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
+from sanpath.diagnosis.model import PlanPurpose, PlanStep, PlanVariant, Resolved, Risk, Verdict
 from sanpath.rulebook.model import DISRUPTIONS, SEVERITIES, Disruption, Finding, Fix
 from sanpath.rulebook.remedy import Remedy
-from sanpath.verdict.model import PlanPurpose, PlanStep, PlanVariant, Resolved, Risk, Verdict
 
 _PURPOSE: dict[str, PlanPurpose] = {
     "cause": "limit",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from sanpath.diagnosis.model import Unobserved
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.model import Event, Scalar
-from sanpath.verdict.model import Unobserved
 from sanpath.verdict.step_judgement import WINDOWS
 
 _MOST_NAMED = 4

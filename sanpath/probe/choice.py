@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 
-from sanpath.verdict.experiment_model import Experiment
-from sanpath.verdict.model import Verdict
+from sanpath.diagnosis.experiment import Experiment
+from sanpath.diagnosis.model import Verdict
 
 CERTAIN = 0.97
 """Probability of a verdict from which no further experiment is needed: that of grade A."""

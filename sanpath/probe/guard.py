@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sanpath.facts.storage.other_loads import OtherLoad, volumes_of_others
 from sanpath.probe.plan import Guard
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.units import duration, iops
+from sanpath.units import duration, iops
 
 _WATCHED_US = 10_000_000
 """The others' latency is a mean over this time at most: a few polls of an array."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log
 
+from sanpath.diagnosis.experiment import PAUSE, LoadChange
 from sanpath.probe.plan import ProbePlan
 from sanpath.sweep.matrix import SweepStep, binary, io_name
-from sanpath.verdict.experiment_model import PAUSE, LoadChange
 
 _SMALLEST_BLOCK_BYTES = 512
 _SAME_STEP = ("other_host", "one_path", PAUSE)

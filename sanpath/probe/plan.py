@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
+from sanpath.diagnosis.experiment import LoadChange
 from sanpath.errors import UsageError
 from sanpath.probe.job_options import SYNCHRONOUS
 from sanpath.sweep.matrix import SweepStep, steps
@@ -27,7 +28,6 @@ from sanpath.sweep.plan import (
     read_plan,
 )
 from sanpath.sweep.plan import Plan as SweepPlan
-from sanpath.verdict.experiment_model import LoadChange
 
 RUNNABLE: tuple[LoadChange, ...] = get_args(LoadChange)
 """The experiments that a probe may run."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from sanpath.diagnosis.experiment import Experiment
+from sanpath.diagnosis.model import Diagnosis, StepResult, Trial, Verdict
 from sanpath.probe import knee as knee_search
 from sanpath.probe import objective as objective_search
 from sanpath.probe.budget import Spent, refused, step_seconds
@@ -12,9 +14,7 @@ from sanpath.probe.choice import best_choice, expected_bits, is_certain, separat
 from sanpath.probe.objective import Highest, Objective
 from sanpath.probe.orders import Finish, Order, in_flight_order, order_of, start_order
 from sanpath.probe.plan import RUNNABLE, ProbePlan
-from sanpath.verdict.experiment_model import Experiment
-from sanpath.verdict.model import Diagnosis, StepResult, Trial, Verdict
-from sanpath.verdict.units import iops
+from sanpath.units import iops
 
 Search = Callable[[ProbePlan, Diagnosis | None, Spent], Order | Finish]
 """Returns the next step of a probe, or its end. The diagnosis is that of the steps so far, None before the first."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from sanpath.diagnosis.model import Diagnosis, ElementUse
+from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.summary.names import readable
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, switch_of, targets_of
-from sanpath.verdict.model import Diagnosis, ElementUse
-from sanpath.verdict.summary_model import PathElement, PathRole
 
 _DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by")
 """Relations of an entity to the entity that is drawn for it."""

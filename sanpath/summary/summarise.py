@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sanpath.diagnosis.model import Bottleneck, Cleared, Diagnosis, DirectionResult, ElementUse, PlanStep, StepResult
+from sanpath.diagnosis.summary import Summary
 from sanpath.facts.load.loads import FLAT
 from sanpath.rulebook.model import Finding
 from sanpath.summary.names import noun, readable
 from sanpath.summary.path import summary_path
 from sanpath.topology.identity import Topology
-from sanpath.verdict.model import Bottleneck, Cleared, Diagnosis, DirectionResult, ElementUse, PlanStep, StepResult
-from sanpath.verdict.summary_model import Summary
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent_rounded
+from sanpath.units import bandwidth, count, duration, iops, percent_rounded
 
 _FEWER = 0.7
 """Ratio of I/Os in flight of two steps from which one has clearly fewer."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sanpath.diagnosis.model import Bottleneck, Cleared
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
+from sanpath.units import bandwidth, count, iops, percent
 from sanpath.verdict.hypotheses.links import MOSTLY_OTHERS, others_share
 from sanpath.verdict.littles_law import little, throughput
-from sanpath.verdict.model import Bottleneck, Cleared
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.units import bandwidth, count, iops, percent
 
 
 def headline(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.units import count, duration, iops
+from sanpath.units import count, duration, iops
 
 _SINGLE_DIRECTION = 0.99
 """A direction with at least this share of the operations stands for the test."""

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from math import log2
 
+from sanpath.diagnosis.model import R0, Cleared, Verdict
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.headline import headline
 from sanpath.verdict.judgement.proposals import START
-from sanpath.verdict.model import R0, Cleared, Verdict
 from sanpath.verdict.prediction.curves import curves
 from sanpath.verdict.prediction.next_limit import calmest_judgement
 from sanpath.verdict.step_judgement import Judgement

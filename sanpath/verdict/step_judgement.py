@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.experiment import Experiment, Kind
+    from sanpath.diagnosis.model import Bottleneck, Grade, Next, Suspect
     from sanpath.facts.load.loads import LoadFacts
-    from sanpath.verdict.experiment_model import Experiment, Kind
-    from sanpath.verdict.model import Bottleneck, Grade, Next, Suspect
 
 WINDOWS = 4
 """Whole windows that a grade better than C needs."""

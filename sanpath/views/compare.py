@@ -17,7 +17,7 @@ from sanpath.comparison.changes import Change
 from sanpath.comparison.compare import Comparison, Pair
 from sanpath.comparison.differences import Value
 from sanpath.comparison.same_latency import AtLatency
-from sanpath.verdict.units import bandwidth, count, duration, iops
+from sanpath.units import bandwidth, count, duration, iops
 from sanpath.views.json import escaped
 from sanpath.views.markdown import safe
 from sanpath.views.whatif import check_text

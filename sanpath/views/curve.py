@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sanpath.verdict.model import Diagnosis, StepResult
-from sanpath.verdict.units import bandwidth, count, duration, iops
+from sanpath.diagnosis.model import Diagnosis, StepResult
+from sanpath.units import bandwidth, count, duration, iops
 from sanpath.views import words
 from sanpath.views.markdown import safe
 

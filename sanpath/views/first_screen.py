@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sanpath.verdict.model import Diagnosis, PlanStep
-from sanpath.verdict.summary_model import PathElement, PathRole
-from sanpath.verdict.units import percent_rounded
+from sanpath.diagnosis.model import Diagnosis, PlanStep
+from sanpath.diagnosis.summary import PathElement, PathRole
+from sanpath.units import percent_rounded
 from sanpath.views import words
 
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.rulebook.model import Finding
-from sanpath.verdict.model import Diagnosis
 from sanpath.views import words
 
 _PASSES = ("healthy", "demand_limited")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sanpath.verdict.model import Diagnosis, LatencyBudget
-from sanpath.verdict.units import duration, percent
+from sanpath.diagnosis.model import Diagnosis, LatencyBudget
+from sanpath.units import duration, percent
 from sanpath.views import first_screen, probe, words
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sanpath.verdict.model import Probe, Trial
-from sanpath.verdict.units import percent_rounded
+from sanpath.diagnosis.model import Probe, Trial
+from sanpath.units import percent_rounded
 from sanpath.views.words import bar, plain, printable, short
 
 TITLE = "What was tried"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.model import Diagnosis, StepResult
     from sanpath.pulse.model import Pulse
-    from sanpath.verdict.model import Diagnosis, StepResult
 
 MEASURED_WINDOWS = 4
 """With fewer complete windows of a step, the verdict would change with each of them."""

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from sanpath.comparison.drift import Drift
 from sanpath.comparison.side_by_side import Row, SideBySide
-from sanpath.verdict.model import CurvePoint
-from sanpath.verdict.units import count, duration, iops
+from sanpath.diagnosis.model import CurvePoint
+from sanpath.units import count, duration, iops
 from sanpath.views.compare import latency_text
 from sanpath.views.json import escaped
 from sanpath.views.words import plain, printable, short

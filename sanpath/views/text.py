@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from sanpath.verdict.model import Diagnosis, LatencyBudget
-from sanpath.verdict.units import duration
+from sanpath.diagnosis.model import Diagnosis, LatencyBudget
+from sanpath.units import duration
 from sanpath.views import first_screen, probe, words
 
 _BAR = 24

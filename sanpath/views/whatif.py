@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sanpath.verdict.model import Interval
-from sanpath.verdict.units import count, duration, iops, percent
+from sanpath.diagnosis.model import Interval
+from sanpath.units import count, duration, iops, percent
 from sanpath.views.json import escaped
 from sanpath.views.words import printable, short
 from sanpath.whatif.predict import Check, Prediction

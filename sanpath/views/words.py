@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from sanpath.facts.figures.model import amount
 from sanpath.summary.names import noun as noun
+from sanpath.units import bandwidth, count, duration, iops, percent, percent_rounded
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent, percent_rounded
 
 if TYPE_CHECKING:
-    from sanpath.rulebook.model import Finding
-    from sanpath.verdict.accounts import RecorderAccount, SourceAccount
-    from sanpath.verdict.experiment_model import Experiment
-    from sanpath.verdict.model import (
+    from sanpath.diagnosis.accounts import RecorderAccount, SourceAccount
+    from sanpath.diagnosis.experiment import Experiment
+    from sanpath.diagnosis.model import (
         BudgetPart,
         Cleared,
         Diagnosis,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         Suspect,
         Verdict,
     )
+    from sanpath.rulebook.model import Finding
 
 TITLES = {
     "bottleneck": "Bottleneck",

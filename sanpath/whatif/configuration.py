@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sanpath.diagnosis.model import Setting
 from sanpath.facts.compute import Facts
 from sanpath.facts.host.virtual_disks import QUEUES
 from sanpath.facts.load.loads import LoadFacts
@@ -15,7 +16,6 @@ from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from sanpath.topology.paths import Cable, cables, io_paths, luns_of, switch_of
-from sanpath.verdict.model import Setting
 
 _NO_SETTINGS = ("load", "path")
 """Kinds whose attributes differ with every test."""

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sanpath.diagnosis.model import Grade, Interval
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
+from sanpath.units import iops
 from sanpath.verdict.evidence.step import array_dominates, not_seen, queues_inside
-from sanpath.verdict.model import Grade, Interval
 from sanpath.verdict.prediction.ceilings import (
     Ceiling,
     in_flight_under,
@@ -27,7 +28,6 @@ from sanpath.verdict.prediction.ceilings import (
 from sanpath.verdict.prediction.change import UNCHANGED, Change
 from sanpath.verdict.prediction.next_limit import calmest_judgement, order
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.units import iops
 from sanpath.whatif.proven import all_ceilings
 
 _EXPLAINED = 0.85

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
-from sanpath.verdict.model import Interval
 from sanpath.verdict.prediction.ceilings import Ceiling, ceilings
 from sanpath.verdict.prediction.change import Change
 from sanpath.verdict.prediction.path_spread import used_paths

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.catalogue.load import capacities
+from sanpath.diagnosis.model import Bottleneck
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.model import Bottleneck
+from sanpath.units import count
 from sanpath.verdict.prediction.ceilings import Ceiling, technology_of, unknown_spread_reason
 from sanpath.verdict.prediction.change import IN_TURN, Change, Policy
 from sanpath.verdict.prediction.next_limit import faster_link
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.units import count
 
 _WORTHWHILE = 1.1
 """Gain from which a relief is worth a change of its own."""

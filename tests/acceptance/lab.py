@@ -14,8 +14,8 @@ from typing import Any
 
 from sanpath.comparison.compare import Comparison, compare, with_checks
 from sanpath.diagnose import diagnose, judge_recording
+from sanpath.diagnosis.model import Bottleneck, Diagnosis
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.model import Bottleneck, Diagnosis
 from sanpath.views import text
 from sanpath.whatif.what_if import WhatIf, what_if
 from sanpath_lab.scenario import Scenario, load_scenario

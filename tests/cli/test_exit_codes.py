@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.cli.options import FailOn
 from sanpath.cli.output import diagnosis_of, exit_code
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Rows, Table
 from sanpath.recording.format import layout
 from sanpath.recording.writing.writer import Writer
 from sanpath.rulebook.model import Finding, Severity
-from sanpath.verdict.model import Diagnosis
 from sanpath_collectors.fio.tables import LOAD
 from tests.recorder.processes import sanpath
 

@@ -12,8 +12,8 @@ from sanpath.comparison.changed_settings import changed_settings, confounded
 from sanpath.comparison.changes import throughput_spread
 from sanpath.comparison.compare import compare
 from sanpath.comparison.differences import Difference
+from sanpath.diagnosis.model import Diagnosis, DirectionResult
 from sanpath.model import Scalar
-from sanpath.verdict.model import Diagnosis, DirectionResult
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San

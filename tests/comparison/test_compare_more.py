@@ -14,8 +14,8 @@ from sanpath.comparison.compare import Comparison, compare, with_checks
 from sanpath.comparison.same_latency import at_latency, interpolated
 from sanpath.comparison.side_by_side import side_by_side
 from sanpath.diagnose import judge_recording as judgements_of
+from sanpath.diagnosis.model import CurvePoint, Diagnosis
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.model import CurvePoint, Diagnosis
 from sanpath.views import systems
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, diagnosed, judged

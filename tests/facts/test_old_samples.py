@@ -9,13 +9,13 @@ import pytest
 from duckdb import connect
 
 from sanpath.diagnose import diagnose
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.samples.step_samples import step_samples
 from sanpath.model import Event, Poll, Rows, Step
 from sanpath.recording.format import layout
 from sanpath.recording.format.compaction import DROPPED
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
-from sanpath.verdict.model import Diagnosis
 from sanpath.views.live.reading.judging import LIVE_SECONDS, read_snapshot
 from sanpath.views.text import render
 from tests.recording.support import PORT

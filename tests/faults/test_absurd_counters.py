@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from tests.support.recording import Number
 from tests.support.san import ARRAY_PORT, HOST_PORT, Port, San
 from tests.support.stories import diagnosed, judged, published

@@ -12,9 +12,9 @@ from rich.cells import cell_len
 
 from sanpath.comparison.compare import compare
 from sanpath.diagnose import diagnose
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import resolve
-from sanpath.verdict.model import Diagnosis
 from sanpath.views import compare as compared
 from sanpath.views import topology as drawn
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sanpath.diagnosis.experiment import Action, Experiment, Meaning
 from sanpath.probe.plan import ProbePlan
-from sanpath.verdict.experiment_model import Action, Experiment, Meaning
 
 
 def plan(**changed: Any) -> ProbePlan:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import diagnose
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.probe.budget import Spent
 from sanpath.probe.orders import Finish, order_of, start_order
 from sanpath.probe.search import change_text, find_limit
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.model import Diagnosis
 from sanpath.views import json, markdown, text
 from sanpath_lab.generator import draw
 from sanpath_testbed.experiments import heaviest_step_alone

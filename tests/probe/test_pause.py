@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnosis.model import Diagnosis, Trial
 from sanpath.probe.budget import Spent, rate_limit, refused, step_seconds
 from sanpath.probe.choice import best_choice, expected_bits
 from sanpath.probe.orders import Order, order_of, start_order
-from sanpath.verdict.model import Diagnosis, Trial
 from sanpath.views import json, markdown, text
 from sanpath_lab.generator import draw
 from sanpath_testbed.experiments import heaviest_step_alone

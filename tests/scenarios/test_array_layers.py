@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import pytest
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
-from sanpath.verdict.model import Diagnosis
 from tests.support.recording import RecordingBuilder
 from tests.support.san import HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged

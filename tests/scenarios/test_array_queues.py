@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from tests.support.san import KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
 

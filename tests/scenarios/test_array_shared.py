@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from tests.support.san import KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
 

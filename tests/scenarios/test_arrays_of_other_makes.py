@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sanpath.cli import app
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.model import Diagnosis
 from sanpath_lab.exporters import EXPORTERS, ArrayFigures, Figures
 from tests.collectors.prometheus.stand_in import StandIn, Value
 from tests.support.recording import START_US, RecordingBuilder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from tests.support.esx_san import EsxSan
 from tests.support.recording import Number
 from tests.support.san import KIB, AtArray, Flow, San

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import diagnose
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, OTHER_HOST, SECOND_TARGET, fast
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import judge_recording
+from sanpath.diagnosis.accounts import SourceAccount
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Column, Table
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.accounts import SourceAccount
-from sanpath.verdict.model import Diagnosis
 from sanpath.views import json, markdown, text
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from tests.support.cloud import EBS_MODEL, INSTANCE_STORE_MAGIC, INSTANCE_STORE_MODEL, CloudSan, Instance
 from tests.support.san import KIB
 from tests.support.stories import judged

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from sanpath_collectors.esxtop.tables import LUN, VDISK
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, NAA, AtArray, Flow, San

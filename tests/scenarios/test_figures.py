@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.diagnose import diagnose
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.model import Diagnosis
 from tests.support.recording import Number
 from tests.support.san import Port, San
 from tests.support.stories import X, published

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import diagnose
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast

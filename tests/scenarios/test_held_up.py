@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.views import text
 from tests.support.san import KIB, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Column, Table
 from sanpath.rulebook.model import Finding
-from sanpath.verdict.model import Diagnosis
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow

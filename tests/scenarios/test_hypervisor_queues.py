@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnosis.model import Diagnosis, LatencyBudget
 from sanpath.model import Column, Table
-from sanpath.verdict.model import Diagnosis, LatencyBudget
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-from sanpath.verdict.experiment_model import Kind
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.experiment import Kind
+from sanpath.diagnosis.model import Diagnosis
 from tests.support.san import AtArray, Flow, San
 from tests.support.stories import STORIES, calm, diagnosed, judged
 

@@ -16,11 +16,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar, SourceEntity, SourceLink
 from sanpath.topology.identity import resolve
 from sanpath.topology.paths import hosts_of
 from sanpath.transport.replay import ReplayContext
-from sanpath.verdict.model import Diagnosis
 from sanpath_collectors.kubernetes.collector import Kubernetes
 from sanpath_collectors.kubernetes.config import KubernetesConfig
 from tests.support.recording import RecordingBuilder

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sanpath.diagnose import judge_recording
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Column, Table
-from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.places.host_queues import host_queues
 from sanpath_collectors.linux_host.tables import HOST
 from sanpath_collectors.linux_target.tables import CONTROLLER

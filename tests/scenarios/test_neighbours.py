@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis, ElementUse
+from sanpath.diagnosis.model import Diagnosis, ElementUse
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_HBA, SECOND_TARGET, X, fast, judged
 

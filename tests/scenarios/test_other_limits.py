@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from tests.support.esx_san import DEVICE, EsxSan
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import (

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnosis.model import Diagnosis, Finding
 from sanpath.model import Scalar
 from sanpath.topology.identity import resolve
 from sanpath.topology.paths import hosts_of
-from sanpath.verdict.model import Diagnosis, Finding
 from sanpath_collectors.linux_host.tables import LUN
 from sanpath_collectors.qemu.tables import VDISK
 from tests.support.recording import Number, RecordingBuilder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.views import markdown, text
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, Port, San
 from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X, diagnosed, fast, judged

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.rulebook.model import Finding
-from sanpath.verdict.model import Diagnosis
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, STORIES, X, diagnosed, fast, judged
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from tests.support.sites import Life, Site, split
 from tests.support.stories import diagnosed, judged, recorded
 

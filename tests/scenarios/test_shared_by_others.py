@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.verdict.hypotheses.slow_drain import _foreign_bytes_per_second
-from sanpath.verdict.model import Diagnosis
 from sanpath.verdict.places.segments import Segment, _wait
 from tests.scenarios.test_between_switches import BLOCK
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San

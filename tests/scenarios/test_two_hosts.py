@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import diagnose, judge_recording
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
-from sanpath.verdict.model import Diagnosis
 from sanpath.whatif.what_if import what_if
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder

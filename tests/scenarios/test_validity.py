@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
 from sanpath.rulebook.model import Finding
-from sanpath.verdict.model import Diagnosis
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import AtArray, Flow, San

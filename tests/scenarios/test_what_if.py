@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.views import text
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, judged

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import diagnose
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Column, Table
-from sanpath.verdict.model import Diagnosis
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import NAA, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnosis.experiment import Experiment
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.experiment_model import Experiment
-from sanpath.verdict.model import Diagnosis
 from sanpath.views import json, markdown, progress, text
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.verdict.model import Curve
+from sanpath.diagnosis.model import Curve
 from sanpath.verdict.prediction.scalability import fit_scalability
 from sanpath.views.json import render
 from sanpath.views.text import render as as_text

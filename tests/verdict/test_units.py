@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.units import bandwidth, count, duration, iops, percent
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.comparison.compare import Comparison, compare
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.errors import UsageError
-from sanpath.verdict.model import Diagnosis
 from sanpath.views.compare import as_json, as_markdown, as_text, schema
 from sanpath.views.html.comparison import render
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San

@@ -16,12 +16,12 @@ import pytest
 
 from sanpath.cli.options import Format
 from sanpath.cli.output import diagnosis_of, rendered
+from sanpath.diagnosis.accounts import Mark
+from sanpath.diagnosis.model import Latency
 from sanpath.facts.timeline import series
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.mark import add_mark
 from sanpath.topology.identity import resolve
-from sanpath.verdict.accounts import Mark
-from sanpath.verdict.model import Latency
 from sanpath.views.html import percentiles
 from sanpath.views.html.page import render
 from tests.support.recording import RecordingBuilder

@@ -18,7 +18,7 @@ from prometheus_client.openmetrics.exposition import generate_latest as openmetr
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.views.live.reading.snapshot import SILENT_SECONDS, Snapshot
 from sanpath.views.prometheus.declared import METRICS
 from sanpath.views.prometheus.exporter import OF_THE_EXPORTER, Shown

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.views import json, markdown, progress, text
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, STORIES, X, diagnosed, judged

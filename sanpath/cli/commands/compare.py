@@ -15,7 +15,7 @@ from sanpath.errors import UsageError
 from sanpath.recording.storage.store import location
 
 if TYPE_CHECKING:
-    from sanpath.verdict.model import Diagnosis
+    from sanpath.diagnosis.model import Diagnosis
 
 
 class Form(StrEnum):

@@ -21,10 +21,10 @@ from sanpath.cli.options import (
 from sanpath.recording.storage.store import Location, location
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.model import Diagnosis
     from sanpath.probe.plan import ProbePlan
     from sanpath.probe.search import Search
     from sanpath.rulebook.choice import Choice
-    from sanpath.verdict.model import Diagnosis
 
 
 def probe(

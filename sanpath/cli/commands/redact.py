@@ -13,8 +13,8 @@ from sanpath.cli.options import Recording
 from sanpath.recording.storage.store import location
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.model import Verdict
     from sanpath.recording.redaction.redact import Redacted
-    from sanpath.verdict.model import Verdict
 
 
 def redact(

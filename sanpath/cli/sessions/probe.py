@@ -27,8 +27,8 @@ from sanpath.sweep.progress import PROBE_READY, STEP_BEGIN, STEP_END
 from sanpath.views.words import printable
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.model import Diagnosis
     from sanpath.rulebook.choice import Choice
-    from sanpath.verdict.model import Diagnosis
 
 _LOOK_SECONDS = 0.5
 _GUARD_SECONDS = 1.0

@@ -26,9 +26,9 @@ PEERS_SECONDS = 15.0
 their poll."""
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.model import Diagnosis
     from sanpath.recorder.request import RunRequest
     from sanpath.rulebook.choice import Choice
-    from sanpath.verdict.model import Diagnosis
 
 
 class Session:

@@ -21,8 +21,8 @@ from sanpath.sweep.plan import Plan
 from sanpath.sweep.progress import Progress, progress, remaining_seconds, span
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.model import Diagnosis
     from sanpath.rulebook.choice import Choice
-    from sanpath.verdict.model import Diagnosis
 
 LOOK_SECONDS = 1.0
 

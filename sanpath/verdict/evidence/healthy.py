@@ -9,11 +9,11 @@ from __future__ import annotations
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
+from sanpath.units import iops, percent
 from sanpath.verdict.evidence.steady_state import drift
 from sanpath.verdict.evidence.step import BUSY, not_seen, queues_inside
 from sanpath.verdict.places.host_queues import throttle
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import iops, percent
 
 _MET = 0.97
 """Share of the requested rate from which it is met: generators pace in bursts."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sanpath.diagnosis.model import Grade
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
-from sanpath.verdict.model import Grade
+from sanpath.units import percent
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.verdict.units import percent
 
 DRIFT = 0.05
 """Relative drift from which a step is not steady, as in the rule test-not-steady.

@@ -12,8 +12,8 @@ from sanpath.facts.load.loads import FLAT, HALF, LoadFacts, flat_beyond, flat_ov
 from sanpath.facts.storage.load_volumes import SHARED, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of, io_paths
+from sanpath.units import count, iops, percent
 from sanpath.verdict.places.host_queues import below_queues
-from sanpath.verdict.units import count, iops, percent
 
 FULL_WINDOWS = 0.9
 """Share of the windows in which a saturated link is full."""

@@ -16,12 +16,12 @@ from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
+from sanpath.units import bandwidth, duration, iops, percent
 from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import bandwidth, duration, iops, percent
 
 _REACHED = 0.9
 """Share of its QoS limit from which a volume is limited by it: the mean over a step lies a little below the limit."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import exp, log, log2, pi, sqrt
 from typing import Literal
 
+from sanpath.diagnosis.experiment import Kind
+from sanpath.diagnosis.model import Bottleneck, Next
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.experiment_model import Kind
-from sanpath.verdict.model import Bottleneck, Next
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from functools import partial
 from math import log
 
+from sanpath.diagnosis.model import Next
 from sanpath.facts.compute import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.topology.paths import targets_of
+from sanpath.units import bandwidth, iops, percent
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by
-from sanpath.verdict.model import Next
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.next_limit import next_of
-from sanpath.verdict.units import bandwidth, iops, percent
 
 _ROUND = 0.04
 """Standard error of a promise: a data sheet's figure is a round number."""

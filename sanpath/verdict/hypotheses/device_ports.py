@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import FactRow, number
+from sanpath.units import percent
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, other_entities
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import percent
 
 _ERROR = 0.04
 """Standard error of their utilisation: ports of hosts and arrays count words or frames, with or without headers."""

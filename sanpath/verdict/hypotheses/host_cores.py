@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import number
+from sanpath.units import percent
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, other_entities, without_pause
 from sanpath.verdict.places.table import PlaceTable, machine_rows
-from sanpath.verdict.units import percent
 
 _CORE = -1.0
 """Log-odds that a core limits, before it was read: adapters spread their interrupts over several."""

@@ -14,6 +14,7 @@ from functools import partial
 from sanpath.facts.compute import Facts
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
+from sanpath.units import bandwidth, count, percent
 from sanpath.verdict.evidence.step import flat_words, is_full
 from sanpath.verdict.hypotheses.claim import (
     NO_CEILING,
@@ -28,7 +29,6 @@ from sanpath.verdict.hypotheses.claim import (
 )
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.next_limit import next_limit
-from sanpath.verdict.units import bandwidth, count, percent
 
 COINCIDENT = 0.03
 """Ceilings that differ by less are one bottleneck: relieving only one of them gains nothing."""

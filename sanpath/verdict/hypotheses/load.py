@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import log
 
+from sanpath.diagnosis.experiment import Kind
 from sanpath.facts.table import number
+from sanpath.units import count, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
-from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal, without_pause
 from sanpath.verdict.places.table import PlaceTable, processors
-from sanpath.verdict.units import count, iops, percent
 
 _CPU_ERROR = 0.04
 """A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import number
+from sanpath.units import duration, percent
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import duration, percent
 
 _USED = 0.1
 """Share of the I/Os over paths that are not optimised from which they count: fewer are probes, or a path that failed

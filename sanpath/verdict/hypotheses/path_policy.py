@@ -7,12 +7,12 @@ from functools import partial
 from math import log
 
 from sanpath.facts.table import number
+from sanpath.units import bandwidth, count, percent
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, normal
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH
-from sanpath.verdict.units import bandwidth, count, percent
 
 _IN_USE = 0.2
 """Share of the test's bytes from which a path is in use and not only probed."""

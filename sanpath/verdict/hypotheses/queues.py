@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from sanpath.units import count, duration
 from sanpath.verdict.hypotheses.claim import (
     DEPTH_ERROR,
     Claim,
@@ -19,7 +20,6 @@ from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import count, duration
 
 _FREE_QUEUE = -2.0
 """Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""

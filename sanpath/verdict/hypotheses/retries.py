@@ -11,9 +11,9 @@ from functools import partial
 from math import log, sqrt
 
 from sanpath.facts.table import FactRow, number
+from sanpath.units import count, duration, percent
 from sanpath.verdict.hypotheses.claim import NO_CEILING, UNEXPLAINED, Claim, Conclusion, Evidence, counted, limited_by
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import count, duration, percent
 
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
 """Link facts of damaged frames; the first that was read counts."""

@@ -16,6 +16,7 @@ from functools import partial
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.table import FactRow, number
+from sanpath.units import bandwidth, duration, percent
 from sanpath.verdict.evidence.step import is_full
 from sanpath.verdict.hypotheses.claim import (
     NO_CEILING,
@@ -28,7 +29,6 @@ from sanpath.verdict.hypotheses.claim import (
     stall_weight,
 )
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import bandwidth, duration, percent
 
 STALLED = 0.3
 """Share of a second without transmit credit from which a port is congested.

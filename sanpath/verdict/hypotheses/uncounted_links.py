@@ -14,11 +14,13 @@ from functools import partial
 from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.diagnosis.model import Next
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Scalar
 from sanpath.topology.paths import Cable
+from sanpath.units import bandwidth, count, percent
 from sanpath.verdict.evidence.step import flat_words
 from sanpath.verdict.hypotheses.claim import (
     NO_CEILING,
@@ -31,11 +33,9 @@ from sanpath.verdict.hypotheses.claim import (
     payload_ceiling,
 )
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
-from sanpath.verdict.model import Next
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.next_limit import next_of
-from sanpath.verdict.units import bandwidth, count, percent
 
 _MODEL = 0.015
 """Standard error: the frame model is good to 1 %, and so is throughput."""

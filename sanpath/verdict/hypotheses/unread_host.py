@@ -7,6 +7,7 @@ from functools import partial
 
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
+from sanpath.units import count
 from sanpath.verdict.hypotheses.claim import (
     DEPTH_ERROR,
     Claim,
@@ -17,7 +18,6 @@ from sanpath.verdict.hypotheses.claim import (
     limited_by,
 )
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import count
 
 _ADAPTER = -2.0
 """Log-odds of an initiator's queue: by their drivers, adapters admit a thousand I/Os and more, LUNs some dozens."""

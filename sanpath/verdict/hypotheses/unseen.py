@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import number
+from sanpath.units import duration
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence
 from sanpath.verdict.hypotheses.unread_host import host_is_unread
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import duration
 
 _PRIOR = -2.0
 """Log-odds of a place that no other hypothesis covers, against one that is covered."""

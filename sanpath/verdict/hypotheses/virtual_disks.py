@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.table import FactRow, number
+from sanpath.units import percent
 from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
@@ -16,7 +17,6 @@ from sanpath.verdict.hypotheses.claim import (
     without_pause,
 )
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import percent
 
 _MOST = 0.5
 """Share of the load's I/Os that pass a limit from which it can limit the load as a whole."""

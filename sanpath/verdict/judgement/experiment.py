@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from sanpath.verdict.experiment_model import Experiment, Meaning
+from sanpath.diagnosis.experiment import Experiment, Meaning
 from sanpath.verdict.judgement.posterior import Suspicion, probability_of
 from sanpath.verdict.judgement.proposals import Proposal, name_of, probe_steps, proposals
 from sanpath.verdict.places.table import PlaceTable

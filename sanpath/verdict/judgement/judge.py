@@ -11,22 +11,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import exp
 
+from sanpath.diagnosis.experiment import Kind
+from sanpath.diagnosis.model import Grade, Suspect
 from sanpath.facts.compute import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.units import percent
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.steady_state import limited_by_drift
 from sanpath.verdict.evidence.step import not_seen
-from sanpath.verdict.experiment_model import Kind
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import Suspicion, probability_of, rank_claims
 from sanpath.verdict.judgement.proposals import name_of
-from sanpath.verdict.model import Grade, Suspect
 from sanpath.verdict.places.scaling import in_words
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable, place_tables
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS, Judgement
-from sanpath.verdict.units import percent
 
 _NAMED = 0.5
 """Probability from which a suspect is named: it is more probable than all others together."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, sqrt
 
+from sanpath.diagnosis.experiment import PAUSE
 from sanpath.verdict.evidence.others import OthersCompared, compare_others
-from sanpath.verdict.experiment_model import PAUSE
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.proposals import START, Proposal, load_steps, probe_steps
 from sanpath.verdict.places.table import PlaceTable

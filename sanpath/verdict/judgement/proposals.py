@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import sqrt
 
+from sanpath.diagnosis.experiment import PAUSE, Action
+from sanpath.diagnosis.model import Suspect
+from sanpath.units import count
 from sanpath.verdict.evidence.others import others_in
-from sanpath.verdict.experiment_model import PAUSE, Action
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.unread_host import host_is_unread
 from sanpath.verdict.judgement.next_command import repeated
-from sanpath.verdict.model import Suspect
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.units import count
 
 START = "start"
 """The experiment of the step with which a probe begins: the load as a person named it."""

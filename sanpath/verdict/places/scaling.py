@@ -12,7 +12,7 @@ from math import hypot, isclose, log
 from operator import attrgetter
 
 from sanpath.facts.load.loads import LoadFacts, flat_over_load
-from sanpath.verdict.units import count, iops, percent
+from sanpath.units import count, iops, percent
 
 _LEAST_FACTOR = 1.3
 """Steps whose I/Os in flight differ by a smaller factor show nothing."""

@@ -12,12 +12,12 @@ from math import exp, inf, log
 from typing import Literal, cast
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
+from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED, array_side, same_operations
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
-from sanpath.verdict.model import Interval
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
 Wait = tuple[float, float, float]

@@ -11,9 +11,9 @@ from sanpath.facts.storage.load_volumes import array_side
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
 from sanpath.topology.paths import IoPath, array_of, hosts_of, initiators_of, io_paths, machines_of, targets_of
+from sanpath.units import duration
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments
-from sanpath.verdict.units import duration
 
 _ALL_BUSY = 0.99
 _FEWER = 0.8

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload
+from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, volumes_of
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.model import Interval
+from sanpath.units import bandwidth, count, iops
 from sanpath.verdict.places.host_queues import throttle
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.prediction.change import Change
 from sanpath.verdict.prediction.path_spread import PathUse, used_paths
 from sanpath.verdict.prediction.queue_slots import stages
-from sanpath.verdict.units import bandwidth, count, iops
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
+from sanpath.diagnosis.model import Next
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts, flat_beyond
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.model import Next
 from sanpath.verdict.prediction.ceilings import Ceiling, ceilings, technology_of, unloaded_interval
 from sanpath.verdict.prediction.change import Change
 from sanpath.verdict.step_judgement import Judgement

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from sanpath.verdict.model import Interval, Scalability
+from sanpath.diagnosis.model import Interval, Scalability
 
 FEWEST = 4
 """Different numbers in flight that a fit of three parameters needs to estimate its own error."""

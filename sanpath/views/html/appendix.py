@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sanpath.catalogue.load import facts
+from sanpath.diagnosis.accounts import SourceAccount
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
 from sanpath.rulebook.model import Finding
 from sanpath.topology.identity import Topology
-from sanpath.verdict.accounts import SourceAccount
-from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
 
 _MOST = 400

@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from sanpath.comparison.changes import Change
 from sanpath.comparison.compare import Comparison, Pair
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import Series
-from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.units import bandwidth, count, duration
+from sanpath.units import bandwidth, count, duration
 from sanpath.views import compare
 from sanpath.views.html import curve, overlay, svg
 from sanpath.views.html.document import Cells, document, rounded

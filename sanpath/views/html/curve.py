@@ -10,8 +10,8 @@ from statistics import fmean
 
 from markupsafe import Markup
 
-from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.units import bandwidth, count, duration
+from sanpath.diagnosis.model import Diagnosis
+from sanpath.units import bandwidth, count, duration
 from sanpath.views.html import svg
 from sanpath.views.html.document import Cells
 

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
 
 Cells = Sequence[str | float | None]

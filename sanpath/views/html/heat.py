@@ -10,11 +10,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.hop_utilisation import HopUtilisation
 from sanpath.facts.timeline import Series
 from sanpath.model import DIRECTIONS
-from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.units import percent_rounded
+from sanpath.units import percent_rounded
 from sanpath.views import words
 from sanpath.views.html import svg
 

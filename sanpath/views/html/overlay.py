@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from sanpath.facts.timeline import Line, Quantity, Series
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.verdict.units import bandwidth, duration
+from sanpath.units import bandwidth, duration
 from sanpath.views import words
 from sanpath.views.html import svg
 from sanpath.views.html.document import Cells

@@ -6,11 +6,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import Series
 from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
-from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.units import duration, percent_rounded
+from sanpath.units import duration, percent_rounded
 from sanpath.views import curve as curve_table
 from sanpath.views import first_screen, probe, words
 from sanpath.views.html import appendix, curve, heat, percentiles, timeline

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from sanpath.diagnosis.model import Diagnosis, ElementUse
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import Cable, IoPath, host_of, io_paths, machine_of, switch_of, targets_of
-from sanpath.verdict.model import Diagnosis, ElementUse
-from sanpath.verdict.units import percent
+from sanpath.units import percent
 from sanpath.views.words import short
 
 _ROWS = 8

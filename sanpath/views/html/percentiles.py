@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from sanpath.diagnosis.model import Diagnosis, Latency
 from sanpath.model import DIRECTIONS
-from sanpath.verdict.model import Diagnosis, Latency
-from sanpath.verdict.units import count, duration
+from sanpath.units import count, duration
 from sanpath.views import words
 from sanpath.views.html import svg
 from sanpath.views.html.document import Cells

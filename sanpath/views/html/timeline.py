@@ -9,10 +9,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import Line, Series
 from sanpath.rulebook.model import Finding
-from sanpath.verdict.model import Diagnosis
-from sanpath.verdict.units import bandwidth, duration, percent
+from sanpath.units import bandwidth, duration, percent
 from sanpath.views import words
 from sanpath.views.html import svg
 

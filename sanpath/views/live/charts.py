@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.verdict.units import bandwidth, duration
+from sanpath.units import bandwidth, duration
 from sanpath.views import words
 from sanpath.views.live.layout import Section, cut, line, title
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.model import StepResult
     from sanpath.facts.timeline import Line, Quantity, Series
     from sanpath.model import Direction
-    from sanpath.verdict.model import StepResult
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _LABEL, _VALUE = 15, 11

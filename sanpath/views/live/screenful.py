@@ -24,8 +24,8 @@ from sanpath.views.live.reading.shown_verdict import JUDGED_WINDOWS, DebouncedVe
 from sanpath.views.live.reading.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.model import Diagnosis
     from sanpath.model import Direction
-    from sanpath.verdict.model import Diagnosis
 
 WIDE = 110
 """From this width on there is a second column, in terminal columns."""

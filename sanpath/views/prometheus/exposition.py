@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoM
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.views import words
 from sanpath.views.prometheus.declared import METRICS, Metric
 

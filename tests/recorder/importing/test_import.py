@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.diagnose import diagnose
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.errors import SanpathError, UsageError
 from sanpath.model import Event, SourceEntity
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
-from sanpath.verdict.model import Diagnosis
 from tests.support.recording import microseconds
 from tests.support.san import HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanpath.explanation.plan import plan
-from sanpath.facts.timeline import Line, Quantity, Series
-from sanpath.pulse.model import Freshness
-from sanpath.rulebook.model import Finding, Fix
-from sanpath.verdict.accounts import Mark, SourceAccount
-from sanpath.verdict.model import (
+from sanpath.diagnosis.accounts import Mark, SourceAccount
+from sanpath.diagnosis.model import (
     R0,
     Bottleneck,
     BudgetPart,
@@ -28,6 +24,10 @@ from sanpath.verdict.model import (
     Unobserved,
     Verdict,
 )
+from sanpath.explanation.plan import plan
+from sanpath.facts.timeline import Line, Quantity, Series
+from sanpath.pulse.model import Freshness
+from sanpath.rulebook.model import Finding, Fix
 from sanpath.views.live.reading.io_path import Stop
 from sanpath.views.live.reading.snapshot import Snapshot
 

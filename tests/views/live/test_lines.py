@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnosis.experiment import Kind
 from sanpath.model import Event
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import Newest
 from sanpath.pulse.viewer import Viewer
 from sanpath.rulebook.choice import Choice
-from sanpath.verdict.experiment_model import Kind
 from sanpath.views.live.plain_lines import Lines, print_lines
 from sanpath.views.live.reading.priority import Processors, processors
 from sanpath.views.live.reading.snapshot import Snapshot

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from sanpath.verdict.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis
 from tests.views.live.made import ARRAY_LINK, HOST_LINK, diagnosis, failed, snapshot, step
 from tests.views.live.screen import play, showing
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.verdict.units import bandwidth, percent
+from sanpath.units import bandwidth, percent
 from sanpath.views import words
 from sanpath.views.live.charts import trend
 from sanpath.views.live.cursor import Cursor, Order
 from sanpath.views.live.layout import Section, cut, line, title
 
 if TYPE_CHECKING:
-    from sanpath.verdict.model import Diagnosis, ElementUse
+    from sanpath.diagnosis.model import Diagnosis, ElementUse
     from sanpath.views.live.reading.shown_verdict import ShownVerdict
     from sanpath.views.live.reading.snapshot import Snapshot
 

@@ -15,8 +15,8 @@ from sanpath.views.live.pages.overview import sources, steps
 from sanpath.views.live.pages.path import path
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.model import Diagnosis
     from sanpath.rulebook.model import Finding
-    from sanpath.verdict.model import Diagnosis
     from sanpath.views.live.reading.shown_verdict import ShownVerdict
     from sanpath.views.live.reading.snapshot import Snapshot
 

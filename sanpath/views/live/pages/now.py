@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.verdict.units import bandwidth, count, duration, iops, percent
+from sanpath.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
 from sanpath.views.live.layout import LABEL, NARROW, Part, cut, line
 from sanpath.views.progress import no_figures, step_time

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.verdict.units import duration
+from sanpath.units import duration
 from sanpath.views import words
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import Section, bullet, cut, line, table, title, wrapped
 
 if TYPE_CHECKING:
+    from sanpath.diagnosis.model import Diagnosis, LatencyBudget, StepResult
     from sanpath.pulse.model import Pulse
-    from sanpath.verdict.model import Diagnosis, LatencyBudget, StepResult
     from sanpath.views.live.reading.shown_verdict import ShownVerdict
     from sanpath.views.live.reading.snapshot import Snapshot
 

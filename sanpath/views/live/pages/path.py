@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.verdict.units import bandwidth, duration, percent
+from sanpath.units import bandwidth, duration, percent
 from sanpath.views import words
 from sanpath.views.live.charts import trend
 from sanpath.views.live.layout import cut, line, title, wrapped
 
 if TYPE_CHECKING:
-    from sanpath.verdict.model import Diagnosis
+    from sanpath.diagnosis.model import Diagnosis
     from sanpath.views.live.cursor import Cursor
     from sanpath.views.live.reading.io_path import Stop
     from sanpath.views.live.reading.shown_verdict import ShownVerdict

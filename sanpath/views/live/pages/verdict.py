@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.verdict.units import count, duration, iops
+from sanpath.units import count, duration, iops
 from sanpath.views import words
 from sanpath.views.live.layout import NARROW, cut, line, wrapped
 from sanpath.views.live.reading.shown_verdict import CONFIRMED_WINDOWS, JUDGED_WINDOWS, DebouncedVerdict, ShownVerdict
 
 if TYPE_CHECKING:
-    from sanpath.verdict.model import Bottleneck, Diagnosis
+    from sanpath.diagnosis.model import Bottleneck, Diagnosis
     from sanpath.views.live.pages.now import Now
 
 _STYLES = {"bottleneck": "bold white on red", "cannot_tell": "bold black on yellow", "healthy": "bold white on green"}

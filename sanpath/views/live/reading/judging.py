@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.errors import SanpathError
 from sanpath.explanation.coverage import iso
 from sanpath.facts.timeline import Series, series
@@ -20,7 +21,6 @@ from sanpath.recording.storage.store import Location
 from sanpath.rulebook.choice import Choice
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site import Site, rules_of
-from sanpath.verdict.model import Diagnosis
 from sanpath.views.live.reading.io_path import Stop, io_path
 from sanpath.views.live.reading.priority import processors
 from sanpath.views.live.reading.snapshot import Snapshot

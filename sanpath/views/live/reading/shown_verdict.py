@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sanpath.views import words
 
 if TYPE_CHECKING:
-    from sanpath.verdict.model import Bottleneck, Diagnosis, StepResult
+    from sanpath.diagnosis.model import Bottleneck, Diagnosis, StepResult
     from sanpath.views.live.cursor import Cursor
 
 JUDGED_WINDOWS = 4

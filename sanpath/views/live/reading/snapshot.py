@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # The screen is drawn before anything has to be computed.
+    from sanpath.diagnosis.model import Diagnosis
     from sanpath.facts.timeline import Series
     from sanpath.pulse.model import Freshness
-    from sanpath.verdict.model import Diagnosis
     from sanpath.views.live.reading.io_path import Stop
     from sanpath.views.live.reading.priority import Processors
 

@@ -1,0 +1,1 @@
+"""What a diagnosis says: the output contract. It holds data and computes nothing."""
