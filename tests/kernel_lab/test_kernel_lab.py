@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
 import yaml
 
+from kernel_lab import dataset
 from kernel_lab.cases import CASES, Case
-from kernel_lab.configuration import write_configuration, write_job
+from kernel_lab.configuration import write_configuration, write_job, write_neighbours_job
 from kernel_lab.draws import draw
 from real_lab.state import State
 
@@ -41,3 +44,45 @@ def test_a_seed_is_always_the_same_case() -> None:
 def test_a_guest_s_script_is_shell(script: str) -> None:
     checked = subprocess.run(["bash", "-n", LAB / "kernel_lab/guest" / script], capture_output=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, b"")
+
+
+def test_every_label_that_can_be_relieved_is() -> None:
+    """The other three: nothing is labelled, or the machine's processor is."""
+    without = {case.name for case in CASES.values() if not case.repair}
+    assert without == {"iscsi-only-load-read", "nvme-only-load-read", "nvme-host-cpu"}
+
+
+@pytest.mark.parametrize("case", [case for case in CASES.values() if case.repair], ids=lambda case: case.name)
+def test_a_repair_changes_what_is_labelled_and_little_else(case: Case) -> None:
+    repaired = case.repaired
+    assert len(repaired.load.queue_depths) == 1
+    assert (repaired.transport, repaired.unread, repaired.truth) == (case.transport, case.unread, case.truth)
+    fields = set(case.__slots__) - {"name", "load"}
+    changed = {name for name in fields if getattr(case, name) != getattr(repaired, name)}
+    assert len(changed) == 1 or (not changed and repaired.load != case.load)
+
+
+def test_path_states_are_those_of_the_fabrics() -> None:
+    assert all(len(case.path_states) in (0, len(case.fabrics)) for case in CASES.values())
+
+
+def test_a_neighbour_uses_the_same_volume(tmp_path: Path) -> None:
+    case = CASES["nvme-neighbour-media"]
+    lines = write_neighbours_job(case, tmp_path).read_text().splitlines()
+    assert {"filename=/dev/nvme0n1", *case.neighbour} <= set(lines)
+
+
+def test_a_data_set_has_labels_and_names_nobody(tmp_path: Path) -> None:
+    case = CASES["fcp-one-port"]
+    recording = tmp_path / case.name / f"{case.name}.sanpath"
+    recording.mkdir(parents=True)
+    (recording / "manifest.json").write_text("{}")
+    dataset.write([case], tmp_path, tmp_path / "set.tar.xz")
+    with tarfile.open(tmp_path / "set.tar.xz") as tar:
+        labels = tar.extractfile("kernel-lab/labels.json")
+        assert labels is not None
+        assert [(label["recording"], label["kinds"], label["elements"]) for label in json.load(labels)] == [
+            ("fcp-one-port.sanpath", ["bottleneck"], ["link:"])
+        ]
+        assert "kernel-lab/fcp-one-port.sanpath/manifest.json" in tar.getnames()
+        assert {member.uname for member in tar} == {""}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from real_lab.cases import Load as RandomLoad
-
-GUEST_SIDES = ("host", "target")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +47,12 @@ class Truth:
 class Case:
     """A SAN to build and its load.
 
-    `media`: settings of null_blk. `policy`: path selector of dm-multipath, or iopolicy of NVMe. `connect`: settings
-    of open-iscsi, or options of `nvme connect`. `host_after`, `target_before`, `target_after`: shell commands.
+    `media`: settings of null_blk. `policy`: path selector of dm-multipath, or iopolicy of NVMe. `path_states`: what
+    the target reports of its port in each fabric, in the words of ANA; empty: optimized. `connect`: settings of
+    open-iscsi, or options of `nvme connect`. `host_after`, `target_before`, `target_after`: shell commands.
+    `neighbour`: options of the fio of a second host on the same volume; empty: there is none. `repair`: fields of the
+    case in which the labelled place is relieved, `change`: the same in the words of `sanpath whatif --set`, where it
+    has any.
     """
 
     name: str
@@ -68,6 +70,16 @@ class Case:
     target_before: str = ""
     target_after: str = ""
     unread: frozenset[str] = frozenset()
+    path_states: tuple[str, ...] = ()
+    neighbour: tuple[str, ...] = ()
+    repair: Mapping[str, Any] = field(default_factory=dict)
+    change: tuple[str, ...] = ()
+
+    @property
+    def repaired(self) -> Case:
+        """The case with the labelled place relieved, and the last step of its load."""
+        load = replace(self.load, queue_depths=self.load.queue_depths[-1:])
+        return replace(self, **{"load": load, **self.repair, "name": f"{self.name}-repaired"})
 
 
 def _bottleneck(*elements: str) -> Truth:
@@ -82,6 +94,9 @@ _LOSSY = Fabric(emulation="loss 3%")
 _LESS_LOSSY = Fabric(emulation="loss 1%")
 _LARGE = Load(queue_depths=(4, 16), block_bytes=64 << 10)
 _SWITCHES = frozenset({"sw-a", "sw-b"})
+_MODEST = Load(queue_depths=(2, 8, 16))
+"""More would overflow the queue of a slow port: Fibre Channel has no congestion control of its own."""
+_DEPTH = "for d in /sys/block/sd*/device/queue_depth; do echo {} >$d; done"
 _FEW = Load(queue_depths=(1, 2, 4), block_bytes=8 << 10)
 _SMALL = Load(block_bytes=8 << 10)
 _MEDIA_5_MS = ("completion_nsec=5000000",)
@@ -93,6 +108,35 @@ _UNREAD_LINK = Truth(("bottleneck", "cannot_tell"), ("link:", "hba:host1/eth1"))
 _LEFT = Truth(("bottleneck", "cannot_tell"), ARRAY)
 """The array is not read: naming it is correct, and so is "cannot tell"."""
 
+_FAST_MEDIA = {"media": ("completion_nsec=300000",)}
+_DEEPER = {"load": Load(queue_depths=(16,), block_bytes=8 << 10)}
+_SIXTEEN = ("load:host1/fio.in_flight=16",)
+
+
+def _faster(*fabrics: Fabric) -> Mapping[str, Any]:
+    """The repair of slow fabrics: the same ones with other rates."""
+    return {"fabrics": fabrics}
+
+
+def _speeds(*ports: str) -> tuple[str, ...]:
+    """What-if's words for ports of switches, each as PORT=MEGABITS."""
+    return tuple(f"switch_port:{port.replace('=', '.speed=')}Mb/s" for port in ports)
+
+
+_BOTH_FASTER = _faster(Fabric(host=140), Fabric(host=140))
+_BOTH_SPEEDS = _speeds("sw-a/p-host=140", "sw-b/p-host=140")
+_TWICE = _faster(Fabric(host=200))
+_TWICE_SPEED = _speeds("sw-a/p-host=200")
+_FAIL_FAST = {
+    "iscsi": "node.session.timeo.replacement_timeout=2",
+    "nvme": "--keep-alive-tmo=2 --ctrl-loss-tmo=600 --reconnect-delay=1",
+}
+
+
+def _flapping(seconds: int) -> str:
+    """The host's second storage interface goes down and comes back, each for so many seconds."""
+    return f"(while :; do ip link set eth2 down; sleep {seconds}; ip link set eth2 up; sleep {seconds}; done) &"
+
 
 def _both(name: str, truth: Truth, **settings: Any) -> Iterator[Case]:
     """Yield the case over iSCSI with dm-multipath, and over NVMe/TCP with native multipathing."""
@@ -100,46 +144,137 @@ def _both(name: str, truth: Truth, **settings: Any) -> Iterator[Case]:
         yield Case(f"{transport}-{name}", truth, transport, **{"policy": _ROUND_ROBIN[transport], **settings})
 
 
+def _fcp(name: str, truth: Truth, **settings: Any) -> Case:
+    """The case over Fibre Channel: FCP in Ethernet frames."""
+    return Case(f"fcp-{name}", truth, "fcp", policy="round-robin 0", **settings)
+
+
 CASES = {
     case.name: case
     for case in (
-        *_both("both-ports", _bottleneck("link:"), fabrics=(_SLOW, _SLOW)),
-        *_both("one-port", _bottleneck("link:"), fabrics=(_SLOW,)),
-        *_both("one-port-writes", _bottleneck("link:"), fabrics=(_SLOW_WRITES,), load=Load(write_percent=100)),
-        *_both("one-port-mixed", _bottleneck("link:"), fabrics=(_SLOW,), load=Load(write_percent=30)),
-        *_both("unequal-paths", _SLOW_OR_BUSY, fabrics=(_SLOW, Fabric())),
-        *_both("slow-media", _bottleneck(*ARRAY), media=_FOUR_AT_A_TIME, load=_SMALL),
+        *_both("both-ports", _bottleneck("link:"), fabrics=(_SLOW, _SLOW), repair=_BOTH_FASTER, change=_BOTH_SPEEDS),
+        *_both("one-port", _bottleneck("link:"), fabrics=(_SLOW,), repair=_TWICE, change=_TWICE_SPEED),
+        *_both(
+            "one-port-writes",
+            _bottleneck("link:"),
+            fabrics=(_SLOW_WRITES,),
+            load=Load(write_percent=100),
+            repair=_faster(Fabric(target=200)),
+            change=_speeds("sw-a/p-target=200"),
+        ),
+        *_both(
+            "one-port-mixed",
+            _bottleneck("link:"),
+            fabrics=(_SLOW,),
+            load=Load(write_percent=30),
+            repair=_TWICE,
+            change=_TWICE_SPEED,
+        ),
+        *_both("unequal-paths", _SLOW_OR_BUSY, fabrics=(_SLOW, Fabric()), repair=_faster(Fabric(), Fabric())),
+        *_both("slow-media", _bottleneck(*ARRAY), media=_FOUR_AT_A_TIME, load=_SMALL, repair=_FAST_MEDIA),
         *_both(
             "slow-media-mixed",
             _bottleneck(*ARRAY),
             media=_FOUR_AT_A_TIME,
             load=Load(block_bytes=8 << 10, write_percent=30),
+            repair=_FAST_MEDIA,
         ),
-        *_both("target-cap", _bottleneck(*ARRAY), media=("completion_nsec=300000", "mbps=10"), load=_SMALL),
-        *_both("too-little", Truth(("concurrency_limited",)), media=_MEDIA_5_MS, load=_FEW),
-        *_both("distance", Truth(("concurrency_limited",)), fabrics=(_DISTANT, _DISTANT), load=_FEW),
+        *_both(
+            "target-cap",
+            _bottleneck(*ARRAY),
+            media=("completion_nsec=300000", "mbps=10"),
+            load=_SMALL,
+            repair=_FAST_MEDIA,
+        ),
+        *_both(
+            "too-little",
+            Truth(("concurrency_limited",)),
+            media=_MEDIA_5_MS,
+            load=_FEW,
+            repair=_DEEPER,
+            change=_SIXTEEN,
+        ),
+        *_both(
+            "distance",
+            Truth(("concurrency_limited",)),
+            fabrics=(_DISTANT, _DISTANT),
+            load=_FEW,
+            repair=_DEEPER,
+            change=_SIXTEEN,
+        ),
         *_both(
             "demand",
             Truth(("demand_limited", "healthy")),
             load=Load(queue_depths=(16,), block_bytes=8 << 10, rate_iops=100),
+            repair=_DEEPER,
         ),
-        *_both("array-unread", _LEFT, media=_FOUR_AT_A_TIME, load=_SMALL, unread=frozenset({"array1"})),
         *_both(
-            "switch-unread",
-            _UNREAD_LINK,
-            fabrics=(_SLOW,),
-            unread=_SWITCHES,
+            "array-unread",
+            _LEFT,
+            media=_FOUR_AT_A_TIME,
+            load=_SMALL,
+            unread=frozenset({"array1"}),
+            repair=_FAST_MEDIA,
+        ),
+        *_both("switch-unread", _UNREAD_LINK, fabrics=(_SLOW,), unread=_SWITCHES, repair=_TWICE),
+        *_both(
+            "standby",
+            _bottleneck("sw-a"),
+            fabrics=(_SLOW, _SLOW),
+            group="group_by_prio",
+            path_states=("optimized", "inaccessible"),
+            repair=_faster(Fabric(host=200), _SLOW),
+            change=_TWICE_SPEED,
+        ),
+        *_both(
+            "non-optimized",
+            _bottleneck("sw-a"),
+            fabrics=(_SLOW, _SLOW),
+            group="group_by_prio",
+            path_states=("optimized", "non-optimized"),
+            repair=_faster(Fabric(host=200), _SLOW),
+            change=_TWICE_SPEED,
+        ),
+        *_both(
+            "neighbour-media",
+            _bottleneck(*ARRAY),
+            media=_FOUR_AT_A_TIME,
+            load=_SMALL,
+            neighbour=("rw=randread", "bs=8k", "iodepth=4"),
+            repair=_FAST_MEDIA,
+        ),
+        *_both(
+            "neighbour-port",
+            _bottleneck("link:"),
+            fabrics=(_SLOW_WRITES,),
+            load=Load(write_percent=100),
+            neighbour=("rw=randwrite", "bs=64k", "iodepth=4"),
+            repair=_faster(Fabric(target=200)),
+        ),
+        *_both(
+            "innocent-neighbour",
+            _bottleneck("sw-a/p-host"),
+            fabrics=(Fabric(host=80),),
+            neighbour=("rw=randread", "bs=64k", "iodepth=1", "rate_iops=40"),
+            repair=_faster(Fabric(host=160)),
+            change=_speeds("sw-a/p-host=160"),
         ),
         Case(
-            "nvme-numa-one-port", _bottleneck("link:", "path_policy"), "nvme", fabrics=(_SLOW, _SLOW), policy="numa"
+            "nvme-numa-one-port",
+            _bottleneck("link:", "path_policy"),
+            "nvme",
+            fabrics=(_SLOW, _SLOW),
+            policy="numa",
+            repair={"policy": "round-robin"},
         ),
         Case(
             "iscsi-lun-depth",
             _bottleneck("lun:"),
             policy="round-robin 0",
             media=_MEDIA_5_MS,
-            host_after="for d in /sys/block/sd*/device/queue_depth; do echo 4 >$d; done",
+            host_after=_DEPTH.format(4),
             load=_SMALL,
+            repair={"host_after": _DEPTH.format(8)},
         ),
         Case(
             "nvme-queue-size",
@@ -149,6 +284,7 @@ CASES = {
             media=_MEDIA_5_MS,
             connect="--nr-io-queues=1 --queue-size=16",
             load=Load(block_bytes=8 << 10, queue_depths=(8, 64, 128)),
+            repair={"connect": "--nr-io-queues=1 --queue-size=32"},
         ),
         Case(
             "iscsi-session-window",
@@ -157,22 +293,71 @@ CASES = {
             media=_MEDIA_5_MS,
             cmdsn_depth=4,
             load=_SMALL,
+            repair={"cmdsn_depth": 8},
         ),
-        Case("iscsi-service-time", _bottleneck("link:"), policy="service-time 0", fabrics=(_SLOW, _SLOW)),
+        Case(
+            "iscsi-service-time",
+            _bottleneck("link:"),
+            policy="service-time 0",
+            fabrics=(_SLOW, _SLOW),
+            repair=_BOTH_FASTER,
+            change=_BOTH_SPEEDS,
+        ),
         Case(
             "iscsi-path-offline",
             _bottleneck("link:"),
             policy="round-robin 0",
             fabrics=(_SLOW, _SLOW),
             host_after="echo offline >/sys/block/sdb/device/state; sleep 5",
+            repair=_faster(Fabric(host=200), _SLOW),
         ),
-        *_both("loss", _bottleneck("link:"), fabrics=(_LOSSY,), load=_LARGE),
-        *_both("loss-both", _bottleneck("link:"), fabrics=(_LESS_LOSSY, _LESS_LOSSY), load=_LARGE),
-        *_both("loss-switch-unread", _UNREAD_LINK, fabrics=(_LOSSY,), load=_LARGE, unread=_SWITCHES),
-        *_both("host-unread", _bottleneck("link:"), fabrics=(_SLOW, _SLOW), unread=frozenset({"host1"})),
+        *_both("loss", _bottleneck("link:"), fabrics=(_LOSSY,), load=_LARGE, repair=_faster(Fabric())),
+        *_both(
+            "loss-both",
+            _bottleneck("link:"),
+            fabrics=(_LESS_LOSSY, _LESS_LOSSY),
+            load=_LARGE,
+            repair=_faster(Fabric(), Fabric()),
+        ),
+        *_both(
+            "loss-switch-unread",
+            _UNREAD_LINK,
+            fabrics=(_LOSSY,),
+            load=_LARGE,
+            unread=_SWITCHES,
+            repair=_faster(Fabric()),
+        ),
+        *_both(
+            "host-unread",
+            _bottleneck("link:"),
+            fabrics=(_SLOW, _SLOW),
+            unread=frozenset({"host1"}),
+            repair=_BOTH_FASTER,
+            change=_BOTH_SPEEDS,
+        ),
         *_both("only-load-read", Truth(("cannot_tell",)), fabrics=(_SLOW,), unread=_SWITCHES | {"host1", "array1"}),
-        *_both("small-packets", _bottleneck("link:"), fabrics=(_SLOW,), mtu=900),
-        Case("iscsi-queue-length", _bottleneck("link:"), policy="queue-length 0", fabrics=(_SLOW, _SLOW)),
+        *_both("small-packets", _bottleneck("link:"), fabrics=(_SLOW,), mtu=900, repair=_TWICE, change=_TWICE_SPEED),
+        *(
+            Case(
+                f"{transport}-flapping",
+                _bottleneck("link:"),
+                transport,
+                fabrics=(_SLOW, _SLOW),
+                policy=_ROUND_ROBIN[transport],
+                connect=connect,
+                host_after=_flapping(3),
+                repair={"host_after": ""},
+            )
+            for transport, connect in _FAIL_FAST.items()
+        ),
+        Case(
+            "iscsi-queue-length",
+            _bottleneck("link:"),
+            policy="queue-length 0",
+            fabrics=(_SLOW, _SLOW),
+            repair=_BOTH_FASTER,
+            change=_BOTH_SPEEDS,
+        ),
         Case(
             "iscsi-few-requests",
             _bottleneck("lun:"),
@@ -180,6 +365,33 @@ CASES = {
             media=_MEDIA_5_MS,
             host_after="for q in /sys/block/sd*/queue; do echo none >$q/scheduler; echo 4 >$q/nr_requests; done",
             load=_SMALL,
+            repair={"host_after": ""},
+        ),
+        _fcp(
+            "both-ports",
+            _bottleneck("link:"),
+            fabrics=(_SLOW, _SLOW),
+            load=_MODEST,
+            repair=_BOTH_FASTER,
+            change=_BOTH_SPEEDS,
+        ),
+        _fcp("one-port", _bottleneck("link:"), fabrics=(_SLOW,), load=_MODEST, repair=_TWICE, change=_TWICE_SPEED),
+        _fcp("slow-media", _bottleneck(*ARRAY), media=_FOUR_AT_A_TIME, load=_SMALL, repair=_FAST_MEDIA),
+        _fcp(
+            "too-little",
+            Truth(("concurrency_limited",)),
+            media=_MEDIA_5_MS,
+            load=_FEW,
+            repair=_DEEPER,
+            change=_SIXTEEN,
+        ),
+        _fcp(
+            "lun-depth",
+            _bottleneck("lun:"),
+            media=_MEDIA_5_MS,
+            load=_SMALL,
+            host_after=_DEPTH.format(4),
+            repair={"host_after": _DEPTH.format(8)},
         ),
         Case(
             "nvme-host-cpu",

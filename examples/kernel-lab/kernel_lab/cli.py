@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
+from kernel_lab import dataset
 from kernel_lab.cases import CASES, Case
 from kernel_lab.draws import draw
 from kernel_lab.lifecycle import running
-from kernel_lab.outcome import outcome
+from kernel_lab.outcome import confirmation, outcome, table
 from kernel_lab.requirements import missing
 from real_lab.state import LabError
 
@@ -23,6 +24,9 @@ EachInFolder = Annotated[Path, typer.Option("--folder", help="a folder for each 
 Only = Annotated[str, typer.Option("--only", help="cases whose name has this part")]
 Draws = Annotated[int, typer.Option("--draws", help="so many cases drawn at random in place of the named ones")]
 FirstSeed = Annotated[int, typer.Option("--first-seed", help="seed of the first of them")]
+
+_ANYWHERE = ("unshare", "--uts", "sh", "-c", 'hostname recorder && exec "$@"', "sh")
+"""Runs a command on a machine of another name: recordings are given to others."""
 
 SPARE_SECONDS = 30
 """Longer than a load needs to start and end. After that, sanpath does not wait for a guest that died."""
@@ -45,7 +49,33 @@ def all_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first_s
     for case in _cases(only, draws, first_seed):
         if not (folder / case.name).exists():
             _record(case, folder / case.name, quiet=True)
-            typer.echo(outcome(case, folder / case.name / f"{case.name}.sanpath"))
+            typer.echo(outcome(case, folder).line())
+
+
+@app.command("confirm")
+def confirm_command(folder: EachInFolder, only: Only = "") -> None:
+    """Record each case of `all` again with its labelled place relieved, which proves or refutes the label."""
+    for case in _cases(only, 0, 1):
+        recorded = folder / case.repaired.name
+        if case.repair and (folder / case.name).exists() and not recorded.exists():
+            _record(case.repaired, recorded, quiet=True)
+            typer.echo(confirmation(case, folder))
+
+
+@app.command("table")
+def table_command(folder: EachInFolder, only: Only = "") -> None:
+    """Print what came of `all` and `confirm` as a table in Markdown."""
+    typer.echo(table([case for case in _cases(only, 0, 1) if (folder / case.name).exists()], folder))
+
+
+@app.command("dataset")
+def dataset_command(
+    folder: EachInFolder,
+    into: Annotated[Path, typer.Option("--into", help="file to write, .tar.xz")],
+    only: Only = "",
+) -> None:
+    """Pack the recordings of `all` with their labels, for others to score their tools on."""
+    dataset.write([case for case in _cases(only, 0, 1) if (folder / case.name).exists()], folder, into)
 
 
 @app.command("score")
@@ -53,7 +83,7 @@ def score_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first
     """Judge what `all` recorded again."""
     for case in _cases(only, draws, first_seed):
         if (folder / case.name).exists():
-            typer.echo(outcome(case, folder / case.name / f"{case.name}.sanpath"))
+            typer.echo(outcome(case, folder).line())
 
 
 def _cases(only: str, draws: int, first_seed: int) -> list[Case]:
@@ -67,7 +97,7 @@ def _record(case: Case, folder: Path, *, quiet: bool = False) -> int:
     recording = folder.resolve() / f"{case.name}.sanpath"
     with running(case, folder) as lab:
         done = subprocess.run(  # noqa: S603 - our own command
-            [sys.executable, "-m", "sanpath", "run", "--load", "fio", "--on", "host1", "--plain",
+            [*_ANYWHERE, sys.executable, "-m", "sanpath", "run", "--load", "fio", "--on", "host1", "--plain",
              "--for", str(case.load.seconds + SPARE_SECONDS), "--config", str(lab.config),
              "--into", str(recording), "--", *lab.load],
             check=False, capture_output=quiet,

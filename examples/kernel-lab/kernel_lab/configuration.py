@@ -11,7 +11,7 @@ from kernel_lab.cases import Case
 from real_lab.files import options
 from real_lab.state import State
 
-VOLUMES = {"iscsi": "/dev/mapper/mpatha", "nvme": "/dev/nvme0n1"}
+VOLUMES = {"iscsi": "/dev/mapper/mpatha", "fcp": "/dev/mapper/mpatha", "nvme": "/dev/nvme0n1"}
 """Transport → device of the volume on the host."""
 
 POLL_SECONDS = 2
@@ -39,11 +39,14 @@ def write_configuration(case: Case, state: State, folder: Path) -> Path:
             "name": switch, "collector": "snmp_switch", "host": network.switch_address(state, letter),
             "community": "file:secrets/community", "every_seconds": 1,
         })  # fmt: skip
-        hba = f"hba:host1/eth{number}"
+        hba, array_port = f"hba:host1/eth{number}", f"array_port:array1/eth{number}"
+        if case.transport == "fcp":  # the only SCSI hosts of the guest, and the port's name in the fabric
+            hba = f"hba:host1/host{number - 1}"
+            array_port = f"array_port:{machines.wwpn('target', letter).replace(':', '')}"
         entities[hba] = {"capable_bits_per_second": network.FAST_MEGABITS * 1e6}
         links += [
             f"switch_port:{switch}/p-host cabled_to {hba}",
-            f"switch_port:{switch}/p-target cabled_to array_port:array1/eth{number}",
+            f"switch_port:{switch}/p-target cabled_to {array_port}",
         ]
     document = {
         "hosts": {"host1": {"address": network.guest_address(state, "host"), **login}},
@@ -59,16 +62,28 @@ def write_job(case: Case, folder: Path) -> Path:
     """Write the fio job, one step per queue depth. fio counts startdelay from its own start, so gaps add up."""
     load = case.load
     lines = [
-        "[global]",
-        f"filename={VOLUMES[case.transport]}",
-        "ioengine=libaio",
-        "direct=1",
+        *_global_options(case),
         *options(load),
         *([f"rate_iops={load.rate_iops}"] if load.rate_iops else []),
     ]
     for step, depth in enumerate(load.queue_depths):
         begin = step * (load.ramp_seconds + load.step_seconds + load.gap_seconds)
         lines += ["", f"[depth-{depth}]", "stonewall", f"startdelay={begin}", f"iodepth={depth}"]
+    return _written(folder, lines)
+
+
+def write_neighbours_job(case: Case, folder: Path) -> Path:
+    """Write the fio job of the second host, which runs from its start until the lab is taken down."""
+    (folder / "neighbour").mkdir()
+    lines = [*_global_options(case), "time_based", "runtime=3600", "[other]", *case.neighbour]
+    return _written(folder / "neighbour", lines)
+
+
+def _global_options(case: Case) -> list[str]:
+    return ["[global]", f"filename={VOLUMES[case.transport]}", "ioengine=libaio", "direct=1"]
+
+
+def _written(folder: Path, lines: list[str]) -> Path:
     file = folder / "job.fio"
     file.write_text("\n".join(lines) + "\n")
     return file

@@ -11,7 +11,7 @@ from pathlib import Path
 from kernel_lab import machines, network
 from kernel_lab.agent import start_agents
 from kernel_lab.cases import Case
-from kernel_lab.configuration import write_configuration, write_job
+from kernel_lab.configuration import write_configuration, write_job, write_neighbours_job
 from kernel_lab.images import images
 from real_lab import lifecycle, state
 from real_lab.network import choosing_a_network
@@ -52,11 +52,12 @@ def _build(case: Case, folder: Path) -> Lab:
         network.build(case, lab)
     (folder / "logs").mkdir()
     machines.make_keys(folder)
+    jobs = {"neighbour": write_neighbours_job(case, folder)}
     job = write_job(case, folder)
-    for side in ("target", "host"):
-        machines.boot(case, lab, side, guest_images, job, folder)
+    for side in network.sides(case):
+        machines.boot(case, lab, side, guest_images, jobs.get(side, job), folder)
     start_agents(case, lab, folder)
     config = write_configuration(case, lab, folder)
-    for side in ("target", "host"):
+    for side in network.sides(case):
         machines.wait_ready(side, folder)
     return Lab(config)

@@ -14,9 +14,9 @@ from real_lab.system import run, start, wait_until
 
 GUEST = Path(__file__).parent / "guest"
 SIZE_MIB = 256
-MEMORY_MIB = {"host": 512, "target": 768}
 CPU = "qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt,-cx16"
 """With `max`, nvmet dies of a double fault every ten minutes in QEMU 7.2, where slabs use 16-byte exchanges."""
+_NEIGHBOUR_LOAD = "fio /lab/job.fio >/dev/null &"
 BOOT_SECONDS = 180.0
 """Long, because a guest without KVM on a busy machine takes half a minute."""
 
@@ -44,7 +44,7 @@ def write_known_hosts(state: State, folder: Path) -> Path:
     """Write and return a known_hosts file with the guests' public key."""
     key = (folder / "secrets/host_key.pub").read_text().strip()
     file = folder / "secrets/known_hosts"
-    file.write_text("".join(f"{network.guest_address(state, side)} {key}\n" for side in ("host", "target")))
+    file.write_text("".join(f"{network.guest_address(state, side)} {key}\n" for side in network.GUESTS))
     return file
 
 
@@ -59,9 +59,10 @@ def boot(case: Case, state: State, side: str, images: Images, job: Path, folder:
             "-netdev", f"tap,id={port},ifname={network.tap(state, side, port)},script=no,downscript=no",
             "-device", f"virtio-net-pci,netdev={port},mac={_mac(side, port)},romfile=",
         ]  # fmt: skip
+    memory = str(network.GUESTS[side].memory_mib)
     command = [
         "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu", CPU,
-        "-m", str(MEMORY_MIB[side]), "-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{log}",
+        "-m", memory, "-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{log}",
         "-kernel", str(images.kernel), "-initrd", str(images.first_files),
         "-append", "console=ttyS0 quiet panic=1 net.ifnames=0 mitigations=off",
         "-drive", f"file={images.root},format=raw,if=virtio,snapshot=on",
@@ -79,19 +80,25 @@ def wait_ready(side: str, folder: Path) -> None:
     )
 
 
+def wwpn(side: str, fabric: str) -> str:
+    """Return the name that libfcoe gives a machine's port in a fabric."""
+    return f"20:00:{_mac(side, fabric)}"
+
+
 def _mac(side: str, port: str) -> str:
-    return f"52:54:00:00:{1 if side == 'host' else 2:02x}:{ord(port):02x}"
+    return f"52:54:00:00:{network.GUESTS[side].address:02x}:{ord(port):02x}"
 
 
 def _write_disk(case: Case, state: State, side: str, job: Path, folder: Path, disk: Path) -> None:
     work = folder / "disks" / side
     work.mkdir(parents=True)
+    guest = network.GUESTS[side]
     addresses = {_mac(side, network.MANAGEMENT_PORT): network.guest_address(state, side)}
     addresses |= {_mac(side, fabric): network.storage_address(side, fabric) for fabric in network.fabrics(case)}
     settings = {
-        "NAME": {"host": "host1", "target": "array1"}[side],
-        "NUMBER": "01",
-        "ROLE": side,
+        "NAME": guest.name,
+        "NUMBER": f"{guest.number:02}",
+        "ROLE": guest.role,
         "MTU": str(case.mtu),
         "ADDRESSES": " ".join(f"{mac}={address}" for mac, address in addresses.items()),
         "TRANSPORT": case.transport,
@@ -105,12 +112,14 @@ def _write_disk(case: Case, state: State, side: str, job: Path, folder: Path, di
         "TARGET_BEFORE": case.target_before,
         "TARGET_AFTER": case.target_after,
         "HOST_BEFORE": "",
-        "HOST_AFTER": case.host_after,
+        "INITIATORS": " ".join(wwpn("host", fabric) for fabric in network.fabrics(case)),
+        "STATES": " ".join(case.path_states),
+        "HOST_AFTER": _NEIGHBOUR_LOAD if side == "neighbour" else case.host_after,
     }
     (work / "settings").write_text("".join(f"{name}={shlex.quote(text)}\n" for name, text in settings.items()))
     (work / "multipath.conf").write_text(_MULTIPATH.format(group=case.group, policy=case.policy or "service-time 0"))
     with tarfile.open(disk, "w") as tar:
-        for file in (GUEST / "start", GUEST / side, work / "settings", work / "multipath.conf", job):
+        for file in (GUEST / "start", GUEST / guest.role, work / "settings", work / "multipath.conf", job):
             tar.add(file, file.name)
         tar.add(folder / "secrets/host_key", "host_key")
         tar.add(folder / "secrets/login_key.pub", "authorized_keys")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from kernel_lab.cases import Case, Fabric
 from real_lab.network import TBF_BURST
@@ -17,6 +19,30 @@ TBF_LATENCY = "200ms"
 """A queue deep enough that TCP fills the rate on two busy cores."""
 
 MANAGEMENT_PORT = "m"
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A machine. `role`: its script in `guest/`. `number`: of its role. `address`: last byte of its addresses."""
+
+    name: str
+    role: str
+    number: int
+    address: int
+    memory_mib: int
+
+
+GUESTS: Mapping[str, Guest] = {
+    "target": Guest("array1", "target", 1, 20, 768),
+    "host": Guest("host1", "host", 1, 10, 512),
+    "neighbour": Guest("host2", "host", 2, 11, 384),
+}
+"""Side → its machine, in the order in which they start."""
+
+
+def sides(case: Case) -> tuple[str, ...]:
+    """Return the sides that a case has."""
+    return tuple(side for side in GUESTS if side != "neighbour" or case.neighbour)
 
 
 def namespace(state: State, fabric: str) -> str:
@@ -36,12 +62,12 @@ def switch_address(state: State, fabric: str) -> str:
 
 def guest_address(state: State, side: str) -> str:
     """Return the address of a guest's SSH server."""
-    return state.management_network.replace(".0/24", {"host": ".10", "target": ".20"}[side])
+    return state.management_network.replace(".0/24", f".{GUESTS[side].address}")
 
 
 def storage_address(side: str, fabric: str) -> str:
     """Return a guest's address in a fabric."""
-    return f"10.214.{1 + FABRICS.index(fabric)}.{ {'host': 10, 'target': 20}[side] }"
+    return f"10.214.{1 + FABRICS.index(fabric)}.{GUESTS[side].address}"
 
 
 def tap(state: State, side: str, port: str) -> str:
@@ -76,7 +102,7 @@ def plug_in(case: Case, state: State, side: str) -> None:
         switch, port = namespace(state, letter), f"p-{side}"
         _ip(state, "link", "set", tap(state, side, letter), "netns", switch, "name", port)
         _ip(state, "-n", switch, "link", "set", port, "mtu", str(case.mtu), "master", "br0", "up")
-        rate = fabric.host if side == "host" else fabric.target
+        rate = {"host": fabric.host, "target": fabric.target}.get(side)
         if rate is not None:
             _tc(state, switch, port, "root", "tbf", "rate", f"{rate}mbit", "burst", TBF_BURST, "latency", TBF_LATENCY)
 

@@ -39,7 +39,7 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     carrying = [row for row in step_rows if _carries(row, load)]
     for row in [
         *_finest(row for row in carrying if row["entity"] in path),
-        *_lun_by_bytes(topology, load, path, carrying),
+        *_luns_by_bytes(topology, load, path, carrying),
     ]:
         by_plane.setdefault(str(row["plane"]), row)
     for plane in {str(row["plane"]) for row in step_rows} - by_plane.keys():
@@ -53,8 +53,8 @@ def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, pla
     """Return one row for each device that the load may use at a plane; of several sources, that with the finest
     clock."""
     path = devices_of_load(topology, load)
-    # Where no source reports the LUNs of the load, those of its host may carry it together.
-    path |= set() if _names_luns(topology, load, path) else _local_luns(topology, load)
+    # Where no source reports the LUNs of the load, those of its machine, or of its host, may carry it together.
+    path = path.union(*_unnamed_luns(topology, load, path))
     plane_rows = planes.select(step=load.step, direction=load.direction, plane=plane)
     return _finest(row for row in plane_rows if row["entity"] in path)
 
@@ -91,35 +91,29 @@ def combined(rows: Sequence[FactRow]) -> FactRow:
     }
 
 
-def _lun_by_bytes(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
-    """Return rows of the LUN that carries the load's bytes, if no source reports which LUN the load uses.
+def _luns_by_bytes(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
+    """Return rows of the LUN that carries the load's bytes in a guest, and of that in its host, where no source
+    reports which LUN the load uses there.
 
-    Returns [] if several LUNs carry as many bytes. A path carries the same as its multipath map: the map is the
-    LUN."""
-    if _names_luns(topology, load, path):
-        return []
-    local_luns = _local_luns(topology, load)
-    rows = [row for row in carrying if row["entity"] in local_luns]
-    return rows if len({row["entity"] for row in rows}) == 1 else []
-
-
-def _names_luns(topology: Topology, load: LoadFacts, path: set[str]) -> bool:
-    """Return whether a source reports which LUNs of the host the load uses."""
-    return any(entity.startswith("lun:") and not _in_guest(topology, load, entity) for entity in path)
+    There are none where several LUNs carry as many bytes. A path carries the same as its multipath map: the map is
+    the LUN."""
+    found = []
+    for luns in _unnamed_luns(topology, load, path):
+        rows = [row for row in carrying if row["entity"] in luns]
+        found += rows if len({row["entity"] for row in rows}) == 1 else []
+    return found
 
 
-def _local_luns(topology: Topology, load: LoadFacts) -> set[str]:
-    """Return the LUNs of the load's hosts, without the paths of multipath maps."""
-    hosts = {host for root in load.roots for host in hosts_of(topology, root)}
-    local_luns = {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
-    return local_luns - {link.from_entity for link in topology.links if link.relation == "member_of"}
-
-
-def _in_guest(topology: Topology, load: LoadFacts, lun: str) -> bool:
-    """Return whether a block device belongs to a virtual machine in which the load runs."""
+def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterator[set[str]]:
+    """Yield the LUNs of the machines in which the load runs, and those of their hosts, each without the paths of
+    multipath maps, and only if `path` contains none of them."""
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
-    guests = {machine for machine in machines if machine.startswith("vm:")}
-    return any(machine in guests for machine in topology.related(lun, "attached_to"))
+    hosts = {host for root in load.roots for host in hosts_of(topology, root)} - machines
+    paths_of_maps = {link.from_entity for link in topology.links if link.relation == "member_of"}
+    for level in (machines, hosts):
+        luns = {lun for machine in level for lun in topology.related(machine, "attached_to", "lun")}
+        if not luns & path:
+            yield luns - paths_of_maps
 
 
 def plane_rows(
@@ -169,14 +163,14 @@ def _hypervisor_luns(topology: Topology) -> set[str]:
 def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSamples) -> float | None:
     """Return the queue depth: how many I/Os a plane admits at once.
 
-    None: not reported, or the block device has fewer requests than slots."""
+    A block device admits as many as it has slots, or requests where those are fewer: what finds no free request waits
+    above the clock of the device. With several hardware queues it may admit more. None: not reported."""
     if plane == "device":
         return sample.means.get("queue_depth")
     attributes = topology.entities[entity].attributes if entity in topology.entities else {}
-    slots, requests = as_number(attributes.get("queue_depth")), as_number(attributes.get("nr_requests"))
-    if plane not in _BLOCK_DEVICES or (slots is not None and requests is not None and requests < slots):
-        return None
-    return slots
+    limits = [as_number(attributes.get(name)) for name in ("queue_depth", "nr_requests")]
+    known = [limit for limit in limits if limit is not None]
+    return min(known, default=None) if plane in _BLOCK_DEVICES else None
 
 
 def _latencies(sample: StepSamples, direction: Direction, plane: str | None) -> Iterator[tuple[str, float, float]]:

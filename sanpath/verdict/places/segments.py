@@ -40,6 +40,8 @@ _SLOWEST_LINK_RATIO = 8.0
 _SLOWEST_SERVICE_SECONDS = 0.03
 """An I/O that takes longer has waited, whatever serves it: a vendor expects 17 to 20 ms of a LUN on its slowest
 drives."""
+_LONGEST_DISTANCE_SECONDS = 0.2
+"""Round trip to the other side of the Earth in fibre, 2 x 20,000 km at 200,000 km/s: no distance takes longer."""
 _SHORTEST_SERVICE_SECONDS = 100e-6
 """Arrays answer from cache or flash after a tenth of a millisecond (data sheets: 100 to 250 µs)."""
 _LEAST_SERVICE_SECONDS = 10e-6
@@ -336,13 +338,15 @@ def _wait(
     if calm is not None:
         longest = _longest_waits(segment, calm, calm_ratio)
         low, likely, high = (min(pair) for pair in zip((low, likely, high), longest, strict=True))
-        certain = max(0.0, min(certain, 2 * _wait_by_growth(segment, calm, calm_ratio)[2] - certain))
+        beyond_distance = max(0.0, certain - _LONGEST_DISTANCE_SECONDS)
+        certain = max(beyond_distance, min(certain, 2 * _wait_by_growth(segment, calm, calm_ratio)[2] - certain))
     return max(low, certain), max(likely, certain), max(high, certain)
 
 
 def _certain_wait(segment: Segment, wire: float) -> float:
     """Seconds of waiting of any I/O, even with no other in flight: hardly anything on a path needs so long to serve
-    one. A step with fewer I/Os that take as long shows what does: distance, or a fixed latency."""
+    one. A step with fewer I/Os that take as long shows what does: distance, or a fixed latency, up to what a distance
+    can take."""
     if segment.kind in ("cap", "array_queue", "host_queue") or segment.source == _ARRAY:
         return 0.0
     return max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
