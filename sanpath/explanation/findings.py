@@ -17,8 +17,8 @@ from sanpath.topology.paths import switch_of
 from sanpath.units import iops
 from sanpath.verdict.step_judgement import Judgement
 
-_ENTERED_BY_HAND = ("figure",)
-"""Tables that no source fills: without rows nothing is missing."""
+_MAY_BE_EMPTY = ("figure", "peer")
+"""Tables of what a person entered and of things that are alike: without rows nothing is missing."""
 _ORDER = ("cause", "culprit", "symptom", "validity", "data-quality", "risk", "information")
 
 
@@ -69,7 +69,7 @@ def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Uno
     """Rules that had nothing to judge, grouped by the facts that are missing."""
     missing: dict[str, list[str]] = {}
     for rule in not_judged(rules, tables):
-        if rule.each not in _ENTERED_BY_HAND:
+        if rule.each not in _MAY_BE_EMPTY:
             missing.setdefault(rule.each, []).append(rule.id)
     return [
         Unobserved(

@@ -26,6 +26,7 @@ from sanpath.facts.load.load_events import Histogram, SourceEvents, histograms, 
 from sanpath.facts.load.loads import LoadFacts, load_facts
 from sanpath.facts.load.manual_figures import ManualFigures, manual_figures
 from sanpath.facts.load_table import load_rows
+from sanpath.facts.peers.rows import compared, peer_rows
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.facts.sources import source_rows
@@ -167,7 +168,8 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     tables = _joined([_tables(placement, loads, samples, clocks, events) for placement in placements])
     tables |= {
         "controller": FactTable(
-            "controller", tuple(controller_rows(topology, events, samples.get("controller", ())))
+            "controller",
+            tuple(controller_rows(topology, events, samples.get("controller", ()), compared(tables["peer"].rows))),
         ),
         "source": FactTable("source", tuple(source_rows(recording, steps, samples, timed.clocks, events))),
         "figure": FactTable("figure", tuple(figure_rows(figures))),
@@ -231,6 +233,7 @@ def _tables(
         "virtual_disk": FactTable("virtual_disk", tuple(virtual_disk_rows(topology, tested))),
         "cluster_node": FactTable("cluster_node", tuple(node_rows(topology, tested))),
         "media": FactTable("media", tuple(media_rows(topology, tested))),
+        "peer": FactTable("peer", tuple(peer_rows(topology, tested))),
     }
     return tables
 

@@ -29,10 +29,11 @@ LAYERS: Mapping[str, str] = {
     "volume": "array_back",
     "media": "array_back",
     "path_pair": "whole path",
+    "peer": "whole path",
     "source": "data",
     "figure": "data",
 }
-"""Fact table → the layer of its rules, in the order of the I/O path; the last three belong to no layer."""
+"""Fact table → the layer of its rules, in the order of the I/O path; the last four belong to no layer."""
 
 
 def fact_kinds(table: str) -> dict[str, Kind]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from sanpath.facts.load.load_events import SourceEvents
@@ -60,9 +60,13 @@ _COUNTED: Mapping[str, Callable[[StepSamples], float | None]] = {
 
 
 def controller_rows(
-    topology: Topology, events: SourceEvents, samples: Sequence[StepSamples] = ()
+    topology: Topology,
+    events: SourceEvents,
+    samples: Sequence[StepSamples] = (),
+    compared: Container[str] = (),
 ) -> Iterator[FactRow]:
-    """Yield one row for each controller, over the entire run."""
+    """Yield one row for each controller, over the entire run. `compared`: those that were compared with several peers
+    window by window."""
     peers = peer_times(topology, samples)
     for controller in topology.of_kind("controller"):
         status, mode = (str(controller.attributes.get(name) or "").lower() or None for name in ("status", "mode"))
@@ -80,6 +84,7 @@ def controller_rows(
             "mode": mode,
             "sound": None if status is None else status in _WORKING_STATES,
             "took_over": float(failovers),
+            "compared_by_window": controller.id in compared,
             **peers.get(controller.id, _NO_PEERS),
         }
 

@@ -1,0 +1,151 @@
+"""How much longer one of several peers takes than its load explains. Pure arithmetic.
+
+A peer is compared, in each window, with those of the others that carry at least as much, because less load does not
+make an I/O slower. What it carries beyond them raises its expected time by the group's own slope of time over load
+(Theil and Sen: the median of the slopes of all pairs), at least in proportion. What varies for all at once cancels
+within a window. Scatter is by how much the others differ among themselves over all windows (median absolute
+deviation), and by how much chance may move a median of so many windows.
+
+That a regression of latency on load finds one slow drive among many is the idea of Perseus (Lu and others, FAST
+2023), that peers are the measure that of IASO (Panda and others, ATC 2019). Neither algorithm is repeated here: a
+test lasts minutes, and medians need no history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+
+SLOW_FACTOR = 2.0
+"""In a slow window it takes at least this many times as long as expected: the limit of Hao and others, The Tail at
+Store, FAST 2016, for a drive beside its peers in one RAID group."""
+_MAD_SCALE = 1.4826
+"""Median absolute deviation → standard deviation, if errors are normal."""
+_LEAST_SCATTER = 0.05
+"""Natural logarithm. Scatter below 5 % is not credible from a few windows."""
+_MEDIAN_ERROR = 1.2533
+"""Standard error of a median over that of a mean, if errors are normal: the root of half of pi."""
+_LIKE_LOAD = 1.1
+"""A peer may carry this much less and still be compared: nearer than counters of one poll agree."""
+_LEAST_LOAD_RATIO = 0.1
+"""What carries less than this share of its peers' load does something else, such as checking a path."""
+_FEWEST_PAIRS = 3
+"""Pairs of peers with unequal load from which a slope is taken; with fewer it is 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One peer beside the others. `ratio`: its time over the expected one, the median of the windows compared.
+    `scatters`: how far that is above 1, in scatters of the others, on a logarithmic scale.
+
+    `seconds`, `peer_seconds`, `load`, `peer_load`: medians over the same windows. `peers`: those it was compared
+    with. `slow_windows`: windows of these in which it is slow.
+    """
+
+    ratio: float
+    scatters: float
+    seconds: float
+    peer_seconds: float
+    load: float
+    peer_load: float
+    peers: int
+    windows: int
+    slow_windows: int
+
+    @property
+    def mostly_slow(self) -> bool:
+        """Return whether it is slow in more than half of the windows."""
+        return self.slow_windows > self.windows / 2
+
+
+def standings(seconds: Floats, loads: Sequence[Floats]) -> list[Standing | None]:
+    """Compare each peer with the others. None: in no window do two others (of a pair, the other) carry as much.
+
+    `seconds`: mean time of an I/O, a row for each peer and a column for each window, NaN where it is not known or
+    stands for a handful of I/Os. `loads`: what may explain it, each of the same shape: first the rate, then, if
+    known, bytes a second and the size of an I/O.
+    """
+    count = len(seconds)
+    if count < 2:
+        return [None] * count
+    times = _log(seconds)
+    amounts = np.stack([_log(load) for load in loads])
+    times[np.isnan(amounts).any(axis=0)] = np.nan
+    amounts[:, np.isnan(times)] = np.nan
+    middle_times, middle_rates = _median(times, axis=1), _median(amounts[0], axis=1)
+    return [_standing(times, amounts, index, middle_times, middle_rates) for index in range(count)]
+
+
+def _standing(
+    times: Floats, amounts: Floats, index: int, middle_times: Floats, middle_rates: Floats
+) -> Standing | None:
+    others = np.arange(len(times)) != index
+    own, other_times = times[index], times[others]
+    more = np.maximum((amounts[:, index, None, :] - amounts[:, others, :]).max(axis=0), 0.0)
+    like = ~np.isnan(other_times) & (more <= np.log(_LIKE_LOAD))
+    enough = like.sum(axis=0) >= min(2, len(other_times))
+    compared = enough & ~(amounts[0, index] < _median(amounts[0, others], axis=0) + np.log(_LEAST_LOAD_RATIO))
+    compared &= ~np.isnan(own)
+    if not compared.any():
+        return None
+    slope = _slope(middle_rates[others], middle_times[others])
+    expected = _median(np.where(like, other_times + slope * more, np.nan), axis=0)[compared]
+    excess = own[compared] - expected
+    middle = float(np.median(excess))
+    return Standing(
+        ratio=float(np.exp(middle)),
+        scatters=middle / _scatter(other_times[:, compared], excess),
+        seconds=float(np.exp(np.median(own[compared]))),
+        peer_seconds=float(np.exp(np.median(_median(np.where(like, other_times, np.nan), axis=0)[compared]))),
+        load=float(np.exp(np.median(amounts[0, index, compared]))),
+        peer_load=float(np.exp(np.median(_median(np.where(like, amounts[0, others], np.nan), axis=0)[compared]))),
+        peers=int(like[:, compared].any(axis=1).sum()),
+        windows=int(compared.sum()),
+        slow_windows=int((excess >= np.log(SLOW_FACTOR)).sum()),
+    )
+
+
+def _slope(rates: Floats, times: Floats) -> float:
+    """Return by how much time grows with load (both logarithms) among peers: Theil–Sen, at least in proportion."""
+    first, second = np.triu_indices(len(rates), k=1)
+    distance = rates[second] - rates[first]
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(distance) > _LEAST_SCATTER
+    if apart.sum() < _FEWEST_PAIRS:
+        return 1.0
+    return max(1.0, float(np.median((times[second] - times[first])[apart] / distance[apart])))
+
+
+def _scatter(others: Floats, excess: Floats) -> float:
+    """Return by how much a peer's median over the windows may differ by chance. With one other: of `excess` alone."""
+    count, windows = others.shape
+    if count == 1:
+        between, within = 0.0, excess - np.median(excess)
+    else:
+        residuals = others - _median(others, axis=0)
+        middles = _median(residuals, axis=1)
+        few = np.sqrt(count / (count - 1))  # They lie nearer to their own median than to the true one.
+        between = _MAD_SCALE * few * float(_median(np.abs(middles), axis=0))
+        within = (residuals - middles[:, None]).ravel()
+    error = _MEDIAN_ERROR * _MAD_SCALE * float(_median(np.abs(within), axis=0)) / np.sqrt(windows)
+    return max(_LEAST_SCATTER, float(np.hypot(between, error)))
+
+
+def _log(values: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(values > 0, np.log(values), np.nan)
+
+
+def _median(values: Floats, axis: int) -> Floats:
+    """Return medians without NaN; NaN where nothing is known. Sorting is ten times as fast as np.nanmedian."""
+    ordered = np.moveaxis(np.sort(values, axis=axis), axis, 0)  # NaN come last
+    known = (~np.isnan(ordered)).sum(axis=0)
+    below, above = np.maximum(known - 1, 0) // 2, np.maximum(known, 1) // 2
+    pair = [np.take_along_axis(ordered, index[None], axis=0)[0] for index in (below, above)]
+    return np.where(known > 0, (pair[0] + np.where(known % 2, pair[0], pair[1])) / 2, np.nan)
