@@ -120,6 +120,17 @@ def test_distance_is_no_wait(tmp_path: Path, unread: frozenset[str], far_s: floa
     assert not verdict.bottlenecks
 
 
+@pytest.mark.parametrize(("far_s", "kind"), [(0.15, "concurrency_limited"), (0.8, "cannot_tell")])
+def test_what_takes_longer_than_any_distance_is_a_wait(tmp_path: Path, far_s: float, kind: str) -> None:
+    """Light needs 0.2 s to the other side of the Earth and back. A transfer of 0.8 s is held up, by whatever."""
+    san = San(tmp_path / "a.sanpath", leave_out={"switch"})
+    for n in (8, 16, 32):
+        flow = Flow(n / (far_s + 1.4e-3), far_s + 1.4e-3)
+        at_array = AtArray(1.35e-3, san=far_s)
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": at_array}, seconds=30)
+    assert judged(san.write()).verdict.kind == kind
+
+
 def test_a_single_step_does_not_tell_distance_from_waiting(tmp_path: Path) -> None:
     san = San(tmp_path / "a.sanpath", leave_out={"switch"})
     flow = Flow(10 / 6.4e-3, 6.4e-3)

@@ -239,3 +239,42 @@ def test_a_port_of_the_host_that_moves_none_of_the_test_loses_none_of_it(tmp_pat
         )
     lost = [suspect.entity for suspect in judged(san.write()).verdict.suspects if suspect.kind == "retries"]
     assert lost == ["hba:esx7/eth1"]
+
+
+class Guest(San):
+    """fio in a virtual machine whose own kernel counts its I/Os; nobody names the device. `requests`: how many the
+    kernel has for it."""
+
+    requests: int = 4
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        San._configuration(self, out)
+        out.source("guest", "linux_host", LUN)
+        out.entity("guest", "vm", "sqlvm1", ids={"name": ("sqlvm1",)})
+        out.entity("guest", "lun", "vdb", "sqlvm1/vdb", {"device": ("vdb",)}, {"nr_requests": self.requests})
+        out.link("guest", "attached_to", (("lun", "vdb"), ("vm", "sqlvm1")))
+        for second in range(int(self.steps[-1].end + 2)):
+            out.poll("guest", second)
+            whole = {**self._disk(second)}
+            whole |= {f"bytes_{d}_total": 8 * KIB * int(whole[f"ops_{d}_total"] or 0) for d in ("read", "write")}
+            out.samples("guest", LUN, second, {"vdb": whole})
+
+
+def test_the_device_of_the_guest_that_runs_the_load_carries_it(tmp_path: Path) -> None:
+    """4 and 16 I/Os bring 4,000 a second, and take 1 ms once the kernel has a request for them: it has four."""
+    san = Guest(tmp_path, leave_out={"disk"})
+    for in_flight in (4.2, 16):
+        flow = Flow(4000, in_flight / 4000)
+        moved = 4000 * (4 * 2076 + 52)
+        san.step(
+            f"q{in_flight:g}",
+            in_flight,
+            block=8 * KIB,
+            read=flow,
+            disk={"read": Flow(4000, 1e-3)},
+            ports={"fc1/7": (moved, NOTHING), "fc1/1": (moved, NOTHING)},
+            array={"read": AtArray(0.9e-3, queue=None)},
+        )
+    verdict = judged(san.write()).verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["lun:sqlvm1/vdb"]
+    assert any("4 slots are in use" in words for words in verdict.suspects[0].because)
