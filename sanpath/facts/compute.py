@@ -17,7 +17,7 @@ from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.host.block_devices import device_rows
 from sanpath.facts.host.machines import host_rows, initiator_rows
 from sanpath.facts.host.multipath import multipath_rows
-from sanpath.facts.host.planes import plane_rows
+from sanpath.facts.host.plane_rows import plane_rows
 from sanpath.facts.host.under_test import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements

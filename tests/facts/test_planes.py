@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sanpath.facts.host.planes import plane_rows
+from sanpath.facts.host.plane_rows import plane_rows
+from sanpath.facts.host.planes import of_direction
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.topology.identity import resolve
 
@@ -51,3 +52,32 @@ def test_a_mean_is_exact_where_all_ios_have_one_direction(reads: float, seconds:
     (row,) = plane_rows(resolve(()), {"lun": [sample]}, {"lun": {}})
     assert row["latency_seconds"] == seconds
     assert row["resolution_seconds"] == 0
+
+
+@given(reads=RATES, writes=RATES, read_seconds=SECONDS, ratio=st.floats(0.1, 10.0), wait=st.floats(0.0, 0.1))
+def test_queues_that_do_not_tell_reads_from_writes_narrow_it(
+    reads: float, writes: float, read_seconds: float, ratio: float, wait: float
+) -> None:
+    """Above the device reads and writes wait equally long, and a clock up there tells them apart."""
+    times = {"read": read_seconds, "write": read_seconds * ratio}
+    rates = {"read": reads, "write": writes}
+    mean = sum(rates[d] * times[d] for d in rates) / sum(rates.values())
+    sample = StepSamples(
+        "top",
+        "esx1/naa.1",
+        "step",
+        seconds=[1.0],
+        rates={f"ops_{d}_total": [rate] for d, rate in rates.items()},
+        means={"device_seconds_mean": mean},
+    )
+    above = {d: {"ops_per_second": rates[d], "latency_seconds": times[d] + wait} for d in rates}
+    for row in plane_rows(resolve(()), {"lun": [sample]}, {"lun": {}}):
+        d = str(row["direction"])
+        narrowed = of_direction(row, above[d], above["write" if d == "read" else "read"])
+        latency, error = narrowed["latency_seconds"], narrowed["resolution_seconds"]
+        assert isinstance(latency, float)
+        assert isinstance(error, float)
+        assert latency - error <= times[d] * (1 + 1e-9)
+        assert times[d] <= (latency + error) * (1 + 1e-9)
+        assert isinstance(row["resolution_seconds"], float)
+        assert error <= row["resolution_seconds"] * (1 + 1e-9)

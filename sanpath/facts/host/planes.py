@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isclose
 
 from sanpath.catalogue.load import planes as catalogue_planes
-from sanpath.facts.host.under_test import as_number
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactTable, number
-from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import hosts_of, luns_of, machines_of
 
@@ -18,11 +15,9 @@ _RATE_TOLERANCE = 0.05
 """A device carries the load's I/O if their rates agree within this ratio."""
 _SINGLE_WINDOW_TOLERANCE = 0.2
 """Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
-_BLOCK_DEVICES = ("guest_block", "windows_disk", "host_block")
-"""Planes at which an operating system counts the I/Os that it has sent to a device."""
-_DIRECTIONS_RATIO = 10.0
-"""At one clock, I/Os of one direction take at most this many times as long as those of the other: a read from flash
-beside a write into a cache."""
+_OTHER_DIFFERENCE = 0.2
+"""Ratio by which a direction's time may lie beyond that: two differences may have opposite signs, and clocks windows
+of their own."""
 
 
 def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[FactRow]:
@@ -35,7 +30,9 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     path = devices_of_load(topology, load)
     order = catalogue_planes()
     by_plane: dict[str, FactRow] = {}
-    step_rows = planes.select(step=load.step, direction=load.direction)
+    step_rows = [
+        _by_its_disks(topology, row, planes) for row in planes.select(step=load.step, direction=load.direction)
+    ]
     carrying = [row for row in step_rows if _carries(row, load)]
     for row in [
         *_finest(row for row in carrying if row["entity"] in path),
@@ -56,7 +53,7 @@ def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, pla
     # Where no source reports the LUNs of the load, those of its machine, or of its host, may carry it together.
     path = path.union(*_unnamed_luns(topology, load, path))
     plane_rows = planes.select(step=load.step, direction=load.direction, plane=plane)
-    return _finest(row for row in plane_rows if row["entity"] in path)
+    return _finest(_by_its_disks(topology, row, planes) for row in plane_rows if row["entity"] in path)
 
 
 def _finest(rows: Iterable[FactRow]) -> list[FactRow]:
@@ -78,6 +75,7 @@ def combined(rows: Sequence[FactRow]) -> FactRow:
     operations = sum(number(row, "ops_per_second") for row in rows)
     flying = sum(number(row, "in_flight_measured") for row in rows)
     byte_rates, depths = [row["bytes_per_second"] for row in rows], [row["queue_depth"] for row in rows]
+    means = [row["mean_of_both_seconds"] for row in rows]
     largest = max(rows, key=lambda row: number(row, "in_flight_measured"))
     return {
         **largest,
@@ -87,8 +85,57 @@ def combined(rows: Sequence[FactRow]) -> FactRow:
         "in_flight_measured": flying,
         "latency_seconds": flying / operations,
         "resolution_seconds": max(number(row, "resolution_seconds") for row in rows),
+        "mean_of_both_seconds": None
+        if None in means
+        else sum(number(row, "mean_of_both_seconds") * number(row, "ops_per_second") for row in rows) / operations,
         "queue_depth": None if None in depths else sum(number(row, "queue_depth") for row in rows),
     }
+
+
+def of_direction(row: FactRow, above: FactRow | LoadFacts, opposite: FactRow | LoadFacts | None) -> FactRow:
+    """Return a row of a plane with a narrower latency where the source gives one mean for reads and writes.
+
+    `above`, `opposite`: the same I/Os at a clock further up, of this direction and of the other. Queues do not tell
+    reads from writes. So what makes one direction slower up there lies below the plane, or above it, or in part:
+    between the mean of both and that mean with the entire difference."""
+    if opposite is None or row["mean_of_both_seconds"] is None:
+        return row
+    mean, middle, error = (
+        number(row, name) for name in ("mean_of_both_seconds", "latency_seconds", "resolution_seconds")
+    )
+    (rate, seconds), (opposite_rate, opposite_seconds) = _rate_and_time(above), _rate_and_time(opposite)
+    different = mean + opposite_rate / (rate + opposite_rate) * (seconds - opposite_seconds)
+    low = max(middle - error, min(mean, different) * (1 - _OTHER_DIFFERENCE))
+    high = min(middle + error, max(mean, different) * (1 + _OTHER_DIFFERENCE))
+    if low > high:
+        return row
+    return {
+        **row,
+        "latency_seconds": (low + high) / 2,
+        "resolution_seconds": (high - low) / 2,
+        "mean_of_both_seconds": None,
+        "in_flight_measured": number(row, "ops_per_second") * (low + high) / 2,
+    }
+
+
+def _rate_and_time(clock: FactRow | LoadFacts) -> tuple[float, float]:
+    """I/Os a second at a clock, and their mean time in seconds."""
+    if isinstance(clock, LoadFacts):
+        return clock.ops_per_second, clock.latency_seconds
+    return number(clock, "ops_per_second"), number(clock, "latency_seconds")
+
+
+def _by_its_disks(topology: Topology, row: FactRow, planes: FactTable) -> FactRow:
+    """Return the row of a LUN by the clock of the virtual disk on it, if that carries all its I/Os."""
+    if row["mean_of_both_seconds"] is None:
+        return row
+    disks = topology.related(str(row["entity"]), "backed_by", "vdisk")
+    rows = {str(each["direction"]): each for disk in disks for each in planes.select(entity=disk, step=row["step"])}
+    above = rows.pop(str(row["direction"]), None)
+    if len(disks) != 1 or above is None or above["resolution_seconds"]:
+        return row
+    same = isclose(number(above, "ops_per_second"), number(row, "ops_per_second"), rel_tol=_RATE_TOLERANCE)
+    return of_direction(row, above, next(iter(rows.values()), None)) if same else row
 
 
 def _luns_by_bytes(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
@@ -114,101 +161,6 @@ def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterat
         luns = {lun for machine in level for lun in topology.related(machine, "attached_to", "lun")}
         if not luns & path:
             yield luns - paths_of_maps
-
-
-def plane_rows(
-    topology: Topology, samples: Mapping[str, Sequence[StepSamples]], clocks: Mapping[str, Mapping[str, str | None]]
-) -> Iterator[FactRow]:
-    """Yield one row for each block device or virtual disk, plane, step and direction with I/O.
-
-    `clocks`: entity kind → source → plane of its latencies. A block device of a hypervisor lies below the virtual
-    disks of its guests, whatever its source calls it."""
-    of_hypervisors = _hypervisor_luns(topology)
-    for kind in ("lun", "vdisk"):
-        for sample in samples.get(kind, ()):
-            entity = topology.known_as.get((sample.source, kind, sample.entity), f"{kind}:{sample.entity}")
-            for direction in DIRECTIONS:
-                operations = sample.rate(f"ops_{direction}_total")
-                if not operations:
-                    continue
-                clock = clocks[kind].get(sample.source)
-                clock = "host_block" if clock == "guest_block" and entity in of_hypervisors else clock
-                for plane, seconds, resolution in _latencies(sample, direction, clock):
-                    yield {
-                        "entity": entity,
-                        "step": sample.step,
-                        "direction": direction,
-                        "windows": sample.windows,
-                        "plane": plane,
-                        "ops_per_second": operations,
-                        "bytes_per_second": sample.rate(f"bytes_{direction}_total"),
-                        "latency_seconds": seconds,
-                        "resolution_seconds": resolution,
-                        "in_flight_measured": operations * seconds,
-                        "queue_depth": _queue_depth(topology, entity, plane, sample),
-                    }
-
-
-def _hypervisor_luns(topology: Topology) -> set[str]:
-    """Return the block devices of hosts that run loads in virtual machines with virtual disks, and no load
-    themselves."""
-    loads = [load.id for load in topology.of_kind("load")]
-    guests = {machine for load in loads for machine in machines_of(topology, load) if machine.startswith("vm:")}
-    guests = {guest for guest in guests if topology.related(guest, "attached_to", "vdisk")}
-    hosts = {host for guest in guests for host in topology.related(guest, "runs_on", "host")}
-    hosts -= {machine for load in loads for machine in machines_of(topology, load)}
-    return {lun for host in hosts for lun in topology.related(host, "attached_to", "lun")}
-
-
-def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSamples) -> float | None:
-    """Return the queue depth: how many I/Os a plane admits at once.
-
-    A block device admits as many as it has slots, or requests where those are fewer: what finds no free request waits
-    above the clock of the device. With several hardware queues it may admit more. None: not reported."""
-    if plane == "device":
-        return sample.means.get("queue_depth")
-    attributes = topology.entities[entity].attributes if entity in topology.entities else {}
-    limits = [as_number(attributes.get(name)) for name in ("queue_depth", "nr_requests")]
-    known = [limit for limit in limits if limit is not None]
-    return min(known, default=None) if plane in _BLOCK_DEVICES else None
-
-
-def _latencies(sample: StepSamples, direction: Direction, plane: str | None) -> Iterator[tuple[str, float, float]]:
-    """Yield (plane, mean latency, its tolerance in both directions), seconds, of one device by one source."""
-    operations = sample.rate(f"ops_{direction}_total")
-    wait = sample.rate(f"latency_seconds_{direction}_total")
-    if operations and wait is not None:
-        yield plane or "guest_block", wait / operations, 0.0
-    elif (mean := _mean(sample, "latency", direction)) is not None:
-        yield plane or "guest_block", *mean
-    device_mean = _mean(sample, "device", direction)
-    if device_mean is not None:
-        yield "device", *device_mean
-        kernel_mean = _mean(sample, "kernel", direction)
-        if kernel_mean is not None:
-            yield "kernel", device_mean[0] + kernel_mean[0], device_mean[1] + kernel_mean[1]
-
-
-def _mean(sample: StepSamples, quantity: str, direction: Direction) -> tuple[float, float] | None:
-    """Return a mean that the source reports: the centre of its possible range, and half that range.
-
-    None: not reported."""
-    for name in (f"{quantity}_seconds_mean_{direction}", f"{quantity}_seconds_mean"):
-        seconds = sample.means.get(name)
-        if seconds is not None:
-            resolution = sample.resolutions.get(name, 0.0)
-            least, most = (1.0, 1.0) if name.endswith(direction) else _of_both(sample, direction)
-            return ((least + most) * seconds + most * resolution) / 2, (
-                (most - least) * seconds + most * resolution
-            ) / 2
-    return None
-
-
-def _of_both(sample: StepSamples, direction: Direction) -> tuple[float, float]:
-    """The least and the most that one direction's mean may be, as a ratio to the mean over both."""
-    rates = {each: sample.rate(f"ops_{each}_total") or 0.0 for each in DIRECTIONS}
-    share = rates[direction] / sum(rates.values())
-    return 1 / (share + (1 - share) * _DIRECTIONS_RATIO), 1 / (share + (1 - share) / _DIRECTIONS_RATIO)
 
 
 def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:

@@ -64,7 +64,9 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
     """The queues that the load's I/O passes in guest and host, from the load down. Empty: no source reports any."""
     queues: list[HostQueue] = []
     above, seconds, error, offered = "load", load.latency_seconds, 0.0, load.in_flight_measured
-    for row in planes.planes_of(facts.topology, load, facts.tables["plane"]):
+    opposite = next((o for o in facts.loads_in(load.step) if o.entity == load.entity and o is not load), None)
+    for plane_row in planes.planes_of(facts.topology, load, facts.tables["plane"]):
+        row = planes.of_direction(plane_row, load, opposite)
         plane, entity, admitted = str(row["plane"]), str(row["entity"]), number(row, "in_flight_measured")
         below, resolution = number(row, "latency_seconds"), number(row, "resolution_seconds")
         if (above, plane) == _ABOVE_LUN_QUEUE:
