@@ -18,8 +18,11 @@ class Findings:
     clear: Mapping[str, int]
 
 
-def group(rules: Sequence[Rule], judgements: Sequence[Judgement]) -> Findings:
-    """Group the judgements of `judge(rules, ...)`. `rules` must include every rule that was judged."""
+def group(rules: Sequence[Rule], judgements: Sequence[Judgement], step: str = "") -> Findings:
+    """Group the judgements of `judge(rules, ...)`. `rules` must include every rule that was judged.
+
+    A finding shows the figures of `step` if its rule fired there, else those of the worst judgement.
+    """
     by_id = {rule.id: rule for rule in rules}
     groups: dict[tuple[str, str, str], list[Judgement]] = {}
     clear: Counter[str] = Counter()
@@ -30,15 +33,17 @@ def group(rules: Sequence[Rule], judgements: Sequence[Judgement]) -> Findings:
             groups.setdefault((judgement.rule, judgement.entity, judgement.direction), []).append(judgement)
     worst = {rule_id: rule_condition(by_id[rule_id]).worst for rule_id in {key[0] for key in groups}}
     findings = [
-        _finding(by_id[key[0]], judgements_of_group, worst[key[0]]) for key, judgements_of_group in groups.items()
+        _finding(by_id[key[0]], judgements_of_group, worst[key[0]], step)
+        for key, judgements_of_group in groups.items()
     ]
     return Findings(tuple(sorted(findings, key=_rank)), dict(clear))
 
 
-def _finding(rule: Rule, judgements: Sequence[Judgement], worst: tuple[str, int] | None) -> Finding:
+def _finding(rule: Rule, judgements: Sequence[Judgement], worst: tuple[str, int] | None, step: str) -> Finding:
     hits = _with_outcome("hit", judgements)
     unknown = _with_outcome("unknown", judgements)
-    shown = max(hits or unknown, key=lambda judgement: _badness(judgement, worst))
+    in_step = [judgement for judgement in hits if judgement.step == step]
+    shown = max(in_step or hits or unknown, key=lambda judgement: _badness(judgement, worst))
     return Finding(
         rule=rule.id,
         title=rule.title,

@@ -183,6 +183,15 @@ def test_one_finding_a_rule_entity_and_direction() -> None:
     assert found.clear == {"link-full": 2}
 
 
+@pytest.mark.parametrize(("step", "shown"), [("t=2", 0.96), ("t=16", 0.977), ("t=64", 0.977), ("", 0.977)])
+def test_the_step_of_the_verdict_is_shown_where_the_rule_fired_in_it(step: str, shown: float) -> None:
+    table = links(
+        row(step="t=2", utilisation=0.96), row(step="t=16", utilisation=0.977), row(step="t=64", utilisation=0.5)
+    )
+    (finding,) = group([LINK_FULL], judge([LINK_FULL], table), step).findings
+    assert finding.evidence["utilisation"] == shown
+
+
 def test_worst_step_is_the_lowest_where_less_is_worse() -> None:
     rule = find_rule(RULES, "speed-held-by-one-end")
     table = links(

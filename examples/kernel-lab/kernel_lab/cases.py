@@ -370,10 +370,10 @@ CASES = {
         _fcp(
             "both-ports",
             _bottleneck("link:"),
-            fabrics=(_SLOW, _SLOW),
+            fabrics=(Fabric(host=40), Fabric(host=40)),
             load=_MODEST,
-            repair=_BOTH_FASTER,
-            change=_BOTH_SPEEDS,
+            repair=_faster(Fabric(host=50), Fabric(host=50)),
+            change=_speeds("sw-a/p-host=50", "sw-b/p-host=50"),
         ),
         _fcp("one-port", _bottleneck("link:"), fabrics=(_SLOW,), load=_MODEST, repair=_TWICE, change=_TWICE_SPEED),
         _fcp("slow-media", _bottleneck(*ARRAY), media=_FOUR_AT_A_TIME, load=_SMALL, repair=_FAST_MEDIA),
