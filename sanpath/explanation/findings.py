@@ -141,6 +141,8 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
         finding = replace(finding, in_this_run=_in_this_run(finding, limits, verdict, relieved))
     if not limits:
         return replace(finding, relieves=relieved)
+    if finding.role == "validity":  # A path that fails makes the step invalid, and limits it.
+        finding = replace(finding, relieves=verdict.bottlenecks[0].entity if verdict.bottlenecks else None)
     gain = None
     if verdict.next is not None:
         low, high = verdict.next.predicted_ops_per_second

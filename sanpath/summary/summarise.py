@@ -102,6 +102,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"Slow-drain device {_device(topology, first)} stalls the fabric"
         case "data_sheet":
             return f"{name} is at the limit that was entered for it ({percent_rounded(first.utilisation or 1.0)})"
+        case "retries" if first.entity.startswith("path:"):
+            return f"Path {name} fails: its I/Os wait for time-outs"
         case "retries":
             return f"Errors on {name} cost the latency: lost I/Os are retried"
         case "io_thread":

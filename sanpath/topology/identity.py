@@ -302,7 +302,8 @@ def _unjoined(topology: Topology, source: str, end: tuple[str, str], link: Sourc
 
 
 def _attach_initiators(topology: Topology) -> None:
-    """Attach each initiator port without a host to the host that lists its identifier, as arrays list them."""
+    """Attach each initiator port without a host to the host that lists its identifier, as arrays list them, or that
+    the configuration names it after, HOST/PORT."""
     hosts = {
         (key, value): host.id
         for host in topology.of_kind("host")
@@ -313,8 +314,13 @@ def _attach_initiators(topology: Topology) -> None:
         listed = [
             hosts[key, value] for key in _INITIATOR_KEYS for value in hba.ids.get(key, ()) if (key, value) in hosts
         ]
-        if listed and not topology.related(hba.id, "attached_to", "host"):
+        if topology.related(hba.id, "attached_to", "host"):
+            continue
+        named = f"host:{hba.label.partition('/')[0]}"
+        if listed:
             topology.add_link(Link("attached_to", hba.id, listed[0], ("the host's list of initiators",)))
+        elif named in topology.entities and all(source == CONFIG for source, _ in hba.known_as):
+            topology.add_link(Link("attached_to", hba.id, named, (f"{CONFIG}: its name",)))
 
 
 def _back_luns(topology: Topology) -> None:

@@ -72,9 +72,12 @@ def off_path_text(diagnosis: Diagnosis) -> str | None:
 
 
 def off_path_title(diagnosis: Diagnosis) -> str:
-    """The title of the elements off the path: the cause, or links of other paths that are saturated, too."""
-    cause = any(bottleneck.culprit for bottleneck in diagnosis.verdict.bottlenecks)
-    return "The cause, not on the path of the test" if cause else "Also saturated, on other paths"
+    """The title of the elements off the path: the cause, the limit, or saturated links of other paths."""
+    bottlenecks = diagnosis.verdict.bottlenecks
+    if any(bottleneck.culprit for bottleneck in bottlenecks):
+        return "The cause, not on the path of the test"
+    off_path = {element.entity for element in diagnosis.summary.off_path}
+    return "The limit, on another path" if bottlenecks[0].entity in off_path else "Also saturated, on other paths"
 
 
 def first_step(diagnosis: Diagnosis) -> PlanStep | None:

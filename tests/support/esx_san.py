@@ -37,7 +37,8 @@ class EsxSan(San):
     """Two ports of host and array each.
 
     `lun`: attributes of the LUN on esx7; `states`: of the paths; `speeds`: of the initiator ports, bits a second;
-    `lost_at`: seconds from which on the second path is dead; `shares`: of the I/Os on each path, None: not counted.
+    `lost_at`: seconds from which on the second path is dead; `flaps_every`: seconds after which it comes back, and
+    dies again; `shares`: of the I/Os on each path, None: not counted.
     `counted`: kind → gauges that are the same all the time, and counters by what they grow in
     a second. `vdisks`: virtual disk → attributes.
     """
@@ -46,6 +47,7 @@ class EsxSan(San):
     states: Sequence[str] = ("active", "active")
     speeds: Sequence[float] = ()
     lost_at: float | None = None
+    flaps_every: float | None = None
     shares: Sequence[float] | None = (1.0, 0.0)
     counted: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)
     vdisks: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
@@ -80,7 +82,8 @@ class EsxSan(San):
             done = sum(operations[s.name] * max(0.0, min(at, s.end) - s.begin) for s in self.steps)
             paths: dict[str, dict[str, Number]] = {}
             for number, path in enumerate(ENDS):
-                dead = number == 1 and self.lost_at is not None and at >= self.lost_at
+                dead_for = -1.0 if number == 0 or self.lost_at is None else at - self.lost_at
+                dead = dead_for >= 0 and (self.flaps_every is None or dead_for // self.flaps_every % 2 == 0)
                 paths[path] = {"path_usable": int(self.states[number].startswith("active") and not dead)}
                 if self.shares is not None:
                     paths[path]["ops_read_total"] = round(done * self.shares[number])

@@ -340,7 +340,7 @@ CASES = {
         *(
             Case(
                 f"{transport}-flapping",
-                _bottleneck("link:"),
+                _bottleneck("link:", "path:"),
                 transport,
                 fabrics=(_SLOW, _SLOW),
                 policy=_ROUND_ROBIN[transport],

@@ -71,6 +71,11 @@ class _Path:
         return self.usable is not None and not is_always(self.usable) and self.configured.worked
 
     @property
+    def changing(self) -> bool:
+        """Return whether it could carry I/O for a part of the step only."""
+        return self.lost and bool(self.usable)
+
+    @property
     def works(self) -> bool:
         return self.usable is not None and is_always(self.usable)
 
@@ -200,6 +205,7 @@ def _states(paths: Sequence[_Path], count: float | None, active: float | None) -
         "usable_paths": float(sum(path.works for path in paths)) if all_known else active if not paths else None,
         "lost_paths": float(len(lost)) if all_known else None,
         "lost_path": lost[0].configured.label if lost else None,
+        "changing_paths": float(sum(path.changing for path in paths)) if all_known else None,
         "down_paths": float(len(down)) if all_known else None,
         "standby_paths": float(sum(path.standby for path in paths)) if paths else None,
     }

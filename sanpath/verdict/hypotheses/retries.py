@@ -1,4 +1,4 @@
-"""Damaged or lost frames: commands that time out, and unacknowledged TCP segments, are sent again.
+"""Damaged or lost frames, and paths that fail: commands that time out, and TCP segments, are sent again.
 
 Each costs far more than an I/O. A few bad frames a minute can take nearly all throughput of a test, because the I/Os
 that wait for their time-out fill the queue. Error counters show it even where no source reads aborts.
@@ -11,6 +11,7 @@ from functools import partial
 from math import log, sqrt
 
 from sanpath.facts.table import FactRow, number
+from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
 from sanpath.verdict.hypotheses.claim import NO_CEILING, UNEXPLAINED, Claim, Conclusion, Evidence, counted, limited_by
 from sanpath.verdict.places.table import PlaceTable
@@ -60,13 +61,16 @@ _TOO_SHORT = -9.0
 _NEVER = 1e-6
 _LEAST_RATIO = 0.01
 """A port of a host that moves less of the test's bytes is not on its way: it is for management or another network."""
+_FAILED_PATH = 2.0
+"""Log-odds of a path that failed or came back in the step: what was sent over it was lost."""
 _RARE = -0.7
 """Log-odds of damage before any reading: it is rarer than a queue or a link that is too small."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """A claim for damaged frames or aborted commands, and one for TCP segments that were sent again."""
+    """A claim for damaged frames or aborted commands, one for TCP segments sent again, one for failed paths."""
     yield from _retransmitted(table)
+    yield from _failed_paths(table)
     seconds = max(1.0, table.load.seconds or table.step.seconds)
     damaged = {place: rate * seconds for place, rate in _damaged_frames(table).items()}
     aborted = {device: rate * seconds for device, rate in _aborts(table).items()}
@@ -93,10 +97,31 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     yield _claim(table, entity, evidence, prior)
 
 
-def _claim(table: PlaceTable, entity: str, evidence: Sequence[Evidence], prior: float) -> Claim:
-    conclude = partial(_conclude, table, evidence)
-    segments = _explained_segments(table)
-    return Claim("retries", entity, segments, evidence, conclude, prior, growth="any", independent_of_load=True)
+def _failed_paths(table: PlaceTable) -> Iterator[Claim]:
+    """A claim for each LUN of the load with a path that failed in the step: its I/Os wait for a time-out first."""
+    topology, load = table.facts.topology, table.load
+    hosts = {host for root in load.roots for host in hosts_of(topology, root)}
+    for row in table.facts.tables["multipath"].select(step=load.step):
+        if row["changing_paths"] and not hosts.isdisjoint(topology.related(str(row["entity"]), "attached_to")):
+            failed, paths = (count(number(row, name)) for name in ("changing_paths", "paths"))
+            words = f"{failed} of {paths} paths failed or came back in this step, {row['lost_path']} first"
+            evidence = (Evidence(words, _FAILED_PATH),)
+            yield _claim(table, f"path:{row['lost_path']}", evidence, _RARE, table.gaps, "all of its paths work")
+
+
+def _claim(
+    table: PlaceTable,
+    entity: str,
+    evidence: Sequence[Evidence],
+    prior: float,
+    segments: frozenset[int] | None = None,
+    without: str = "its error counters stand still",
+) -> Claim:
+    """`segments`: where I/Os wait, None: wherever what is lost makes them wait. `without`: what refutes the claim if
+    the latency stays as it is."""
+    conclude = partial(_conclude, table, evidence, without)
+    explains = _explained_segments(table) if segments is None else segments
+    return Claim("retries", entity, explains, evidence, conclude, prior, growth="any", independent_of_load=True)
 
 
 def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
@@ -249,7 +274,7 @@ def _aborts(table: PlaceTable) -> dict[str, float]:
     }
 
 
-def _conclude(table: PlaceTable, evidence: Sequence[Evidence], claims: Sequence[Claim]) -> Conclusion:
+def _conclude(table: PlaceTable, evidence: Sequence[Evidence], without: str, claims: Sequence[Claim]) -> Conclusion:
     load, entity = table.load, str(claims[0].entity)
     lost_seconds = sum(table.segments[i].independent_wait[1] for i in claims[0].explains)
     because = (
@@ -257,7 +282,7 @@ def _conclude(table: PlaceTable, evidence: Sequence[Evidence], claims: Sequence[
         f"about {duration(lost_seconds)} of {duration(load.latency_seconds)} are lost between host and array",
     )
     explains = min(1.0, lost_seconds / load.latency_seconds)
-    overturn_if = ("the same latency while its error counters stand still",)
+    overturn_if = (f"the same latency while {without}",)
     return limited_by(
         table,
         entity,

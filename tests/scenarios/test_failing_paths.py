@@ -1,0 +1,42 @@
+"""A path that fails and comes back: what is sent over it waits for a time-out before another path has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sanpath.diagnosis.model import Diagnosis
+from tests.support.esx_san import SECOND, EsxSan
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow
+from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, judged
+
+OPS = 150.0
+
+
+def stalled(folder: Path, **paths: Any) -> Diagnosis:
+    """16 and 64 I/Os bring 150 a second; the array takes half a millisecond for each, and no link is busy."""
+    san = EsxSan(folder, ports=[HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET], shares=(0.6, 0.4), **paths)
+    moved = OPS * 64 * KIB * 1.02
+    ports = {port.name: (0.6 * moved, NOTHING) for port in (HOST_PORT, ARRAY_PORT)}
+    ports |= {port.name: (0.4 * moved, NOTHING) for port in (SECOND_HBA, SECOND_TARGET)}
+    for n in (16, 64):
+        flow = Flow(OPS, n / OPS)
+        at_array = {"read": AtArray(0.5e-3, san=0.4e-3)}
+        san.step(f"q{n}", n, read=flow, disk={"read": flow}, ports=ports, array=at_array, seconds=20)
+    return judged(san.write())
+
+
+def test_a_path_that_fails_again_and_again_is_named_and_repaired_first(tmp_path: Path) -> None:
+    found = stalled(tmp_path, lost_at=3.0, flaps_every=3.0)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (bottleneck.entity, bottleneck.kind) == (f"path:vc/{SECOND}", "retries")
+    assert "fails" in found.summary.verdict
+    assert found.summary.action == "Repair the lost path"
+
+
+@pytest.mark.parametrize("paths", [{}, {"lost_at": 2.0}], ids=["steady", "lost before the test"])
+def test_a_path_that_stays_as_it_is_costs_nothing(tmp_path: Path, paths: dict[str, float]) -> None:
+    found = stalled(tmp_path, **paths)
+    assert not [s for s in found.verdict.suspects if s.entity is not None and s.entity.startswith("path:")]
