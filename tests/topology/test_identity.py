@@ -128,6 +128,18 @@ def test_a_target_given_by_address_is_the_port_that_has_it() -> None:
     assert found.related("load:fio", "targets") == ["array_port:fa1/CT0.ETH4"]
 
 
+def test_a_port_that_only_the_configuration_names_belongs_to_the_host_of_its_name() -> None:
+    """Nobody reads the host; its cables are written down."""
+    found = topology(
+        entity("config", "host", "esx7"),
+        entity("sw1", "switch_port", "17", label="fc1/7"),
+        reported("config", "switch_port:sw1/fc1/7 cabled_to hba:esx7/vmhba2"),
+        reported("config", "switch_port:sw1/fc1/7 cabled_to hba:esx8/vmhba2"),
+    )
+    assert found.related("hba:esx7/vmhba2", "attached_to") == ["host:esx7"]
+    assert not found.related("hba:esx8/vmhba2", "attached_to")
+
+
 def test_a_wwpn_in_a_port_description_is_a_login_of_the_port_and_not_of_its_host() -> None:
     found = topology(
         entity("fa1", "host", "esx7", wwpn="21000024ff000001"),
