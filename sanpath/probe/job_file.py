@@ -116,17 +116,19 @@ class _Job:
     def remarks(self, keys: Mapping[str, Any]) -> list[str]:
         """What a person has to know about these keys."""
         load, engine = keys["load"], keys["fio"]["ioengine"]
-        said = []
+        remarks = []
         if engine in SYNCHRONOUS and self._number("iodepth", 1) > 1:
-            said.append(
+            remarks.append(
                 f"iodepth={self._number('iodepth', 1)} is without effect: {engine} has one I/O outstanding a job, so "
                 f"{load['in_flight']} are; ioengine=libaio would have more"
             )
         if keys["fio"].get("direct") == 0:
-            said.append("direct=1 is not set: the I/O goes through the host's file cache, as that of the job does")
+            remarks.append("direct=1 is not set: the I/O goes through the host's file cache, as that of the job does")
         if load["threads"] > 1 and load["access"] == "sequential":
-            said.append(f"each of its {load['threads']} threads gets a range of its own, or one reads for the others")
-        return said
+            remarks.append(
+                f"each of its {load['threads']} threads gets a range of its own, or one reads for the others"
+            )
+        return remarks
 
     def _targets(self) -> dict[str, list[str]]:
         if "uri" in self.options:

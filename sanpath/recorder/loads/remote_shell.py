@@ -26,11 +26,11 @@ GONE = 255
 _SCRIPT = r"""
 word=$1; shift
 echo "$word"
-while read -r told && [ "$told" != go ]; do date +%s.%N; done
-[ "$told" = go ] || exit 1
+while read -r line && [ "$line" != go ]; do date +%s.%N; done
+[ "$line" = go ] || exit 1
 exec 3<&0
 {
-  read -r told
+  read -r line
   kill -INT $$ || exit 0
   for second in 1 2 3 4 5; do kill -0 $$ && sleep 1; done
   kill -TERM $$ && sleep 2 && kill -KILL $$
