@@ -58,6 +58,29 @@ def test_a_number_of_ios_that_is_a_usual_queue_depth_suggests_a_queue(depth: int
     assert full_queue(depth * 1.003) > full_queue(1.2 * depth) + 2
 
 
+def behind_a_queue(folder: Path, admitted: int) -> Diagnosis:
+    """200 writes in flight, of which the guest's disk lets some through; the array takes 16 ms for each of those."""
+    san = San(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], guest_queue_depth=None)
+    ops = admitted / 0.0166
+    counted = ops * (4 * 2076.0 + 52)
+    san.step(
+        "only",
+        200,
+        block=8 << 10,
+        write=Flow(ops, 200 / ops),
+        disk={"write": Flow(ops, 0.0166)},
+        ports={HOST_PORT.name: (NOTHING, counted), ARRAY_PORT.name: (NOTHING, counted)},
+        array={"write": AtArray(0.0165)},
+    )
+    return judged(san.write())
+
+
+def test_a_queue_of_unknown_depth_is_suspected_where_it_lets_a_usual_number_through(tmp_path: Path) -> None:
+    usual, unusual = (behind_a_queue(tmp_path / f"{n}.sanpath", n) for n in (64, 77))
+    assert [bottleneck.entity for bottleneck in usual.verdict.bottlenecks] == ["lun:sqlvm1/sda"]
+    assert suspicion(usual, "lun") > suspicion(unusual, "lun") + 0.1
+
+
 def test_a_ramp_keeps_as_many_ios_in_flight_as_it_has_raised_in_the_mean() -> None:
     """One that ends at 37 does not ask for less than 37 while it is still at 10."""
     job = StepSamples("fio", "ramp", "s1")

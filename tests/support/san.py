@@ -102,7 +102,8 @@ class San:
     asked for and dates nothing itself. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
     `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine.
-    `guest_queue_depth`: slots of the machine's disk. `second_lun`: it has another one, idle, of the same array.
+    `guest_queue_depth`: slots of the machine's disk, None: not reported. `second_lun`: it has another one, idle, of
+    the same array.
     `p99_times`: the 99th percentile of the load's latency over its mean. `slowest_seconds`: its longest I/O,
     None: not reported. `drift`: by which share of it the load's latency rises from the beginning of a step to its
     end, evenly. `make`: of the switches.
@@ -123,7 +124,7 @@ class San:
     about: Mapping[str, Scalar] = field(default_factory=dict)
     cache_bytes: float | None = None
     memory_bytes: float | None = None
-    guest_queue_depth: int = 32
+    guest_queue_depth: int | None = 32
     second_lun: bool = False
     p99_times: float = 2.0
     slowest_seconds: float | None = None

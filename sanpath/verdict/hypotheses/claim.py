@@ -218,10 +218,13 @@ def full_queue(slots: float) -> float:
     depth = min(slots, 10.0)
     below_one, single, few = exp((depth - 0.8) / 0.06), exp((depth - 1.5) / 0.1), exp(depth - 4)
     sizes = -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)
-    return sizes + (_power_of_two(slots) if slots >= _LEAST_DEFAULT_DEPTH else 0.0)
+    return sizes + usual_depth(slots)
 
 
-def _power_of_two(slots: float) -> float:
-    """Log-likelihood ratio of how close a number of I/Os is to a power of two, as most queue depths are."""
+def usual_depth(slots: float) -> float:
+    """Log-likelihood ratio of how close a number of I/Os is to a power of two, as most queue depths are; 0 for a few
+    I/Os, which are near one anyhow."""
+    if slots < _LEAST_DEFAULT_DEPTH:
+        return 0.0
     exponent = log2(slots)
     return log(_POWERS_OF_TWO * normal(exponent - round(exponent), 0.0, _EXPONENT_ERROR) + 1 - _POWERS_OF_TWO)

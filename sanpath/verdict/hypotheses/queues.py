@@ -15,6 +15,7 @@ from sanpath.verdict.hypotheses.claim import (
     full_queue,
     limited_by,
     share_gone,
+    usual_depth,
 )
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.scaling import alike
@@ -33,12 +34,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     for index, segment in enumerate(table.segments):
         if segment.queue is None or not segment.queue.holds_back:
             continue
-        evidence = tuple(_evidence(table, segment, segment.queue))
+        evidence = tuple(_evidence(table, segment, segment.queue, table.in_flight_below(index)))
         kind, conclude = str(segment.entity).partition(":")[0], partial(_conclude, table, segment.queue)
         yield Claim(kind, segment.entity, frozenset({index}), evidence, conclude)
 
 
-def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue) -> Iterator[Evidence]:
+def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: float) -> Iterator[Evidence]:
+    """Evidence of the queue's slots. `below`: I/Os of both directions below it."""
     if segment.filled_ratio is not None and segment.slots is not None:
         error = DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
         words = f"{count(segment.filled_ratio * segment.slots)} of {count(segment.slots)} slots are in use"
@@ -47,7 +49,8 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue) -> Iterator
         words = "fewer than one I/O is below it: no queue lets so few through"
         yield Evidence(words, _DEPTH_UNKNOWN + full_queue(queue.admitted))
     else:
-        yield Evidence("its queue depth is not measured", _DEPTH_UNKNOWN)
+        words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
+        yield Evidence(words, _DEPTH_UNKNOWN + usual_depth(below))
     admitted_elsewhere = [
         other_queue.admitted
         for other_load in table.facts.loads
