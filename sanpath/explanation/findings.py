@@ -48,7 +48,11 @@ def findings(
         rows = table[finding.rule].select(entity=finding.entity, direction=finding.direction)
         if (finding.entity, finding.direction) in without_idle_path:
             rows = [{**row, "other_path_idle": False} for row in rows]
-        full = {"idle_path": with_idle_path, "controllers": _limiting_array(topology, verdict, finding.entity)}
+        full = {
+            "idle_path": with_idle_path,
+            "controllers": _limiting_array(topology, verdict, finding.entity),
+            "failed_path": _limiting_path(topology, verdict, finding.entity),
+        }
         relieved = full.get(relieving.get(finding.rule, ""))
         limits = named.has(finding, each_of[finding.rule], kinds.get(finding.rule, ()))
         attributes = {"platform": platform, "switch_make": switch_make(topology, rows)}
@@ -112,6 +116,12 @@ def _limiting_array(topology: Topology, verdict: Verdict, lun: str) -> str | Non
     return next((entity for entity in named if entity in arrays or entity in volumes), None)
 
 
+def _limiting_path(topology: Topology, verdict: Verdict, lun: str) -> str | None:
+    """The path of a LUN that limits because it fails."""
+    paths = topology.related(lun, "member_of", "path")
+    return next((b.entity for b in verdict.bottlenecks if b.entity in paths), None)
+
+
 def switch_make(topology: Topology, rows: Sequence[FactRow]) -> str | None:
     """The make of the switch that a finding is about, or of all switches if it is about none.
 
@@ -141,8 +151,6 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
         finding = replace(finding, in_this_run=_in_this_run(finding, limits, verdict, relieved))
     if not limits:
         return replace(finding, relieves=relieved)
-    if finding.role == "validity":  # A path that fails makes the step invalid, and limits it.
-        finding = replace(finding, relieves=verdict.bottlenecks[0].entity if verdict.bottlenecks else None)
     gain = None
     if verdict.next is not None:
         low, high = verdict.next.predicted_ops_per_second
@@ -156,6 +164,8 @@ def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str
         return "it limits this run"
     if relieved is not None and relieved.startswith("link:"):
         return f"fixing it relieves the limit of this run, {_short(relieved)}: a parallel path is idle"
+    if relieved is not None and relieved.startswith("path:"):
+        return f"fixing it relieves the limit of this run, {_short(relieved)}"
     if relieved is not None:
         return f"fixing it may relieve the limit of this run, {_short(relieved)}: its controllers have less to do"
     if verdict.kind == "cannot_tell":

@@ -22,7 +22,6 @@ class NamedEntities:
     def __init__(self, topology: Topology, verdict: Verdict) -> None:
         self._kind, self._topology, self._known = verdict.kind, topology, topology.entities.keys()
         self._policy = any(b.kind == "path_policy" for b in verdict.bottlenecks)
-        self._paths = self._policy or any(b.entity.startswith("path:") for b in verdict.bottlenecks)
         self._elements = {
             (name, bottleneck.direction)
             for bottleneck in verdict.bottlenecks
@@ -39,8 +38,8 @@ class NamedEntities:
         if finding.entity.startswith("load:"):
             # A rule about the load names the kinds of verdict that it explains. Paths in turn concern the load, too.
             return self._kind in cause_of or (self._policy and not cause_of)
-        # The paths of a LUN, and their policy, are not the depth of its queue.
-        if self._paths and each != "multipath" and finding.entity.startswith("lun:"):
+        # The path policy of a LUN is not the depth of its queue.
+        if self._policy and each != "multipath" and finding.entity.startswith("lun:"):
             return False
         if each == "array_front":
             # Target ports that are all full are the array's front end.
@@ -65,8 +64,6 @@ def _names(topology: Topology, bottleneck: Bottleneck) -> Iterator[str]:
                 for part_kind in _ARRAY_PARTS
                 for entity_part in topology.related(entity, "member_of", part_kind)
             )
-        if kind == "path" and entity in topology.entities:
-            yield from topology.related(entity, "member_of", "lun")
         if kind == "volume" and entity in topology.entities:
             yield from topology.related(entity, "member_of", "array")
         if bottleneck.kind == "path_policy":
