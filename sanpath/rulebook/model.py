@@ -86,7 +86,7 @@ class Fix(_RuleModel):
     relieves: Literal["idle_path", "controllers", "failed_path"] | None = Field(
         default=None,
         description="it brings idle paths into use, which relieves a saturated parallel link, it spares the "
-        "controllers of a saturated array work, or it mends a path that fails",
+        "controllers of a saturated array work, or it repairs a path that fails",
     )
     reads_only: bool = Field(default=False, description="it shows something and changes nothing: no step of a plan")
     name: Step | None = Field(default=None, description="what `after` of other remedies calls it")

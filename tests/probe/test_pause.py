@@ -16,7 +16,7 @@ from sanpath_testbed.experiments import heaviest_step_alone
 from sanpath_testbed.probes import lab_runner, probe_plan
 from tests.probe.plans import plan
 
-MEDIA, PORT, DISK, UNREAD = 60021, 60014, 60027, 70109
+MEDIA, PORT, DISK, UNREAD = 60021, 60014, 60169, 70109
 """Draws that are limited by the media behind the array, by a port of the array that others fill, and by the queue of
 a disk; and one whose array is not read."""
 
