@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_lab.cases import Case
-from kernel_lab.outcome import confirmation
+from kernel_lab.outcome import confirmation, is_confirmed
 
 FOLDER = "kernel-lab"
 DESCRIPTION = Path(__file__).parent / "dataset.md"
@@ -27,13 +27,12 @@ def write(cases: Sequence[Case], folder: Path, file: Path) -> None:
 
 
 def _label(case: Case, folder: Path) -> dict[str, Any]:
-    confirmed = (folder / case.repaired.name).exists()
     return {
         "recording": f"{case.name}.sanpath",
         "transport": case.transport,
         "kinds": case.truth.kinds,
         "elements": case.truth.elements,
-        "confirmed": confirmation(case, folder) if confirmed else None,
+        "confirmed": confirmation(case, folder) if is_confirmed(case, folder) else None,
     }
 
 

@@ -57,6 +57,11 @@ def outcome(case: Case, folder: Path) -> Outcome:
     return Outcome(case, right or (None if verdict["kind"] == "cannot_tell" else False), document)
 
 
+def is_confirmed(case: Case, folder: Path) -> bool:
+    """Return whether the case was recorded with the labelled place relieved."""
+    return _recording(case.repaired, folder).exists()
+
+
 def confirmation(case: Case, folder: Path) -> str:
     """Return throughput before and after the repair, and what sanpath predicted of it. Raises LabError."""
     before = _last_step(outcome(case, folder))
@@ -79,7 +84,7 @@ def table(cases: Sequence[Case], folder: Path) -> str:
     ]
     for case in cases:
         done = outcome(case, folder)
-        relieved = confirmation(case, folder) if (folder / case.repaired.name).exists() else ""
+        relieved = confirmation(case, folder) if is_confirmed(case, folder) else ""
         truth = " or ".join(kind.replace("_", " ") for kind in case.truth.kinds)
         elements = f": {', '.join(case.truth.elements)}" if case.truth.elements else ""
         right = {True: "yes", False: "**no**", None: "cannot tell"}[done.right]
