@@ -231,7 +231,8 @@ def _percent(share: float) -> str:
 
 def _explanation(suspect: Mapping[str, Any]) -> str:
     words = _EXPLANATION_WORDS.get(suspect["kind"], str(suspect["entity"] or suspect["kind"].replace("_", " ")))
-    return words.format(entity=suspect["entity"])
+    alike = f" and {count} with the same ceiling" if (count := len(suspect["coincident"])) else ""
+    return words.format(entity=suspect["entity"]) + alike
 
 
 def _figure(chart: Mapping[str, Any]) -> Iterator[str]:

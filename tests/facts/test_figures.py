@@ -74,6 +74,16 @@ def test_megabits_for_megabytes_are_recognised_whichever_megabyte_it_is() -> Non
     assert row["bits_for_bytes"] is False
 
 
+def test_bits_are_recognised_beside_a_third_figure_that_lies_further_apart() -> None:
+    rate = {"entity": "load:b", "quantity": "throughput"}
+    figures = [{**rate, "value": value, "source": value} for value in ("390 Mbit/s", "900 MB/s", "390 MB/s")]
+    (row,) = figure_rows(compared(*figures))
+    assert row["bits_for_bytes"] is True
+    assert "390 Mbit/s" in str(row["in_bits"])
+    assert "390 MB/s" in str(row["in_bytes"])
+    assert "900 MB/s" in str(row["higher"])
+
+
 def test_a_share_of_local_reads_is_compared_with_the_counters_of_its_node_alone() -> None:
     share = {"quantity": "local_read_share", "value": "50 %"}
     node, other = compared({**share, "entity": "cluster_node:n1"}, {**share, "entity": "cluster_node:n2"})

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.facts.figures.computed import Key, computed
 from sanpath.facts.figures.measured import Measurements
-from sanpath.facts.figures.model import Disagreement, FigureComparison, FigureValue, amount, disagreement
+from sanpath.facts.figures.model import (
+    Disagreement,
+    FigureComparison,
+    FigureValue,
+    amount,
+    disagreement,
+    disagreements,
+)
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.table import FactRow
 from sanpath.model import Event
@@ -49,7 +56,9 @@ def figure_comparisons(events: SourceEvents, measurements: Measurements) -> list
 def figure_rows(comparisons: Sequence[FigureComparison]) -> Iterator[FactRow]:
     """Yield one row for each comparison."""
     for comparison in comparisons:
-        apart = disagreement(_comparable(comparison.quantity, comparison.values))
+        values = _comparable(comparison.quantity, comparison.values)
+        apart = disagreement(values)
+        in_bits = None if apart is None else _bits_for_bytes(comparison.unit, values)
         yield {
             "entity": comparison.entity,
             "step": comparison.step or "whole run",
@@ -58,7 +67,9 @@ def figure_rows(comparisons: Sequence[FigureComparison]) -> Iterator[FactRow]:
             "lower": None if apart is None else _text(comparison.unit, apart.lower),
             "higher": None if apart is None else _text(comparison.unit, apart.higher),
             "ratio": comparison.ratio or 1.0,
-            "bits_for_bytes": None if apart is None else _is_bits_for_bytes(comparison.unit, apart),
+            "bits_for_bytes": None if apart is None else in_bits is not None,
+            "in_bits": None if in_bits is None else _text(comparison.unit, in_bits.lower),
+            "in_bytes": None if in_bits is None else _text(comparison.unit, in_bits.higher),
             "used_ratio": comparison.used_ratio,
             "is_ceiling": comparison.quantity in ("ceiling", "drive_ceiling"),
             "is_timed_task": comparison.is_timed_task,
@@ -148,9 +159,11 @@ def _seconds(value: FigureValue) -> str:
     return f"{value.low:.4g} s" if value.low == value.high else f"{value.low:.4g} to {value.high:.4g} s"
 
 
-def _is_bits_for_bytes(unit: str, apart: Disagreement) -> bool:
+def _bits_for_bytes(unit: str, values: Sequence[FigureValue]) -> Disagreement | None:
+    """The pair of figures that differs by the factor between bits and bytes, also where others lie further apart."""
     low, high = _BITS_FOR_BYTES
-    return unit == "bytes_per_second" and low <= apart.middle_ratio <= high
+    pairs = disagreements(values) if unit == "bytes_per_second" else []
+    return next((pair for pair in pairs if low <= pair.middle_ratio <= high), None)
 
 
 def _text(unit: str, value: FigureValue) -> str:

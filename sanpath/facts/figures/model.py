@@ -72,10 +72,14 @@ class Disagreement:
 
 def disagreement(values: Sequence[FigureValue]) -> Disagreement | None:
     """Return the largest disagreement of positive values. None: fewer than two of them."""
+    return max(disagreements(values), key=lambda pair: pair.ratio, default=None)
+
+
+def disagreements(values: Sequence[FigureValue]) -> list[Disagreement]:
+    """Return every pair of positive values, also where both agree."""
     positive = [value for value in values if value.low > 0]
     ordered = [sorted(pair, key=lambda value: value.low + value.high) for pair in combinations(positive, 2)]
-    pairs = [Disagreement(lower, higher, _nearest_ratio(lower, higher)) for lower, higher in ordered]
-    return max(pairs, key=lambda pair: pair.ratio, default=None)
+    return [Disagreement(lower, higher, _nearest_ratio(lower, higher)) for lower, higher in ordered]
 
 
 def _nearest_ratio(lower: FigureValue, higher: FigureValue) -> float:
