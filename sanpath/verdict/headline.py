@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sanpath.diagnosis.model import Bottleneck, Cleared
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import FLAT, LoadFacts
+from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, iops, percent
@@ -80,9 +80,9 @@ def _bottleneck_headline(
             return f"{bottleneck.entity} {words}: {bottleneck.because[0]}."
         direction_words = f"{load.direction} direction at {throughput(facts, load)}"
         return f"{bottleneck.entity} is saturated in the {direction_words}; {latency}."
-    rows = facts.tables["link"].select(step=load.step, direction=load.direction, entity=bottleneck.entity)
+    rows = facts.tables["link"].select(step=load.step, direction=bottleneck.direction, entity=bottleneck.entity)
     is_counted = bool(rows) and rows[0]["utilisation"] is not None
-    sentence = _link_sentence(load, bottleneck, rows[0]) if is_counted else _uncounted(bottleneck)
+    sentence = _link_sentence(bottleneck, rows[0]) if is_counted else _uncounted(bottleneck)
     for judgement in opposite:
         element = "it" if judgement.limiter == judged.limiter else f"{judgement.limiter}"
         sentence += f"; in the {judgement.load.direction} direction {element} is saturated as well"
@@ -100,9 +100,9 @@ def _bottleneck_headline(
     return f"{sentence}; {latency}{cleared_words}."
 
 
-def _link_sentence(load: LoadFacts, bottleneck: Bottleneck, row: FactRow) -> str:
+def _link_sentence(bottleneck: Bottleneck, row: FactRow) -> str:
     sentence = (
-        f"The {row['speed']} link {_ends(bottleneck.entity)} is saturated in the {load.direction} direction: "
+        f"The {row['speed']} link {_ends(bottleneck.entity)} is saturated in the {bottleneck.direction} direction: "
         f"{bandwidth(number(row, 'bytes_per_second'))} counted of "
         f"{bandwidth(number(row, 'capacity_bytes_per_second'))}, {percent(number(row, 'utilisation'))}"
     )

@@ -140,7 +140,7 @@ def _limits_of_other_direction(judgements: Sequence[Judgement], judged: Judgemen
     """The other direction of the same step, where it has a limit of its own."""
     if judged.limiter is None:
         return []
-    limits = {(b.entity, b.direction) for b in judged.bottlenecks}
+    limits = {(entity, b.direction) for b in judged.bottlenecks for entity in (b.entity, *b.coincident)}
     return [
         j
         for j in judgements

@@ -69,6 +69,28 @@ def test_jobs_of_a_step_are_added_and_its_percentiles_left_out(tmp_path: Path) -
     assert found.p99 is None
 
 
+@pytest.mark.parametrize(("second_begins_at", "configured"), [(0, 5), (10, None)])
+def test_what_jobs_may_keep_outstanding_is_added_if_they_run_together(
+    tmp_path: Path, second_begins_at: int, configured: float | None
+) -> None:
+    """1 and 4 I/Os; jobs of which the second begins when the first ends never have 5 outstanding."""
+    out = RecordingBuilder(tmp_path)
+    out.source("fio", "fio", LOAD)
+    out.event("fio", 0, "step-begin", step="a+b", group=0, loads="fio/a,fio/b")
+    out.event("fio", 20, "step-end", step="a+b", group=0, loads="fio/a,fio/b")
+    for at in range(21):
+        of_first = min(at, second_begins_at) if second_begins_at else at
+        of_second = max(0, at - second_begins_at)
+        values: dict[str, dict[str, Number]] = {}
+        for job, may_have, active in (("fio/a", 1, of_first), ("fio/b", 4, of_second)):
+            values[job] = {"ops_read_total": 100 * active, "latency_seconds_read_total": 10**8 * active}
+            values[job] |= {"bytes_read_total": 409600 * active, "in_flight_configured": may_have}
+        out.samples("fio", LOAD, at, values)
+    found = compute(out.write()).load("a+b", "read")
+    assert found is not None
+    assert found.in_flight_configured == configured
+
+
 def test_bytes_that_the_load_does_not_count_follow_from_its_block_size(tmp_path: Path) -> None:
     out = RecordingBuilder(tmp_path)
     out.source("fio", "fio", LOAD)

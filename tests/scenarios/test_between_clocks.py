@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -36,6 +37,16 @@ def waiting_between(
             array={"read": AtArray(3e-4)},
             cpu=cpu,
         )
+    return judged(san.write())
+
+
+def over_wires(folder: Path, technology: Literal["ethernet", "fibre_channel"], block: float) -> Diagnosis:
+    """1 I/O takes 1 ms, 0.7 ms of it between the clocks. From 16 on there are 4,000 a second, however many."""
+    san = San(folder, technology=technology)
+    for n, ops in ((1, 1000.0), (16, OPS), (64, OPS)):
+        flow = Flow(ops, n / ops)
+        ports = {port.name: (ops * block, NOTHING) for port in san.ports}
+        san.step(f"q{n}", n, block=block, read=flow, ports=ports, disk={"read": flow}, array={"read": AtArray(3e-4)})
     return judged(san.write())
 
 
@@ -160,3 +171,21 @@ def test_what_reads_do_not_cross_is_no_distance_for_writes(tmp_path: Path, read_
         at_array = {direction: AtArray(1.35e-3, san=far_s) for direction, far_s in times.items()}
         san.step(f"q{n}", n, block=8 * KIB, read=flows["read"], write=flows["write"], disk=flows, array=at_array)
     assert judged(san.write()).verdict.kind == kind
+
+
+def test_a_window_of_tcp_is_as_likely_as_the_array_where_it_may_be_full(tmp_path: Path) -> None:
+    """4,000 x 48 KiB a second x 0.7 ms: some 140 kB are on the way, more than a TCP window of 64 KiB. Fibre Channel
+    has no such window, and blocks of 4 KiB would not fill it."""
+    verdict = over_wires(tmp_path / "tcp", "ethernet", 48 * KIB).verdict
+    (unseen,) = [suspect for suspect in verdict.suspects if suspect.kind == "unseen"]
+    assert verdict.kind == "cannot_tell"
+    assert unseen.probability > 0.35
+    assert "which a TCP window may limit" in " ".join(unseen.because)
+    for other in (
+        over_wires(tmp_path / "fc", "fibre_channel", 48 * KIB),
+        over_wires(tmp_path / "4k", "ethernet", 4096),
+    ):
+        (elsewhere,) = [suspect for suspect in other.verdict.suspects if suspect.kind == "unseen"]
+        assert other.verdict.suspects[0].entity == "array:fa1"
+        assert elsewhere.probability < 0.75 * unseen.probability
+        assert "TCP window" not in str(other.verdict.suspects)

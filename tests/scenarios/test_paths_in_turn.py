@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.model import Scalar
+from tests.support.esx_san import EsxSan
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, SECOND_HBA, fast, judged
 
 HOST_LINKS = ("link:esx7/vmhba2--sw1/fc1/7", "link:esx7/vmhba3--sw1/fc1/8")
 
 
-def over_two(folder: Path, first: float, second: float, in_flight: tuple[int, ...] = (64, 256)) -> Diagnosis:
+def over_two(
+    folder: Path,
+    first: float,
+    second: float,
+    in_flight: tuple[int, ...] = (64, 256),
+    lun: Mapping[str, Scalar] | None = None,
+) -> Diagnosis:
     """Two 4GFC ports of the host, busy `first` and `second`; 64 KiB are counted as 32 x 2,076 bytes, so 425 MB/s x
-    (0.51 + 0.50) are 6,461 IOPS. The array's one port is 16GFC: it is not what is used in turn."""
-    san = San(folder, ports=[HOST_PORT, SECOND_HBA, fast(ARRAY_PORT)])
+    (0.51 + 0.50) are 6,461 IOPS. The array's one port is 16GFC: it is not what is used in turn.
+
+    `lun`: its attributes on the host, None: not read."""
+    ports = [HOST_PORT, SECOND_HBA, fast(ARRAY_PORT)]
+    san = San(folder, ports=ports) if lun is None else EsxSan(folder, ports=ports, lun=lun, shares=(0.5, 0.5))
     held = first + second > 0.9
     ops = 425e6 * (first + second) / (32 * 2076)
     for n in in_flight:
@@ -70,3 +82,12 @@ def test_one_step_does_not_show_that_more_load_brings_nothing(tmp_path: Path) ->
 def test_a_second_link_that_is_only_probed_is_not_used_in_turn(tmp_path: Path) -> None:
     """10 % on the second one: a policy that changes path would share them evenly."""
     assert over_two(tmp_path, 0.91, 0.10).verdict.suspects[0].kind != "path_policy"
+
+
+@pytest.mark.parametrize(("batch", "accused"), [(1000, True), (16, False), (1, False)])
+def test_only_a_batch_longer_than_the_queue_leaves_paths_idle(tmp_path: Path, batch: int, accused: bool) -> None:
+    """51 % and 50 % once more: with batches of 16 among 256 outstanding I/Os both paths always have some."""
+    policy = {"path_policy": "round_robin", "path_switch_operations": batch}
+    found = over_two(tmp_path, 0.51, 0.50, lun=policy)
+    suspects = {suspect.kind: suspect.probability for suspect in found.verdict.suspects}
+    assert (suspects.get("path_policy", 0.0) > 0.5) == accused

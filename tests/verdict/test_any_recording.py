@@ -13,6 +13,7 @@ from sanpath.diagnosis.experiment import Experiment
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
+from sanpath.units import percent
 from sanpath.views import json, markdown, progress, text
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
@@ -99,6 +100,10 @@ def at_one_with_itself(found: Diagnosis) -> None:
             assert verdict.bottlenecks or verdict.kind in NOTHING_LIMITS or verdict.kind == "generator_limited"
         if verdict.bottlenecks and verdict.bottlenecks[0].entity == finding.entity:
             assert not (finding.in_this_run or "").startswith("it does not limit")
+    for bottleneck in verdict.bottlenecks[:1]:
+        if bottleneck.kind == "link" and bottleneck.utilisation is not None and " counted of " in verdict.headline:
+            assert percent(bottleneck.utilisation) in verdict.headline
+            assert f"in the {bottleneck.direction} direction" in verdict.headline
     off_path = {element.entity for element in found.summary.off_path}
     for bottleneck in verdict.bottlenecks[:1]:
         # The path that is drawn is one that crosses what the first line names.

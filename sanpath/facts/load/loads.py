@@ -24,6 +24,9 @@ _QUARTER = 2
 """A quarter of a step needs this many windows, or its mean may be chance."""
 _SAME_TRAFFIC_RATIO = 0.05
 """Bytes of two sources that differ by a smaller ratio are the same traffic (rounding, clock edges)."""
+_TOGETHER_RATIO = 0.8
+"""Jobs ran together if all of them were active for this share of the time in which any was: windows of their counters
+do not begin and end together."""
 HALF = 0.55
 """Half as many in flight, with a tolerance because it is measured: a step of 64 may read 63.9 next to one of 128."""
 
@@ -323,8 +326,27 @@ def _rates_of_job(job: StepSamples, direction: Direction) -> list[float]:
 
 
 def _offered(jobs: Sequence[StepSamples]) -> float | None:
-    # Jobs of a run without marks may have run one after another: their sum would mean nothing.
-    return _configured(jobs[0]) if len(jobs) == 1 else None
+    """Return the I/Os that jobs may keep in flight together. None: unknown for one of them, or they did not run
+    together.
+    """
+    configured = [of_job for job in jobs if (of_job := _configured(job)) is not None]
+    if len(configured) < len(jobs) or (len(jobs) > 1 and not _ran_together(jobs)):
+        return None
+    return sum(configured)
+
+
+def _ran_together(jobs: Sequence[StepSamples]) -> bool:
+    """Whether the times in which the jobs completed I/Os are nearly the same."""
+    spans = []
+    for job in jobs:
+        rates = [job.rates[counter] for d in DIRECTIONS if (counter := f"ops_{d}_total") in job.rates]
+        active = [i for i in range(len(job.ended_us)) if any(of_direction[i] for of_direction in rates)]
+        if not active:
+            return False
+        first, last = active[0], active[-1]
+        spans.append((job.ended_us[first] - job.seconds[first] * 1e6, job.ended_us[last]))
+    together = min(end for _, end in spans) - max(begin for begin, _ in spans)
+    return together >= _TOGETHER_RATIO * (max(end for _, end in spans) - min(begin for begin, _ in spans))
 
 
 def _configured(job: StepSamples) -> float | None:

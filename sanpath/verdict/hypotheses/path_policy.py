@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from math import log
 
-from sanpath.facts.table import number
+from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, percent
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, normal
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
@@ -25,6 +25,12 @@ _BATCH_FACTOR = 3.0
 """A batch this many times the I/Os in flight leaves the other paths empty while it lasts."""
 _BATCH = 3.0
 _NO_BATCH = -4.0
+_BATCH_OUTSTANDING = -8.0
+"""Log-odds of links used in turn where a batch is no more than what is in flight: the I/Os of two batches are
+outstanding at any time, each on a path of its own."""
+_FURTHER_LUN = -1.5
+"""Log-odds of links used in turn for each LUN beyond the first: each changes path at moments of its own, so two LUNs
+use the same one of two paths half of the time, and together carry what one and a half links do."""
 _SIDE_BY_SIDE = -4.0
 """Log-odds of links used in turn that once carried more together than one of them can."""
 
@@ -43,7 +49,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     else:
         words = f"{len(links)} links of {len(by_host)} hosts are busy {percentages}: at each host what one carries"
     evidence = [Evidence(words, weight)]
-    evidence += list(_policy_evidence(table))
+    evidence += list(policy_evidence(table))
     if len(totals) == 1:
         evidence += _bursts(table, totals[0])
     entity = wait_at(table.facts, table.load, table.load.entity)
@@ -92,7 +98,8 @@ def _used_links(table: PlaceTable) -> Iterator[tuple[str, float]]:
         yield from ((str(row["entity"]), number(row, fact)) for row in ports if number(row, fact) >= _IN_USE * total)
 
 
-def _policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
+def policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence of the LUNs' path policies for and against links that are used in turn."""
     rows = [row for row in table.facts.tables["multipath"].select(step=table.load.step) if row["policy"]]
     policies = {str(row["policy"]) for row in rows}
     if policies & {*ADAPTIVE, *ONE_PATH}:
@@ -100,9 +107,21 @@ def _policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
     for row in rows:
         if row["policy"] in IN_TURN and row["switch_operations"] is not None:
             batch = number(row, "switch_operations")
-            words = f"Round Robin changes path after {count(batch)} I/Os"
-            yield Evidence(words, _BATCH if batch > _BATCH_FACTOR * table.load.in_flight_measured else _NO_BATCH)
-            return
+            yield Evidence(f"Round Robin changes path after {count(batch)} I/Os", _batch_weight(table, rows, batch))
+            break
+    if len(rows) > 1:
+        words = f"{count(len(rows))} LUNs change path at different times, and so use several at once"
+        yield Evidence(words, _FURTHER_LUN * (len(rows) - 1))
+
+
+def _batch_weight(table: PlaceTable, luns: Sequence[FactRow], batch: float) -> float:
+    """Log-odds of links used in turn, from how many I/Os go down one path before the next is used."""
+    in_flight = table.load.in_flight_measured / len(luns)
+    if batch <= in_flight:
+        return _BATCH_OUTSTANDING
+    if batch <= _BATCH_FACTOR * in_flight:
+        return _NO_BATCH
+    return _BATCH if len(luns) == 1 else 0.0  # The paths that one LUN leaves idle are there for the others.
 
 
 def _conclude(table: PlaceTable, links: Sequence[str], claims: Sequence[Claim]) -> Conclusion:

@@ -18,7 +18,12 @@ _GAP = -1.3
 """The same for the gap between the host's last clock and the array's, where the links are counted: adapter, driver,
 interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
 _TCP_GAP = -0.9
-"""The same over Ethernet: windows, lost segments and the threads of the protocol lie there too."""
+"""The same over Ethernet: lost segments and the threads of the protocol lie there too."""
+_TCP_WINDOW = 0.0
+"""The same where a TCP window may be full as well: no source reads it, and it is as likely as an array's door."""
+_LEAST_WINDOW_BYTES = 65_535
+"""The receive window that a TCP header can name without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No stack of today
+offers less for long."""
 _UNREAD_HOST = -1.8
 """The same where the host is not read: its queues are a claim of their own."""
 _SLOW = 5.0
@@ -34,7 +39,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     elsewhere = gaps | table.indices("array_service")
     prior = _prior(table)
     conclude = partial(_conclude, table, "between the last clock of the host and the array", gaps)
-    evidence = tuple(_slow_transfer(table))
+    evidence = (*_slow_transfer(table), *_full_window(table))
     for index in sorted(gaps):
         gap = frozenset({index})
         yield Claim("unseen", None, gap, evidence, conclude, prior, "cannot_tell", may_explain=elsewhere - gap)
@@ -51,7 +56,26 @@ def _prior(table: PlaceTable) -> float:
         return _UNREAD
     if table.indices("below") and host_is_unread(table):
         return _UNREAD_HOST
-    return _TCP_GAP if any(row["technology"] == "ethernet" for row in table.on_path) else _GAP
+    if not _uses_tcp(table):
+        return _GAP
+    return _TCP_WINDOW if _on_the_way(table) >= _LEAST_WINDOW_BYTES else _TCP_GAP
+
+
+def _uses_tcp(table: PlaceTable) -> bool:
+    return any(row["technology"] == "ethernet" for row in table.on_path)
+
+
+def _on_the_way(table: PlaceTable) -> float:
+    """The most bytes that are on the way at once: throughput times the part of the gaps that need not be a wait."""
+    gaps = [table.segments[index] for index in table.gaps]
+    longest_trip_seconds = sum(max(0.0, segment.seconds[1] - segment.wait[0]) for segment in gaps)
+    return table.load.bytes_per_second * longest_trip_seconds
+
+
+def _full_window(table: PlaceTable) -> Iterator[Evidence]:
+    """Words for a TCP window that may be full: the prior counts it."""
+    if _uses_tcp(table) and (on_the_way := _on_the_way(table)) >= _LEAST_WINDOW_BYTES:
+        yield Evidence(f"up to {on_the_way / 1e3:,.0f} kB are on the way at once, which a TCP window may limit", 0.0)
 
 
 def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
