@@ -22,7 +22,8 @@ RECORDER = "recorder"
 """The source of events that come from no device."""
 
 _SEGMENT = re.compile(r"^(?P<writer>[A-Za-z0-9_.]+)-(?P<first>\d{8})-(?P<last>\d{8})\.parquet$")
-_KIND = re.compile(r"^\w+$")
+_KIND = re.compile(r"[A-Za-z0-9_]{1,64}")
+"""A kind of entity is the name of a folder: a longer one could not be created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def read_manifest(folder: Location) -> Manifest:
 def is_table(name: str) -> bool:
     """Return whether a name is a valid table name."""
     kind = name.removeprefix("samples/")
-    return bool(_KIND.match(kind)) and (kind != name or kind in ("inventory", "events", "polls"))
+    return bool(_KIND.fullmatch(kind)) and (kind != name or kind in ("inventory", "events", "polls"))
 
 
 def segments(store: Store, table: str) -> list[Segment]:
@@ -155,7 +156,7 @@ def foreign(store: Store, table: str) -> list[str]:
 
 def sample_kinds(store: Store) -> list[str]:
     """Return the entity kinds that have samples."""
-    return sorted(name for name in store.list("samples") if _KIND.match(name))
+    return sorted(name for name in store.list("samples") if _KIND.fullmatch(name))
 
 
 def put_new(store: Store, name: str, document: File) -> None:
