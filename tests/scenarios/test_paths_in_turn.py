@@ -11,7 +11,7 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
 from tests.support.esx_san import EsxSan
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import NOTHING, SECOND_HBA, fast, judged
+from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, fast, judged
 
 HOST_LINKS = ("link:esx7/vmhba2--sw1/fc1/7", "link:esx7/vmhba3--sw1/fc1/8")
 
@@ -91,3 +91,26 @@ def test_only_a_batch_longer_than_the_queue_leaves_paths_idle(tmp_path: Path, ba
     found = over_two(tmp_path, 0.51, 0.50, lun=policy)
     suspects = {suspect.kind: suspect.probability for suspect in found.verdict.suspects}
     assert (suspects.get("path_policy", 0.0) > 0.5) == accused
+
+
+def test_links_of_the_array_that_are_used_in_turn_are_the_path_policy_too(tmp_path: Path) -> None:
+    """51 % and 50 % of 4GFC at the array, behind 16GFC at the host, in batches of 1,000."""
+    ports = [fast(HOST_PORT), fast(SECOND_HBA), ARRAY_PORT, SECOND_TARGET]
+    policy: Mapping[str, Scalar] = {"path_policy": "round_robin", "path_switch_operations": 1000}
+    san = EsxSan(tmp_path, ports=ports, lun=policy, shares=(0.5, 0.5))
+    ops = 425e6 * 1.01 / (32 * 2076)
+    for n in (64, 256):
+        halves = zip(ports, (0.505, 0.505, 0.51, 0.50), strict=True)
+        counted = {port.name: (425e6 * share, NOTHING) for port, share in halves}
+        at_array = AtArray(0.00035, san=32 / ops - 0.00045)
+        san.step(
+            f"q{n}",
+            n,
+            read=Flow(ops, n / ops),
+            ports=counted,
+            disk={"read": Flow(ops, 32 / ops)},
+            array={"read": at_array},
+        )
+    verdict = judged(san.write()).verdict
+    assert [bottleneck.kind for bottleneck in verdict.bottlenecks] == ["path_policy"]
+    assert "2 links of the array are busy" in verdict.headline

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from math import log
+from statistics import fmean
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, percent
@@ -17,10 +18,15 @@ from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH
 _IN_USE = 0.2
 """Share of the test's bytes from which a path is in use and not only probed."""
 _TOGETHER = (1.05, 0.1)
-"""Mean and spread of what links used in turn carry together, in links.
+"""Mean and spread of what links carry together that one LUN uses in turn, in links.
 
 Closed-loop event simulation: 1.0 to 1.2 with a Round Robin batch larger than what is in flight.
 """
+_TOGETHER_SPREAD = 0.25
+"""Spread of what they carry together for several LUNs: two that always meet on one link carry 1, two that never meet
+carry 2."""
+_FULLER = 1.2
+"""Links of the array are the ones used in turn if they are this much fuller than those of the hosts."""
 _BATCH_FACTOR = 3.0
 """A batch this many times the I/Os in flight leaves the other paths empty while it lasts."""
 _BATCH = 3.0
@@ -29,8 +35,8 @@ _BATCH_OUTSTANDING = -8.0
 """Log-odds of links used in turn where a batch is no more than what is in flight: the I/Os of two batches are
 outstanding at any time, each on a path of its own."""
 _FURTHER_LUN = -1.5
-"""Log-odds of links used in turn for each LUN beyond the first: each changes path at moments of its own, so two LUNs
-use the same one of two paths half of the time, and together carry what one and a half links do."""
+"""Log-odds of paths that together carry what one does, for each LUN beyond the first: two LUNs use the same one of
+two paths half of the time."""
 _SIDE_BY_SIDE = -4.0
 """Log-odds of links used in turn that once carried more together than one of them can."""
 
@@ -42,36 +48,49 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if min(map(len, by_host), default=0) < 2:
         return
     totals = [sum(links[link] for link in links_of_host) for links_of_host in by_host]
-    weight = min(map(_in_turn, totals))
+    luns = len(_luns(table))
+    expected = [_together(luns, len(links_of_host)) for links_of_host in by_host]
+    weight = min(_in_turn(total, *usual) for total, usual in zip(totals, expected, strict=True))
     percentages = " and ".join(percent(share) for share in links.values())
     if len(by_host) == 1:
-        words = f"{len(links)} links of the host are busy {percentages}: together what one link carries"
+        at_array = any(row["entity"] in links and row["side"] == "array" for row in table.on_path)
+        side = "the array" if at_array else "the host"
+        together = "one link carries" if luns < 2 else f"{count(luns)} LUNs use of them at once"
+        words = f"{len(links)} links of {side} are busy {percentages}: together what {together}"
     else:
         words = f"{len(links)} links of {len(by_host)} hosts are busy {percentages}: at each host what one carries"
     evidence = [Evidence(words, weight)]
     evidence += list(policy_evidence(table))
     if len(totals) == 1:
-        evidence += _bursts(table, totals[0])
+        evidence += _bursts(table, totals[0], *expected[0])
     entity = wait_at(table.facts, table.load, table.load.entity)
     conclude = partial(_conclude, table, list(links))
     yield Claim("path_policy", entity, table.transfer, evidence, conclude, may_explain=table.before_transfer)
 
 
-def _in_turn(total: float) -> float:
+def _together(luns: int, links: int) -> tuple[float, float]:
+    """Mean and spread of what the links of one host carry together if LUNs use them in turn, in full links.
+
+    Each of several LUNs changes link at moments of its own: in the mean they use links x (1 - (1 - 1 / links)^luns)
+    of them at once.
+    """
+    return _TOGETHER if luns < 2 else (links * (1 - (1 - 1 / links) ** luns), _TOGETHER_SPREAD)
+
+
+def _in_turn(total: float, mean: float, spread: float) -> float:
     """Log-likelihood ratio of what the links of one host carry together, in full links."""
-    mean, spread = _TOGETHER
     return log((0.95 * normal(total, mean, spread) + 0.002) / 0.5)
 
 
-def _bursts(table: PlaceTable, total: float) -> Iterator[Evidence]:
-    """Evidence against links used in turn where the load once moved more than one of them carries.
+def _bursts(table: PlaceTable, total: float, mean: float, spread: float) -> Iterator[Evidence]:
+    """Evidence against links used in turn where the load once moved more than they carry then.
 
     `total`: what they carried together, in full links. In any time, a link passes on no more than its rate allows and
     the I/Os that were outstanding at its beginning."""
-    load, (mean, spread) = table.load, _TOGETHER
+    load = table.load
     most_in_turn = load.bytes_per_second / total * (mean + 2 * spread)
     if load.most_beyond(most_in_turn) > load.in_flight_measured * (load.operation_bytes or 0.0):
-        words = f"for some time the load moved more than the {bandwidth(most_in_turn)} that one link carries at most"
+        words = f"for some time the load moved more than the {bandwidth(most_in_turn)} of links that are used in turn"
         yield Evidence(words, _SIDE_BY_SIDE)
 
 
@@ -85,22 +104,40 @@ def _by_host(table: PlaceTable, links: Collection[str]) -> list[list[str]]:
 
 
 def _used_links(table: PlaceTable) -> Iterator[tuple[str, float]]:
-    """The host's links that carry the load, and the utilisation of each; its initiators where no switch counts
-    them."""
-    links = [link for link in table.on_path if link["side"] == "host" and number(link, "share") >= _IN_USE]
-    for link in links:
-        if link["utilisation"] is not None and link["full_ratio"]:
-            yield str(link["entity"]), number(link, "utilisation") / number(link, "full_ratio")
-    if not links:
+    """The links of hosts that carry the load, and the utilisation of each.
+
+    Those of the array where only one host uses them and they are fuller; the initiators where no switch counts links.
+    """
+    at_host, at_array = (
+        [link for link in table.on_path if link["side"] == side and number(link, "share") >= _IN_USE]
+        for side in ("host", "array")
+    )
+    counted, counted_at_array = dict(_counted(at_host)), dict(_counted(at_array))
+    is_one_host = len({path.host for path in table.paths}) == 1
+    if (
+        is_one_host
+        and len(counted_at_array) > 1
+        and fmean(counted_at_array.values()) > _FULLER * fmean(counted.values() or [0.0])
+    ):
+        yield from counted_at_array.items()
+        return
+    yield from counted.items()
+    if not at_host:
         fact = f"filled_ratio_{table.load.direction}"
         ports = [row for row, is_used in uncounted_ports(table) if is_used and str(row["entity"]).startswith("hba:")]
         total = sum(number(row, fact) for row in ports)
         yield from ((str(row["entity"]), number(row, fact)) for row in ports if number(row, fact) >= _IN_USE * total)
 
 
+def _counted(links: Sequence[FactRow]) -> Iterator[tuple[str, float]]:
+    for link in links:
+        if link["utilisation"] is not None and link["full_ratio"]:
+            yield str(link["entity"]), number(link, "utilisation") / number(link, "full_ratio")
+
+
 def policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence of the LUNs' path policies for and against links that are used in turn."""
-    rows = [row for row in table.facts.tables["multipath"].select(step=table.load.step) if row["policy"]]
+    rows = _luns(table)
     policies = {str(row["policy"]) for row in rows}
     if policies & {*ADAPTIVE, *ONE_PATH}:
         yield Evidence("its path policy does not use paths in turn", _NO_BATCH)
@@ -108,20 +145,27 @@ def policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
         if row["policy"] in IN_TURN and row["switch_operations"] is not None:
             batch = number(row, "switch_operations")
             yield Evidence(f"Round Robin changes path after {count(batch)} I/Os", _batch_weight(table, rows, batch))
-            break
-    if len(rows) > 1:
-        words = f"{count(len(rows))} LUNs change path at different times, and so use several at once"
-        yield Evidence(words, _FURTHER_LUN * (len(rows) - 1))
+            return
+
+
+def several_luns(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence against paths that together carry what one does: each LUN uses another at the same time."""
+    if (luns := len(_luns(table))) > 1:
+        words = f"{count(luns)} LUNs change path at different times, and so use several at once"
+        yield Evidence(words, _FURTHER_LUN * (luns - 1))
+
+
+def _luns(table: PlaceTable) -> list[FactRow]:
+    """The LUNs of the load whose path policy is known."""
+    return [row for row in table.facts.tables["multipath"].select(step=table.load.step) if row["policy"]]
 
 
 def _batch_weight(table: PlaceTable, luns: Sequence[FactRow], batch: float) -> float:
     """Log-odds of links used in turn, from how many I/Os go down one path before the next is used."""
-    in_flight = table.load.in_flight_measured / len(luns)
-    if batch <= in_flight:
-        return _BATCH_OUTSTANDING
-    if batch <= _BATCH_FACTOR * in_flight:
-        return _NO_BATCH
-    return _BATCH if len(luns) == 1 else 0.0  # The paths that one LUN leaves idle are there for the others.
+    ratio = batch * len(luns) / table.load.in_flight_measured
+    share = min(1.0, max(0.0, log(max(ratio, 1.0)) / log(_BATCH_FACTOR)))
+    weight = _BATCH_OUTSTANDING + share * (_BATCH - _BATCH_OUTSTANDING)
+    return weight if len(luns) == 1 else min(0.0, weight)  # Other LUNs use the paths that one leaves idle.
 
 
 def _conclude(table: PlaceTable, links: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
