@@ -187,3 +187,11 @@ def test_an_attribute_that_no_entity_can_have_is_not_known_and_named(folder: Pat
         options += ["-o", str(folder.parent / "report.md")] if command == "report" else []
         result = CliRunner().invoke(app, [command, str(folder), *options])
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+
+
+def test_a_plane_that_the_catalogue_does_not_have_counts_as_none(folder: Path) -> None:
+    """None: what the host's clock says without a plane, which is a block device's own time."""
+    writer = folder / "writers/test.1.json"
+    writer.write_text(writer.read_text().replace('"guest_block"', '"guest_blockguest_block"'))
+    assert Recording(folder).planes("lun") == {"fio": None}
+    assert diagnosed(folder)["verdict"]["kind"] == "bottleneck"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 
-from sanpath.catalogue.load import metrics
+from sanpath.catalogue.load import metrics, planes
 from sanpath.errors import RecordingError
 from sanpath.model import Column, Event, Poll, SourceEntity, SourceLink
 from sanpath.recording.format import layout, rows, tables
@@ -213,9 +213,10 @@ class Recording:
         return columns
 
     def planes(self, kind: str) -> dict[str, str | None]:
-        """Return source → plane of its latencies, for one entity kind."""
+        """Return source → plane of its latencies, for one entity kind. None: none is declared, or one that the
+        catalogue does not have."""
         return {
-            declaration.name: table.plane
+            declaration.name: table.plane if table.plane in planes() else None
             for declaration in self.declarations
             for table in declaration.tables
             if table.kind == kind
