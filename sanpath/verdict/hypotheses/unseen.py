@@ -51,23 +51,29 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _prior(table: PlaceTable) -> float:
     """Log-odds of something unread in the gaps."""
+    if _uses_tcp(table) and _on_the_way(table) >= _LEAST_WINDOW_BYTES:
+        return _TCP_WINDOW
     # Where no switch is read, the fabric is a likely place: no source reads it.
     if not table.links or (table.indices("below") and not table.on_path):
         return _UNREAD
     if table.indices("below") and host_is_unread(table):
         return _UNREAD_HOST
-    if not _uses_tcp(table):
-        return _GAP
-    return _TCP_WINDOW if _on_the_way(table) >= _LEAST_WINDOW_BYTES else _TCP_GAP
+    return _TCP_GAP if _uses_tcp(table) else _GAP
 
 
 def _uses_tcp(table: PlaceTable) -> bool:
-    return any(row["technology"] == "ethernet" for row in table.on_path)
+    """Whether the load crosses Ethernet, by its links or by the host's initiators."""
+    entities = table.facts.topology.entities
+    technologies = {entities[hba].attributes.get("technology") for hba in table.initiators}
+    return "ethernet" in technologies.union(row["technology"] for row in table.on_path)
 
 
 def _on_the_way(table: PlaceTable) -> float:
-    """The most bytes that are on the way at once: throughput times the part of the gaps that need not be a wait."""
-    gaps = [table.segments[index] for index in table.gaps]
+    """The most bytes that are on the way at once: throughput times the part of the gaps that need not be a wait.
+
+    0: the array's time was not read, so that no gap tells the way from the array.
+    """
+    gaps = [table.segments[index] for index in table.indices("fabric", "array_door")]
     longest_trip_seconds = sum(max(0.0, segment.seconds[1] - segment.wait[0]) for segment in gaps)
     return table.load.bytes_per_second * longest_trip_seconds
 
