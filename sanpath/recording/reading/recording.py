@@ -213,8 +213,7 @@ class Recording:
         return columns
 
     def planes(self, kind: str) -> dict[str, str | None]:
-        """Return source → plane of its latencies, for one entity kind. None: none is declared, or one that the
-        catalogue does not have."""
+        """Return source → plane of its latencies, for one entity kind. None: none, or one that no catalogue has."""
         return {
             declaration.name: table.plane if table.plane in planes() else None
             for declaration in self.declarations
