@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from math import isclose, sqrt
 from statistics import mean, stdev
 
@@ -340,11 +341,11 @@ def _ran_together(jobs: Sequence[StepSamples]) -> bool:
     spans = []
     for job in jobs:
         rates = [job.rates[counter] for d in DIRECTIONS if (counter := f"ops_{d}_total") in job.rates]
-        active = [i for i in range(len(job.ended_us)) if any(of_direction[i] for of_direction in rates)]
+        windows = zip(job.ended_us, job.seconds, zip_longest(*rates), strict=False)
+        active = [(ended_us - seconds * 1e6, ended_us) for ended_us, seconds, of_window in windows if any(of_window)]
         if not active:
             return False
-        first, last = active[0], active[-1]
-        spans.append((job.ended_us[first] - job.seconds[first] * 1e6, job.ended_us[last]))
+        spans.append((active[0][0], active[-1][1]))
     together = min(end for _, end in spans) - max(begin for begin, _ in spans)
     return together >= _TOGETHER_RATIO * (max(end for _, end in spans) - min(begin for begin, _ in spans))
 
