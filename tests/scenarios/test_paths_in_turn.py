@@ -9,6 +9,7 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
+from sanpath.verdict.hypotheses.path_policy import in_turn_weight, usual_total
 from tests.support.esx_san import EsxSan
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, fast, judged
@@ -114,3 +115,13 @@ def test_links_of_the_array_that_are_used_in_turn_are_the_path_policy_too(tmp_pa
     verdict = judged(san.write()).verdict
     assert [bottleneck.kind for bottleneck in verdict.bottlenecks] == ["path_policy"]
     assert "2 links of the array are busy" in verdict.headline
+
+
+def test_several_luns_use_several_links_at_once() -> None:
+    """One LUN fills one of two links, two LUNs one and a half, three one and three quarters: each changes link at
+    moments of its own."""
+    carried = (1.0, 1.5, 1.75)
+    for luns, most_likely in enumerate(carried, 1):
+        weights = {total: in_turn_weight(total, *usual_total(luns, 2)) for total in carried}
+        assert max(weights, key=weights.__getitem__) == most_likely
+    assert in_turn_weight(1.04, *usual_total(3, 2)) < -2

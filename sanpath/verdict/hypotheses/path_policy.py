@@ -34,9 +34,6 @@ _NO_BATCH = -4.0
 _BATCH_OUTSTANDING = -8.0
 """Log-odds of links used in turn where a batch is no more than what is in flight: the I/Os of two batches are
 outstanding at any time, each on a path of its own."""
-_FURTHER_LUN = -1.5
-"""Log-odds of paths that together carry what one does, for each LUN beyond the first: two LUNs use the same one of
-two paths half of the time."""
 _SIDE_BY_SIDE = -4.0
 """Log-odds of links used in turn that once carried more together than one of them can."""
 
@@ -48,15 +45,15 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if min(map(len, by_host), default=0) < 2:
         return
     totals = [sum(links[link] for link in links_of_host) for links_of_host in by_host]
-    luns = len(_luns(table))
-    expected = [_together(luns, len(links_of_host)) for links_of_host in by_host]
-    weight = min(_in_turn(total, *usual) for total, usual in zip(totals, expected, strict=True))
+    luns = len(luns_with_policy(table))
+    expected = [usual_total(luns, len(links_of_host)) for links_of_host in by_host]
+    weight = min(in_turn_weight(total, *usual) for total, usual in zip(totals, expected, strict=True))
     percentages = " and ".join(percent(share) for share in links.values())
     if len(by_host) == 1:
         at_array = any(row["entity"] in links and row["side"] == "array" for row in table.on_path)
         side = "the array" if at_array else "the host"
-        together = "one link carries" if luns < 2 else f"{count(luns)} LUNs use of them at once"
-        words = f"{len(links)} links of {side} are busy {percentages}: together what {together}"
+        carried = "one link carries" if luns < 2 else f"{count(luns)} LUNs use of them at once"
+        words = f"{len(links)} links of {side} are busy {percentages}: together what {carried}"
     else:
         words = f"{len(links)} links of {len(by_host)} hosts are busy {percentages}: at each host what one carries"
     evidence = [Evidence(words, weight)]
@@ -68,7 +65,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     yield Claim("path_policy", entity, table.transfer, evidence, conclude, may_explain=table.before_transfer)
 
 
-def _together(luns: int, links: int) -> tuple[float, float]:
+def usual_total(luns: int, links: int) -> tuple[float, float]:
     """Mean and spread of what the links of one host carry together if LUNs use them in turn, in full links.
 
     Each of several LUNs changes link at moments of its own: in the mean they use links x (1 - (1 - 1 / links)^luns)
@@ -77,7 +74,7 @@ def _together(luns: int, links: int) -> tuple[float, float]:
     return _TOGETHER if luns < 2 else (links * (1 - (1 - 1 / links) ** luns), _TOGETHER_SPREAD)
 
 
-def _in_turn(total: float, mean: float, spread: float) -> float:
+def in_turn_weight(total: float, mean: float, spread: float) -> float:
     """Log-likelihood ratio of what the links of one host carry together, in full links."""
     return log((0.95 * normal(total, mean, spread) + 0.002) / 0.5)
 
@@ -137,7 +134,7 @@ def _counted(links: Sequence[FactRow]) -> Iterator[tuple[str, float]]:
 
 def policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence of the LUNs' path policies for and against links that are used in turn."""
-    rows = _luns(table)
+    rows = luns_with_policy(table)
     policies = {str(row["policy"]) for row in rows}
     if policies & {*ADAPTIVE, *ONE_PATH}:
         yield Evidence("its path policy does not use paths in turn", _NO_BATCH)
@@ -148,14 +145,7 @@ def policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
             return
 
 
-def several_luns(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence against paths that together carry what one does: each LUN uses another at the same time."""
-    if (luns := len(_luns(table))) > 1:
-        words = f"{count(luns)} LUNs change path at different times, and so use several at once"
-        yield Evidence(words, _FURTHER_LUN * (luns - 1))
-
-
-def _luns(table: PlaceTable) -> list[FactRow]:
+def luns_with_policy(table: PlaceTable) -> list[FactRow]:
     """The LUNs of the load whose path policy is known."""
     return [row for row in table.facts.tables["multipath"].select(step=table.load.step) if row["policy"]]
 

@@ -33,7 +33,7 @@ from sanpath.verdict.hypotheses.claim import (
     payload_ceiling,
 )
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
-from sanpath.verdict.hypotheses.path_policy import policy_evidence, several_luns
+from sanpath.verdict.hypotheses.path_policy import in_turn_weight, luns_with_policy, policy_evidence, usual_total
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.prediction.next_limit import next_of
@@ -106,8 +106,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         if len(side.links) > 1:
             of_one = side.moved / side.payload
             words = f"the test moves {percent(of_one)} of what one of {side} can carry"
-            plateau = Evidence(words, at_limit(of_one, _MODEL))
-            one = (plateau, unmeasured, *policy_evidence(table), *several_luns(table))
+            luns = len(luns_with_policy(table))
+            usual = usual_total(luns, len(side.links))
+            weight = at_limit(of_one, _MODEL) if luns < 2 else in_turn_weight(of_one, *usual)
+            one = (Evidence(words, weight), unmeasured, *policy_evidence(table))
             entity = wait_at(table.facts, table.load, table.load.entity)
             in_turn = partial(_conclude_in_turn, table, side)
             yield Claim("path_policy", entity, explains, one, in_turn, _IN_TURN, may_explain=may_explain)

@@ -51,7 +51,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _prior(table: PlaceTable) -> float:
     """Log-odds of something unread in the gaps."""
-    if _uses_tcp(table) and _on_the_way(table) >= _LEAST_WINDOW_BYTES:
+    if _may_fill_window(table):
         return _TCP_WINDOW
     # Where no switch is read, the fabric is a likely place: no source reads it.
     if not table.links or (table.indices("below") and not table.on_path):
@@ -68,6 +68,10 @@ def _uses_tcp(table: PlaceTable) -> bool:
     return "ethernet" in technologies.union(row["technology"] for row in table.on_path)
 
 
+def _may_fill_window(table: PlaceTable) -> bool:
+    return _uses_tcp(table) and _on_the_way(table) >= _LEAST_WINDOW_BYTES
+
+
 def _on_the_way(table: PlaceTable) -> float:
     """The most bytes that are on the way at once: throughput times the part of the gaps that need not be a wait.
 
@@ -80,8 +84,9 @@ def _on_the_way(table: PlaceTable) -> float:
 
 def _full_window(table: PlaceTable) -> Iterator[Evidence]:
     """Words for a TCP window that may be full: the prior counts it."""
-    if _uses_tcp(table) and (on_the_way := _on_the_way(table)) >= _LEAST_WINDOW_BYTES:
-        yield Evidence(f"up to {on_the_way / 1e3:,.0f} kB are on the way at once, which a TCP window may limit", 0.0)
+    if _may_fill_window(table):
+        words = f"up to {_on_the_way(table) / 1e3:,.0f} kB are on the way at once, which a TCP window may limit"
+        yield Evidence(words, 0.0)
 
 
 def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
