@@ -27,6 +27,7 @@ from sanpath.comparison.differences import (
     outcomes,
     reported_entities,
 )
+from sanpath.comparison.repeatability import reproducibility_limit
 from sanpath.comparison.same_latency import AtLatency, at_latency
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
 from sanpath.errors import UsageError
@@ -42,7 +43,7 @@ Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER"]
 _OWN_CEILING = ("link", "lun", "vdisk")
 """Kinds of bottlenecks whose ceiling does not follow from the throughput that the test reached."""
 _LEAST_CHANGE = 0.03
-"""A smaller relative change is none, however steady the runs were: the same test repeated differs by as much."""
+"""A smaller relative change is none where no run repeated a step: the same test repeated differs by as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,11 @@ class Pair:
 
     Changes are ratios, 0.1 for a tenth more. `spread`: relative difference of the two means that may be chance. It is
     two standard errors of the difference, from the windows of both steps; and at least the difference between
-    repetitions of the step, or 3 % if no run repeated it. `changes`: every quantity that the loads report.
-    `repetitions`: how often the step ran in each of the runs.
+    repetitions of the step; what those of other steps allow where this one was not repeated; or 3 % if no run
+    repeated any.
+    `changes`: every quantity that the loads report.
+    `repetitions`: how often the step ran in each of the runs. `is_spread_of_others`: the spread follows from
+    repetitions of other steps.
     """
 
     direction: str
@@ -66,6 +70,7 @@ class Pair:
     spread: float
     changes: tuple[Change, ...] = ()
     repetitions: tuple[int, int] = (1, 1)
+    is_spread_of_others: bool = False
 
     @property
     def is_repeated(self) -> bool:
@@ -157,12 +162,13 @@ def _remarks(
         yield text
     if not pairs or any(pair.is_repeated for pair in pairs):
         return
-    spreads = [spread for run in runs if (spread := throughput_spread(run.steps)) is not None]
-    if spreads:
+    limit = reproducibility_limit(run.steps for run in runs)
+    if limit is not None:
+        spreads = [spread for run in runs if (spread := throughput_spread(run.steps)) is not None]
         yield (
-            "No compared step was repeated; repetitions of other steps differ by up to "
-            f"{max(spreads) * 100:.1f} % in throughput. How far two maxima of one configuration differ is not known: "
-            "repeat a step to see it."
+            f"No compared step was repeated; repetitions of other steps differ by up to {max(spreads) * 100:.1f} % "
+            f"in throughput, so that two runs of one step may differ by {limit * 100:.1f} %. "
+            "How far two maxima of one configuration differ is not known: repeat a step to see it."
         )
     else:
         yield (
@@ -203,15 +209,15 @@ def _setting_value(value: object) -> str:
 
 def _bottlenecks(before: Diagnosis, after: Diagnosis, outcome: Outcome | None) -> Iterator[FindingOutcome]:
     """What became of each bottleneck, by the outcome at the same number of I/Os in flight."""
-    new_entities = [b.entity for b in after.verdict.bottlenecks]
+    new = _new_bottleneck(before, after)
     for bottleneck in before.verdict.bottlenecks:
         unseen = outcome is None or bottleneck.entity not in reported_entities(after)
         bottleneck_outcome: str = "CANNOT TELL" if unseen else outcome or ""
         moved_to = None
         if outcome in ("FIXED", "MOVED", "BETTER"):
-            if outcome == "MOVED":
-                bottleneck_outcome, moved_to = "MOVED", new_entities[0]
-            elif new_entities:
+            if outcome == "MOVED" and new is not None:
+                bottleneck_outcome, moved_to = "MOVED", new.entity
+            elif after.verdict.bottlenecks:
                 bottleneck_outcome = "NO CHANGE"
             else:
                 bottleneck_outcome = "CANNOT TELL" if after.verdict.kind == "cannot_tell" else "FIXED"
@@ -240,7 +246,11 @@ def _pair(direction: str, runs: tuple[Diagnosis, Diagnosis], old: StepResult, ne
     )
     throughput, *other_changes = changes(old_result, new_result, (repeated[0], repeated[1]))
     throughput_change = new_result.ops_per_second / old_result.ops_per_second - 1
-    spread = max(_LEAST_CHANGE if throughput.spread is None else throughput.spread, _chance(old_result, new_result))
+    others = reproducibility_limit(run.steps for run in runs) if throughput.spread is None else None
+    spread = next(known for known in (throughput.spread, others, _LEAST_CHANGE) if known is not None)
+    chance = _chance(old_result, new_result)
+    is_spread_of_others = others is not None and others >= chance
+    spread = max(spread, chance)
     if throughput.spread is not None:
         throughput = replace(throughput, spread=spread, is_within_spread=abs(throughput_change) <= spread)
     return Pair(
@@ -255,6 +265,7 @@ def _pair(direction: str, runs: tuple[Diagnosis, Diagnosis], old: StepResult, ne
         spread,
         (throughput, *other_changes),
         (len(repeated[0]), len(repeated[1])),
+        is_spread_of_others,
     )
 
 
@@ -275,15 +286,23 @@ def _outcome(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...]) -> Ou
     old = before.verdict.bottlenecks
     if not old:
         return "BETTER"
-    new = after.verdict.bottlenecks
-    return "MOVED" if any(_is_another_limit(b, old) for b in new) else "BETTER" if new else "FIXED"
+    if not after.verdict.bottlenecks:
+        return "FIXED"
+    return "BETTER" if _new_bottleneck(before, after) is None else "MOVED"
+
+
+def _new_bottleneck(before: Diagnosis, after: Diagnosis) -> Bottleneck | None:
+    """What limits now and did not before. None: nothing. A limit of writes is none that moved from reads."""
+    old, new = before.verdict.bottlenecks, after.verdict.bottlenecks
+    directions = {bottleneck.direction for bottleneck in old}
+    comparable = [b for b in new if b.direction in directions] or new
+    return next((b for b in comparable if _is_another_limit(b, old)), None)
 
 
 def _is_another_limit(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool:
     """Whether this is another limit than before: another element, or the same one with a higher ceiling."""
-    matching = [
-        b for b in old if bottleneck.entity in (b.entity, *b.coincident) and b.direction == bottleneck.direction
-    ]
+    new_entities = {bottleneck.entity, *bottleneck.coincident}
+    matching = [b for b in old if new_entities & {b.entity, *b.coincident} and b.direction == bottleneck.direction]
     if not matching:
         return bottleneck.entity not in {b.entity for b in old}
     old_ceiling, new_ceiling = matching[0].ceiling_ops_per_second, bottleneck.ceiling_ops_per_second
@@ -295,11 +314,9 @@ def _is_another_limit(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool
     )
 
 
-def _new_limit(before: Diagnosis, after: Diagnosis) -> str:
+def _limit_words(new: Bottleneck, before: Diagnosis) -> str:
     """What limits now with its coincident elements; if it limited before, with its new ceiling."""
-    old = before.verdict.bottlenecks
-    new = next(b for b in after.verdict.bottlenecks if _is_another_limit(b, old))
-    is_same = any(new.entity == b.entity for b in old)
+    is_same = any(new.entity == b.entity for b in before.verdict.bottlenecks)
     ceiling = new.ceiling_bytes_per_second
     if is_same and ceiling:
         return f"{new.entity} at its new ceiling of {bandwidth(ceiling)}"
@@ -327,10 +344,13 @@ def _headline(
         return "; ".join([no_peer, *_at_same_latency(same_latency)]) + "."
     top = max(pairs, key=lambda pair: pair.in_flight)
     change = f"{top.throughput_change:+.1%} throughput and {top.latency_change:+.1%} latency"
-    moved = f" to {_new_limit(before, after)}" if outcome == "MOVED" else ""
+    new = _new_bottleneck(before, after) if outcome == "MOVED" else None
+    moved = "" if new is None else f" to {_limit_words(new, before)}"
     chance = (
         f"its repetitions differ by {top.spread:.1%}"
         if top.is_repeated and top.spread > _chance(top.before, top.after)
+        else f"below {top.spread:.1%} is chance, by repetitions of other steps"
+        if top.is_spread_of_others
         else f"differences below {top.spread:.1%} are chance"
     )
     return f"{outcome}{moved}: {change} at {top.in_flight:g} outstanding {top.direction}s ({chance}){_tail(pairs)}."

@@ -1,8 +1,8 @@
-"""The throughput of runs at the same latency, read off their own curves and never beyond them."""
+"""The throughput of runs at the same latency, read off their own curves and never beyond them, and what it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isclose
@@ -15,11 +15,22 @@ _SAME_SIZE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """The price of everything in a run over its I/Os a second in one direction. `low`, `high`: equal unless a price
+    was entered as a range."""
+
+    currency: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class AtLatency:
     """Throughput of each run at one latency, in the order of the runs.
 
     None: the run was not tested at it, and `said` gives its range. `latency_seconds` None: no latency was tested in
-    all of them.
+    all of them. `costs`: of each run; None: it has no throughput at this latency, no price, or prices in several
+    currencies. Empty: no run has one.
     """
 
     direction: str
@@ -27,6 +38,7 @@ class AtLatency:
     latency_seconds: float | None
     ops_per_second: tuple[float | None, ...]
     said: str = ""
+    costs: tuple[Cost | None, ...] = ()
 
 
 def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLatency]:
@@ -35,6 +47,7 @@ def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLaten
     `seconds` None: the highest latency that all of them were tested at.
     """
     result = []
+    prices = [_prices(run) for run in runs]
     for curve in runs[0].verdict.curves:
         candidates = [
             next((candidate for candidate in run.verdict.curves if _is_same_io(candidate, curve)), None)
@@ -52,8 +65,28 @@ def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLaten
         latency = seconds if seconds is not None else high if low <= high else None
         values = [None if latency is None else interpolated(candidate.points, latency) for candidate in peers]
         words = f"tested: {ranges_text}; nothing is extrapolated" if None in values else ""
-        result.append(AtLatency(curve.direction, curve.operation_bytes, latency, tuple(values), words))
+        costs = tuple(_cost(price, value) for price, value in zip(prices, values, strict=True))
+        costs = costs if any(costs) else ()
+        result.append(AtLatency(curve.direction, curve.operation_bytes, latency, tuple(values), words, costs))
     return result
+
+
+def _prices(run: Diagnosis) -> Mapping[str, tuple[float, float]]:
+    """Currency → the price of all entities that have one, as a range."""
+    prices: dict[str, tuple[float, float]] = {}
+    for figure in run.figures:
+        if figure.quantity == "price" and "/" not in figure.unit:
+            low, high = prices.get(figure.unit, (0.0, 0.0))
+            values = figure.values
+            prices[figure.unit] = low + min(value.low for value in values), high + max(value.high for value in values)
+    return prices
+
+
+def _cost(prices: Mapping[str, tuple[float, float]], ops_per_second: float | None) -> Cost | None:
+    if not ops_per_second or len(prices) != 1:
+        return None
+    ((currency, (low, high)),) = prices.items()
+    return Cost(currency, low / ops_per_second, high / ops_per_second)
 
 
 def interpolated(points: Sequence[CurvePoint], seconds: float) -> float | None:

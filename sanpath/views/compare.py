@@ -16,7 +16,7 @@ from rich.text import Text
 from sanpath.comparison.changes import Change
 from sanpath.comparison.compare import Comparison, Pair
 from sanpath.comparison.differences import Value
-from sanpath.comparison.same_latency import AtLatency
+from sanpath.comparison.same_latency import AtLatency, Cost
 from sanpath.units import bandwidth, count, duration, iops
 from sanpath.views.json import escaped
 from sanpath.views.markdown import safe
@@ -186,15 +186,24 @@ def latency_text(entry: AtLatency, names: Sequence[str]) -> str:
     size = "" if entry.operation_bytes is None else f" of {round(entry.operation_bytes / 1024, 1):g} KiB"
     if entry.latency_seconds is None:
         return f"{entry.direction}{size}: no latency was tested in all runs; {entry.said}"
+    costs = entry.costs or (None,) * len(names)
     each = [
-        f"{name} {'not tested' if value is None else iops(value)}"
-        for name, value in zip(names, entry.ops_per_second, strict=True)
+        f"{name} {'not tested' if value is None else iops(value)}{_cost(cost)}"
+        for name, value, cost in zip(names, entry.ops_per_second, costs, strict=True)
     ]
     first = entry.ops_per_second[0]
     if len(each) == 2 and first and entry.ops_per_second[1] is not None:
         each[1] += f" ({_change(entry.ops_per_second[1] / first)})"
     remark = f"; {entry.said}" if entry.said else ""
     return f"{entry.direction}{size} at {duration(entry.latency_seconds)}: {', '.join(each)}{remark}"
+
+
+def _cost(cost: Cost | None) -> str:
+    """Return what each I/O a second costs, or an empty text."""
+    if cost is None:
+        return ""
+    low, high = (f"{end:.3g}" for end in (cost.low, cost.high))
+    return f" at {low if low == high else f'{low} to {high}'} {cost.currency} each"
 
 
 def _change(ratio: float) -> str:

@@ -12,6 +12,7 @@ from sanpath.comparison.changed_settings import changed_settings, confounded
 from sanpath.comparison.changes import throughput_spread
 from sanpath.comparison.compare import compare
 from sanpath.comparison.differences import Difference
+from sanpath.comparison.repeatability import reproducibility_limit
 from sanpath.diagnosis.model import Diagnosis, DirectionResult
 from sanpath.model import Scalar
 from sanpath_collectors.fio.tables import LOAD
@@ -230,6 +231,44 @@ def test_no_change_is_said_only_within_the_spread_of_the_repetitions(
     assert "its repetitions differ by 1.0%" in found.headline
     assert found.unmatched == ()
     assert found.remarks == ()
+
+
+@pytest.mark.parametrize(("after", "outcome"), [(1.02, "BETTER"), (1.005, "NO CHANGE")])
+def test_a_step_that_was_not_repeated_is_held_to_the_spread_of_those_that_were(
+    before: Diagnosis, after: float, outcome: str
+) -> None:
+    """Another step ran twice, 0.1 % apart: s = 0.0707 %, and t(1) x sqrt(2) x s = 1.27 %."""
+    others = [replace(step, name=f"other{step.name[4:]}", in_flight=replace(step.in_flight, configured=4.0))
+              for step in with_runs(before, 0.9995, 1.0005).steps]  # fmt: skip
+    once = with_runs(before, 1.0)
+    found = compare(replace(once, steps=[*once.steps, *others]), with_runs(before, after))
+    (pair,) = found.pairs
+    assert pair.spread == pytest.approx(0.0127, rel=1e-3)
+    assert found.outcome == outcome
+    assert "(below 1.3% is chance, by repetitions of other steps)" in found.headline
+    assert "differ by up to 0.1 % in throughput, so that two runs of one step may differ by 1.3 %" in found.remarks[0]
+
+
+def test_the_more_often_steps_are_repeated_the_less_is_chance(before: Diagnosis) -> None:
+    """The same deviations, seen 1, 3 and 9 times: t falls from 12.7 to 2.3, and s with the degrees of freedom."""
+    ratios = (0.99, 1.01)
+    limits = [reproducibility_limit([with_runs(before, *ratios * times).steps]) for times in (1, 2, 5)]
+    freedom = (1, 3, 9)
+    for limit, quantile, degrees in zip(limits, (12.706, 3.182, 2.262), freedom, strict=True):
+        assert limit == pytest.approx(quantile * (2 * (degrees + 1) / degrees) ** 0.5 * 0.01, rel=0.003)
+    assert reproducibility_limit([before.steps]) is None
+
+
+def test_a_limit_that_still_limits_beside_others_has_not_moved(before: Diagnosis) -> None:
+    """More throughput, and the old link is one of several suspects of one limit; or a limit of writes is new."""
+    (old,) = before.verdict.bottlenecks
+    policy = replace(old, entity="load:fio", kind="load", coincident=(old.entity, "link:b"))
+    writes = replace(old, entity="lun:esx7/rdm1", kind="lun", direction="write")
+    for limits in ((policy,), (old, writes)):
+        after = with_runs(before, 1.2)
+        found = compare(before, replace(after, verdict=replace(after.verdict, bottlenecks=limits)))
+        assert found.outcome == "BETTER"
+        assert "MOVED" not in {finding.outcome for finding in found.findings if finding.rule == "bottleneck"}
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.002, 0.02, 0.1])

@@ -15,8 +15,11 @@ from sanpath.comparison.same_latency import at_latency, interpolated
 from sanpath.comparison.side_by_side import side_by_side
 from sanpath.diagnose import judge_recording as judgements_of
 from sanpath.diagnosis.model import CurvePoint, Diagnosis
+from sanpath.facts.figures.model import FigureComparison, FigureValue
 from sanpath.recording.reading.recording import Recording
 from sanpath.views import systems
+from sanpath.views.compare import reached_lines
+from sanpath_collectors.figures.parse import figure
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, diagnosed, judged
 
@@ -111,6 +114,42 @@ def test_throughput_at_the_same_latency_is_read_between_steps_and_never_beyond(
     points = [CurvePoint("a", 1, 1000, 0.001, None), CurvePoint("b", 4, 2000, 0.002, None)]
     assert interpolated(points, 0.0015) == pytest.approx(1500)
     assert interpolated(points, 0.0021) is interpolated(points, 0.0009) is None
+
+
+@pytest.mark.parametrize(
+    ("prices", "expected"),
+    [
+        (
+            [("12,500 USD",), ("12,500 USD",)],
+            "before 6,250 IOPS at 2 USD each, after 12,500 IOPS at 1 USD each (+100.0%)",
+        ),
+        ([("6,250-12,500 EUR",), ()], "before 6,250 IOPS at 1 to 2 EUR each, after 12,500 IOPS (+100.0%)"),
+        ([(), ("100 EUR", "100 USD")], "before 6,250 IOPS, after 12,500 IOPS (+100.0%)"),
+    ],
+)
+def test_prices_give_the_cost_of_an_operation_at_the_same_latency(
+    runs: tuple[Diagnosis, Diagnosis], prices: list[tuple[str, ...]], expected: str
+) -> None:
+    priced = [
+        replace(run, figures=[price(f"array:a{number}", text) for number, text in enumerate(texts)])
+        for run, texts in zip(runs, prices, strict=True)
+    ]
+    (line,) = (
+        line for line in reached_lines(compare(priced[0], priced[1])) if line.startswith("at the same latency")
+    )
+    assert line.endswith(expected)
+
+
+def test_prices_of_several_elements_are_added_up(runs: tuple[Diagnosis, Diagnosis]) -> None:
+    parts = [price("array:a", "10,000 USD"), price("switch:s", "2,500 USD")]
+    (same,) = at_latency([replace(run, figures=parts) for run in runs], None)
+    assert [cost and round(cost.high, 2) for cost in same.costs] == [2.0, 1.0]
+
+
+def price(entity: str, text: str) -> FigureComparison:
+    entry = figure({"entity": entity, "quantity": "price", "value": text, "source": "offer"})
+    value = FigureValue(entry.low, entry.high, entry.source, "stated")
+    return FigureComparison(entity, entry.quantity, entry.unit, None, None, [value])
 
 
 def test_a_wait_that_moved_has_not_grown(tmp_path: Path) -> None:

@@ -161,6 +161,8 @@ def test_a_price_gives_the_cost_of_a_gigabyte_and_of_an_operation_within_a_laten
     too_slow = compared(capacity, price, {**limit, "value": "5 ms"})
     assert "cost_per_operation" not in {comparison.quantity for comparison in too_slow}
     each_byte = compared(capacity, {**price, "value": "1.27 USD/GB"})
+    (whole,) = (c.values[0] for c in each_byte if c.quantity == "price" and c.unit == "USD")
+    assert whole.low == pytest.approx(1.27 * 10_000)
     assert [c.values[0].low for c in each_byte if c.quantity == "cost_per_operation"] == [pytest.approx(2.0)]
 
 

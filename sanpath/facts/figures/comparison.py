@@ -20,7 +20,7 @@ from sanpath.model import Event
 
 _PARTS = ("reduction_stage",)
 """Quantities of which an entity has several values, each of another part."""
-_INPUTS = ("copies", "miss_ratio", "latency_limit", "price", "capacity", "transfer")
+_INPUTS = ("copies", "miss_ratio", "latency_limit", "capacity", "transfer")
 """Quantities that other figures follow from."""
 _BITS_FOR_BYTES = (7.6, 8.6)
 """Range of the factor between bits and bytes, also where one of them is in powers of 1,024 (8 x 1.049)."""

@@ -94,6 +94,9 @@ def _cost(
         size = capacities[0][1].low if capacities else None
         if each_byte:
             low, high = ((end * size if size else None) for end in (price.low, price.high))
+            if low is not None and high is not None:
+                text = f"{amount(unit, price)} x {amount('bytes', capacities[0][1])}"
+                yield ("price", currency, None, None), FigureValue(low, high, text, "computed")
         else:
             low, high = price.low, price.high
             if size:

@@ -93,7 +93,9 @@ def amount(unit: str, value: FigureValue) -> str:
     '3 to 5 ms'
     """
     scale, suffix = _UNITS.get(unit, (1.0, f" {unit}"))
-    if unit == "bytes":
+    if unit.endswith("/byte"):
+        scale, suffix = 1e9, f" {unit.removesuffix('byte')}GB"
+    elif unit == "bytes":
         size, name = next((pair for pair in _BYTE_UNITS if value.high >= pair[0]), _BYTE_UNITS[-1])
         scale, suffix = 1 / size, f" {name}"
     low, high = (_digits(end * scale) for end in (value.low, value.high))
