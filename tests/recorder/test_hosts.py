@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from sanpath.cli.sessions.child_process import environment
 from sanpath.model import SourceLink
 from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import PATIENCE_SECONDS, command, is_alive, sanpath, wait_for
-from tests.support import simulated_diskspd
+from tests.support import simulated_diskspd, simulated_vdbench
 from tests.transport.sshd import Server, running
 
 pytestmark = pytest.mark.usefixtures("config")
@@ -184,10 +185,13 @@ def test_an_unknown_host_is_a_mistake(tmp_path: Path) -> None:
     assert not (tmp_path / "r.sanpath").exists()
 
 
-def test_a_sweep_of_diskspd_runs_on_every_host_and_each_step_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("engine", "generator"), [("diskspd", simulated_diskspd), ("vdbench", simulated_vdbench)])
+def test_a_sweep_runs_a_generator_on_every_host_and_each_step_twice(
+    tmp_path: Path, engine: str, generator: ModuleType
+) -> None:
     plan = {
-        "engine": "diskspd",
-        "command": f"{sys.executable} {simulated_diskspd.__file__}",
+        "engine": engine,
+        "command": f"{sys.executable} {generator.__file__}",
         "hosts": ["db1", "db2"],
         "target": {"filename": "test.dat"},
         "seconds": 8,  # On a busy machine one host's process ends seconds after the other's.
@@ -205,7 +209,7 @@ def test_a_sweep_of_diskspd_runs_on_every_host_and_each_step_twice(tmp_path: Pat
     ]
     for step in steps:
         assert step["in_flight"]["configured"] == 16
-        expected = 2 * simulated_diskspd.operations_per_second(8, 65536)
+        expected = 2 * generator.operations_per_second(8, 65536)
         assert step["directions"]["read"]["ops_per_second"] == pytest.approx(expected, rel=0.01)
 
 
