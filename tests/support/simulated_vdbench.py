@@ -30,7 +30,7 @@ def flatfile(parameters: str, begin: datetime) -> str:
     """What vdbench writes for a parameter file with one run of random reads."""
 
     def option(name: str) -> str:
-        return re.findall(rf"\b{name}=([^,\n]+)", parameters)[-1]
+        return str(re.findall(rf"\b{name}=([^,\n]+)", parameters)[-1])
 
     threads = sum(int(number) for number in re.findall(r"\bthreads=(\d+)", parameters))
     size, seconds, run = int(option("xfersize")), int(option("elapsed")), option("rd")
