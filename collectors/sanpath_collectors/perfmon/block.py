@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from sanpath_collectors.perfmon.pdh import MOST, day
 from sanpath_collectors.perfmon.sums import Matrix, Times
 
-_QUOTE, _NEWLINE = b'"\n'
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _SIGNS = np.frombuffer(b"MM/DD/YYYY HH:MM:SS.ffffff", np.uint8)
 _SIGNS_AT = (2, 5, 10, 13, 16, 19)
 _DIGITS_AT = tuple(at for at in range(len(_SIGNS)) if at not in _SIGNS_AT)
@@ -102,23 +102,29 @@ def block_of(text: bytes, separator: str, columns: int) -> Block | None:
     Each cell is quoted and has no quote or separator inside; all times have the same form.
     """
     between, end = separator.encode(), b"\r\n" if text.endswith(b"\r\n") else b"\n"
-    signs = text.translate(None, bytes(set(range(256)) - {*between, *b'"\r\n'}))
-    of_row = between.join([b'""'] * columns) + end
-    rows = len(signs) // len(of_row)
-    if columns < 2 or signs != of_row * rows:
-        return None
     octets = np.frombuffer(text, np.uint8)
-    is_quote, ends = octets == _QUOTE, np.flatnonzero(octets == _NEWLINE)
-    starts = np.append(0, ends[:-1] + 1)
-    length = text.index(b'"', 1) - 1
+    rows = np.count_nonzero(octets == _NEWLINE)
+    quotes = np.flatnonzero(octets == _QUOTE)
+    if (
+        columns < 2
+        or len(quotes) != rows * 2 * columns
+        or np.count_nonzero(octets == _RETURN) != rows * end.count(b"\r")
+        or np.count_nonzero(octets == ord(between)) != rows * (columns - 1)
+    ):
+        return None
+    # With as many separators and line ends as rows have, all of them stand where one is expected, or some do not.
+    opening, closing = (quotes.reshape(rows, 2 * columns)[:, first::2] for first in (0, 1))
+    starts, ends = opening[:, 0], closing[:, -1] + len(end)
+    length = int(closing[0, 0]) - 1
     is_regular = (
         length in _TIME_LENGTHS
-        and (ends - starts).min() > length + 2
-        and is_quote[starts].all()
-        and is_quote[ends - len(end)].all()
-        and is_quote[starts + length + 1].all()
-        # Nothing is between a separator and the quotes around it.
-        and np.count_nonzero(is_quote[:-2] & (octets[1:-1] == ord(separator)) & is_quote[2:]) == (columns - 1) * rows
+        and (closing[:, 0] - starts == length + 1).all()
+        and (starts == np.append(0, ends[:-1] + 1)).all()
+        and ends[-1] == len(text) - 1
+        and (octets[ends] == _NEWLINE).all()
+        and (octets[ends + 1 - len(end)] == end[0]).all()
+        and (opening[:, 1:] - closing[:, :-1] == len(b'",')).all()
+        and (octets[closing[:, :-1] + 1] == ord(between)).all()
     )
     if not is_regular:
         return None
