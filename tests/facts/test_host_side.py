@@ -13,6 +13,7 @@ from tests.support.esx_san import DEVICE, EsxSan, over_first_path
 from tests.support.san import San
 from tests.support.stories import computed, guest_queue, mixed
 
+HBA = "hba:esx7/vmhba2"
 LSI: dict[str, Scalar] = {"controller_type": "lsi_logic", "controller": "scsi0"}
 
 
@@ -68,6 +69,18 @@ def test_processors_and_ports_of_the_host(tmp_path: Path) -> None:
     port = row(facts, "initiator", "hba:esx7/vmhba2")
     assert (port["adapter"], port["queued"], port["technology"]) == ("vmhba2", 4, "fibre_channel")
     assert port["queue_filled_ratio"] == pytest.approx(30 / 32)
+
+
+def test_pcie_lanes_are_compared_with_the_port(tmp_path: Path) -> None:
+    """Lanes of 8 Gb/s below a 16GFC port of 1,700 MB/s (13.6 Gb/s); not read, there is nothing to compare."""
+    counted = {"hba": {"in_flight": 30}}
+    hba: dict[str, Scalar] = {"pcie_bits_per_second": 8e9, "pcie_capable_bits_per_second": 31.5e9}
+    facts = compute(over_first_path(tmp_path / "slot", counted=counted, speeds=(16e9, 16e9), hba=hba))
+    port = row(facts, "initiator", HBA)
+    assert port["pcie_port_ratio"] == pytest.approx(8 / 13.6)
+    assert (port["pcie_bits_per_second"], port["pcie_used_ratio"]) == (8e9, None)
+    unread = row(compute(over_first_path(tmp_path / "none", counted=counted, speeds=(16e9, 16e9))), "initiator", HBA)
+    assert unread.get("pcie_port_ratio") is None
 
 
 def test_disks_on_one_virtual_controller_share_its_queue(tmp_path: Path) -> None:

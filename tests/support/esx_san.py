@@ -37,6 +37,7 @@ class EsxSan(San):
     """Two ports of host and array each.
 
     `lun`: attributes of the LUN on esx7; `states`: of the paths; `speeds`: of the initiator ports, bits a second;
+    `hba`: their other attributes;
     `lost_at`: seconds from which on the second path is dead; `flaps_every`: seconds after which it comes back, and
     dies again; `shares`: of the I/Os on each path, None: not counted.
     `counted`: kind → gauges that are the same all the time, and counters by what they grow in
@@ -46,6 +47,7 @@ class EsxSan(San):
     lun: Mapping[str, Scalar] = field(default_factory=dict)
     states: Sequence[str] = ("active", "active")
     speeds: Sequence[float] = ()
+    hba: Mapping[str, Scalar] = field(default_factory=dict)
     lost_at: float | None = None
     flaps_every: float | None = None
     shares: Sequence[float] | None = (1.0, 0.0)
@@ -62,7 +64,9 @@ class EsxSan(San):
         for number, (path, (hba, target)) in enumerate(ENDS.items()):
             speed = {"speed_bits_per_second": self.speeds[number]} if self.speeds else {}
             end = ("hba", f"esx7/{hba.device}")
-            out.entity("vc", *end, ids={"wwpn": (hba.wwpn,)}, attributes={"technology": "fibre_channel", **speed})
+            out.entity(
+                "vc", *end, ids={"wwpn": (hba.wwpn,)}, attributes={"technology": "fibre_channel", **speed, **self.hba}
+            )
             state = "dead" if number and self.lost_at is not None else self.states[number]
             out.entity("vc", "path", path, attributes={"state": state, "usable": state.startswith("active")})
             out.link("vc", "member_of", (("path", path), lun))

@@ -27,6 +27,7 @@ _FILES: Mapping[str, Sequence[str]] = {
         "speed",
         "supported_speeds",
         "symbolic_name",
+        *(f"device/../{name}" for name in ports.PCIE_FILES),
     ),
     "/sys/class/fc_remote_ports/*": ("port_name", "port_state", "scsi_target_id"),
     "/sys/class/fc_transport/*": ("port_name",),
@@ -34,6 +35,7 @@ _FILES: Mapping[str, Sequence[str]] = {
     "/sys/class/iscsi_session/*": ("targetname", "initiatorname", "state"),
     "/sys/class/iscsi_connection/*": ("address", "port", "persistent_address", "persistent_port", "local_ipaddr"),
     "/sys/class/net/*": ("address", "type", "speed", "mtu", "operstate", "bonding_slave/perm_hwaddr"),
+    "/sys/class/net/*/device": ports.PCIE_FILES,
 }
 FILES = tuple(f"{folder}/{name}" for folder, names in _FILES.items() for name in names)
 NAMES = (

@@ -16,6 +16,8 @@ _MIN_FIELDS = 11  # Linux 2.6
 _TCP = {"tcp_segments_tx_total": "OutSegs", "tcp_retransmits_total": "RetransSegs"}
 _VIRTUAL = re.compile(r"(loop|ram|zram|sr|fd)\d+")
 # Possessive quantifiers avoid backtracking: the text after a long word is searched once, not once a character.
+_GIGATRANSFERS = re.compile(r"(\d{1,3}(?:\.\d)?) GT/s")
+_MAX_LANES = 32
 _ADDRESS = re.compile(r"\d++:\s++([^\s@]++)\S*+\s++inet6?\s++([0-9A-Fa-f.:]++)\S*+\s.*\bscope (global|site)\b")
 _GIGABIT = re.compile(r"(\d{1,4}) Gbit")
 _MAX_DIGITS = 20
@@ -228,6 +230,23 @@ def speeds(content: str) -> list[int]:
     [2000000000, 4000000000, 8000000000]
     """
     return [int(number) * 1_000_000_000 for number in _GIGABIT.findall(content)]
+
+
+def pcie_bits_per_second(speed: str, lanes: str) -> int | None:
+    """What PCIe lanes carry each way, line coding taken off. None: no speed or no lanes are given.
+
+    Coding: 8b/10b up to 5 GT/s, 128b/130b up to 32, 242 of 256 bytes of a flit at 64 (PCI Express Base
+    Specification 6.0).
+
+    >>> pcie_bits_per_second("8.0 GT/s PCIe", "4"), pcie_bits_per_second("2.5 GT/s", "8")
+    (31507692307, 16000000000)
+    """
+    match, width = _GIGATRANSFERS.match(speed), number(lanes)
+    if match is None or not width or width > _MAX_LANES:
+        return None
+    transfers = float(match[1])
+    coding = 8 / 10 if transfers <= 5 else 128 / 130 if transfers <= 32 else 242 / 256
+    return int(transfers * 1e9 * coding * width)
 
 
 def number(content: str) -> int | None:

@@ -9,6 +9,8 @@ from sanpath_collectors.linux_host import parse
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
 _FC, _NET = "/sys/class/fc_host", "/sys/class/net"
+PCIE_FILES = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
+"""Of a PCI device: what was negotiated with its slot, and what the device is capable of."""
 _TECHNOLOGIES = {1: "ethernet", 32: "infiniband"}  # ARPHRD_ETHER and ARPHRD_INFINIBAND, linux/if_arp.h
 
 
@@ -30,8 +32,20 @@ def fibre_channel(host: Snapshot, host_name: str) -> Iterator[SourceEntity]:
                 "port_state": host.text(f"{folder}/port_state") or None,
                 "fabric_wwn": fabric or None,
                 "model": host.text(f"{folder}/symbolic_name") or None,
+                # Above the SCSI host there is the PCI function.
+                **_pcie(host, f"{folder}/device/.."),
             },
         )
+
+
+def _pcie(host: Snapshot, folder: str) -> dict[str, int]:
+    """The throughput of the PCIe lanes of a device; nothing where it has none."""
+    speed, lanes, most_speed, most_lanes = (host.text(f"{folder}/{file}") for file in PCIE_FILES)
+    values = {
+        "pcie_bits_per_second": parse.pcie_bits_per_second(speed, lanes),
+        "pcie_capable_bits_per_second": parse.pcie_bits_per_second(most_speed, most_lanes),
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def interfaces(host: Snapshot, with_storage: Collection[str]) -> list[str]:
@@ -73,6 +87,7 @@ def network(
                 "speed_bits_per_second": megabits * 1_000_000 if megabits else None,
                 "port_state": host.text(f"{folder}/operstate") or None,
                 "mtu": host.number(f"{folder}/mtu"),
+                **_pcie(host, f"{folder}/device"),
             },
         )
         for lower in interface_names:

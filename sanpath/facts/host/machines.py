@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
+from sanpath.catalogue.capacity import Technology, link_capacity
 from sanpath.facts.host.port_utilisation import port_use
 from sanpath.facts.host.under_test import UnderTest, as_bool, as_number, as_text, gauge, is_always, platform, rate
 from sanpath.facts.samples.step_samples import StepSamples, tcp_retransmit_ratio
-from sanpath.facts.table import FactRow
+from sanpath.facts.table import FactRow, FactValue
+from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 
 _ERRORS = ("invalid_crc_total", "invalid_words_total", "errors_rx_total", "errors_tx_total")
@@ -75,9 +78,28 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     "link_losses_per_second": _sum(samples, _LINK_LOSSES),
                     "aborts_per_second": rate(samples, "aborts_total"),
                     "resets_per_second": rate(samples, "resets_total"),
-                    **port_use(topology, port, samples, step.load.operation_bytes, at_host=True),
+                    **(use := port_use(topology, port, samples, step.load.operation_bytes, at_host=True)),
+                    **_pcie(topology, port, use),
                     "busiest_utilisation": step.busiest_utilisation,
                 }
+
+
+def _pcie(topology: Topology, port: str, use: Mapping[str, FactValue]) -> FactRow:
+    """Return the facts of the PCIe lanes of a port's adapter; nothing where they are not read."""
+    attributes = topology.entities[port].attributes
+    lanes = as_number(attributes.get("pcie_bits_per_second"))
+    if not lanes:
+        return {}
+    speed = as_number(attributes.get("speed_bits_per_second")) or as_number(attributes.get("capable_bits_per_second"))
+    technology = cast(Technology, attributes.get("technology") or "fibre_channel")
+    capacity = link_capacity(technology, speed) if speed else None
+    rates = [rate for d in DIRECTIONS if (rate := as_number(use[f"bytes_per_second_{d}"])) is not None]
+    return {
+        "pcie_bits_per_second": lanes,
+        "pcie_capable_bits_per_second": as_number(attributes.get("pcie_capable_bits_per_second")),
+        "pcie_port_ratio": lanes / 8 / capacity.data_bytes_per_second if capacity is not None else None,
+        "pcie_used_ratio": max(rates) * 8 / lanes if rates else None,
+    }
 
 
 def _cpu(samples: Sequence[StepSamples]) -> float | None:
