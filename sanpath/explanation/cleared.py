@@ -20,8 +20,6 @@ from sanpath.verdict.step_judgement import WINDOWS, Judgement
 
 _CALM = 2.0
 """Growth of service and queue time over the lowest load below which queueing has not begun."""
-
-
 _QUEUEING = 0.5
 """Ratio of wait to service time from which queueing has begun."""
 _SLOW_TRANSFER = 5.0
@@ -31,7 +29,6 @@ _SUSPECTED = 0.05
 """Probability from which a suspect is not cleared."""
 _IDLE = 0.001
 """Utilisation below which a link carries only what keeps it up."""
-
 _DOUBTED = 0.02
 """Probability from which a suspect is not cleared, whatever else is named."""
 
@@ -83,7 +80,7 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
         if row is not None and row["array_seconds"] is not None and number(row, "windows") >= WINDOWS:
             by_entity.setdefault(str(row["entity"]), []).append((row, judged))
     cleared = _cleared_by_response(facts, judgements, limiters)
-    for entity, rows in by_entity.items():
+    for entity, rows in _with_array(facts, by_entity).items():
         calm = [(row, j) for row, j in rows if _is_calm(row) and not _may_be_full(facts, j, row)]
         if entity in limiters or len(calm) < len(rows):
             continue
@@ -104,6 +101,21 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
             )
         )
     return cleared
+
+
+def _with_array(
+    facts: Facts, by_entity: dict[str, list[tuple[FactRow, Judgement]]]
+) -> dict[str, list[tuple[FactRow, Judgement]]]:
+    """The same rows, those of a volume with its array's, where another step is described by the array's own row.
+
+    Which of both describes a step depends on what else the array serves then. How the time grows over the load is
+    seen only in all steps together.
+    """
+    joined: dict[str, list[tuple[FactRow, Judgement]]] = {}
+    for entity, rows in by_entity.items():
+        array = array_of(facts.topology, entity)
+        joined.setdefault(array if array in by_entity else entity, []).extend(rows)
+    return joined
 
 
 def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:

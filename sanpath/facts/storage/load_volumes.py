@@ -15,7 +15,8 @@ SHARED = 0.05
 _SAME_SIZE_TOLERANCE = 0.05
 """The array's I/Os are those of the load, neither split nor merged, if mean sizes agree within this ratio."""
 _FEW_OPERATIONS_RATIO = 0.02
-"""From this share of foreign I/Os on, they may change the array's mean, however few bytes they are."""
+"""From this share of foreign I/Os on, they may change the array's mean, however few bytes they are. A smaller share
+than the sampling error of the load's throughput is not evidence of foreign I/Os."""
 
 
 def path_pair_rows(
@@ -77,7 +78,8 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
         ):
             continue
         # Small foreign I/Os are few bytes but many operations, and a few slow ones change the mean.
-        exclusive = isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=_FEW_OPERATIONS_RATIO)
+        few = max(_FEW_OPERATIONS_RATIO, load.sampling_error(int(number(row, "windows"))))
+        exclusive = isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=few)
         if volume_row is None or (
             same_operations(load, row) and (exclusive or not _has_test_operations(load, volume_row))
         ):

@@ -1,0 +1,49 @@
+"""What is cleared must not depend on whether a step is described by the array's row or by its volume's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import diagnose
+from sanpath.facts.compute import compute
+from sanpath.facts.storage.load_volumes import array_side
+from sanpath.recording.reading.recording import Recording
+from tests.support.san import KIB, AtArray, Flow, San
+
+ARRAY_SECONDS = 0.0021
+RATES = {1: 430.0, 2: 810.0}
+"""I/Os in flight → I/Os per second. The latency is 2.33 and 2.47 ms, nearly all of it in the array."""
+
+
+def too_few_in_flight(folder: Path, foreign_ratio: float) -> Recording:
+    """A fast array with one and two I/Os in flight. In the second step it also serves a few I/Os of others."""
+    san = San(folder, leave_out=frozenset({"disk", "switch"}))
+    for n, rate in RATES.items():
+        others = foreign_ratio * rate if n == 2 else 0.0
+        at_array = {"read": AtArray(ARRAY_SECONDS, san=0.00002, others=others)}
+        san.step(f"q{n}", n, read=Flow(rate, n / rate), array=at_array, block=4 * KIB)
+    return san.write()
+
+
+@pytest.mark.parametrize("foreign_ratio", [0.0, 0.01, 0.03, 0.04])
+def test_an_array_whose_time_does_not_grow_is_cleared_whatever_few_others_it_serves(
+    tmp_path: Path, foreign_ratio: float
+) -> None:
+    found = diagnose(too_few_in_flight(tmp_path, foreign_ratio))
+    assert found.verdict.kind == "concurrency_limited"
+    assert {c.entity for c in found.cleared} & {"array:fa1", "volume:fa1/vol01"}
+
+
+@pytest.mark.parametrize(("spread_ratio", "described_by"), [(0.0, "volume:fa1/vol01"), (0.1, "array:fa1")])
+def test_a_difference_within_the_sampling_error_is_no_foreign_io(
+    tmp_path: Path, spread_ratio: float, described_by: str
+) -> None:
+    """At 12 windows and a spread of 10 %, two standard errors are 8 %, well above the 3 % by which both differ."""
+    facts = compute(too_few_in_flight(tmp_path, 0.03))
+    (load,) = [load for load in facts.loads if load.step == "q2" and load.direction == "read"]
+    row = array_side(facts.topology, replace(load, throughput_spread=spread_ratio), facts.tables)
+    assert row is not None
+    assert row["entity"] == described_by
