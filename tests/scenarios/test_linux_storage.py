@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from sanpath_collectors.linux_host.tables import HOST
 from sanpath_collectors.linux_target.tables import CONTROLLER
 from tests.scenarios.test_without_a_generator import LUN
 from tests.support.recording import Number, RecordingBuilder
-from tests.support.san import KIB, NAA, AtArray, Flow, San
+from tests.support.san import KIB, NAA, SECOND_NAA, AtArray, Flow, San
 from tests.support.stories import NOTHING, judged
 
 SERVED = 0.005
@@ -29,7 +30,8 @@ class Storage(San):
 
     `busy` and `host_busy`: share of the processors of server and host; `sent_again`, `host_sent_again`: of the TCP
     segments of server and host. `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`:
-    slots of the map; `flushing`: outstanding flushes."""
+    slots of each map; `flushing`: outstanding flushes. `maps`: map → its paths, which carry the I/Os in equal parts;
+    `named`: the load names each of these devices as its target, as fio's list of disks does."""
 
     busy: float = 0.1
     host_busy: float = 0.1
@@ -38,29 +40,39 @@ class Storage(San):
     path_seconds: float | None = None
     depth: int | None = None
     flushing: float = 0.0
+    maps: Mapping[str, tuple[str, ...]] = {"dm-0": ("sda", "sdb")}
+    named: bool = False
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
         table = replace(LUN, columns=(*LUN.columns, Column("latency_seconds_flush_total", 64, 1e-3)))
         out.source("esx7", "linux_host", table, HOST)
         out.entity("esx7", "host", "esx7", ids={"name": ("esx7",)})
-        for device in ("dm-0", "sda", "sdb"):
-            naa = (NAA,) if device == "dm-0" else ()
-            about = {"queue_depth": self.depth if device == "dm-0" else None}
+        identifiers = dict(zip(self.maps, (NAA, SECOND_NAA), strict=False))
+        for device in (*self.maps, *(path for paths in self.maps.values() for path in paths)):
+            naa = (identifiers[device],) if device in self.maps else ()
+            about = {"queue_depth": self.depth if device in self.maps else None}
             out.entity("esx7", "lun", device, f"esx7/{device}", {"device": (device,), "naa": naa}, about)
             out.link("esx7", "attached_to", (("lun", device), ("host", "esx7")))
-            if device != "dm-0":
-                out.link("esx7", "member_of", (("lun", device), ("lun", "dm-0")), "slaves")
+            if self.named:
+                out.say(f"load:fio targets lun:esx7/{device}")
+        for name, paths in self.maps.items():
+            for path in paths:
+                out.link("esx7", "member_of", (("lun", path), ("lun", name)), "slaves")
         last = self.steps[-1].end + 2
         for second in range(int(last)):
             out.poll("esx7", second)
             whole = {**self._disk(second)}
             whole |= {f"bytes_{d}_total": 8 * KIB * int(whole[f"ops_{d}_total"] or 0) for d in ("read", "write")}
             whole["latency_seconds_flush_total"] = round(second * 1e3 * self.flushing)
-            half: dict[str, Number] = {metric: int(value or 0) // 2 for metric, value in whole.items()}
-            if self.path_seconds is not None:
-                half["latency_seconds_read_total"] = round(int(half["ops_read_total"] or 0) * 1e3 * self.path_seconds)
-            out.samples("esx7", table, second, {"dm-0": whole, "sda": half, "sdb": half})
+            samples: dict[str, dict[str, Number]] = {}
+            for name, paths in self.maps.items():
+                samples[name] = {metric: int(value or 0) // len(self.maps) for metric, value in whole.items()}
+                part = {metric: int(value or 0) // len(paths) for metric, value in samples[name].items()}
+                if self.path_seconds is not None:
+                    part["latency_seconds_read_total"] = round(part["ops_read_total"] * 1e3 * self.path_seconds)
+                samples |= {path: {**part} for path in paths}
+            out.samples("esx7", table, second, samples)
             out.samples("esx7", HOST, second, {"esx7": ticks(second, self.host_busy, self.host_sent_again)})
         out.source("srv", "linux_target", CONTROLLER)
         out.entity("srv", "controller", "srv", "srv")
@@ -144,6 +156,21 @@ def test_what_waits_above_the_paths_waits_for_the_queue_of_their_map(tmp_path: P
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == "lun:esx7/dm-0"
     assert bottleneck.ceiling_ops_per_second == pytest.approx(OPS, rel=0.05)
+
+
+def test_paths_that_a_load_names_beside_their_maps_are_not_counted_twice(tmp_path: Path) -> None:
+    """64 reads on two maps of 2 slots: 800 a second take 5 ms with 4 below, so that 75 of the 80 ms wait above."""
+    san = Storage(tmp_path / "a.sanpath", leave_out={"disk"})
+    san.maps = {"dm-0": ("sda", "sdb"), "dm-1": ("sdc", "sdd")}
+    san.named, san.depth = True, 2
+    reads = Flow(OPS, 64 / OPS)
+    san.step("q64", 64, block=8 * KIB, read=reads, disk={"read": reads}, seconds=30)
+    facts, _ = judge_recording(san.write())
+    (load,) = facts.loads
+    queue = host_queues(facts, load)[-1]
+    assert queue.entity in {"lun:esx7/dm-0", "lun:esx7/dm-1"}
+    assert queue.wait_seconds == pytest.approx((64 - 4) / OPS, rel=0.02)
+    assert queue.admitted == pytest.approx(4, rel=0.02)
 
 
 def test_reads_and_writes_wait_equally_long_for_the_slots_of_their_device(tmp_path: Path) -> None:

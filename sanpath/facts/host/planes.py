@@ -52,6 +52,8 @@ def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, pla
     path = devices_of_load(topology, load)
     # Where no source reports the LUNs of the load, those of its machine, or of its host, may carry it together.
     path = path.union(*_unnamed_luns(topology, load, path))
+    # A multipath map counts the I/Os of its paths' devices as well: these are not beside it.
+    path -= {link.from_entity for link in topology.links if link.relation == "member_of" and link.to_entity in path}
     plane_rows = planes.select(step=load.step, direction=load.direction, plane=plane)
     return _finest(_by_its_disks(topology, row, planes) for row in plane_rows if row["entity"] in path)
 
