@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
-from sanpath.verdict.prediction.ceilings import Ceiling, ceilings
-from sanpath.verdict.prediction.change import Change
-from sanpath.verdict.prediction.path_spread import used_paths
 from sanpath.verdict.step_judgement import Judgement
+from sanpath.whatif.ceilings import Ceiling, ceilings
+from sanpath.whatif.change import Change
+from sanpath.whatif.path_spread import used_paths
 
 _STORAGE = ("array", "volume", "controller", "media")
 """Kinds of bottlenecks that publish no ceiling and still have one."""

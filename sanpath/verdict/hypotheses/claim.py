@@ -153,6 +153,12 @@ def share_gone(seconds: float, latency_seconds: float) -> float:
     return min(1.0, max(0.0, 1 - seconds / latency_seconds))
 
 
+def next_of(load: LoadFacts, entity: str, change: str, high: float) -> Next:
+    """The next limit, which lies between what the load reached and `high` operations a second."""
+    low, in_flight = load.ops_per_second, load.in_flight_measured
+    return Next(entity, change, (low, high), (in_flight / high, in_flight / low))
+
+
 def gain_of(following: Next | None, load: LoadFacts) -> float | None:
     """Share of the latency that goes with the limit: (R - R without it) / R at the same number in flight.
 

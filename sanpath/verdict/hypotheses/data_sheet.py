@@ -18,9 +18,8 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.topology.paths import targets_of
 from sanpath.units import bandwidth, iops, percent
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, next_of
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.next_limit import next_of
 
 _ROUND = 0.04
 """Standard error of a promise: a data sheet's figure is a round number."""

@@ -22,13 +22,11 @@ from sanpath.verdict.hypotheses.claim import (
     Conclusion,
     Evidence,
     at_limit,
-    gain_of,
     limited_by,
     payload_ceiling,
     stall_weight,
 )
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.next_limit import next_limit
 
 COINCIDENT = 0.03
 """Ceilings that differ by less are one bottleneck: relieving only one of them gains nothing."""
@@ -138,7 +136,6 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     # Links at the host come first, because a person can check those first.
     binding.sort(key=lambda row: (row["side"] != "host", -round(number(row, "utilisation"), 3), str(row["entity"])))
     first = binding[0]
-    following = next_limit(facts, load, binding)
     alone = facts.pauses[-1].links.get((str(first["entity"]), load.direction)) if facts.pauses else None
     because = _because(first, alone, flat_words(facts, load))
     if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _BELOW_FULL:
@@ -154,8 +151,6 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         ceiling=payload_ceiling(load, lowest) if is_known else NO_CEILING,
         coincident=(str(row["entity"]) for row in binding[1:]),
         utilisation=number(first, "utilisation"),
-        explains=gain_of(following, load),
-        following=following,
     )
 
 

@@ -13,8 +13,12 @@ from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limite
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH
 
+ONE_PATH = ("most_recently_used", "fixed", "failover_only")
+"""Policies that use one path until it fails."""
+IN_TURN = ("round_robin",)
+ADAPTIVE = ("service_time", "queue_length", "least_queue_depth")
+"""Policies that give a path as much as it can carry."""
 _IN_USE = 0.2
 """Share of the test's bytes from which a path is in use and not only probed."""
 _TOGETHER = (1.05, 0.1)

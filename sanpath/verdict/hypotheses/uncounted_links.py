@@ -30,13 +30,13 @@ from sanpath.verdict.hypotheses.claim import (
     at_limit,
     gain_of,
     limited_by,
+    next_of,
     payload_ceiling,
 )
 from sanpath.verdict.hypotheses.device_ports import uncounted_ports
 from sanpath.verdict.hypotheses.path_policy import in_turn_weight, luns_with_policy, policy_evidence, usual_total
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.next_limit import next_of
 
 _MODEL = 0.015
 """Standard error: the frame model is good to 1 %, and so is throughput."""
