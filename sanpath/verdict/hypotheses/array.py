@@ -18,7 +18,8 @@ from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
 from sanpath.units import bandwidth, duration, iops, percent
 from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, share_gone
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, share_gone
+from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
@@ -216,13 +217,12 @@ def _capped(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     kind = entity.partition(":")[0]
     layer = "host" if kind == "host" else "array_front"
     overturn_if = ("no time waited for a QoS limit at the same IOPS",)
-    return limited_by(table, entity, kind, layer, because, overturn_if, coincident=others)
+    return limited_by(table, claims, layer, because, overturn_if, entity=entity, kind=kind, coincident=others)
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """The conclusion that most of the time passes inside the array, waiting."""
     facts, load, array = table.facts, table.load, table.array or {}
-    entity = str(claims[0].entity)
     inside, below = number(array, "array_seconds"), below_queues(facts, load)
     is_flat = flat_throughput(facts, load)
     layer = _layer(facts, load, array)
@@ -237,7 +237,7 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         *((_TAKEN_WORDS,) if not is_flat and takes_from_others(facts, load, array) else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
-    return _conclusion(table, entity, layer, because, reached, _explains(array))
+    return _full(table, claims, layer, because, reached, _explains(array))
 
 
 def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -257,7 +257,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     if busiest is not None and busiest["utilisation"] is not None:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
     because.append("an array may delay I/Os before its own clock starts")
-    return _conclusion(table, entity, "array_front", because, load.ops_per_second, None)
+    return _full(table, claims, "array_front", because, load.ops_per_second)
 
 
 def _by_exclusion(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -267,11 +267,16 @@ def _by_exclusion(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         f"{table.wait_words(claims[0].explains)} are waiting below the last clock that was read",
         f"nothing that was read accounts for it, and {entity} was not read",
     )
-    return _conclusion(table, entity, "array_back", because, table.load.ops_per_second, None)
+    return _full(table, claims, "array_back", because, table.load.ops_per_second)
 
 
-def _conclusion(
-    table: PlaceTable, entity: str, layer: Layer, because: Sequence[str], reached: float, explains: float | None
+def _full(
+    table: PlaceTable,
+    claims: Sequence[Claim],
+    layer: Layer,
+    because: Sequence[str],
+    reached: float,
+    explains: float | None = None,
 ) -> Conclusion:
     load = table.load
     overturn_if = (
@@ -279,8 +284,8 @@ def _conclusion(
         "a job of the array or another host's load that ends while the test runs",
     )
     ceiling = load.bytes_per_second * reached / load.ops_per_second, reached
-    kind = entity.partition(":")[0]
-    return limited_by(table, entity, kind, layer, because, overturn_if, ceiling=ceiling, explains=explains)
+    kind = str(claims[0].entity).partition(":")[0]
+    return limited_by(table, claims, layer, because, overturn_if, kind=kind, ceiling=ceiling, explains=explains)
 
 
 def _slowed(array: FactRow) -> str:

@@ -18,7 +18,8 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.topology.paths import targets_of
 from sanpath.units import bandwidth, iops, percent
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, next_of
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, next_of
+from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.table import PlaceTable
 
 _ROUND = 0.04
@@ -76,7 +77,7 @@ def _highest(table: PlaceTable) -> dict[str, float]:
 
 
 def _conclude(
-    table: PlaceTable, first: _Promise, other_promises: Sequence[_Promise], _named: Sequence[Claim]
+    table: PlaceTable, first: _Promise, other_promises: Sequence[_Promise], claims: Sequence[Claim]
 ) -> Conclusion:
     load = table.load
     because = (
@@ -92,8 +93,7 @@ def _conclude(
     )
     return limited_by(
         table,
-        first.entity,
-        "data_sheet",
+        claims,
         "array_back",
         because,
         overturn_if,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import percent
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, other_entities
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.table import PlaceTable
 
 _ERROR = 0.04
 """Standard error of their utilisation: ports of hosts and arrays count words or frames, with or without headers."""
 _MAYBE = -0.7
 """Log-odds that a target port of the array is one that the test uses."""
+
+_OVERTURN = ("byte counters of the switch port at its other end below 95 % of what a saturated link reads",)
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -24,8 +27,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence = [Evidence(words, at_limit(utilisation, _ERROR))]
         if not is_used:
             evidence.append(Evidence("whether the test uses it is not known", _MAYBE))
-        entity, conclude = str(row["entity"]), partial(_conclude, table)
-        may_explain = table.before_transfer
+        entity, may_explain = str(row["entity"]), table.before_transfer
+        layer = "host" if entity.startswith("hba:") else "array_front"
+        because = (words, "no switch port there was measured: these are its own counters")
+        conclude = partial(limited_by, table, layer=layer, because=because, overturn_if=_OVERTURN)
         yield Claim("link", entity, table.transfer, evidence, conclude, group="ports", may_explain=may_explain)
 
 
@@ -44,12 +49,3 @@ def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:
             if row.get(filled) is not None and entity in candidates and entity.partition(":")[2] not in counted:
                 ports_found.append((row, entity in used or len(candidates) == 1))
     return ports_found
-
-
-def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
-    entity = str(claims[0].entity)
-    because = (claims[0].evidence[0].words, "no switch port there was measured: these are its own counters")
-    overturn_if = ("byte counters of the switch port at its other end below 95 % of what a saturated link reads",)
-    layer = "host" if entity.startswith("hba:") else "array_front"
-    others = other_entities(entity, claims)
-    return limited_by(table, entity, "link", layer, because, overturn_if, coincident=others)

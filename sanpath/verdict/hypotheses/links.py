@@ -8,7 +8,6 @@ the other way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from sanpath.facts.compute import Facts
@@ -16,16 +15,8 @@ from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, percent
 from sanpath.verdict.evidence.step import flat_words, is_full
-from sanpath.verdict.hypotheses.claim import (
-    NO_CEILING,
-    Claim,
-    Conclusion,
-    Evidence,
-    at_limit,
-    limited_by,
-    payload_ceiling,
-    stall_weight,
-)
+from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Conclusion, Evidence, limited_by, payload_ceiling
+from sanpath.verdict.hypotheses.likelihoods import at_limit, stall_weight
 from sanpath.verdict.places.table import PlaceTable
 
 COINCIDENT = 0.03
@@ -130,7 +121,7 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     suspected = [row for entity, row in _rows(table).items() if entity in entities]
     full = [row for row in suspected if _is_at_limit(row)] or suspected
     if opposite_rows := [row for row in full if row["direction"] != load.direction]:
-        return _conclude_across(table, opposite_rows)
+        return _conclude_across(table, opposite_rows, claims)
     lowest = min(map(_ceiling, full))
     binding = [row for row in full if _ceiling(row) <= lowest * (1 + COINCIDENT)]
     # Links at the host come first, because a person can check those first.
@@ -143,33 +134,32 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     is_known = lowest < float("inf")
     return limited_by(
         table,
-        str(first["entity"]),
-        "link",
+        claims,
         _layer(facts, binding),
         because,
         _overturn(first),
         ceiling=payload_ceiling(load, lowest) if is_known else NO_CEILING,
-        coincident=(str(row["entity"]) for row in binding[1:]),
+        entity=str(first["entity"]),
+        coincident=tuple(str(row["entity"]) for row in binding[1:]),
         utilisation=number(first, "utilisation"),
     )
 
 
-def _conclude_across(table: PlaceTable, full: Sequence[FactRow]) -> Conclusion:
+def _conclude_across(table: PlaceTable, full: Sequence[FactRow], claims: Sequence[Claim]) -> Conclusion:
     """The conclusion for a link that is full against the direction of the payload: its ceiling is unknown."""
     load, first = table.load, max(full, key=_utilisation)
-    conclusion = limited_by(
+    return limited_by(
         table,
-        str(first["entity"]),
-        "link",
+        claims,
         _layer(table.facts, [first]),
         (_words(table, first),),
         _overturn(first),
         ceiling=NO_CEILING,
-        coincident=(str(row["entity"]) for row in full if row is not first),
+        entity=str(first["entity"]),
+        direction="write" if load.direction == "read" else "read",
+        coincident=tuple(str(row["entity"]) for row in full if row is not first),
         utilisation=number(first, "utilisation"),
     )
-    across = replace(conclusion.bottlenecks[0], direction="write" if load.direction == "read" else "read")
-    return replace(conclusion, bottlenecks=(across,))
 
 
 def others_share(row: FactRow) -> float:

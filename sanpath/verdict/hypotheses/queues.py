@@ -6,17 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.units import count, duration
-from sanpath.verdict.hypotheses.claim import (
-    DEPTH_ERROR,
-    Claim,
-    Conclusion,
-    Evidence,
-    at_limit,
-    full_queue,
-    limited_by,
-    share_gone,
-    usual_depth,
-)
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, share_gone
+from sanpath.verdict.hypotheses.likelihoods import DEPTH_ERROR, at_limit, full_queue, usual_depth
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
@@ -25,6 +16,7 @@ from sanpath.verdict.places.table import PlaceTable
 _FREE_QUEUE = -2.0
 """Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""
 _DEPTH_UNKNOWN = -0.3
+_OVERTURN = ("a deeper queue that does not raise throughput",)
 _SMALLER = -3.0
 """Log-odds that something smaller than the reported depth limits the I/Os, such as a session's command window."""
 
@@ -63,7 +55,7 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
         yield Evidence("it admitted another number at another load", _FREE_QUEUE)
 
 
-def _conclude(table: PlaceTable, queue: HostQueue, _named: Sequence[Claim]) -> Conclusion:
+def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> Conclusion:
     load = table.load
     because = (
         f"the queue lets {count(queue.admitted)} I/Os through, {count(load.in_flight_measured)} are offered",
@@ -71,16 +63,7 @@ def _conclude(table: PlaceTable, queue: HostQueue, _named: Sequence[Claim]) -> C
     )
     rate = queue.admitted / queue.below_seconds
     ceiling = rate * load.operation_bytes if load.operation_bytes else None, rate
-    kind, explains = queue.entity.partition(":")[0], share_gone(queue.below_seconds, load.latency_seconds)
-    overturn_if = ("a deeper queue that does not raise throughput",)
+    explains = share_gone(queue.below_seconds, load.latency_seconds)
     return limited_by(
-        table,
-        queue.entity,
-        kind,
-        queue.layer,
-        because,
-        overturn_if,
-        waits_inside=True,
-        ceiling=ceiling,
-        explains=explains,
+        table, claims, queue.layer, because, _OVERTURN, waits_inside=True, ceiling=ceiling, explains=explains
     )

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
 from sanpath.units import count
-from sanpath.verdict.hypotheses.claim import (
-    DEPTH_ERROR,
-    Claim,
-    Conclusion,
-    Evidence,
-    at_limit,
-    full_queue,
-    limited_by,
-)
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.likelihoods import DEPTH_ERROR, at_limit, full_queue
 from sanpath.verdict.places.table import PlaceTable
 
 _ADAPTER = -2.0
@@ -55,8 +49,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, ports[0]
     else:
         return
-    evidence = (Evidence(words, weight), *slots)
-    yield Claim("hba", entity, explains, evidence, partial(_conclude, table, ()), _ADAPTER)
+    yield _claim(table, "hba", entity, explains, (Evidence(words, weight), *slots), _ADAPTER)
 
 
 def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim]:
@@ -66,15 +59,13 @@ def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
     if luns:
         slots = _slot_evidence(table, max(explains), len(luns), depth)
         evidence = (unread, *slots, *_room_evidence(table, luns, depth))
-        conclude = partial(_conclude, table, luns[1:])
-        yield Claim("lun", luns[0], explains, evidence, conclude)
+        yield _claim(table, "lun", luns[0], explains, evidence, coincident=luns[1:])
     is_hypervisor = bool(luns) and depth is not None and _in_virtual_machine(table)
     if is_hypervisor or not luns:
         evidence = (unread, *_slot_evidence(table, max(explains)))
         prior = _HYPERVISOR if is_hypervisor else 0.0
         # The entity is not known, so none is accused.
-        conclude = partial(_conclude, table, ())
-        yield Claim("unseen", None, explains, evidence, conclude, prior, "cannot_tell")
+        yield replace(_claim(table, "unseen", None, explains, evidence, prior), verdict="cannot_tell")
 
 
 def _has_a_queue(table: PlaceTable, port: str) -> bool:
@@ -149,13 +140,24 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
     return ([] if depth is None and _in_virtual_machine(table) else unread), depth
 
 
-def _conclude(table: PlaceTable, coincident: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
-    first = claims[0]
-    because = (
-        first.evidence[0].words,
-        f"{table.wait_words(first.explains)} pass below the host's last clock that was read",
-    )
+def _claim(
+    table: PlaceTable,
+    kind: str,
+    entity: str | None,
+    explains: frozenset[int],
+    evidence: Sequence[Evidence],
+    prior: float = 0.0,
+    coincident: Sequence[str] = (),
+) -> Claim:
+    because = (evidence[0].words, f"{table.wait_words(explains)} pass below the host's last clock that was read")
     overturn_if = ("a deeper queue that does not raise throughput",)
-    return limited_by(
-        table, str(first.entity), first.kind, "host", because, overturn_if, waits_inside=True, coincident=coincident
+    conclude = partial(
+        limited_by,
+        table,
+        layer="host",
+        because=because,
+        overturn_if=overturn_if,
+        waits_inside=True,
+        coincident=tuple(coincident),
     )
+    return Claim(kind, entity, explains, evidence, conclude, prior)

@@ -25,7 +25,6 @@ from sanpath.verdict.hypotheses import (
     host_cores,
     links,
     load,
-    non_optimised_paths,
     path_policy,
     queues,
     retries,
@@ -35,7 +34,8 @@ from sanpath.verdict.hypotheses import (
     unseen,
     virtual_disks,
 )
-from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, UNEXPLAINED, Claim, at_limit, normal
+from sanpath.verdict.hypotheses.claim import Claim
+from sanpath.verdict.hypotheses.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, normal
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
@@ -47,7 +47,7 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     uncounted_links.claims,
     device_ports.claims,
     path_policy.claims,
-    non_optimised_paths.claims,
+    path_policy.of_non_optimised,
     slow_drain.claims,
     retries.claims,
     queues.claims,
