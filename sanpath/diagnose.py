@@ -22,6 +22,7 @@ from sanpath.explanation.findings import findings, stamps, unjudged
 from sanpath.explanation.headline import with_headline
 from sanpath.explanation.in_flight import in_flight
 from sanpath.explanation.latency_budget import latency_budget
+from sanpath.explanation.next_command import with_commands
 from sanpath.explanation.plan import plan
 from sanpath.explanation.trials import probe
 from sanpath.facts.compute import Facts, compute
@@ -133,7 +134,8 @@ def judge_recording(
     with without_garbage_collection():
         facts = compute(recording, executor, over_time)
         judgements = judge_all(facts, _meaningful_loads(facts))
-        return facts, [with_next_limit(facts.in_step(j.load.step), j) for j in judgements]
+        in_step = [(facts.in_step(j.load.step), j) for j in judgements]
+        return facts, [with_commands(f, with_next_limit(f, j)) for f, j in in_step]
 
 
 @contextmanager

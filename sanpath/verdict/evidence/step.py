@@ -129,11 +129,3 @@ def response_small(facts: Facts, load: LoadFacts, response: FactRow) -> bool:
     Both together are then less than half of the time below the queue of the operating system.
     """
     return number(response, "response_seconds") < below_queues(facts, load) / 2
-
-
-def array_dominates(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
-    """Whether the array's own time is at least half of the latency below the queue of the operating system.
-
-    A lower share proves nothing against the array: then most of the time passes where no source reads.
-    """
-    return number(array, "array_seconds") >= below_queues(facts, load) / 2

@@ -16,7 +16,6 @@ from sanpath.units import count
 from sanpath.verdict.evidence.others import others_in
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.unread_host import host_is_unread
-from sanpath.verdict.judgement.next_command import repeated
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.table import PlaceTable
 
@@ -56,7 +55,6 @@ class Proposal:
     least_ratio: float | None = None
     in_flight: int | None = None
     entity: str | None = None
-    command: str | None = None
     shows: tuple[str, ...] = ()
 
     def outcome_probability(self, claim: Claim) -> float:
@@ -186,24 +184,16 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     fewest, most = _in_flight_tried(table)
     admitted = min(fewest, _admitted(table))
     doubled, halved = max(2, round(2 * most)), max(1, round(admitted / 2))
-    yield _with_in_flight(table, "more_in_flight", doubled, _MORE_THROUGHPUT, 0.1, sqrt(doubled / most))
-    yield _with_in_flight(table, "fewer_in_flight", halved, _SAME_THROUGHPUT, 0.15, sqrt(halved / admitted))
-    text, command = "repeat it with blocks of half the size", repeated(table.facts, table.load, times_size=0.5)
-    yield Proposal(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE, command=command)
+    text = f"repeat it with {count(doubled)} outstanding I/Os"
+    yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, 0.1, sqrt(doubled / most), doubled)
+    text = f"repeat it with {count(halved)} outstanding I/Os"
+    yield Proposal(table, "fewer_in_flight", text, _SAME_THROUGHPUT, 0.15, sqrt(halved / admitted), halved)
+    text = "repeat it with blocks of half the size"
+    yield Proposal(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE)
     text = "spread the same outstanding I/Os over twice as many jobs"
     yield Proposal(table, "more_jobs", text, _MORE_THROUGHPUT, 0.2, _MORE)
     text = "repeat it on a range so small that the array's cache answers it"
     yield Proposal(table, "cached_range", text, _MORE_THROUGHPUT, 0.3, _MORE)
-
-
-def _with_in_flight(
-    table: PlaceTable, action: Action, in_flight: int, watch: str, effort: float, least_ratio: float
-) -> Proposal:
-    text, command = (
-        f"repeat it with {count(in_flight)} outstanding I/Os",
-        repeated(table.facts, table.load, in_flight),
-    )
-    return Proposal(table, action, text, watch, effort, least_ratio, in_flight, command=command)
 
 
 def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
