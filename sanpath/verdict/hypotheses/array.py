@@ -138,32 +138,42 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
 
 
 def _caps(table: PlaceTable) -> Iterator[Claim]:
-    """A claim for a limit that was set at the array, if I/Os wait for it or the load reaches it."""
-    explains = table.indices("cap")
-    row = table.array
-    reached = next(iter(_reached_limits(table.facts, table.load)), None)
+    """A claim for a limit that was set at the array, if I/Os wait for it or the load reaches it.
+
+    It names the volume if that volume is at its limit.
+    """
+    row, explains, load = table.array, table.indices("cap"), table.load
+    reached = _reached_limits(table.facts, load)
+    entity, limit, used = (*reached, (str((row or {}).get("entity")), "a QoS limit", 0.0))[0]
+    others = tuple(volume for volume, _, _ in reached[1:])
+    because = f"{limit} of {entity} is reached"
     if (exceeded := _exceeded(table)) is not None:
         # The array counts the time at each limit: what the load reaches tells less.
-        entity = exceeded.entity
-        words = f"{exceeded.limit} of {entity} was exceeded for {percent(exceeded.ratio)} of the time"
+        entity, others = exceeded.entity, exceeded.others
+        words = because = f"{exceeded.limit} of {entity} was exceeded for {percent(exceeded.ratio)} of the time"
         weight = min(_COUNTED, max(0.0, exceeded.ratio / _USUAL_CAP + log(_USUAL_CAP)))
-        explains = explains or table.below_host
     elif explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
-        weight = (
-            max(0.0, at_limit(reached[2], _LIMIT_ERROR)) if reached is not None else _waits_for_cap(waited, table)
-        )
-        entity = reached[0] if reached is not None else str((row or {})["entity"])
-    elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
+        weight = max(0.0, at_limit(used, _LIMIT_ERROR)) if reached else _waits_for_cap(waited, table)
+        wait = f"{duration(waited)} of {duration(load.latency_seconds)}"
+        because = f"an I/O waits {wait} in {entity} because {limit} is reached there"
+    elif reached and (row is None or row["qos_limit_seconds"] is None):
         # An array that does not report how long I/Os wait for its limits may still enforce them.
-        words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2], _LIMIT_ERROR), reached[0]
-        explains = table.below_host
+        words, weight = f"{limit} is reached", at_limit(used, _LIMIT_ERROR)
     else:
         return
+    kind = entity.partition(":")[0]
+    conclude = partial(
+        limited_by,
+        table,
+        layer="host" if kind == "host" else "array_front",
+        because=(because,),
+        overturn_if=("no time waited for a QoS limit at the same IOPS",),
+        coincident=others,
+    )
     evidence = (Evidence(words, weight),)
-    kind, conclude = entity.partition(":")[0], partial(_capped, table)
-    yield Claim(kind, entity, explains, evidence, conclude, verdict="configured_cap")
+    yield Claim(kind, entity, explains or table.below_host, evidence, conclude, verdict="configured_cap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,25 +209,6 @@ def _exceeded(table: PlaceTable) -> _Exceeded | None:
 def _waits_for_cap(waited: float, table: PlaceTable) -> float:
     """Log-likelihood ratio of a wait for a limit: a limit that is not reached causes next to no wait."""
     return min(4.0, max(0.0, waited / table.load.latency_seconds / _USUAL_CAP + log(_USUAL_CAP)))
-
-
-def _capped(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
-    """The conclusion that a limit is reached. It names the volume if that volume is at its limit."""
-    facts, load, row = table.facts, table.load, table.array
-    reached = _reached_limits(facts, load)
-    entity, limit = (*reached, (str(claims[0].entity), "a QoS limit", 0.0))[0][:2]
-    because: tuple[str, ...] = (f"{limit} of {entity} is reached",)
-    others = tuple(volume for volume, _, _ in reached[1:])
-    if (exceeded := _exceeded(table)) is not None:
-        entity, others = exceeded.entity, exceeded.others
-        because = tuple(evidence.words for evidence in claims[0].evidence)
-    elif row is not None and row["qos_limit_seconds"]:
-        wait = f"{duration(number(row, 'qos_limit_seconds'))} of {duration(load.latency_seconds)}"
-        because = (f"an I/O waits {wait} in {entity} because {limit} is reached there",)
-    kind = entity.partition(":")[0]
-    layer = "host" if kind == "host" else "array_front"
-    overturn_if = ("no time waited for a QoS limit at the same IOPS",)
-    return limited_by(table, claims, layer, because, overturn_if, entity=entity, kind=kind, coincident=others)
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:

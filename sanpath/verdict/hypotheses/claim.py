@@ -60,7 +60,7 @@ class Claim:
     entity: str | None
     explains: frozenset[int]
     evidence: Sequence[Evidence]
-    conclude: Callable[[Sequence[Claim]], Conclusion]
+    conclude: Callable[[Sequence[Claim]], Conclusion] = lambda _: Conclusion((), ())
     prior: float = 0.0
     verdict: Kind = "bottleneck"
     growth: Growth = "saturates"

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import log
 
-from sanpath.diagnosis.model import Next
 from sanpath.facts.compute import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
@@ -85,6 +84,10 @@ def _conclude(
         *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in other_promises),
         "its own counters were not read: its limit was entered by hand",
     )
+    # The promise that would be reached next if this device were replaced, unless it is reached already.
+    following = None
+    if other_promises and (second := other_promises[0]).used_ratio < 1:
+        following = next_of(load, second.entity, "by its data sheet", load.ops_per_second / second.used_ratio)
     # What was measured is no more than the ceiling: a promise that is exceeded is a rough one.
     reached_ratio = min(1.0, first.used_ratio)
     overturn_if = (
@@ -99,17 +102,8 @@ def _conclude(
         overturn_if,
         ceiling=(load.bytes_per_second / reached_ratio, load.ops_per_second / reached_ratio),
         utilisation=first.used_ratio,
-        following=_next(load, other_promises),
+        following=following,
     )
-
-
-def _next(load: LoadFacts, other_promises: Sequence[_Promise]) -> Next | None:
-    """The promise that would be reached next if this device were replaced. None: there is none, or it is reached
-    already."""
-    if not other_promises or other_promises[0].used_ratio >= 1:
-        return None
-    first = other_promises[0]
-    return next_of(load, first.entity, "by its data sheet", load.ops_per_second / first.used_ratio)
 
 
 def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:

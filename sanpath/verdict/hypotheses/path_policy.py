@@ -9,9 +9,9 @@ from statistics import fmean
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, percent
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by
-from sanpath.verdict.hypotheses.device_ports import uncounted_ports
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.likelihoods import normal
+from sanpath.verdict.hypotheses.links import uncounted_ports
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 
@@ -44,6 +44,7 @@ _USED = 0.1
 over."""
 _NON_OPTIMISED = 0.7
 """Log-odds against a full array: multipathing uses such paths by mistake only, and pays for it with every I/O."""
+_NOT_SIDE_BY_SIDE = "throughput does not grow with the load: the paths are used one after the other, not side by side"
 _SIDE_BY_SIDE = -4.0
 """Log-odds of links used in turn that once carried more together than one of them can."""
 
@@ -71,7 +72,17 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if len(totals) == 1:
         evidence += _bursts(table, totals[0], *expected[0])
     entity = wait_at(table.facts, table.load, table.load.entity)
-    conclude = partial(_conclude, table, list(links))
+    conclude = partial(
+        limited_by,
+        table,
+        layer="host",
+        because=(
+            words,
+            _NOT_SIDE_BY_SIDE,
+        ),
+        overturn_if=("a path policy that changes path after every I/O, at the same IOPS",),
+        coincident=tuple(links),
+    )
     yield Claim("path_policy", entity, table.transfer, evidence, conclude, may_explain=table.before_transfer)
 
 
@@ -166,16 +177,6 @@ def _batch_weight(table: PlaceTable, luns: Sequence[FactRow], batch: float) -> f
     share = min(1.0, max(0.0, log(max(ratio, 1.0)) / log(_BATCH_FACTOR)))
     weight = _BATCH_OUTSTANDING + share * (_BATCH - _BATCH_OUTSTANDING)
     return weight if len(luns) == 1 else min(0.0, weight)  # Other LUNs use the paths that one leaves idle.
-
-
-def _conclude(table: PlaceTable, links: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
-    """The conclusion that the path policy sends a batch down one path, then the next."""
-    because = (
-        claims[0].evidence[0].words,
-        "throughput does not grow with the load: the paths are used one after the other, not side by side",
-    )
-    overturn_if = ("a path policy that changes path after every I/O, at the same IOPS",)
-    return limited_by(table, claims, "host", because, overturn_if, coincident=tuple(links))
 
 
 def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:

@@ -32,8 +32,8 @@ from sanpath.verdict.hypotheses.claim import (
     next_of,
     payload_ceiling,
 )
-from sanpath.verdict.hypotheses.device_ports import uncounted_ports
 from sanpath.verdict.hypotheses.likelihoods import at_limit
+from sanpath.verdict.hypotheses.links import uncounted_ports
 from sanpath.verdict.hypotheses.path_policy import in_turn_weight, luns_with_policy, policy_evidence, usual_total
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable

@@ -21,7 +21,6 @@ from typing import NamedTuple
 from sanpath.verdict.hypotheses import (
     array,
     data_sheet,
-    device_ports,
     host_cores,
     links,
     load,
@@ -30,7 +29,6 @@ from sanpath.verdict.hypotheses import (
     retries,
     slow_drain,
     uncounted_links,
-    unread_host,
     unseen,
     virtual_disks,
 )
@@ -45,7 +43,7 @@ _Hypothesis = Callable[[PlaceTable], Iterable[Claim]]
 HYPOTHESES: Sequence[_Hypothesis] = (
     links.claims,
     uncounted_links.claims,
-    device_ports.claims,
+    links.of_ports,
     path_policy.claims,
     path_policy.of_non_optimised,
     slow_drain.claims,
@@ -55,7 +53,7 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     array.claims,
     data_sheet.claims,
     load.claims,
-    unread_host.claims,
+    queues.of_unread_host,
     host_cores.claims,
     unseen.claims,
 )

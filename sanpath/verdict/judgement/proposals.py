@@ -15,7 +15,7 @@ from sanpath.diagnosis.model import Suspect
 from sanpath.units import count
 from sanpath.verdict.evidence.others import others_in
 from sanpath.verdict.hypotheses.claim import Claim
-from sanpath.verdict.hypotheses.unread_host import host_is_unread
+from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.table import PlaceTable
 
