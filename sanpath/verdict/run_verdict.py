@@ -96,7 +96,8 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement]) -> Verdict:
         reason, advice = _no_judgement(facts)
         return Verdict("cannot_tell", "C", "", reason, (), None, None, R0(None, None), None, advice)
     judged = deciding_of_run(facts, judgements)
-    r0 = unloaded_latency(facts, judgements, judged)
+    calm = calmest_judgement(facts, judgements, judged)
+    r0 = R0(None, None) if calm is None else R0(calm.load.latency_seconds, calm.load.step)
     knee = judged.load.ops_per_second * r0.seconds if r0.seconds and judged.limiter else None
     alike = [j for j in judgements if j.load.comparable(judged.load)]
     fewest = min(j.load.in_flight_measured for j in alike)
@@ -148,14 +149,11 @@ def limits_of_other_direction(judgements: Sequence[Judgement], judged: Judgement
     ]
 
 
-def unloaded_latency(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> R0:
-    """Latency without a queue: that of the step with fewest I/Os in flight, if nothing was saturated in it."""
-    calm = calmest_judgement(facts, judgements, judged)
-    return R0(None, None) if calm is None else R0(calm.load.latency_seconds, calm.load.step)
-
-
 def calmest_judgement(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
-    """The step with the fewest of the same I/Os in flight. None: something was full in it already."""
+    """The step with the fewest of the same I/Os in flight: its latency is without a queue.
+
+    None: something was full in it already.
+    """
     alike = [j for j in judgements if j.load.comparable(judged.load)]
     calm = min(alike, key=lambda j: j.load.in_flight_measured)
     if calm.limit_probability >= _FREE or flat_beyond(facts.loads, calm.load) is not None:

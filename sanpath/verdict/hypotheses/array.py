@@ -18,7 +18,7 @@ from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
 from sanpath.units import bandwidth, duration, iops, percent
 from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, share_gone
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, concluding, limited_by, share_gone
 from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
@@ -164,14 +164,9 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     else:
         return
     kind = entity.partition(":")[0]
-    conclude = partial(
-        limited_by,
-        table,
-        layer="host" if kind == "host" else "array_front",
-        because=(because,),
-        overturn_if=("no time waited for a QoS limit at the same IOPS",),
-        coincident=others,
-    )
+    layer = "host" if kind == "host" else "array_front"
+    overturn_if = ("no time waited for a QoS limit at the same IOPS",)
+    conclude = concluding(table, layer, (because,), overturn_if, coincident=others)
     evidence = (Evidence(words, weight),)
     yield Claim(kind, entity, explains or table.below_host, evidence, conclude, verdict="configured_cap")
 

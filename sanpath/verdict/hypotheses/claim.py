@@ -112,6 +112,13 @@ def limited_by(
     return Conclusion((bottleneck,), because, following)
 
 
+def concluding(
+    table: PlaceTable, layer: str, because: Sequence[str], overturn_if: Sequence[str], **stated: Any
+) -> Callable[[Sequence[Claim]], Conclusion]:
+    """`limited_by` for whichever claims are believed together."""
+    return lambda claims: limited_by(table, claims, layer, because, overturn_if, **stated)
+
+
 def share_gone(seconds: float, latency_seconds: float) -> float:
     """Share of a latency that goes if only `seconds` of it are left, 0 to 1."""
     return min(1.0, max(0.0, 1 - seconds / latency_seconds))

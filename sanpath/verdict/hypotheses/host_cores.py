@@ -4,11 +4,10 @@ path."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from sanpath.facts.table import number
 from sanpath.units import percent
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, concluding
 from sanpath.verdict.hypotheses.likelihoods import without_pause
 from sanpath.verdict.places.table import PlaceTable, machine_rows
 
@@ -35,9 +34,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             weight = min(0.0, weight)
         because = (words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
         overturn_if = ("the same throughput while no core of the host is full",)
-        conclude = partial(
-            limited_by, table, layer="host", because=because, overturn_if=overturn_if, waits_inside=True
-        )
+        conclude = concluding(table, "host", because, overturn_if, waits_inside=True)
         evidence = (Evidence(words, weight),)
         for index in sorted(table.gaps):
             gap = frozenset({index})

@@ -15,7 +15,15 @@ from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, percent
 from sanpath.verdict.evidence.step import flat_words, is_full
-from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Conclusion, Evidence, limited_by, payload_ceiling
+from sanpath.verdict.hypotheses.claim import (
+    NO_CEILING,
+    Claim,
+    Conclusion,
+    Evidence,
+    concluding,
+    limited_by,
+    payload_ceiling,
+)
 from sanpath.verdict.hypotheses.likelihoods import at_limit, stall_weight
 from sanpath.verdict.places.table import PlaceTable
 
@@ -229,7 +237,7 @@ def of_ports(table: PlaceTable) -> Iterator[Claim]:
         entity, may_explain = str(row["entity"]), table.before_transfer
         layer = "host" if entity.startswith("hba:") else "array_front"
         because = (words, "no switch port there was measured: these are its own counters")
-        conclude = partial(limited_by, table, layer=layer, because=because, overturn_if=_PORT_OVERTURN)
+        conclude = concluding(table, layer, because, _PORT_OVERTURN)
         yield Claim("link", entity, table.transfer, evidence, conclude, group="ports", may_explain=may_explain)
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
 from sanpath.units import count, duration
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, share_gone
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, concluding, limited_by, share_gone
 from sanpath.verdict.hypotheses.likelihoods import DEPTH_ERROR, at_limit, full_queue, usual_depth
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.scaling import alike
@@ -209,13 +209,5 @@ def _unread(
     coincident: Sequence[str] = (),
 ) -> Claim:
     because = (evidence[0].words, f"{table.wait_words(explains)} pass below the host's last clock that was read")
-    conclude = partial(
-        limited_by,
-        table,
-        layer="host",
-        because=because,
-        overturn_if=_OVERTURN,
-        waits_inside=True,
-        coincident=tuple(coincident),
-    )
+    conclude = concluding(table, "host", because, _OVERTURN, waits_inside=True, coincident=tuple(coincident))
     return Claim(kind, entity, explains, evidence, conclude, prior)

@@ -7,13 +7,12 @@ that wait for their time-out fill the queue. Error counters show it even where n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from math import log, sqrt
 
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
-from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Evidence, concluding
 from sanpath.verdict.hypotheses.likelihoods import UNEXPLAINED, counted
 from sanpath.verdict.places.table import PlaceTable
 
@@ -124,16 +123,10 @@ def _claim(
     explains = _explained_segments(table) if segments is None else segments
     lost_seconds = sum(table.segments[i].independent_wait[1] for i in explains)
     lost = f"about {duration(lost_seconds)} of {duration(latency_seconds)} are lost between host and array"
-    conclude = partial(
-        limited_by,
-        table,
-        layer="fabric",
-        because=(*(reading.words for reading in evidence), lost),
-        overturn_if=(f"the same latency while {without}",),
-        waits_inside=True,
-        ceiling=NO_CEILING,
-        explains=min(1.0, lost_seconds / latency_seconds),
-    )
+    because = (*(reading.words for reading in evidence), lost)
+    share, overturn_if = min(1.0, lost_seconds / latency_seconds), (f"the same latency while {without}",)
+    stated = {"waits_inside": True, "ceiling": NO_CEILING, "explains": share}
+    conclude = concluding(table, "fabric", because, overturn_if, **stated)
     return Claim("retries", entity, explains, evidence, conclude, prior, growth="any", independent_of_load=True)
 
 

@@ -27,6 +27,7 @@ from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
     Evidence,
+    concluding,
     gain_of,
     limited_by,
     next_of,
@@ -97,15 +98,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             "nothing that was read accounts for the wait between host and array",
             f"{count(len(unread))} links on the way were not counted",
         )
-        conclude = partial(
-            limited_by,
-            table,
-            layer="fabric",
-            because=because,
-            overturn_if=_OVERTURN,
-            ceiling=NO_CEILING,
-            coincident=tuple(unread[1:]),
-        )
+        conclude = concluding(table, "fabric", because, _OVERTURN, ceiling=NO_CEILING, coincident=tuple(unread[1:]))
         yield Claim("link", unread[0], explains, evidence, conclude, _UNREAD, may_explain=may_explain)
     for side in sides:
         first = side.links[0]
@@ -141,7 +134,9 @@ def _sides(table: PlaceTable) -> list[_Side]:
         cables = {cable.id: cable for cable in _adapters(table)}
     link_rows = facts.tables["link"].select(step=load.step, direction=load.direction)
     counted = {str(row["entity"]): row for row in link_rows if row["utilisation"] is not None}
-    carried = {row["entity"] for row in _in_other_steps(facts, load) if row["on_loaded_path"]}
+    same_io = [other for other in facts.loads if other.comparable(load)]
+    rows = (r for o in same_io for r in facts.tables["link"].select(step=o.step, direction=o.direction))
+    carried = {row["entity"] for row in rows if row["on_loaded_path"]}
     sides = []
     for side in ("host", "array"):
         side_cables = [cable for cable in cables.values() if cable.side == side]
@@ -172,13 +167,6 @@ def _adapters(table: PlaceTable) -> Iterator[Cable]:
 def _of_the_test(row: FactRow) -> float:
     """Bytes a second of a link that belong to the test."""
     return number(row, "bytes_per_second") - number(row, "foreign_bytes_per_second")
-
-
-def _in_other_steps(facts: Facts, load: LoadFacts) -> Iterator[FactRow]:
-    """The link rows of all steps with the same I/O."""
-    for other_load in facts.loads:
-        if other_load.comparable(load):
-            yield from facts.tables["link"].select(step=other_load.step, direction=other_load.direction)
 
 
 def _speed(table: PlaceTable, cable: Cable) -> Capacity | None:
