@@ -6,7 +6,7 @@ The wait may be before the array's own clock starts, at its controllers, or at t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import log
 
@@ -34,8 +34,9 @@ _LIMIT_NAMES = {
     "over_host_ops_ratio": "the limit of IOPS of all its volumes together",
     "over_host_bytes_ratio": "the limit of throughput of all its volumes together",
 }
-_COUNTED = 6.0
-"""Largest log-likelihood ratio of the time that an array counts at a limit: nothing else makes it count."""
+_COUNTED, _WAITED = 6.0, 4.0
+"""Largest log-likelihood ratios of time that an array counts at a limit (nothing else makes it count), and of a wait
+for one."""
 _USUAL_CAP = 0.01
 """Mean share of the latency that waits for a limit that is not reached: the limit smooths bursts."""
 _UNSEEN = -0.5
@@ -149,13 +150,17 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     because = f"{limit} of {entity} is reached"
     if (exceeded := _exceeded(table)) is not None:
         # The array counts the time at each limit: what the load reaches tells less.
-        entity, others = exceeded.entity, exceeded.others
-        words = because = f"{exceeded.limit} of {entity} was exceeded for {percent(exceeded.ratio)} of the time"
-        weight = min(_COUNTED, max(0.0, exceeded.ratio / _USUAL_CAP + log(_USUAL_CAP)))
+        entity, limit, ratio, others = exceeded
+        words = because = f"{limit} of {entity} was exceeded for {percent(ratio)} of the time"
+        weight = _beyond_usual(ratio, _COUNTED)
     elif explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
-        weight = max(0.0, at_limit(used, _LIMIT_ERROR)) if reached else _waits_for_cap(waited, table)
+        weight = (
+            max(0.0, at_limit(used, _LIMIT_ERROR))
+            if reached
+            else _beyond_usual(waited / load.latency_seconds, _WAITED)
+        )
         wait = f"{duration(waited)} of {duration(load.latency_seconds)}"
         because = f"an I/O waits {wait} in {entity} because {limit} is reached there"
     elif reached and (row is None or row["qos_limit_seconds"] is None):
@@ -171,18 +176,9 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     yield Claim(kind, entity, explains or table.below_host, evidence, conclude, verdict="configured_cap")
 
 
-@dataclass(frozen=True, slots=True)
-class _Exceeded:
-    """The limit exceeded longest. `entity`: volume or host; `others`: volumes at limits of their own meanwhile."""
-
-    entity: str
-    ratio: float
-    limit: str
-    others: tuple[str, ...]
-
-
-def _exceeded(table: PlaceTable) -> _Exceeded | None:
-    """The limit of the load's volumes or their host that was exceeded longest. None: no time is counted."""
+def _exceeded(table: PlaceTable) -> tuple[str, str, float, tuple[str, ...]] | None:
+    """(entity, limit in words, share of the time, volumes at limits of their own meanwhile) of the limit that was
+    exceeded longest, of the load's volumes or their host. None: no time is counted."""
     facts, load = table.facts, table.load
     volumes = volumes_of(facts.topology, load, facts.tables)
     rows = facts.tables["volume"].select(step=load.step, direction=load.direction)
@@ -196,14 +192,14 @@ def _exceeded(table: PlaceTable) -> _Exceeded | None:
         return None
     ratio, fact, entity = max(counted)
     if fact.startswith("over_host"):
-        return _Exceeded(host_of(facts.topology, load.roots[0]) or entity, ratio, _LIMIT_NAMES[fact], ())
+        return host_of(facts.topology, load.roots[0]) or entity, _LIMIT_NAMES[fact], ratio, ()
     others = {v for share, f, v in counted if v != entity and f.startswith("over_volume") and share > ratio / 2 > 0}
-    return _Exceeded(entity, ratio, _LIMIT_NAMES[fact], tuple(sorted(others)))
+    return entity, _LIMIT_NAMES[fact], ratio, tuple(sorted(others))
 
 
-def _waits_for_cap(waited: float, table: PlaceTable) -> float:
-    """Log-likelihood ratio of a wait for a limit: a limit that is not reached causes next to no wait."""
-    return min(4.0, max(0.0, waited / table.load.latency_seconds / _USUAL_CAP + log(_USUAL_CAP)))
+def _beyond_usual(share: float, most: float) -> float:
+    """Log-likelihood ratio of a share of time at a limit: one that is not reached causes next to none."""
+    return min(most, max(0.0, share / _USUAL_CAP + log(_USUAL_CAP)))
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -379,15 +375,12 @@ def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:
     )
 
 
-def _growth_reasons(array: FactRow) -> tuple[str, ...]:
-    reasons = []
+def _growth_reasons(array: FactRow) -> Iterator[str]:
     if queues_inside(array):
         queue, service = number(array, "queue_seconds"), number(array, "service_seconds")
-        reasons.append(f"I/Os wait {duration(queue)} in the array to be served for {duration(service)}")
-    if number(array, "growth") > 1:
-        growth = number(array, "growth")
-        reasons.append(f"service and queue time of the array is {growth:.1f} times that of the lowest load")
-    return tuple(reasons)
+        yield f"I/Os wait {duration(queue)} in the array to be served for {duration(service)}"
+    if (growth := number(array, "growth")) > 1:
+        yield f"service and queue time of the array is {growth:.1f} times that of the lowest load"
 
 
 def _explains(array: FactRow) -> float | None:
