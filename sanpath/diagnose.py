@@ -16,10 +16,13 @@ from sanpath.diagnosis.accounts import Mark
 from sanpath.diagnosis.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
 from sanpath.explanation.cleared import as_far_as_valid, cleared_elements
 from sanpath.explanation.coverage import accounts, iso, recorders, unobserved
+from sanpath.explanation.curves import curves
 from sanpath.explanation.elements import elements
 from sanpath.explanation.findings import findings, stamps, unjudged
+from sanpath.explanation.headline import with_headline
 from sanpath.explanation.in_flight import in_flight
 from sanpath.explanation.latency_budget import latency_budget
+from sanpath.explanation.next_command import with_commands
 from sanpath.explanation.plan import plan
 from sanpath.explanation.trials import probe
 from sanpath.facts.compute import Facts, compute
@@ -39,6 +42,7 @@ from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.configuration import configuration
+from sanpath.whatif.next_limit import with_next_limit
 
 _MEANINGFUL = 0.01
 """Share of a step's operations below which a direction is not judged by itself."""
@@ -69,7 +73,10 @@ def conclude(
     site = site or Site()
     rules = load_rulebook() if rules is None else rules
     cleared = cleared_elements(facts, judgements)
-    verdict = run_verdict(facts, judgements, cleared)
+    verdict = replace(
+        with_headline(facts, judgements, run_verdict(facts, judgements), cleared),
+        curves=curves(facts.topology, [j.load for j in judgements]),
+    )
     if not judgements and (failed := _failed_load(recording)) is not None:
         verdict = replace(verdict, headline=failed, decide_with="a load command that runs")
     by_load = {(j.load.step, j.load.direction): j for j in judgements}
@@ -126,7 +133,9 @@ def judge_recording(
     recording.cache_samples()
     with without_garbage_collection():
         facts = compute(recording, executor, over_time)
-        return facts, judge_all(facts, _meaningful_loads(facts))
+        judgements = judge_all(facts, _meaningful_loads(facts))
+        in_step = [(facts.in_step(j.load.step), j) for j in judgements]
+        return facts, [with_commands(f, with_next_limit(f, j)) for f, j in in_step]
 
 
 @contextmanager

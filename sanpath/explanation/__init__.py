@@ -1,1 +1,1 @@
-"""What goes with a verdict: latency budget, findings, plan, cleared elements, and what was not observed."""
+"""What goes with a verdict: headline, curves, latency budget, findings, plan, what was cleared or not observed."""

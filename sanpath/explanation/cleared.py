@@ -13,10 +13,11 @@ from sanpath.facts.table import FactRow, number
 from sanpath.rulebook.model import Finding
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
-from sanpath.verdict.evidence.step import BUSY, array_dominates, queues_inside, response_small
+from sanpath.verdict.evidence.step import BUSY, queues_inside, response_small
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.step_judgement import WINDOWS, Judgement
+from sanpath.whatif.proven import array_dominates
 
 _CALM = 2.0
 """Growth of service and queue time over the lowest load below which queueing has not begun."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sanpath.diagnosis.model import InFlight, PlaneInFlight
+from sanpath.explanation.littles_law import little
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
 from sanpath.model import Step
-from sanpath.verdict.littles_law import little
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
 _QUEUES = {"vdisk": "virtual_disk", "lun": "device"}

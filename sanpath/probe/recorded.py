@@ -15,11 +15,11 @@ from pydantic import ValidationError
 
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
+from sanpath.facts.load.jobs import job_attributes
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Scalar, Step
 from sanpath.probe.plan import SECTIONS, ProbePlan, allowed, contradictions
 from sanpath.sweep.plan import ENGINES, mistake
-from sanpath.verdict.judgement.next_command import job_attributes
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.yaml_text import read_yaml
 
@@ -61,7 +61,7 @@ def recorded_load(facts: Facts, judgement: Judgement) -> RecordedLoad:
         load,
         [other for other in facts.loads if other.step == load.step],
         next((step for step in facts.steps if step.name == load.step), None),
-        job_attributes(facts, load),
+        job_attributes(facts.topology, load),
     )
     keys: dict[str, Any] = {"threads": 1}
     refused: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The verdict of the run from the judgements of all steps: knee, latency without a queue, next limit, headline."""
+"""The verdict of the run from the judgements of all steps: knee, latency without a queue, next limit."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from math import log2
 
-from sanpath.diagnosis.model import R0, Cleared, Verdict
+from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.headline import headline
+from sanpath.facts.load.loads import LoadFacts, flat_beyond
 from sanpath.verdict.judgement.proposals import START
-from sanpath.verdict.prediction.curves import curves
-from sanpath.verdict.prediction.next_limit import calmest_judgement
 from sanpath.verdict.step_judgement import Judgement
 
 SAME_THROUGHPUT = 0.06
@@ -21,8 +18,9 @@ _AS_DEEP = 0.9
 """Steps with this share of the most I/Os in flight are equally deep: then the other direction decides."""
 _AS_MANY = 0.7
 """Directions of which one has at least this share of the other's I/Os in flight have about as many."""
-
 _LEAST_LIMITED = 1e-6
+_FREE = 0.5
+"""Probability of a limit in a step from which that step does not show the latency without a queue."""
 
 
 def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
@@ -92,13 +90,14 @@ def _step_totals(judgements: Sequence[Judgement], name: str) -> dict[str, float]
     return totals
 
 
-def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence[Cleared]) -> Verdict:
-    """The verdict of the run."""
+def run_verdict(facts: Facts, judgements: Sequence[Judgement]) -> Verdict:
+    """The verdict of the run, without its headline unless there is nothing to judge, and without curves."""
     if not judgements:
         reason, advice = _no_judgement(facts)
         return Verdict("cannot_tell", "C", "", reason, (), None, None, R0(None, None), None, advice)
     judged = deciding_of_run(facts, judgements)
-    r0 = unloaded_latency(facts, judgements, judged)
+    calm = calmest_judgement(facts, judgements, judged)
+    r0 = R0(None, None) if calm is None else R0(calm.load.latency_seconds, calm.load.step)
     knee = judged.load.ops_per_second * r0.seconds if r0.seconds and judged.limiter else None
     alike = [j for j in judgements if j.load.comparable(judged.load)]
     fewest = min(j.load.in_flight_measured for j in alike)
@@ -107,18 +106,17 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement], cleared: Sequence
         judged.kind,
         judged.grade,
         judged.load.step,
-        headline(facts, judged, alike, _limits_of_other_direction(judgements, judged), cleared),
-        (*judged.bottlenecks, *(b for j in _limits_of_other_direction(judgements, judged) for b in j.bottlenecks)),
+        "",
+        (*judged.bottlenecks, *(b for j in limits_of_other_direction(judgements, judged) for b in j.bottlenecks)),
         knee,
         below,
         r0,
         judged.following,
         judged.experiment.in_words if judged.experiment is not None else None,
-        curves(facts.topology, [j.load for j in judgements]),
-        judged.probability,
-        judged.suspects,
-        judged.experiment,
-        judged.experiments,
+        probability=judged.probability,
+        suspects=judged.suspects,
+        experiment=judged.experiment,
+        experiments=judged.experiments,
     )
 
 
@@ -136,7 +134,7 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
     )
 
 
-def _limits_of_other_direction(judgements: Sequence[Judgement], judged: Judgement) -> list[Judgement]:
+def limits_of_other_direction(judgements: Sequence[Judgement], judged: Judgement) -> list[Judgement]:
     """The other direction of the same step, where it has a limit of its own."""
     if judged.limiter is None:
         return []
@@ -151,7 +149,13 @@ def _limits_of_other_direction(judgements: Sequence[Judgement], judged: Judgemen
     ]
 
 
-def unloaded_latency(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> R0:
-    """Latency without a queue: that of the step with fewest I/Os in flight, if nothing was saturated in it."""
-    calm = calmest_judgement(facts, judgements, judged)
-    return R0(None, None) if calm is None else R0(calm.load.latency_seconds, calm.load.step)
+def calmest_judgement(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
+    """The step with the fewest of the same I/Os in flight: its latency is without a queue.
+
+    None: something was full in it already.
+    """
+    alike = [j for j in judgements if j.load.comparable(judged.load)]
+    calm = min(alike, key=lambda j: j.load.in_flight_measured)
+    if calm.limit_probability >= _FREE or flat_beyond(facts.loads, calm.load) is not None:
+        return None
+    return calm

@@ -18,17 +18,18 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
 from sanpath.units import iops
-from sanpath.verdict.evidence.step import array_dominates, not_seen, queues_inside
-from sanpath.verdict.prediction.ceilings import (
+from sanpath.verdict.evidence.step import not_seen, queues_inside
+from sanpath.verdict.run_verdict import calmest_judgement
+from sanpath.verdict.step_judgement import Judgement
+from sanpath.whatif.ceilings import (
     Ceiling,
     in_flight_under,
     unknown_spread_reason,
     unloaded_interval,
 )
-from sanpath.verdict.prediction.change import UNCHANGED, Change
-from sanpath.verdict.prediction.next_limit import calmest_judgement, order
-from sanpath.verdict.step_judgement import Judgement
-from sanpath.whatif.proven import all_ceilings
+from sanpath.whatif.change import UNCHANGED, Change
+from sanpath.whatif.next_limit import order
+from sanpath.whatif.proven import all_ceilings, array_dominates
 
 _EXPLAINED = 0.85
 """Share of the throughput of such a closed loop from which the known ceilings explain a step."""

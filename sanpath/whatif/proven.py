@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
-from sanpath.verdict.prediction.ceilings import Ceiling, ceilings
-from sanpath.verdict.prediction.change import Change
-from sanpath.verdict.prediction.path_spread import used_paths
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.table import FactRow, number
+from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.step_judgement import Judgement
+from sanpath.whatif.ceilings import Ceiling, ceilings
+from sanpath.whatif.change import Change
+from sanpath.whatif.path_spread import used_paths
 
 _STORAGE = ("array", "volume", "controller", "media")
 """Kinds of bottlenecks that publish no ceiling and still have one."""
@@ -56,3 +59,11 @@ def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> 
             if kind != "link" and counts and not is_computed and not is_lifted:
                 proven[entity] = max(proven.get(entity, 0.0), judgement.load.ops_per_second)
     return [Ceiling(entity, (rate, rate), "which was saturated at that") for entity, rate in proven.items()]
+
+
+def array_dominates(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
+    """Whether the array's own time is at least half of the latency below the queue of the operating system.
+
+    A lower share proves nothing against the array: then most of the time passes where no source reads.
+    """
+    return number(array, "array_seconds") >= below_queues(facts, load) / 2

@@ -11,10 +11,11 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count
-from sanpath.verdict.prediction.ceilings import Ceiling, technology_of, unknown_spread_reason
-from sanpath.verdict.prediction.change import IN_TURN, Change, Policy
-from sanpath.verdict.prediction.next_limit import faster_link
+from sanpath.verdict.hypotheses.path_policy import IN_TURN
 from sanpath.verdict.step_judgement import Judgement
+from sanpath.whatif.ceilings import Ceiling, technology_of, unknown_spread_reason
+from sanpath.whatif.change import Change, Policy
+from sanpath.whatif.next_limit import faster_link
 
 _WORTHWHILE = 1.1
 """Gain from which a relief is worth a change of its own."""

@@ -19,8 +19,9 @@ from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
 from sanpath.topology.paths import Cable
 from sanpath.units import count
-from sanpath.verdict.prediction.ceilings import technology_of
-from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH, Change, Policy
+from sanpath.verdict.hypotheses.path_policy import ADAPTIVE, IN_TURN, ONE_PATH
+from sanpath.whatif.ceilings import technology_of
+from sanpath.whatif.change import Change, Policy
 from sanpath.whatif.configuration import cables_by_port, configuration, controller_depth
 
 SETTINGS: Mapping[str, tuple[tuple[str, ...], str]] = {

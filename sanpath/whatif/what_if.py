@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
-from sanpath.verdict.prediction.change import UNCHANGED
 from sanpath.verdict.run_verdict import deciding_of_run
 from sanpath.verdict.step_judgement import Judgement
+from sanpath.whatif.change import UNCHANGED
 from sanpath.whatif.predict import Check, Prediction, explaining, predict
 from sanpath.whatif.relief import relief
 from sanpath.whatif.settings import Wanted, parse_settings

@@ -9,8 +9,8 @@ import pytest
 
 from sanpath.diagnose import judge_recording
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.prediction.change import Change
 from sanpath.verdict.run_verdict import deciding
+from sanpath.whatif.change import Change
 from sanpath.whatif.predict import Prediction, explaining, predict
 from sanpath.whatif.relief import relief
 from tests.scenarios.test_paths_in_turn import HOST_LINKS, over_two

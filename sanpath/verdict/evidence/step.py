@@ -14,6 +14,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of, io_paths
 from sanpath.units import count, iops, percent
 from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.scaling import COLLAPSED
 
 FULL_WINDOWS = 0.9
 """Share of the windows in which a saturated link is full."""
@@ -21,8 +22,6 @@ BUSY = 0.8
 """Utilisation below which an element is not near its limit (queueing delay grows as 1 / (1 - utilisation))."""
 _CARRIED = 0.9
 """Share of the load's bytes that the observed links must carry; below it, one of its paths is missing."""
-_COLLAPSED = 1.5
-"""Ratio of throughput before to after from which more load made it fall: runs of one test differ far less."""
 
 
 def is_full(row: FactRow) -> bool:
@@ -71,7 +70,7 @@ def slowed_within(array: FactRow) -> bool:
     It took clearly longer at the end of the step than at its beginning, and completed clearly less of the load.
     """
     retained = number(array, "held_throughput")
-    return 0 < retained <= 1 / _COLLAPSED and number(array, "growth_within") >= _COLLAPSED
+    return 0 < retained <= 1 / COLLAPSED and number(array, "growth_within") >= COLLAPSED
 
 
 def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
@@ -129,11 +128,3 @@ def response_small(facts: Facts, load: LoadFacts, response: FactRow) -> bool:
     Both together are then less than half of the time below the queue of the operating system.
     """
     return number(response, "response_seconds") < below_queues(facts, load) / 2
-
-
-def array_dominates(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
-    """Whether the array's own time is at least half of the latency below the queue of the operating system.
-
-    A lower share proves nothing against the array: then most of the time passes where no source reads.
-    """
-    return number(array, "array_seconds") >= below_queues(facts, load) / 2

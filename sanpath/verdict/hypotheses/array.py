@@ -6,7 +6,7 @@ The wait may be before the array's own clock starts, at its controllers, or at t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import log
 
@@ -18,7 +18,8 @@ from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
 from sanpath.units import bandwidth, duration, iops, percent
 from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by, share_gone
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, concluding, limited_by, share_gone
+from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
@@ -33,8 +34,9 @@ _LIMIT_NAMES = {
     "over_host_ops_ratio": "the limit of IOPS of all its volumes together",
     "over_host_bytes_ratio": "the limit of throughput of all its volumes together",
 }
-_COUNTED = 6.0
-"""Largest log-likelihood ratio of the time that an array counts at a limit: nothing else makes it count."""
+_COUNTED, _WAITED = 6.0, 4.0
+"""Largest log-likelihood ratios of time that an array counts at a limit (nothing else makes it count), and of a wait
+for one."""
 _USUAL_CAP = 0.01
 """Mean share of the latency that waits for a limit that is not reached: the limit smooths bursts."""
 _UNSEEN = -0.5
@@ -137,46 +139,46 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
 
 
 def _caps(table: PlaceTable) -> Iterator[Claim]:
-    """A claim for a limit that was set at the array, if I/Os wait for it or the load reaches it."""
-    explains = table.indices("cap")
-    row = table.array
-    reached = next(iter(_reached_limits(table.facts, table.load)), None)
+    """A claim for a limit that was set at the array, if I/Os wait for it or the load reaches it.
+
+    It names the volume if that volume is at its limit.
+    """
+    row, explains, load = table.array, table.indices("cap"), table.load
+    reached = _reached_limits(table.facts, load)
+    entity, limit, used = (*reached, (str((row or {}).get("entity")), "a QoS limit", 0.0))[0]
+    others = tuple(volume for volume, _, _ in reached[1:])
+    because = f"{limit} of {entity} is reached"
     if (exceeded := _exceeded(table)) is not None:
         # The array counts the time at each limit: what the load reaches tells less.
-        entity = exceeded.entity
-        words = f"{exceeded.limit} of {entity} was exceeded for {percent(exceeded.ratio)} of the time"
-        weight = min(_COUNTED, max(0.0, exceeded.ratio / _USUAL_CAP + log(_USUAL_CAP)))
-        explains = explains or table.below_host
+        entity, limit, ratio, others = exceeded
+        words = because = f"{limit} of {entity} was exceeded for {percent(ratio)} of the time"
+        weight = _beyond_usual(ratio, _COUNTED)
     elif explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
         weight = (
-            max(0.0, at_limit(reached[2], _LIMIT_ERROR)) if reached is not None else _waits_for_cap(waited, table)
+            max(0.0, at_limit(used, _LIMIT_ERROR))
+            if reached
+            else _beyond_usual(waited / load.latency_seconds, _WAITED)
         )
-        entity = reached[0] if reached is not None else str((row or {})["entity"])
-    elif reached is not None and (row is None or row["qos_limit_seconds"] is None):
+        wait = f"{duration(waited)} of {duration(load.latency_seconds)}"
+        because = f"an I/O waits {wait} in {entity} because {limit} is reached there"
+    elif reached and (row is None or row["qos_limit_seconds"] is None):
         # An array that does not report how long I/Os wait for its limits may still enforce them.
-        words, weight, entity = f"{reached[1]} is reached", at_limit(reached[2], _LIMIT_ERROR), reached[0]
-        explains = table.below_host
+        words, weight = f"{limit} is reached", at_limit(used, _LIMIT_ERROR)
     else:
         return
+    kind = entity.partition(":")[0]
+    layer = "host" if kind == "host" else "array_front"
+    overturn_if = ("no time waited for a QoS limit at the same IOPS",)
+    conclude = concluding(table, layer, (because,), overturn_if, coincident=others)
     evidence = (Evidence(words, weight),)
-    kind, conclude = entity.partition(":")[0], partial(_capped, table)
-    yield Claim(kind, entity, explains, evidence, conclude, verdict="configured_cap")
+    yield Claim(kind, entity, explains or table.below_host, evidence, conclude, verdict="configured_cap")
 
 
-@dataclass(frozen=True, slots=True)
-class _Exceeded:
-    """The limit exceeded longest. `entity`: volume or host; `others`: volumes at limits of their own meanwhile."""
-
-    entity: str
-    ratio: float
-    limit: str
-    others: tuple[str, ...]
-
-
-def _exceeded(table: PlaceTable) -> _Exceeded | None:
-    """The limit of the load's volumes or their host that was exceeded longest. None: no time is counted."""
+def _exceeded(table: PlaceTable) -> tuple[str, str, float, tuple[str, ...]] | None:
+    """(entity, limit in words, share of the time, volumes at limits of their own meanwhile) of the limit that was
+    exceeded longest, of the load's volumes or their host. None: no time is counted."""
     facts, load = table.facts, table.load
     volumes = volumes_of(facts.topology, load, facts.tables)
     rows = facts.tables["volume"].select(step=load.step, direction=load.direction)
@@ -190,39 +192,19 @@ def _exceeded(table: PlaceTable) -> _Exceeded | None:
         return None
     ratio, fact, entity = max(counted)
     if fact.startswith("over_host"):
-        return _Exceeded(host_of(facts.topology, load.roots[0]) or entity, ratio, _LIMIT_NAMES[fact], ())
+        return host_of(facts.topology, load.roots[0]) or entity, _LIMIT_NAMES[fact], ratio, ()
     others = {v for share, f, v in counted if v != entity and f.startswith("over_volume") and share > ratio / 2 > 0}
-    return _Exceeded(entity, ratio, _LIMIT_NAMES[fact], tuple(sorted(others)))
+    return entity, _LIMIT_NAMES[fact], ratio, tuple(sorted(others))
 
 
-def _waits_for_cap(waited: float, table: PlaceTable) -> float:
-    """Log-likelihood ratio of a wait for a limit: a limit that is not reached causes next to no wait."""
-    return min(4.0, max(0.0, waited / table.load.latency_seconds / _USUAL_CAP + log(_USUAL_CAP)))
-
-
-def _capped(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
-    """The conclusion that a limit is reached. It names the volume if that volume is at its limit."""
-    facts, load, row = table.facts, table.load, table.array
-    reached = _reached_limits(facts, load)
-    entity, limit = (*reached, (str(claims[0].entity), "a QoS limit", 0.0))[0][:2]
-    because: tuple[str, ...] = (f"{limit} of {entity} is reached",)
-    others = tuple(volume for volume, _, _ in reached[1:])
-    if (exceeded := _exceeded(table)) is not None:
-        entity, others = exceeded.entity, exceeded.others
-        because = tuple(evidence.words for evidence in claims[0].evidence)
-    elif row is not None and row["qos_limit_seconds"]:
-        wait = f"{duration(number(row, 'qos_limit_seconds'))} of {duration(load.latency_seconds)}"
-        because = (f"an I/O waits {wait} in {entity} because {limit} is reached there",)
-    kind = entity.partition(":")[0]
-    layer = "host" if kind == "host" else "array_front"
-    overturn_if = ("no time waited for a QoS limit at the same IOPS",)
-    return limited_by(table, entity, kind, layer, because, overturn_if, coincident=others)
+def _beyond_usual(share: float, most: float) -> float:
+    """Log-likelihood ratio of a share of time at a limit: one that is not reached causes next to none."""
+    return min(most, max(0.0, share / _USUAL_CAP + log(_USUAL_CAP)))
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """The conclusion that most of the time passes inside the array, waiting."""
     facts, load, array = table.facts, table.load, table.array or {}
-    entity = str(claims[0].entity)
     inside, below = number(array, "array_seconds"), below_queues(facts, load)
     is_flat = flat_throughput(facts, load)
     layer = _layer(facts, load, array)
@@ -237,7 +219,7 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         *((_TAKEN_WORDS,) if not is_flat and takes_from_others(facts, load, array) else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
-    return _conclusion(table, entity, layer, because, reached, _explains(array))
+    return _full(table, claims, layer, because, reached, _explains(array))
 
 
 def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -257,7 +239,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     if busiest is not None and busiest["utilisation"] is not None:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
     because.append("an array may delay I/Os before its own clock starts")
-    return _conclusion(table, entity, "array_front", because, load.ops_per_second, None)
+    return _full(table, claims, "array_front", because, load.ops_per_second)
 
 
 def _by_exclusion(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -267,11 +249,16 @@ def _by_exclusion(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         f"{table.wait_words(claims[0].explains)} are waiting below the last clock that was read",
         f"nothing that was read accounts for it, and {entity} was not read",
     )
-    return _conclusion(table, entity, "array_back", because, table.load.ops_per_second, None)
+    return _full(table, claims, "array_back", because, table.load.ops_per_second)
 
 
-def _conclusion(
-    table: PlaceTable, entity: str, layer: Layer, because: Sequence[str], reached: float, explains: float | None
+def _full(
+    table: PlaceTable,
+    claims: Sequence[Claim],
+    layer: Layer,
+    because: Sequence[str],
+    reached: float,
+    explains: float | None = None,
 ) -> Conclusion:
     load = table.load
     overturn_if = (
@@ -279,8 +266,8 @@ def _conclusion(
         "a job of the array or another host's load that ends while the test runs",
     )
     ceiling = load.bytes_per_second * reached / load.ops_per_second, reached
-    kind = entity.partition(":")[0]
-    return limited_by(table, entity, kind, layer, because, overturn_if, ceiling=ceiling, explains=explains)
+    kind = str(claims[0].entity).partition(":")[0]
+    return limited_by(table, claims, layer, because, overturn_if, kind=kind, ceiling=ceiling, explains=explains)
 
 
 def _slowed(array: FactRow) -> str:
@@ -388,15 +375,12 @@ def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:
     )
 
 
-def _growth_reasons(array: FactRow) -> tuple[str, ...]:
-    reasons = []
+def _growth_reasons(array: FactRow) -> Iterator[str]:
     if queues_inside(array):
         queue, service = number(array, "queue_seconds"), number(array, "service_seconds")
-        reasons.append(f"I/Os wait {duration(queue)} in the array to be served for {duration(service)}")
-    if number(array, "growth") > 1:
-        growth = number(array, "growth")
-        reasons.append(f"service and queue time of the array is {growth:.1f} times that of the lowest load")
-    return tuple(reasons)
+        yield f"I/Os wait {duration(queue)} in the array to be served for {duration(service)}"
+    if (growth := number(array, "growth")) > 1:
+        yield f"service and queue time of the array is {growth:.1f} times that of the lowest load"
 
 
 def _explains(array: FactRow) -> float | None:

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from math import log
 
-from sanpath.diagnosis.model import Next
 from sanpath.facts.compute import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.topology.paths import targets_of
 from sanpath.units import bandwidth, iops, percent
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, at_limit, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, next_of
+from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.next_limit import next_of
 
 _ROUND = 0.04
 """Standard error of a promise: a data sheet's figure is a round number."""
@@ -77,7 +76,7 @@ def _highest(table: PlaceTable) -> dict[str, float]:
 
 
 def _conclude(
-    table: PlaceTable, first: _Promise, other_promises: Sequence[_Promise], _named: Sequence[Claim]
+    table: PlaceTable, first: _Promise, other_promises: Sequence[_Promise], claims: Sequence[Claim]
 ) -> Conclusion:
     load = table.load
     because = (
@@ -85,6 +84,10 @@ def _conclude(
         *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in other_promises),
         "its own counters were not read: its limit was entered by hand",
     )
+    # The promise that would be reached next if this device were replaced, unless it is reached already.
+    following = None
+    if other_promises and (second := other_promises[0]).used_ratio < 1:
+        following = next_of(load, second.entity, "by its data sheet", load.ops_per_second / second.used_ratio)
     # What was measured is no more than the ceiling: a promise that is exceeded is a rough one.
     reached_ratio = min(1.0, first.used_ratio)
     overturn_if = (
@@ -93,24 +96,14 @@ def _conclude(
     )
     return limited_by(
         table,
-        first.entity,
-        "data_sheet",
+        claims,
         "array_back",
         because,
         overturn_if,
         ceiling=(load.bytes_per_second / reached_ratio, load.ops_per_second / reached_ratio),
         utilisation=first.used_ratio,
-        following=_next(load, other_promises),
+        following=following,
     )
-
-
-def _next(load: LoadFacts, other_promises: Sequence[_Promise]) -> Next | None:
-    """The promise that would be reached next if this device were replaced. None: there is none, or it is reached
-    already."""
-    if not other_promises or other_promises[0].used_ratio >= 1:
-        return None
-    first = other_promises[0]
-    return next_of(load, first.entity, "by its data sheet", load.ops_per_second / first.used_ratio)
 
 
 def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:

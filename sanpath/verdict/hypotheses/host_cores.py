@@ -3,12 +3,12 @@ path."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 from sanpath.facts.table import number
 from sanpath.units import percent
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, other_entities, without_pause
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, concluding
+from sanpath.verdict.hypotheses.likelihoods import without_pause
 from sanpath.verdict.places.table import PlaceTable, machine_rows
 
 _CORE = -1.0
@@ -32,16 +32,11 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         weight = min(_FULL_CORE, without_pause(used))
         if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
             weight = min(0.0, weight)
-        conclude = partial(_conclude, table, entity, words)
+        because = (words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
+        overturn_if = ("the same throughput while no core of the host is full",)
+        conclude = concluding(table, "host", because, overturn_if, waits_inside=True)
         evidence = (Evidence(words, weight),)
         for index in sorted(table.gaps):
             gap = frozenset({index})
             others = table.gaps - gap
             yield Claim("core", entity, gap, evidence, conclude, _CORE, group="cores", may_explain=others)
-
-
-def _conclude(table: PlaceTable, entity: str, words: str, claims: Sequence[Claim]) -> Conclusion:
-    because = (words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
-    overturn_if = ("the same throughput while no core of the host is full",)
-    others = other_entities(entity, claims)
-    return limited_by(table, entity, "core", "host", because, overturn_if, waits_inside=True, coincident=others)

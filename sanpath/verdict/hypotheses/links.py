@@ -1,4 +1,4 @@
-"""A counted link is full.
+"""A link is full by the counters of a switch, or by those of an initiator or target port that no switch counts.
 
 Every I/O crosses its links in both directions: the answers of writes go with the data of reads, and the commands of
 reads with the data of writes. So the direction of a link that is closer to its limit counts, even if the payload goes
@@ -8,7 +8,6 @@ the other way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from sanpath.facts.compute import Facts
@@ -21,14 +20,12 @@ from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
     Evidence,
-    at_limit,
-    gain_of,
+    concluding,
     limited_by,
     payload_ceiling,
-    stall_weight,
 )
+from sanpath.verdict.hypotheses.likelihoods import at_limit, stall_weight
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.next_limit import next_limit
 
 COINCIDENT = 0.03
 """Ceilings that differ by less are one bottleneck: relieving only one of them gains nothing."""
@@ -50,6 +47,11 @@ _CLEARLY_FULLER = 0.05
 """Difference of utilisation from which the other direction counts: if both are full, each has its own limit."""
 _BELOW_FULL = 0.02
 """A link that stays further than this below a full one may be limited there by a cap that no source shows."""
+_PORT_ERROR = 0.04
+"""Standard error of the utilisation of such ports: they count words or frames, with or without headers."""
+_MAY_USE = -0.7
+"""Log-odds that a target port of the array is one that the test uses."""
+_PORT_OVERTURN = ("byte counters of the switch port at its other end below 95 % of what a saturated link reads",)
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -132,13 +134,25 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     suspected = [row for entity, row in _rows(table).items() if entity in entities]
     full = [row for row in suspected if _is_at_limit(row)] or suspected
     if opposite_rows := [row for row in full if row["direction"] != load.direction]:
-        return _conclude_across(table, opposite_rows)
+        # Full against the direction of the payload: its ceiling is unknown.
+        first = max(opposite_rows, key=_utilisation)
+        return limited_by(
+            table,
+            claims,
+            _layer(facts, [first]),
+            (_words(table, first),),
+            _overturn(first),
+            ceiling=NO_CEILING,
+            entity=str(first["entity"]),
+            direction=first["direction"],
+            coincident=tuple(str(row["entity"]) for row in opposite_rows if row is not first),
+            utilisation=number(first, "utilisation"),
+        )
     lowest = min(map(_ceiling, full))
     binding = [row for row in full if _ceiling(row) <= lowest * (1 + COINCIDENT)]
     # Links at the host come first, because a person can check those first.
     binding.sort(key=lambda row: (row["side"] != "host", -round(number(row, "utilisation"), 3), str(row["entity"])))
     first = binding[0]
-    following = next_limit(facts, load, binding)
     alone = facts.pauses[-1].links.get((str(first["entity"]), load.direction)) if facts.pauses else None
     because = _because(first, alone, flat_words(facts, load))
     if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _BELOW_FULL:
@@ -146,35 +160,15 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     is_known = lowest < float("inf")
     return limited_by(
         table,
-        str(first["entity"]),
-        "link",
+        claims,
         _layer(facts, binding),
         because,
         _overturn(first),
         ceiling=payload_ceiling(load, lowest) if is_known else NO_CEILING,
-        coincident=(str(row["entity"]) for row in binding[1:]),
-        utilisation=number(first, "utilisation"),
-        explains=gain_of(following, load),
-        following=following,
-    )
-
-
-def _conclude_across(table: PlaceTable, full: Sequence[FactRow]) -> Conclusion:
-    """The conclusion for a link that is full against the direction of the payload: its ceiling is unknown."""
-    load, first = table.load, max(full, key=_utilisation)
-    conclusion = limited_by(
-        table,
-        str(first["entity"]),
-        "link",
-        _layer(table.facts, [first]),
-        (_words(table, first),),
-        _overturn(first),
-        ceiling=NO_CEILING,
-        coincident=(str(row["entity"]) for row in full if row is not first),
+        entity=str(first["entity"]),
+        coincident=tuple(str(row["entity"]) for row in binding[1:]),
         utilisation=number(first, "utilisation"),
     )
-    across = replace(conclusion.bottlenecks[0], direction="write" if load.direction == "read" else "read")
-    return replace(conclusion, bottlenecks=(across,))
 
 
 def others_share(row: FactRow) -> float:
@@ -230,3 +224,35 @@ def _layer(facts: Facts, binding: Sequence[FactRow]) -> str:
     key = {"step": first["step"], "direction": first["direction"]}
     ports = facts.tables["link"].select(**key, on_loaded_path=True, side="array")
     return "array_front" if ports and all(is_full(row) for row in ports) else "fabric"
+
+
+def of_ports(table: PlaceTable) -> Iterator[Claim]:
+    """One claim for every port of the load's hosts and arrays that is no end of a counted link."""
+    for row, is_used in uncounted_ports(table):
+        utilisation = number(row, f"filled_ratio_{table.load.direction}")
+        words = f"{row['entity']} counts {percent(utilisation)} of what a saturated link reads"
+        evidence = [Evidence(words, at_limit(utilisation, _PORT_ERROR))]
+        if not is_used:
+            evidence.append(Evidence("whether the test uses it is not known", _MAY_USE))
+        entity, may_explain = str(row["entity"]), table.before_transfer
+        layer = "host" if entity.startswith("hba:") else "array_front"
+        because = (words, "no switch port there was measured: these are its own counters")
+        conclude = concluding(table, layer, because, _PORT_OVERTURN)
+        yield Claim("link", entity, table.transfer, evidence, conclude, group="ports", may_explain=may_explain)
+
+
+def uncounted_ports(table: PlaceTable) -> list[tuple[FactRow, bool]]:
+    """The ports with a utilisation of their own that no switch counts, and whether the load is known to use them."""
+    filled = f"filled_ratio_{table.load.direction}"
+    counted = {end for row in table.links for end in str(row["entity"]).partition(":")[2].split("--")}
+    initiators, targets = set(table.initiators), table.targets
+    ports_found = []
+    for kind, candidates, used in (
+        ("initiator", initiators, initiators),
+        ("array_port", targets or table.array_ports, targets),
+    ):
+        for row in table.facts.tables[kind].select(step=table.load.step):
+            entity = str(row["entity"])
+            if row.get(filled) is not None and entity in candidates and entity.partition(":")[2] not in counted:
+                ports_found.append((row, entity in used or len(candidates) == 1))
+    return ports_found

@@ -10,7 +10,8 @@ from sanpath.diagnosis.experiment import Kind
 from sanpath.facts.table import number
 from sanpath.units import count, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, at_limit, normal, without_pause
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth
+from sanpath.verdict.hypotheses.likelihoods import at_limit, normal, without_pause
 from sanpath.verdict.places.table import PlaceTable, processors
 
 _CPU_ERROR = 0.04

@@ -1,20 +1,24 @@
-"""The path policy uses paths one after the other, so several links give the throughput of one."""
+"""The path policy uses paths one after the other, so several links give the throughput of one; or the wrong paths."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
 from math import log
 from statistics import fmean
 
 from sanpath.facts.table import FactRow, number
-from sanpath.units import bandwidth, count, percent
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, normal
-from sanpath.verdict.hypotheses.device_ports import uncounted_ports
+from sanpath.units import bandwidth, count, duration, percent
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, concluding
+from sanpath.verdict.hypotheses.likelihoods import normal
+from sanpath.verdict.hypotheses.links import uncounted_ports
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH
 
+ONE_PATH = ("most_recently_used", "fixed", "failover_only")
+"""Policies that use one path until it fails."""
+IN_TURN = ("round_robin",)
+ADAPTIVE = ("service_time", "queue_length", "least_queue_depth")
+"""Policies that give a path as much as it can carry."""
 _IN_USE = 0.2
 """Share of the test's bytes from which a path is in use and not only probed."""
 _TOGETHER = (1.05, 0.1)
@@ -34,6 +38,12 @@ _NO_BATCH = -4.0
 _BATCH_OUTSTANDING = -8.0
 """Log-odds of links used in turn where a batch is no more than what is in flight: the I/Os of two batches are
 outstanding at any time, each on a path of its own."""
+_USED = 0.1
+"""Share of the I/Os over paths that are not optimised from which they count: fewer are probes, or a path that failed
+over."""
+_NON_OPTIMISED = 0.7
+"""Log-odds against a full array: multipathing uses such paths by mistake only, and pays for it with every I/O."""
+_NOT_SIDE_BY_SIDE = "throughput does not grow with the load: the paths are used one after the other, not side by side"
 _SIDE_BY_SIDE = -4.0
 """Log-odds of links used in turn that once carried more together than one of them can."""
 
@@ -61,7 +71,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if len(totals) == 1:
         evidence += _bursts(table, totals[0], *expected[0])
     entity = wait_at(table.facts, table.load, table.load.entity)
-    conclude = partial(_conclude, table, list(links))
+    because = (words, _NOT_SIDE_BY_SIDE)
+    overturn_if = ("a path policy that changes path after every I/O, at the same IOPS",)
+    conclude = concluding(table, "host", because, overturn_if, coincident=tuple(links))
     yield Claim("path_policy", entity, table.transfer, evidence, conclude, may_explain=table.before_transfer)
 
 
@@ -158,11 +170,24 @@ def _batch_weight(table: PlaceTable, luns: Sequence[FactRow], batch: float) -> f
     return weight if len(luns) == 1 else min(0.0, weight)  # Other LUNs use the paths that one leaves idle.
 
 
-def _conclude(table: PlaceTable, links: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
-    """The conclusion that the path policy sends a batch down one path, then the next."""
-    because = (
-        claims[0].evidence[0].words,
-        "throughput does not grow with the load: the paths are used one after the other, not side by side",
-    )
-    overturn_if = ("a path policy that changes path after every I/O, at the same IOPS",)
-    return limited_by(table, str(claims[0].entity), "path_policy", "host", because, overturn_if, coincident=links)
+def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
+    """One claim where many I/Os arrive at a controller that does not own the volume.
+
+    They cross the link between two controllers, of which no array tells how full it is. It explains the wait inside
+    the array, or below the last clock.
+    """
+    inside = table.indices("array_queue", "array_service")
+    explains, where = inside, "inside the array"
+    if not inside:
+        explains, where = table.indices("below"), "below the last clock that was read"
+    rows = table.facts.tables["multipath"].select(step=table.load.step)
+    share = max((number(row, "non_optimised_share") for row in rows), default=0.0)
+    if not explains or share <= _USED:
+        return
+    words = f"{percent(share)} of the I/Os use paths that are not optimised, and cross the link between controllers"
+    passing = sum(table.segments[i].middle for i in explains)
+    because = (words, f"{duration(passing)} of {duration(table.load.latency_seconds)} pass {where}")
+    overturn_if = ("the same throughput with all I/Os over optimised paths",)
+    conclude = concluding(table, "host", because, overturn_if)
+    entity = wait_at(table.facts, table.load, table.load.entity)
+    yield Claim("path_policy", entity, explains, (Evidence(words, 0.0),), conclude, _NON_OPTIMISED)

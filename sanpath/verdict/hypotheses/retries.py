@@ -7,13 +7,13 @@ that wait for their time-out fill the queue. Error counters show it even where n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from math import log, sqrt
 
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
-from sanpath.verdict.hypotheses.claim import NO_CEILING, UNEXPLAINED, Claim, Conclusion, Evidence, counted, limited_by
+from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Evidence, concluding
+from sanpath.verdict.hypotheses.likelihoods import UNEXPLAINED, counted
 from sanpath.verdict.places.table import PlaceTable
 
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
@@ -119,8 +119,14 @@ def _claim(
 ) -> Claim:
     """`segments`: where I/Os wait, None: wherever what is lost makes them wait. `without`: what refutes the claim if
     the latency stays as it is."""
-    conclude = partial(_conclude, table, evidence, without)
+    latency_seconds = table.load.latency_seconds
     explains = _explained_segments(table) if segments is None else segments
+    lost_seconds = sum(table.segments[i].independent_wait[1] for i in explains)
+    lost = f"about {duration(lost_seconds)} of {duration(latency_seconds)} are lost between host and array"
+    because = (*(reading.words for reading in evidence), lost)
+    share, overturn_if = min(1.0, lost_seconds / latency_seconds), (f"the same latency while {without}",)
+    stated = {"waits_inside": True, "ceiling": NO_CEILING, "explains": share}
+    conclude = concluding(table, "fabric", because, overturn_if, **stated)
     return Claim("retries", entity, explains, evidence, conclude, prior, growth="any", independent_of_load=True)
 
 
@@ -272,25 +278,3 @@ def _aborts(table: PlaceTable) -> dict[str, float]:
     return {
         str(row["entity"]): number(row, "aborts_per_second") for row in rows if row["aborts_per_second"] is not None
     }
-
-
-def _conclude(table: PlaceTable, evidence: Sequence[Evidence], without: str, claims: Sequence[Claim]) -> Conclusion:
-    load, entity = table.load, str(claims[0].entity)
-    lost_seconds = sum(table.segments[i].independent_wait[1] for i in claims[0].explains)
-    because = (
-        *(reading.words for reading in evidence),
-        f"about {duration(lost_seconds)} of {duration(load.latency_seconds)} are lost between host and array",
-    )
-    explains = min(1.0, lost_seconds / load.latency_seconds)
-    overturn_if = (f"the same latency while {without}",)
-    return limited_by(
-        table,
-        entity,
-        "retries",
-        "fabric",
-        because,
-        overturn_if,
-        waits_inside=True,
-        ceiling=NO_CEILING,
-        explains=explains,
-    )

@@ -11,23 +11,15 @@ credit are longer on the way than the credits last (FC-FS, buffer-to-buffer flow
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, duration, percent
 from sanpath.verdict.evidence.step import is_full
-from sanpath.verdict.hypotheses.claim import (
-    NO_CEILING,
-    UNEXPLAINED,
-    Claim,
-    Conclusion,
-    Evidence,
-    limited_by,
-    other_entities,
-    stall_weight,
-)
+from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Conclusion, Evidence, limited_by
+from sanpath.verdict.hypotheses.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.places.table import PlaceTable
 
 STALLED = 0.3
@@ -177,54 +169,31 @@ def _conclude(
 ) -> Conclusion:
     # Behind an uplink that several devices share, the culprit is not known.
     entity, culprit = str(cause["entity"]), str(cause["receiver"] or cause["entity"])
-    if _lacks_credits(cause):
-        return _conclude_short(table, cause, claims)
-    owner = next(iter(table.facts.topology.related(culprit, "attached_to", "host")), None)
-    culprit_name = (
-        f"{culprit} of {owner}" if owner is not None and owner.partition(":")[2] not in culprit else culprit
-    )
-    on_path = any(row["entity"] == entity for row in table.on_path)
-    used = percent(number(cause, "utilisation"))
-    if is_full(cause):
-        reason = f"{entity} is saturated ({used}): more is sent to {culprit_name} than it can take"
-    else:
-        stalled = percent(number(cause, "credit_stall_ratio"))
-        reason = f"{culprit_name} returns no credit for {stalled} of the time while its link is used to {used}"
-    because = [reason, *reasons]
-    if not on_path:
-        because.append(f"{culprit_name} is no part of the test: it shares switches with it")
-    layer = "host" if on_path and cause["side"] == "host" else "fabric"
-    conclusion = _conclusion(table, cause, layer, because, f"the same stall while {culprit_name} is quiet", claims)
-    waits = stalled_links[0] if stalled_links else entity
-    named = replace(conclusion.bottlenecks[0], wait_at=waits, culprit=culprit, victims=tuple(stalled_links))
-    return replace(conclusion, bottlenecks=(named,))
-
-
-def _conclude_short(table: PlaceTable, cause: FactRow, claims: Sequence[Claim]) -> Conclusion:
-    entity = str(cause["entity"])
     stalled, used = percent(number(cause, "credit_stall_ratio")), percent(number(cause, "utilisation"))
-    because = (f"{entity} waits for credit {stalled} of the time at {used} utilisation, and nothing waits behind it",)
-    overturn_if = "the same stall after its ports were given more buffer credits"
-    return _conclusion(table, cause, "fabric", because, overturn_if, claims)
-
-
-def _conclusion(
-    table: PlaceTable, cause: FactRow, layer: str, because: Sequence[str], overturn_if: str, claims: Sequence[Claim]
-) -> Conclusion:
-    entity = str(cause["entity"])
-    conclusion = limited_by(
-        table,
-        entity,
-        "credit_stall",
-        layer,
-        because,
-        (overturn_if,),
-        waits_inside=True,
-        ceiling=NO_CEILING,
-        coincident=other_entities(entity, claims),
-        utilisation=None if cause["utilisation"] is None else number(cause, "utilisation"),
-    )
-    return replace(conclusion, bottlenecks=(replace(conclusion.bottlenecks[0], limited_by=entity),))
+    stated: dict[str, Any] = {
+        "entity": entity,
+        "limited_by": entity,
+        "utilisation": cause["utilisation"],
+        "wait_at": entity,
+    }
+    if _lacks_credits(cause):
+        waits = f"{entity} waits for credit {stalled} of the time at {used} utilisation"
+        because = (f"{waits}, and nothing waits behind it",)
+        overturn_if = ("the same stall after its ports were given more buffer credits",)
+        return limited_by(table, claims, "fabric", because, overturn_if, ceiling=NO_CEILING, **stated)
+    owner = next(iter(table.facts.topology.related(culprit, "attached_to", "host")), None)
+    is_named = owner is None or owner.partition(":")[2] in culprit
+    name = culprit if is_named else f"{culprit} of {owner}"
+    on_path = any(row["entity"] == entity for row in table.on_path)
+    reason = f"{name} returns no credit for {stalled} of the time while its link is used to {used}"
+    if is_full(cause):
+        reason = f"{entity} is saturated ({used}): more is sent to {name} than it can take"
+    no_part = () if on_path else (f"{name} is no part of the test: it shares switches with it",)
+    layer = "host" if on_path and cause["side"] == "host" else "fabric"
+    stated |= {"wait_at": (*stalled_links, entity)[0], "culprit": culprit, "victims": tuple(stalled_links)}
+    overturn_if = (f"the same stall while {name} is quiet",)
+    because = (reason, *reasons, *no_part)
+    return limited_by(table, claims, layer, because, overturn_if, ceiling=NO_CEILING, **stated)
 
 
 def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:

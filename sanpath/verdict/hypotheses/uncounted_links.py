@@ -27,16 +27,17 @@ from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
     Evidence,
-    at_limit,
+    concluding,
     gain_of,
     limited_by,
+    next_of,
     payload_ceiling,
 )
-from sanpath.verdict.hypotheses.device_ports import uncounted_ports
+from sanpath.verdict.hypotheses.likelihoods import at_limit
+from sanpath.verdict.hypotheses.links import uncounted_ports
 from sanpath.verdict.hypotheses.path_policy import in_turn_weight, luns_with_policy, policy_evidence, usual_total
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.prediction.next_limit import next_of
 
 _MODEL = 0.015
 """Standard error: the frame model is good to 1 %, and so is throughput."""
@@ -93,7 +94,11 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     unread = [link for link in table.uncounted if link not in known_links]
     if unread:
         evidence = (Evidence(f"{unread[0]} is on the path, and how full it is was not measured", 0.0),)
-        conclude = partial(_conclude_unread, table, unread)
+        because = (
+            "nothing that was read accounts for the wait between host and array",
+            f"{count(len(unread))} links on the way were not counted",
+        )
+        conclude = concluding(table, "fabric", because, _OVERTURN, ceiling=NO_CEILING, coincident=tuple(unread[1:]))
         yield Claim("link", unread[0], explains, evidence, conclude, _UNREAD, may_explain=may_explain)
     for side in sides:
         first = side.links[0]
@@ -129,7 +134,9 @@ def _sides(table: PlaceTable) -> list[_Side]:
         cables = {cable.id: cable for cable in _adapters(table)}
     link_rows = facts.tables["link"].select(step=load.step, direction=load.direction)
     counted = {str(row["entity"]): row for row in link_rows if row["utilisation"] is not None}
-    carried = {row["entity"] for row in _in_other_steps(facts, load) if row["on_loaded_path"]}
+    same_io = [other for other in facts.loads if other.comparable(load)]
+    rows = (r for o in same_io for r in facts.tables["link"].select(step=o.step, direction=o.direction))
+    carried = {row["entity"] for row in rows if row["on_loaded_path"]}
     sides = []
     for side in ("host", "array"):
         side_cables = [cable for cable in cables.values() if cable.side == side]
@@ -162,13 +169,6 @@ def _of_the_test(row: FactRow) -> float:
     return number(row, "bytes_per_second") - number(row, "foreign_bytes_per_second")
 
 
-def _in_other_steps(facts: Facts, load: LoadFacts) -> Iterator[FactRow]:
-    """The link rows of all steps with the same I/O."""
-    for other_load in facts.loads:
-        if other_load.comparable(load):
-            yield from facts.tables["link"].select(step=other_load.step, direction=other_load.direction)
-
-
 def _speed(table: PlaceTable, cable: Cable) -> Capacity | None:
     """The speed of a link. None: unknown, or its agent reports a speed that its own counters contradict."""
     counted = list(table.facts.tables["link"].select(entity=cable.id))
@@ -195,16 +195,6 @@ def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:
     return link_capacity(cast(Technology, technology), float(speed))
 
 
-def _conclude_unread(table: PlaceTable, links: Sequence[str], _claims: Sequence[Claim]) -> Conclusion:
-    """The conclusion for links that were not read, where nothing that was read accounts for the wait."""
-    first = links[0]
-    because = (
-        "nothing that was read accounts for the wait between host and array",
-        f"{count(len(links))} links on the way were not counted",
-    )
-    return limited_by(table, first, "link", "fabric", because, _OVERTURN, ceiling=NO_CEILING, coincident=links[1:])
-
-
 def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Sequence[Claim]) -> Conclusion:
     named = {claim.entity for claim in claims}
     binding = [side for side in equally_full if side.links[0].id in named]
@@ -221,19 +211,19 @@ def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Seq
     links = [cable.id for binding_side in binding for cable in binding_side.links]
     return limited_by(
         table,
-        links[0],
-        "link",
+        claims,
         "fabric",
         because,
         _OVERTURN,
         ceiling=payload_ceiling(load, side.total_payload),
-        coincident=links[1:],
+        entity=links[0],
+        coincident=tuple(links[1:]),
         explains=gain_of(following, load),
         following=following,
     )
 
 
-def _conclude_in_turn(table: PlaceTable, side: _Side, _claims: Sequence[Claim]) -> Conclusion:
+def _conclude_in_turn(table: PlaceTable, side: _Side, claims: Sequence[Claim]) -> Conclusion:
     facts, load = table.facts, table.load
     moved = f"{bandwidth(side.moved)}: {percent(side.moved / side.payload)} of what one carries"
     because = (
@@ -241,10 +231,9 @@ def _conclude_in_turn(table: PlaceTable, side: _Side, _claims: Sequence[Claim]) 
         flat_words(facts, load) or _FLAT,
         "their bytes were not measured: either one path is used, or all of them one after the other",
     )
-    entity = wait_at(facts, load, load.entity)
     overturn_if = ("byte counters of both ports: both half used: the policy limits; one saturated: that link does",)
-    ceiling, links = payload_ceiling(load, side.payload), [cable.id for cable in side.links]
-    return limited_by(table, entity, "path_policy", "host", because, overturn_if, ceiling=ceiling, coincident=links)
+    ceiling, links = payload_ceiling(load, side.payload), tuple(cable.id for cable in side.links)
+    return limited_by(table, claims, "host", because, overturn_if, ceiling=ceiling, coincident=links)
 
 
 def _next(facts: Facts, load: LoadFacts, binding: Sequence[_Side]) -> Next | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 from sanpath.facts.table import number
 from sanpath.units import duration
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence
-from sanpath.verdict.hypotheses.unread_host import host_is_unread
+from sanpath.verdict.hypotheses.claim import Claim, Evidence
+from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 
@@ -38,15 +37,12 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
     elsewhere = gaps | table.indices("array_service")
     prior = _prior(table)
-    conclude = partial(_conclude, table, "between the last clock of the host and the array", gaps)
     evidence = (*_slow_transfer(table), *_full_window(table))
     for index in sorted(gaps):
         gap = frozenset({index})
-        yield Claim("unseen", None, gap, evidence, conclude, prior, "cannot_tell", may_explain=elsewhere - gap)
+        yield Claim("unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=elsewhere - gap)
     if table.segments and table.segments[0].kind == "host_queue":
-        first_segment = frozenset({0})
-        conclude = partial(_conclude, table, f"above the clock of {table.segments[0].entity}", first_segment)
-        yield Claim("unseen", None, first_segment, (), conclude, _PRIOR, "cannot_tell", "any")
+        yield Claim("unseen", None, frozenset({0}), (), prior=_PRIOR, verdict="cannot_tell", growth="any")
 
 
 def _prior(table: PlaceTable) -> float:
@@ -98,7 +94,3 @@ def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
     if transfer_seconds > _SLOW * wire:
         words = f"the array takes {duration(transfer_seconds)} to transfer what the wire carries in {duration(wire)}"
         yield Evidence(words, 0.0)
-
-
-def _conclude(table: PlaceTable, words: str, segments: frozenset[int], _claims: Sequence[Claim]) -> Conclusion:
-    return Conclusion((), (f"{table.wait_words(segments)} wait {words}",))

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import percent
-from sanpath.verdict.hypotheses.claim import (
-    Claim,
-    Conclusion,
-    Evidence,
-    at_limit,
-    limited_by,
-    other_entities,
-    without_pause,
-)
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, concluding
+from sanpath.verdict.hypotheses.likelihoods import at_limit, without_pause
 from sanpath.verdict.places.table import PlaceTable
 
 _MOST = 0.5
@@ -62,14 +54,7 @@ def _share(table: PlaceTable, row: FactRow, disks: Sequence[FactRow]) -> float:
 def _limit(table: PlaceTable, row: FactRow) -> Claim:
     ratio, entity = number(row, _used(table)), str(row["entity"])
     evidence = (Evidence(f"{percent(ratio)} of its limit of {row['limit']}", at_limit(ratio)),)
-    explains = table.indices("host_queue") | table.gaps
-    conclude, group = partial(_limited, table, row), "limits of virtual disks"
-    return Claim("vdisk", entity, explains, evidence, conclude, verdict="configured_cap", group=group)
-
-
-def _limited(table: PlaceTable, row: FactRow, claims: Sequence[Claim]) -> Conclusion:
-    entity = str(row["entity"])
-    members = number(row, "limit_members")
+    explains, members = table.indices("host_queue") | table.gaps, number(row, "limit_members")
     shared = f" for {members:.0f} disks together" if members else ""
     because = [f"{entity} has a limit of {row['limit']}{shared}, and it is reached"]
     if (foreign := number(row, "limit_foreign_ratio")) >= _SHARED:
@@ -77,8 +62,9 @@ def _limited(table: PlaceTable, row: FactRow, claims: Sequence[Claim]) -> Conclu
     if row["limit_burst_used"]:
         because.append("it is the limit of a burst: after that it is lower")
     overturn_if = ("another limit that leaves throughput where it is",)
-    others = other_entities(entity, claims)
-    return limited_by(table, entity, "vdisk", "host", because, overturn_if, waits_inside=True, coincident=others)
+    conclude = concluding(table, "host", because, overturn_if, waits_inside=True)
+    group = "limits of virtual disks"
+    return Claim("vdisk", entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
 
 def _thread(table: PlaceTable, row: FactRow) -> Claim:
@@ -87,10 +73,12 @@ def _thread(table: PlaceTable, row: FactRow) -> Claim:
     words = f"{row['io_thread']} of {row['vm']} uses {percent(busy)} of a core"
     if waiting >= _SHARED:
         words += f" and waits {percent(waiting)} of the time for one"
-    machine = next(iter(table.machines), None)
+    disks, machine = number(row, "io_thread_disks"), next(iter(table.machines), None)
+    served = f"it serves {row['entity']}" + (f" and {disks - 1:.0f} more" if disks > 1 else "")
+    overturn_if = ("a second iothread, or another disk on one of its own, that leaves throughput where it is",)
     explains = table.indices("host_queue", "below") | {0}
     evidence = (Evidence(words, _weight(table, row)),)
-    conclude = partial(_full_thread, table, row, words)
+    conclude = concluding(table, "host", (words, served), overturn_if, waits_inside=True)
     return Claim("io_thread", machine, explains, evidence, conclude, _THREAD)
 
 
@@ -110,12 +98,3 @@ def _weight(table: PlaceTable, row: FactRow) -> float:
         1.0, table.facts.ops_per_second_in(table.load.step) * _WAKE_UPS * number(row, "io_thread_poll_seconds")
     )
     return (1 - polled) * weight
-
-
-def _full_thread(table: PlaceTable, row: FactRow, words: str, claims: Sequence[Claim]) -> Conclusion:
-    disks = number(row, "io_thread_disks")
-    served = f"it serves {row['entity']}" + (f" and {disks - 1:.0f} more" if disks > 1 else "")
-    overturn_if = ("a second iothread, or another disk on one of its own, that leaves throughput where it is",)
-    return limited_by(
-        table, str(claims[0].entity), "io_thread", "host", (words, served), overturn_if, waits_inside=True
-    )

@@ -37,7 +37,7 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> tuple[Ex
     if table.step.experiment:
         ordered += [(_value(proposal, leading), proposal) for proposal in probe_steps(table)]
     return tuple(
-        Experiment(p.action, p.text, p.watch, _meanings(p, named), p.in_flight, p.entity, p.command)
+        Experiment(p.action, p.text, p.watch, _meanings(p, named), p.in_flight, p.entity)
         for value, p in ordered
         if value > 0
     )

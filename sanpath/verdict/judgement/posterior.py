@@ -21,21 +21,19 @@ from typing import NamedTuple
 from sanpath.verdict.hypotheses import (
     array,
     data_sheet,
-    device_ports,
     host_cores,
     links,
     load,
-    non_optimised_paths,
     path_policy,
     queues,
     retries,
     slow_drain,
     uncounted_links,
-    unread_host,
     unseen,
     virtual_disks,
 )
-from sanpath.verdict.hypotheses.claim import DEPTH_ERROR, UNEXPLAINED, Claim, at_limit, normal
+from sanpath.verdict.hypotheses.claim import Claim
+from sanpath.verdict.hypotheses.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, normal
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
@@ -45,9 +43,9 @@ _Hypothesis = Callable[[PlaceTable], Iterable[Claim]]
 HYPOTHESES: Sequence[_Hypothesis] = (
     links.claims,
     uncounted_links.claims,
-    device_ports.claims,
+    links.of_ports,
     path_policy.claims,
-    non_optimised_paths.claims,
+    path_policy.of_non_optimised,
     slow_drain.claims,
     retries.claims,
     queues.claims,
@@ -55,7 +53,7 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     array.claims,
     data_sheet.claims,
     load.claims,
-    unread_host.claims,
+    queues.of_unread_host,
     host_cores.claims,
     unseen.claims,
 )

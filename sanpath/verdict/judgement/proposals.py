@@ -6,7 +6,7 @@ a probe's outcomes all read them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
 
@@ -15,8 +15,7 @@ from sanpath.diagnosis.model import Suspect
 from sanpath.units import count
 from sanpath.verdict.evidence.others import others_in
 from sanpath.verdict.hypotheses.claim import Claim
-from sanpath.verdict.hypotheses.unread_host import host_is_unread
-from sanpath.verdict.judgement.next_command import repeated
+from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.table import PlaceTable
 
@@ -30,7 +29,7 @@ _FASTER_ALONE = 1.3
 
 Of 168 drawn cases of the lab with other hosts, it was reached by 17 of 20 that the array's media limit, 12 of 16 of a
 port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 of 90 that are limited elsewhere."""
-_MORE_THROUGHPUT = "more throughput"
+_MORE_THROUGHPUT, _SAME_THROUGHPUT = "more throughput", "the same throughput"
 _HOST_KINDS = ("lun", "hba", "core", "path_policy")
 _PER_TARGET = ("lun", "volume", "path_policy")
 _SAME_ON_ONE_PATH = {"link": 0.3, "credit_stall": 0.3, "lun": 0.3, "hba": 0.3, "unseen": 0.5}
@@ -40,24 +39,58 @@ and its own queue, and paths that are used in turn are used one at a time alread
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An experiment that could be made.
+    """An experiment that could be made with a load.
 
-    `outcome_probability`: how probable it is, if a claim holds, that the experiment shows what it watches for.
     `effort`: reduces the value of the experiment, 0 to 1. `least_ratio`: operations a second of the experiment over
     those before it, from which its outcome counts as seen; of a pause, the time of other hosts' I/Os before it over
-    that in it; None: it runs no step. The other fields are those of
-    Experiment.
+    that in it; None: it runs no step. `shows`: of a reading: the kinds of claims of which it shows what it watches
+    for. The other fields are those of Experiment.
     """
 
+    table: PlaceTable
     action: Action
     text: str
     watch: str
     effort: float
-    outcome_probability: Callable[[Claim], float]
+    least_ratio: float | None = None
     in_flight: int | None = None
     entity: str | None = None
-    command: str | None = None
-    least_ratio: float | None = None
+    shows: tuple[str, ...] = ()
+
+    def outcome_probability(self, claim: Claim) -> float:
+        """How probable it is, if a claim holds, that the experiment shows what it watches for."""
+        table = self.table
+        match self.action:
+            case "more_in_flight":
+                return {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0)
+            case "fewer_in_flight":
+                return {"follows": 0.0, "any": 0.5}.get(claim.growth, float(claim.entity not in _full_queues(table)))
+            case "smaller_blocks":
+                return _limits_bytes(table, claim)
+            case "more_jobs":
+                return 1.0 if claim.verdict == "generator_limited" else 0.1
+            case "cached_range":
+                return 0.9 if _inside_the_array(table, claim) else 0.5 if _anywhere_below(table, claim) else 0.1
+            case "one_direction" | "writes_only":
+                return _more_in_one_direction(table, claim)
+            case "one_target":
+                return _same_on_one_target(table, claim)
+            case "one_path":
+                return _SAME_ON_ONE_PATH.get(claim.kind, 0.9)
+            case "other_host":
+                return 0.8 if _is_of_the_host(table, claim) else 0.2
+            case "pause":
+                return _slows_others(table, claim)
+            case "read_host":
+                return 1.0 if _above_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1
+            case "deeper_queue":
+                return 1.0 if claim.entity == self.entity else 0.1
+            case "quiet_neighbours":
+                return 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1
+            case "lift_limit":
+                return float(claim.verdict == "configured_cap" and claim.entity == self.entity)
+            case _:
+                return 1.0 if claim.kind in self.shows else 0.1
 
 
 def _above_the_array(table: PlaceTable, claim: Claim) -> bool:
@@ -110,9 +143,18 @@ def _is_of_the_host(table: PlaceTable, claim: Claim) -> bool:
     return is_generator or claim.kind in _HOST_KINDS or _above_the_array(table, claim)
 
 
-def _shows(*kinds: str) -> Callable[[Claim], float]:
-    """Probability that a reading shows something, by the kind of the claim that holds."""
-    return lambda claim: 1.0 if claim.kind in kinds else 0.1
+def _slows_others(table: PlaceTable, claim: Claim) -> float:
+    """Probability that other hosts' I/Os take longer beside the load, because they wait at the place that limits.
+
+    The array times I/Os inside, and some arrays also the transfer over their ports.
+    """
+    if _inside_the_array(table, claim):
+        return 0.85
+    if claim.kind == "link":
+        sides = {row["side"] for row in table.links if row["entity"] == claim.entity}
+        return 0.75 if "array" in sides else 0.15
+    # An array may also delay I/Os before its own clock starts.
+    return 0.3 if claim.kind == "array" or _anywhere_below(table, claim) else 0.1
 
 
 def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
@@ -139,56 +181,19 @@ def name_of(claim: Claim | Suspect) -> str:
 
 def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     """Yield the experiments that run another step of the load, whether or not it can have fewer I/Os in flight."""
-    facts, load = table.facts, table.load
     fewest, most = _in_flight_tried(table)
     admitted = min(fewest, _admitted(table))
     doubled, halved = max(2, round(2 * most)), max(1, round(admitted / 2))
-    full_queues = _full_queues(table)
-    yield Proposal(
-        "more_in_flight",
-        f"repeat it with {count(doubled)} outstanding I/Os",
-        _MORE_THROUGHPUT,
-        0.1,
-        lambda claim: {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0),
-        doubled,
-        command=repeated(facts, load, doubled),
-        least_ratio=sqrt(doubled / most),
-    )
-    yield Proposal(
-        "fewer_in_flight",
-        f"repeat it with {count(halved)} outstanding I/Os",
-        "the same throughput",
-        0.15,
-        lambda claim: {"follows": 0.0, "any": 0.5}.get(claim.growth, float(claim.entity not in full_queues)),
-        halved,
-        command=repeated(facts, load, halved),
-        least_ratio=sqrt(halved / admitted),
-    )
-    yield Proposal(
-        "smaller_blocks",
-        "repeat it with blocks of half the size",
-        "twice the IOPS",
-        0.2,
-        lambda claim: _limits_bytes(table, claim),
-        command=repeated(facts, load, times_size=0.5),
-        least_ratio=_DOUBLE,
-    )
-    yield Proposal(
-        "more_jobs",
-        "spread the same outstanding I/Os over twice as many jobs",
-        _MORE_THROUGHPUT,
-        0.2,
-        lambda claim: 1.0 if claim.verdict == "generator_limited" else 0.1,
-        least_ratio=_MORE,
-    )
-    yield Proposal(
-        "cached_range",
-        "repeat it on a range so small that the array's cache answers it",
-        _MORE_THROUGHPUT,
-        0.3,
-        lambda claim: 0.9 if _inside_the_array(table, claim) else 0.5 if _anywhere_below(table, claim) else 0.1,
-        least_ratio=_MORE,
-    )
+    text = f"repeat it with {count(doubled)} outstanding I/Os"
+    yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, 0.1, sqrt(doubled / most), doubled)
+    text = f"repeat it with {count(halved)} outstanding I/Os"
+    yield Proposal(table, "fewer_in_flight", text, _SAME_THROUGHPUT, 0.15, sqrt(halved / admitted), halved)
+    text = "repeat it with blocks of half the size"
+    yield Proposal(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE)
+    text = "spread the same outstanding I/Os over twice as many jobs"
+    yield Proposal(table, "more_jobs", text, _MORE_THROUGHPUT, 0.2, _MORE)
+    text = "repeat it on a range so small that the array's cache answers it"
+    yield Proposal(table, "cached_range", text, _MORE_THROUGHPUT, 0.3, _MORE)
 
 
 def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
@@ -227,107 +232,37 @@ def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
         # All of them, read: where both directions share the limit, reads take the place of the writes.
         growth = sum(t.load.ops_per_second for t in (table, *table.opposite_direction)) / table.load.ops_per_second
         direction = table.load.direction
-        yield Proposal(
-            "one_direction" if direction == "read" else "writes_only",
-            f"repeat it with {direction}s only",
-            f"more {direction} throughput",
-            0.1,
-            lambda claim: _more_in_one_direction(table, claim),
-            least_ratio=sqrt(growth),
-        )
-    yield Proposal(
-        "one_target",
-        "repeat it with the same outstanding I/Os on one target",
-        "the same throughput",
-        0.1,
-        lambda claim: _same_on_one_target(table, claim),
-        least_ratio=_SAME,
-    )
-    yield Proposal(
-        "one_path",
-        "repeat it with the same outstanding I/Os on one path",
-        "the same throughput",
-        0.1,
-        lambda claim: _SAME_ON_ONE_PATH.get(claim.kind, 0.9),
-        least_ratio=_SAME,
-    )
-    yield Proposal(
-        "other_host",
-        "repeat it from another host",
-        _MORE_THROUGHPUT,
-        0.2,
-        lambda claim: 0.8 if _is_of_the_host(table, claim) else 0.2,
-        least_ratio=_MORE,
-    )
+        action: Action = "one_direction" if direction == "read" else "writes_only"
+        text, watch = f"repeat it with {direction}s only", f"more {direction} throughput"
+        yield Proposal(table, action, text, watch, 0.1, sqrt(growth))
+    text = "repeat it with the same outstanding I/Os on one "
+    yield Proposal(table, "one_target", text + "target", _SAME_THROUGHPUT, 0.1, _SAME)
+    yield Proposal(table, "one_path", text + "path", _SAME_THROUGHPUT, 0.1, _SAME)
+    yield Proposal(table, "other_host", "repeat it from another host", _MORE_THROUGHPUT, 0.2, _MORE)
     if others_in(table.facts, table.load.step, table.arrays):
-        yield Proposal(
-            PAUSE,
-            "pause it, and see how other hosts do without it",
-            "lower latency of other hosts",
-            0.1,
-            lambda claim: _slows_others(table, claim),
-            least_ratio=_FASTER_ALONE,
-        )
-
-
-def _slows_others(table: PlaceTable, claim: Claim) -> float:
-    """Probability that other hosts' I/Os take longer beside the load, because they wait at the place that limits.
-
-    The array times I/Os inside, and some arrays also the transfer over their ports.
-    """
-    if _inside_the_array(table, claim):
-        return 0.85
-    if claim.kind == "link":
-        sides = {row["side"] for row in table.links if row["entity"] == claim.entity}
-        return 0.75 if "array" in sides else 0.15
-    # An array may also delay I/Os before its own clock starts.
-    return 0.3 if claim.kind == "array" or _anywhere_below(table, claim) else 0.1
+        text, watch = "pause it, and see how other hosts do without it", "lower latency of other hosts"
+        yield Proposal(table, PAUSE, text, watch, 0.1, _FASTER_ALONE)
 
 
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
     """Experiments that read a source which was not read."""
     if not table.paths and not table.initiators:
-        yield Proposal(
-            "read_below",
-            "read how busy each device, link and processor below was, and what its caches answered and wrote back",
-            "a saturated one",
-            0.0,
-            _shows(*_FABRIC, "array", "unseen", "data_sheet"),
-        )
+        text = "read how busy each device, link and processor below was, and what its caches answered and wrote back"
+        shows: tuple[str, ...] = (*_FABRIC, "array", "unseen", "data_sheet")
+        yield Proposal(table, "read_below", text, "a saturated one", 0.0, shows=shows)
     elif any(row["utilisation"] is None for row in table.links) or not table.links:
-        yield Proposal(
-            "read_switches",
-            "read the switch ports (sanpath init adds them)",
-            "a saturated, waiting or damaged port",
-            0.0,
-            _shows(*_FABRIC, "unseen"),
-        )
+        text, watch = "read the switch ports (sanpath init adds them)", "a saturated, waiting or damaged port"
+        yield Proposal(table, "read_switches", text, watch, 0.0, shows=(*_FABRIC, "unseen"))
     elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
-        yield Proposal(
-            "read_switches",
-            "read the time without transmit credit on the switch ports",
-            "a port that waits",
-            0.0,
-            _shows("credit_stall", "unseen"),
-        )
+        text, shows = "read the time without transmit credit on the switch ports", ("credit_stall", "unseen")
+        yield Proposal(table, "read_switches", text, "a port that waits", 0.0, shows=shows)
     if table.array is None:
-        name = table.arrays[0] if table.arrays else "the array"
-        yield Proposal(
-            "read_array",
-            f"read {name} (sanpath init adds it)",
-            "time spent inside",
-            0.0,
-            _shows("array", "volume", "data_sheet", "unseen"),
-            entity=next(iter(table.arrays), None),
-        )
+        entity, shows = next(iter(table.arrays), None), ("array", "volume", "data_sheet", "unseen")
+        text = f"read {entity or 'the array'} (sanpath init adds it)"
+        yield Proposal(table, "read_array", text, "time spent inside", 0.0, entity=entity, shows=shows)
     if host_is_unread(table) or not any(segment.kind == "host_queue" for segment in table.segments):
-        yield Proposal(
-            "read_host",
-            "read the host (sanpath init adds it)",
-            "time spent there, or a full queue",
-            0.0,
-            lambda claim: 1.0 if _above_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1,
-        )
+        text, watch = "read the host (sanpath init adds it)", "time spent there, or a full queue"
+        yield Proposal(table, "read_host", text, watch, 0.0)
 
 
 def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
@@ -335,27 +270,9 @@ def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     for segment in table.segments:
         if segment.queue is not None:
             entity = segment.queue.entity
-            yield Proposal(
-                "deeper_queue",
-                f"give {entity} a deeper queue",
-                _MORE_THROUGHPUT,
-                0.4,
-                lambda claim, entity=entity: 1.0 if claim.entity == entity else 0.1,  # type: ignore[misc]
-                entity=entity,
-            )
-    yield Proposal(
-        "quiet_neighbours",
-        "repeat it while other hosts on these ports and volumes are quiet",
-        _MORE_THROUGHPUT,
-        0.4,
-        lambda claim: 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1,
-    )
+            text = f"give {entity} a deeper queue"
+            yield Proposal(table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=entity)
+    text = "repeat it while other hosts on these ports and volumes are quiet"
+    yield Proposal(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)
     if first.verdict == "configured_cap":
-        yield Proposal(
-            "lift_limit",
-            "lift the limit",
-            _MORE_THROUGHPUT,
-            0.4,
-            lambda claim: float(claim is first),
-            entity=first.entity,
-        )
+        yield Proposal(table, "lift_limit", "lift the limit", _MORE_THROUGHPUT, 0.4, entity=first.entity)

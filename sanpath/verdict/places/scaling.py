@@ -23,7 +23,7 @@ _SAME_MIX = 0.05
 _AS_MANY = 0.8
 """Share of the earlier I/Os in flight that counts as no fewer: where everything slows down, fewer are in flight for
 the same setting."""
-_COLLAPSED = 1.5
+COLLAPSED = 1.5
 """Ratio of throughput before to after from which more load has made it collapse: repeated runs of one test differ far
 less."""
 
@@ -71,7 +71,7 @@ def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
             continue
         after, before = sorted((load, other_load), key=lambda candidate: candidate.ops_per_second)
         no_fewer = after.in_flight_measured >= _AS_MANY * before.in_flight_measured
-        if no_fewer and before.ops_per_second >= _COLLAPSED * after.ops_per_second:
+        if no_fewer and before.ops_per_second >= COLLAPSED * after.ops_per_second:
             latency_ratio = after.latency_seconds / before.latency_seconds
             yield (
                 f"throughput falls from {iops(before.ops_per_second)} to {iops(after.ops_per_second)} while an I/O "

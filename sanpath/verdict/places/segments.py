@@ -142,7 +142,8 @@ def segments(
     queues = host_queues(facts, load)
     below = load.latency_bounds
     if queues:
-        below = _around(queues[-1].below_seconds, queues[-1].resolution_seconds)
+        seconds, error = queues[-1].below_seconds, queues[-1].resolution_seconds
+        below = (seconds - error, seconds + error)
     timed = [*(_host_queue(facts, load, queue) for queue in queues), *_below(facts, load, below)]
     wire, in_flight = wire_seconds(facts, load), facts.in_flight_in(load.step)
     is_counted = wire is not None
@@ -269,7 +270,9 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
     times = {name: seconds * fit for name, seconds in times.items()}
     gap = max(0.0, middle - sum(times.values()))
     error = (below[1] - below[0]) / 2 + spread + (highest_factor - 1) * sum(times.values()) / 2
-    own = {name: _scaled(time, lowest_factor, highest_factor) for name, time in times.items()}
+    # As wide as the I/Os of others may make it.
+    width = max(1 - lowest_factor, (highest_factor - 1) / 2)
+    own = {name: _within(seconds, seconds * width) for name, seconds in times.items()}
     segments = []
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
@@ -310,19 +313,9 @@ def _hidden_wait_probability(segment: Segment, load: LoadFacts, calm: Segment | 
     return _SERVICE_INCLUDES_WAIT * min(1.0, log(in_flight_inside / few) / log(many / few))
 
 
-def _around(middle: float, error: float) -> Interval:
-    """An interval around its middle."""
-    return middle - error, middle + error
-
-
 def _within(middle: float, error: float) -> Interval:
     """An interval around its middle, in seconds, never below zero."""
     return max(0.0, middle - error), middle + error
-
-
-def _scaled(seconds: float, lowest_factor: float, highest_factor: float) -> Interval:
-    """An interval around a time, as wide as the I/Os of others may make it."""
-    return _within(seconds, seconds * max(1 - lowest_factor, (highest_factor - 1) / 2))
 
 
 def _wait(

@@ -9,7 +9,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.host.virtual_disks import QUEUES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.verdict.prediction.change import Change
+from sanpath.whatif.change import Change
 
 _ABOVE_DEPTH = 1.05
 """A queue that held this many times its reported depth has another depth."""

@@ -15,7 +15,8 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import io_paths
-from sanpath.verdict.prediction.change import ADAPTIVE, IN_TURN, ONE_PATH, Change, Policy
+from sanpath.verdict.hypotheses.path_policy import ADAPTIVE, IN_TURN, ONE_PATH
+from sanpath.whatif.change import Change, Policy
 
 _STANDBY = ("standby", "ghost", "passive", "disabled", "dead", "active/non", "active/unopt", "non-opt")
 """Prefixes of the path states in which a path carries no I/O of a sound LUN."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Curve
-from sanpath.verdict.prediction.scalability import fit_scalability
+from sanpath.explanation.scalability import fit_scalability
 from sanpath.views.json import render
 from sanpath.views.text import render as as_text
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San

@@ -20,9 +20,9 @@ from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, iops
 from sanpath.verdict.places.host_queues import throttle
 from sanpath.verdict.places.segments import wire_seconds
-from sanpath.verdict.prediction.change import Change
-from sanpath.verdict.prediction.path_spread import PathUse, used_paths
-from sanpath.verdict.prediction.queue_slots import stages
+from sanpath.whatif.change import Change
+from sanpath.whatif.path_spread import PathUse, used_paths
+from sanpath.whatif.queue_slots import stages
 
 
 @dataclass(frozen=True, slots=True)

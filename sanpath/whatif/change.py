@@ -7,12 +7,6 @@ from dataclasses import dataclass, field
 
 from sanpath.catalogue.capacity import Capacity
 
-ONE_PATH = ("most_recently_used", "fixed", "failover_only")
-"""Policies that use one path until it fails."""
-IN_TURN = ("round_robin",)
-ADAPTIVE = ("service_time", "queue_length", "least_queue_depth")
-"""Policies that give a path as much as it can carry."""
-
 
 @dataclass(frozen=True, slots=True)
 class Policy:

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from sanpath.diagnosis.model import Bottleneck, Cleared
+from sanpath.diagnosis.model import Bottleneck, Cleared, Verdict
+from sanpath.explanation.littles_law import little, throughput
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, iops, percent
 from sanpath.verdict.hypotheses.links import MOSTLY_OTHERS, others_share
-from sanpath.verdict.littles_law import little, throughput
+from sanpath.verdict.run_verdict import deciding_of_run, limits_of_other_direction
 from sanpath.verdict.step_judgement import Judgement
 
 
-def headline(
+def with_headline(
+    facts: Facts, judgements: Sequence[Judgement], verdict: Verdict, cleared: Sequence[Cleared]
+) -> Verdict:
+    """The verdict with its headline. Unchanged where nothing was judged: it says why."""
+    if not judgements:
+        return verdict
+    judged = deciding_of_run(facts, judgements)
+    same_io = [j for j in judgements if j.load.comparable(judged.load)]
+    opposite = limits_of_other_direction(judgements, judged)
+    return replace(verdict, headline=_headline(facts, judged, same_io, opposite, cleared))
+
+
+def _headline(
     facts: Facts,
     judged: Judgement,
     alike: Sequence[Judgement],

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
+from sanpath.diagnosis.experiment import Action
 from sanpath.facts.compute import Facts
+from sanpath.facts.load.jobs import job_attributes
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Scalar
+from sanpath.verdict.step_judgement import Judgement
 
 _SECONDS = 60
 """Twelve polls of the slowest usual source."""
@@ -14,13 +20,31 @@ _ENGINE = re.compile(r"[a-z0-9_-]+")
 _DEVICE = re.compile(r"[\w+@-][\w.+@-]*(/[\w+@-][\w.+@-]*)*")
 """Names that a shell takes for what they are: people copy the command."""
 
+_VARIED: Mapping[Action, Mapping[str, Any]] = {
+    "more_in_flight": {},
+    "fewer_in_flight": {},
+    "smaller_blocks": {"times_size": 0.5},
+}
+"""Experiments that a command line can make, with what it changes beside the I/Os in flight."""
+
+
+def with_commands(facts: Facts, judged: Judgement) -> Judgement:
+    """The judgement, with the command lines of its experiments. `facts`: those that hold in its step."""
+    experiments = (
+        replace(each, command=repeated(facts, judged.load, each.in_flight, **_VARIED[each.action]))
+        if each.action in _VARIED
+        else each
+        for each in judged.experiments
+    )
+    return replace(judged, experiments=tuple(experiments))
+
 
 def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, times_size: float = 1.0) -> str | None:
     """The fio command line that reads as the load did. None: it was not fio, it also wrote, or its device is unknown.
 
     `in_flight`: I/Os in flight, None: as many as before. `times_size`: factor on the block size.
     """
-    job = job_attributes(facts, load)
+    job = job_attributes(facts.topology, load)
     device = _device(facts, load)
     size = job.get("block_bytes")
     if (
@@ -51,13 +75,6 @@ def _ioengine(job: dict[str, Scalar]) -> str:
     """The name of fio's engine. A recording is not trusted, and fio also loads engines from files."""
     name = str(job.get("ioengine") or "")
     return name if _ENGINE.fullmatch(name) else "libaio"
-
-
-def job_attributes(facts: Facts, load: LoadFacts) -> dict[str, Scalar]:
-    """The attributes of the step's job. Empty: there are several jobs, or no source describes one."""
-    entities = facts.topology.entities
-    jobs = [f"{root}/{load.step}" for root in load.roots if f"{root}/{load.step}" in entities] or list(load.roots)
-    return dict(entities[jobs[0]].attributes) if len(jobs) == 1 and jobs[0] in entities else {}
 
 
 def _device(facts: Facts, load: LoadFacts) -> str | None:

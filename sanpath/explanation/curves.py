@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from math import hypot, isclose
 
 from sanpath.diagnosis.model import Curve, CurvePoint, Knee, Shape
+from sanpath.explanation.scalability import FEWEST, fit_scalability
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machine_of
 from sanpath.units import count, duration, iops
-from sanpath.verdict.prediction.scalability import FEWEST, fit_scalability
 
 _LEAST_CHANGE = 0.03
 """A smaller relative change is chance, however steady the steps were."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.explanation.next_command import repeated
 from sanpath.facts.compute import compute
-from sanpath.verdict.judgement.next_command import repeated
 from tests.support.san import San
 from tests.support.stories import published
 

@@ -1,0 +1,96 @@
+"""Log-likelihood ratios of readings: how much more probable a reading is if an element limits than if it does not."""
+
+from __future__ import annotations
+
+from math import exp, log, log2, pi, sqrt
+
+_FULL_ERROR = 0.025
+"""Standard error of a utilisation: 1 % from the frame model, the rest from agents' caches and late polls."""
+_BURSTS = 0.15
+"""Share of limiting elements whose mean is below their limit: they work in bursts, or are just at the knee."""
+_PROCESSOR_ERROR, _PROCESSOR_BURSTS = 0.03, 0.03
+"""Both for a processor or a thread."""
+_FULL_BY_CHANCE = 0.05
+"""Density of elements that are full but limit nothing: behind an equal cap, or next to another full element."""
+_USUAL_STALL = 0.03
+"""Mean share of the time that a port of a sound, busy fabric waits for credit."""
+UNEXPLAINED = 0.08
+"""Mean share of waiting at a place that does not limit: queueing at moderate load, and clocks that do not agree."""
+DEPTH_ERROR = 0.05
+"""Relative standard error of slots in use. They are throughput times latency, and both err by their windows, more
+with a coarse clock."""
+_BELOW_ONE_SLOT = 6.0
+_SINGLE_SLOT = 1.5
+_FEW_SLOTS = 0.7
+_FLOOR = 1e-3
+"""Lowest density: no reading is impossible, because counters can be wrong as well."""
+
+_POWERS_OF_TWO = 0.6
+"""Share of queue depths that are powers of two: 32 and 64 are drivers' defaults, 30 and 254 are among the others."""
+_LEAST_DEFAULT_DEPTH = 12.0
+_EXPONENT_ERROR = 0.015
+"""Error of the binary logarithm of a number of I/Os: one percent."""
+
+
+def normal(value: float, mean: float, error: float) -> float:
+    """Density of a normal distribution."""
+    return exp(-(((value - mean) / error) ** 2) / 2) / (error * sqrt(2 * pi))
+
+
+def at_limit(utilisation: float, error: float = _FULL_ERROR, bursts: float = _BURSTS) -> float:
+    """Log-likelihood ratio of a utilisation of a limit: the element limits, or it does not.
+
+    An element that does not limit is less probable the closer it is to its limit, because a nearly full element
+    delays I/Os. `bursts`: probability that a limiting element is below its limit in the mean.
+    """
+    limiting = (
+        normal(min(utilisation, 1.0), 1.0, error) if utilisation <= 1 + 4 * error else normal(utilisation, 1.0, error)
+    )
+    bursting = 2 * max(0.0, utilisation - 0.6) / 0.4 / 0.4 if utilisation <= 1.0 else 0.0
+    not_limiting = 2 * max(0.0, 1 - utilisation) + _FULL_BY_CHANCE
+    return log((1 - bursts) * limiting + bursts * bursting + _FLOOR * max(utilisation, 0.01)) - log(not_limiting)
+
+
+def without_pause(busy_ratio: float) -> float:
+    """Log-likelihood ratio of how busy a processor or a thread was: one that limits works without a pause.
+
+    It shows 97 to 100 %, because kernels count in ticks and a thread also waits for its processor. The mean of a step
+    hardly hides it: only bursts would.
+    """
+    return at_limit(busy_ratio, _PROCESSOR_ERROR, _PROCESSOR_BURSTS)
+
+
+def counted(events: float, usual: float = 0.5) -> float:
+    """Log-likelihood ratio of a number of events that a sound path hardly shows; it grows with their logarithm."""
+    return min(6.0, 2.0 * log((1 + events) / (1 + usual)))
+
+
+def stall_weight(stall: float) -> float:
+    """Log-likelihood ratio of the share of time without credit.
+
+    Ports of a sound fabric wait a few percent of the time at most (exponential tail); on a stalled port any share is
+    equally probable. The ratio is never above four, because a port may stall and delay nobody.
+    """
+    return min(4.0, stall / _USUAL_STALL + log(_USUAL_STALL))
+
+
+def full_queue(slots: float) -> float:
+    """Log-likelihood ratio that a queue nobody reads is full, by the I/Os that it would let through at once.
+
+    `slots` is the time below the queue times throughput (Little's law). No queue lets through less than one. Disks of
+    a SAN queue commands, so hardly any lets through just one. Drivers let through some dozens by default, so a few
+    slots are a deliberate setting.
+    """
+    depth = min(slots, 10.0)
+    below_one, single, few = exp((depth - 0.8) / 0.06), exp((depth - 1.5) / 0.1), exp(depth - 4)
+    sizes = -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)
+    return sizes + usual_depth(slots)
+
+
+def usual_depth(slots: float) -> float:
+    """Log-likelihood ratio of how close a number of I/Os is to a power of two, as most queue depths are; 0 for a few
+    I/Os, which are near one anyhow."""
+    if slots < _LEAST_DEFAULT_DEPTH:
+        return 0.0
+    exponent = log2(slots)
+    return log(_POWERS_OF_TWO * normal(exponent - round(exponent), 0.0, _EXPONENT_ERROR) + 1 - _POWERS_OF_TWO)
