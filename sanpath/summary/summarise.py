@@ -126,7 +126,9 @@ def _device(topology: Topology, first: Bottleneck) -> str:
 
 def _depth(first: Bottleneck, step: StepResult) -> str:
     planes = [p for p in step.in_flight.planes if p.entity == first.entity and p.admitted]
-    return f" ({count(planes[0].admitted or 0.0)} outstanding I/Os)" if planes else ""
+    # Something smaller than the reported depth may be what limits them.
+    held = sum(p.measured[1] for p in planes if p.plane == planes[0].plane)
+    return f" ({count(min(planes[0].admitted or 0.0, held))} outstanding I/Os)" if planes else ""
 
 
 def _array(first: Bottleneck, step: StepResult) -> str:

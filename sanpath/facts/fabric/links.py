@@ -7,14 +7,13 @@ change.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.facts.fabric.open_links import shares_of_open_links
 from sanpath.facts.fabric.test_shares import (
-    LOADED,
     OVERHEAD_TOLERANCE,
     Shares,
     cables_of_test,
@@ -155,7 +154,7 @@ def link_rows(
                 test_bytes = load.bytes_per_second * overhead
                 shares = shares_of_test(
                     byte_rates, test_bytes, test_cables, operations, crossed
-                ) | _shares_of_open_links(topology, open_links, byte_rates, test_bytes)
+                ) | shares_of_open_links(topology, open_links, byte_rates, test_bytes, test_cables)
             for port in ports:
                 cable = port.cable
                 yield {
@@ -167,26 +166,6 @@ def link_rows(
                     "naa": naa,
                     "platform": platform,
                 }
-
-
-def _shares_of_open_links(
-    topology: Topology, open_links: Sequence[Cable], byte_rates: Mapping[Cable, float], test: float
-) -> Shares:
-    """Return shares of links whose path cannot be followed to its end.
-
-    The only busy link of a switch carries the test (1.0). Of several busy ones it is not known which does (None).
-    `test`: the test's bytes a second."""
-    busy: defaultdict[str | None, list[Cable]] = defaultdict(list)
-    for cable in open_links:
-        if byte_rates.get(cable, 0.0) >= LOADED * test > 0:
-            busy[switch_of(topology, cable.switch_port)].append(cable)
-    only_busy = {
-        busy_cables[0]
-        for busy_cables in busy.values()
-        if len(busy_cables) == 1 and byte_rates[busy_cables[0]] * OVERHEAD_TOLERANCE >= test
-    }
-    ambiguous = {cable for busy_cables in busy.values() for cable in busy_cables} - only_busy
-    return {cable.id: 1.0 for cable in only_busy} | {cable.id: None for cable in ambiguous}
 
 
 def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | None:

@@ -7,8 +7,10 @@ the other way.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import log
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.storage.load_volumes import SHARED
@@ -38,8 +40,8 @@ _FULL_WINDOW = 0.93
 _NO_BURSTS = 0.03
 """Share of limiting links with no window at the limit."""
 _OTHERS_FILL = 1.5
-_MAY_CARRY = -0.7
-"""Log-odds that a link carries the test where others use it as well: it is one of two (two fabrics)."""
+_LIKELIEST_USE = 0.5
+"""Highest probability that the test uses a link of which that is not known: one of the two of two fabrics."""
 _REMAINING = 0.5
 """Share of a link's utilisation that stays in a pause of the test, from which the reader has to know."""
 _CAP_UNREAD = -1.2
@@ -58,6 +60,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for every counted link that carries the load, or may carry it."""
     rows = _rows(table).values()
     sides_with_room = {row["side"] for row in rows if not _is_at_limit(row)}
+    possible = Counter(row["side"] for row in rows if row["on_loaded_path"] is None)
     for row in rows:
         # Where all links that the test can take are full, it takes a full one, whichever that is.
         may_be_avoided = row["on_loaded_path"] is None and row["side"] in sides_with_room
@@ -74,7 +77,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             words = f"ports that send to it wait for credit {percent(stall)} of the time"
             evidence.append(Evidence(words, max(0.0, stall_weight(stall)) / 2))
         if may_be_avoided:
-            evidence.append(Evidence("whether the test uses it is not known", _MAY_CARRY))
+            # Each of its initiators uses one of them.
+            probability = min(_LIKELIEST_USE, max(1, len(table.initiators)) / possible[row["side"]])
+            evidence.append(Evidence("whether the test uses it is not known", log(probability)))
         if table.array is None and number(row, "full_ratio") - number(row, "utilisation") > _BELOW_FULL:
             evidence.append(Evidence("without data of the array, a cap just below it is possible", _CAP_UNREAD))
         yield Claim(

@@ -12,6 +12,7 @@ from sanpath.units import count, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth
 from sanpath.verdict.hypotheses.likelihoods import at_limit, normal, without_pause
+from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density
 from sanpath.verdict.places.table import PlaceTable, processors
 
 _CPU_ERROR = 0.04
@@ -20,11 +21,6 @@ _CPU_UNREAD = -1.5
 _MACHINE = -1.0
 """Log-odds that a machine's processors limit, before they were read: storage is usually tested with strong
 machines."""
-_FILLED_ERROR = 0.03
-"""I/Os in flight are throughput times latency, and a generator takes a moment between two I/Os."""
-_DEPTH_IGNORED = 0.005
-"""Share of the loads that keep fewer I/Os in flight than they were given, such as a synchronous engine with a queue
-depth."""
 _RATE_ERROR = 0.015
 """A requested rate is met to a few percent: generators pace in bursts."""
 _REACH_RATE = 0.9
@@ -93,11 +89,11 @@ def _demand(table: PlaceTable) -> Claim:
     if in_flight_ratio is not None:
         # Any ratio below full is equally probable: a load that asks for less may ask for anything.
         density = (
-            1 / (1 - _FILLED_ERROR)
-            if in_flight_ratio < 1 - 2 * _FILLED_ERROR
-            else normal(in_flight_ratio, 0.9, _FILLED_ERROR) / 10
+            1 / (1 - FILLED_ERROR)
+            if in_flight_ratio < 1 - 2 * FILLED_ERROR
+            else normal(in_flight_ratio, 0.9, FILLED_ERROR) / 10
         )
-        evidence.append(Evidence(because[0], log(max(density, 1e-3) / _closed_loop_density(in_flight_ratio))))
+        evidence.append(Evidence(because[0], log(max(density, 1e-3) / _density_of_others(table, in_flight_ratio))))
     elif not table.step.rate_limited:
         evidence.append(Evidence("neither its rate nor its configured outstanding I/Os are known", _NO_RATE))
     if (rate := requested_rate(table.facts, table.load)) is not None:
@@ -106,7 +102,7 @@ def _demand(table: PlaceTable) -> Claim:
         if rate_met(table.facts, table.load) is not None:
             because = [f"{in_words(rate)}, with {because[0]}"]
     elif table.step.rate_limited and in_flight_ratio is not None:
-        is_full = in_flight_ratio > 1 - _FILLED_ERROR
+        is_full = in_flight_ratio > 1 - FILLED_ERROR
         words = "every configured I/O is outstanding" if is_full else "it was given a rate, or time to think"
         evidence.append(Evidence(words, _ALL_IN_FLIGHT if is_full else _HAS_RATE))
     return _claim("demand_limited", frozenset(), evidence, because, "any")
@@ -129,20 +125,28 @@ def _concurrency(table: PlaceTable) -> Claim:
             f"{count(table.load.in_flight_measured)} outstanding I/Os gave {iops(table.load.ops_per_second)}, and "
             f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same path"
         )
-    return _claim("concurrency_limited", frozenset(), (), because, "follows")
+    evidence = []
+    if table.blocked_ratio and table.in_flight_ratio is not None:
+        fewer = (
+            f"{percent(table.in_flight_ratio)} of the configured I/Os are outstanding: more of them change nothing"
+        )
+        others = _density_of_others(table, table.in_flight_ratio)
+        evidence.append(Evidence(fewer, min(0.0, log(closed_loop_density(table.in_flight_ratio) / others))))
+    return _claim("concurrency_limited", frozenset(), evidence, because, "follows")
 
 
-def _closed_loop_density(filled: float) -> float:
-    """Density of the share of configured I/Os that a closed loop keeps in flight."""
-    return (1 - _DEPTH_IGNORED) * normal(min(filled, 1.0), 1.0, _FILLED_ERROR) + _DEPTH_IGNORED
+def _density_of_others(table: PlaceTable, in_flight_ratio: float) -> float:
+    """Density of the share of configured I/Os that are outstanding if something else limits: nearly all, unless the
+    load's threads are kept from submitting them."""
+    return table.blocked_ratio + (1 - table.blocked_ratio) * closed_loop_density(in_flight_ratio)
 
 
 def _unused_slots(table: PlaceTable) -> list[Evidence]:
     """Evidence of unused I/Os in flight: a generator that cannot keep up leaves some unused with even odds."""
     if table.in_flight_ratio is None:
         return []
-    closed_loop = _closed_loop_density(table.in_flight_ratio)
-    weight = log(0.5 + 0.5 * closed_loop) - log(closed_loop)
+    others = _density_of_others(table, table.in_flight_ratio)
+    weight = log(0.5 + 0.5 * others) - log(others)
     return [Evidence(f"{percent(table.in_flight_ratio)} of the configured I/Os are outstanding", weight)]
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
-from sanpath.units import count, duration
+from sanpath.units import count, duration, percent
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, concluding, limited_by, share_gone
 from sanpath.verdict.hypotheses.likelihoods import DEPTH_ERROR, at_limit, full_queue, usual_depth
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
@@ -37,18 +37,29 @@ _SETTING = -3.0
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each queue above the storage in which I/Os wait."""
     for index, segment in enumerate(table.segments):
-        if segment.queue is None or not segment.queue.holds_back:
+        # An I/O that a thread cannot submit is outstanding nowhere: its wait is in no latency.
+        hidden = _keeps_from_submitting(table, segment)
+        if segment.queue is None or not (segment.queue.holds_back or hidden):
             continue
         evidence = tuple(_evidence(table, segment, segment.queue, table.in_flight_below(index)))
         kind, conclude = str(segment.entity).partition(":")[0], partial(_conclude, table, segment.queue)
-        yield Claim(kind, segment.entity, frozenset({index}), evidence, conclude)
+        yield Claim(kind, segment.entity, frozenset({index}), evidence, conclude, hidden=hidden)
+
+
+def _keeps_from_submitting(table: PlaceTable, segment: Segment) -> bool:
+    return segment.filled_ratio is not None and segment.filled_ratio == table.blocked_ratio > 0
 
 
 def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: float) -> Iterator[Evidence]:
     """Evidence of the queue's slots. `below`: I/Os of both directions below it."""
     if segment.filled_ratio is not None and segment.slots is not None:
         error = DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
-        words = f"{count(segment.filled_ratio * segment.slots)} of {count(segment.slots)} slots are in use"
+        in_use = count(segment.filled_ratio * segment.slots)
+        words = f"{in_use} of {count(segment.slots)} slots are in use"
+        if _keeps_from_submitting(table, segment):
+            words = (
+                f"it holds {in_use} I/Os, and threads wait {percent(table.blocked_ratio)} of the time to submit one"
+            )
         yield Evidence(words, max(_SMALLER, at_limit(segment.filled_ratio, error)), about_slots=True)
     elif queue.admitted < 1 and not table.opposite_direction:
         words = "fewer than one I/O is below it: no queue lets so few through"

@@ -93,7 +93,7 @@ def _needed(first: Sequence[Suspicion]) -> float:
     claim = first[0].claim
     if claim.verdict == "concurrency_limited":
         return _ACQUITS
-    return _NAMED if any(evidence.weight > 0 for evidence in claim.evidence) or claim.entity is None else _EXCLUDED
+    return _NAMED if sum(evidence.weight for evidence in claim.evidence) > 0 or claim.entity is None else _EXCLUDED
 
 
 def _grouped(suspicions: Sequence[Suspicion]) -> list[list[Suspicion]]:
@@ -110,8 +110,11 @@ def _grouped(suspicions: Sequence[Suspicion]) -> list[list[Suspicion]]:
             matching.append(suspicion)
     groups.sort(key=lambda group: -probability_of(group))
     for group in groups:
-        # Links without evidence against them, such as a missing counter, come first.
-        group.sort(key=lambda suspicion: any(e.weight < 0 for e in suspicion.claim.evidence))
+        # What is said of the element is the most probable explanation: a full queue and a path policy of one LUN ask
+        # for different remedies. Of its links, those without evidence against them, such as a missing counter, come
+        # first.
+        kind = group[0].claim.kind
+        group.sort(key=lambda s: (s.claim.kind != kind, any(e.weight < 0 for e in s.claim.evidence)))
     return groups
 
 

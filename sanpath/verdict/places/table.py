@@ -14,8 +14,12 @@ from sanpath.topology.paths import IoPath, array_of, hosts_of, initiators_of, io
 from sanpath.units import duration
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments
+from sanpath.verdict.places.submission import blocked_ratio
 
 _ALL_BUSY = 0.99
+_SEEN_TO_BE_FULL = 0.9
+"""Share of the time that threads wait to submit from which the device under them is full, where its depth is not
+read."""
 _FEWER = 0.8
 """A calmer step has at most this share of the I/Os in flight."""
 _MOST_ROUND_TRIPS = 3.0
@@ -32,8 +36,9 @@ class PlaceTable:
     the load. `uncounted`: links on its path whose bytes no source counts. `paths`: every path that its I/O can take.
     `in_flight_ratio`: I/Os in flight of both directions, and flushes, over those configured, None: unknown.
     `windows`: whole windows of the slowest source. `processor_wait_seconds`: the longest that an I/O waits for
-    processors of the load's machine or of the array, 0 where no source reports them. `opposite_direction`: the table
-    of the same load's other direction, if it has one.
+    processors of the load's machine or of the array, 0 where no source reports them. `blocked_ratio`: share of the
+    time that the load's threads wait to submit an I/O. `opposite_direction`: the table of the same load's other
+    direction, if it has one.
     """
 
     facts: Facts
@@ -49,6 +54,7 @@ class PlaceTable:
     in_flight_ratio: float | None
     windows: int
     processor_wait_seconds: float = 0.0
+    blocked_ratio: float = 0.0
     opposite_direction: tuple[PlaceTable, ...] = ()
 
     @property
@@ -188,21 +194,35 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted)
     if array_row is not None:
         arrays.add(array_of(facts.topology, str(array_row["entity"])))
+    in_flight_ratio = in_flight / load.in_flight_configured if load.in_flight_configured else None
+    blocked = blocked_ratio(facts, load, in_flight_ratio)
     return PlaceTable(
         facts,
         load,
         next(step for step in facts.steps if step.name == load.step),
-        segments(facts, load, calm, _calm_ratio(facts, load, calm)),
+        _with_full_device(segments(facts, load, calm, _calm_ratio(facts, load, calm)), blocked),
         tuple(links),
         array_row,
         tuple(sorted(arrays)),
         tuple(uncounted),
         tuple(paths),
         scaling(facts.loads, load),
-        in_flight / load.in_flight_configured if load.in_flight_configured else None,
+        in_flight_ratio,
         min(windows, default=load.windows),
         _processor_wait_seconds(facts, load),
+        blocked,
     )
+
+
+def _with_full_device(path: tuple[Segment, ...], blocked: float) -> tuple[Segment, ...]:
+    """The segments, where the load's threads show the first device to be fuller than its depth says.
+
+    `blocked`: share of the time that they wait to submit."""
+    first = path[0]
+    if first.queue is None or blocked < (_SEEN_TO_BE_FULL if first.filled_ratio is None else first.filled_ratio):
+        return path
+    admitted = first.queue.admitted if first.slots is None else first.slots * (first.filled_ratio or 0.0)
+    return (replace(first, slots=admitted / blocked, filled_ratio=blocked), *path[1:]) if blocked else path
 
 
 def _flushes_in_flight(facts: Facts, load: LoadFacts) -> float:

@@ -1,0 +1,51 @@
+"""Whether the device under a load keeps the load's threads from submitting I/Os.
+
+Linux lets a thread sleep in the system call that submits an I/O while the device has no free request
+(blk_mq_get_tag). The load then keeps fewer I/Os outstanding than it was given, and one for each of its threads waits
+above the device. Nothing else tells this from a load that asks for no more.
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.table import number
+from sanpath.verdict.places.host_queues import host_queues
+
+FILLED_ERROR = 0.03
+"""I/Os in flight are throughput times latency, and a generator takes a moment between two I/Os."""
+_DEPTH_IGNORED = 0.005
+"""Share of the loads that keep fewer I/Os in flight than they were given, such as a synchronous engine with a queue
+depth."""
+_CLOSED_LOOP = NormalDist(1.0, FILLED_ERROR)
+
+
+def closed_loop_density(in_flight_ratio: float) -> float:
+    """Density of the share of configured I/Os that a closed loop keeps in flight."""
+    return (1 - _DEPTH_IGNORED) * _CLOSED_LOOP.pdf(min(in_flight_ratio, 1.0)) + _DEPTH_IGNORED
+
+
+def blocked_ratio(facts: Facts, load: LoadFacts, in_flight_ratio: float | None) -> float:
+    """Share of the time that the threads of a load wait to submit an I/O, 0 to 1; 0 where that is not known.
+
+    `in_flight_ratio`: as in PlaceTable. A load that has all its I/Os outstanding waits for their completion instead.
+    """
+    threads = sum(
+        number(row, "threads")
+        for row in facts.tables["load"].select(step=load.step, direction=load.direction)
+        if row["entity"] == load.entity
+    )
+    if not threads or in_flight_ratio is None:
+        return 0.0
+    waiting = sum(
+        queues[0].offered - queues[0].admitted
+        for each in facts.loads_in(load.step)
+        if each.entity == load.entity and (queues := host_queues(facts, each))
+    )
+    waiting_ratio = waiting / threads - (load.cpu_ratio or 0.0)
+    if waiting_ratio <= 0:
+        return 0.0
+    # More than one for each thread waits in another queue.
+    return min(waiting_ratio, 1 / waiting_ratio) / (1 + closed_loop_density(in_flight_ratio))
