@@ -118,8 +118,8 @@ def zones(configurations: Iterable[Entry], entries: Iterable[Entry]) -> list[Zon
             at_port.setdefault(f"{int(number[:2], 16)},{index}", []).append(own)
 
     def members(value: object) -> list[str]:
-        names = parse.texts(value)
-        return [own for name in names for own in ([found] if (found := wwn(name)) else at_port.get(name, []))]
+        own = ((name, wwn(name)) for name in parse.texts(value))
+        return [wwpn for name, found in own for wwpn in ([found] if found else at_port.get(name, []))]
 
     found = []
     for configuration in configurations:

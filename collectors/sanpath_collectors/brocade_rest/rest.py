@@ -69,6 +69,8 @@ class Rest:
             raise CollectorError(Failure.REFUSED, f"{message} (again after a new login)")
         if reply.status in _BUSY:
             raise BusyError(message, _wait_seconds(reply))
+        if reply.status == 400 and self._parameters and "vf" in message.lower():
+            raise CollectorError(Failure.MISCONFIGURED, f"{message}: virtual_fabric does not fit this switch")
         if reply.status in _CLOSED:
             raise ClosedError(Failure.REFUSED, message)
         if reply.status != 200:

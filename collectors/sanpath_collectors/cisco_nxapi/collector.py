@@ -73,7 +73,8 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
     async def check(self, ctx: Context) -> Check:
         """Returns name, model, release and ports, and what this role or release does not show."""
         commands = [_VERSION, _PORTS, *_WITHOUT]
-        version, interfaces, *others = await self._show(ctx, commands)
+        version, interfaces, optics, flogi, *others = await self._show(ctx, commands)
+        others = [optics, await self._logins(ctx, flogi), *others]
         self._named(version)
         ports = [port for port in inventory.ports(interfaces.body).values() if port.carries]
         unreadable = [
@@ -94,9 +95,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         """Yields the switch, its ports and their logins, links to other switches, and who may see whom."""
         commands = [_VERSION, _OWN, _PORTS, _LOGINS, _NAMES, _ZONES]
         version, own, interfaces, flogi, names, zoneset = await self._show(ctx, commands)
-        if flogi.error:  # a switch in NPV mode has another command for the logins that it passes on
-            (npv,) = await self._show(ctx, [_NPV_LOGINS])
-            flogi = npv if not npv.error else flogi
+        flogi = await self._logins(ctx, flogi)
         self._named(version)
         yield inventory.switch(version.body, parse.first_wwn(own.body), self._name)
         self._ports = inventory.ports(interfaces.body)
@@ -148,6 +147,13 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         http, self._http, self._nxapi = self._http, None, None
         if http is not None:
             await http.close()
+
+    async def _logins(self, ctx: Context, flogi: parse.Shown) -> parse.Shown:
+        """Returns the logins. A switch in NPV mode has another command for those that it passes on."""
+        if not flogi.error:
+            return flogi
+        (npv,) = await self._show(ctx, [_NPV_LOGINS])
+        return flogi if npv.error else npv
 
     def _named(self, version: parse.Shown) -> None:
         self._name = parse.text(version.body, "host_name", "hostname") or self.config.name
