@@ -31,7 +31,7 @@ def serving(
     answer: Callable[[web.Request], Awaitable[web.StreamResponse]],
     use: Callable[[str], Awaitable[T]],
 ) -> T:
-    """Serve every path while `use` runs with host and port of the server. `ca_file`: gets the PEM of its authority."""
+    """Serve every path while `use` runs with the server's address. `ca_file`: gets the PEM of its authority."""
 
     async def served() -> T:
         app = web.Application()

@@ -52,7 +52,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         self._ports: dict[str, Port] = {}
         self._changes = Changes()
         self._uptime_seconds: int | None = None
-        self._told: set[str] = set()
+        self._noted: set[str] = set()
         self._pending: list[Event] = []
         self._optics_due = 0
         self._busy_until = 0
@@ -106,7 +106,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
             yield item
         for link in inventory.neighbours(interfaces.body):
             yield link
-        self._tell(ctx, [(_LOGINS, flogi), (_NAMES, names), (_ZONES, zoneset)])
+        self._note_refusals(ctx, [(_LOGINS, flogi), (_NAMES, names), (_ZONES, zoneset)])
         zoned = zones.links(inventory.zones(zoneset.body, found), found)
         if zoned is None:
             text = f"more than {zones.MOST_PAIRS:,} pairs are zoned: {_WITHOUT[_ZONES]}"
@@ -133,7 +133,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
             # The grid of polls has jitter: half a poll early is better than a full poll late.
             wait_seconds = self.config.optics_every_seconds - self.config.every_seconds / 2
             self._optics_due = now_us + int(max(0.0, wait_seconds) * 1e6)
-            self._tell(ctx, [(_OPTICS, others[0])])
+            self._note_refusals(ctx, [(_OPTICS, others[0])])
             if optics := parse.optics(others[0].body, known, seen_us):
                 yield optics
             for item in self._uptime(others[1].body, seen_us):
@@ -158,11 +158,11 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
     def _named(self, version: parse.Shown) -> None:
         self._name = parse.text(version.body, "host_name", "hostname") or self.config.name
 
-    def _tell(self, ctx: Context, shown: Sequence[tuple[str, parse.Shown]]) -> None:
+    def _note_refusals(self, ctx: Context, shown: Sequence[tuple[str, parse.Shown]]) -> None:
         """Notes, once for each command, what its refusal leaves unknown."""
         for command, answer in shown:
-            if answer.error and command not in self._told:
-                self._told.add(command)
+            if answer.error and command not in self._noted:
+                self._noted.add(command)
                 text = f"{command}: {answer.error}: {_WITHOUT[command]}"
                 self._pending.append(warning(ctx.clock.now_us(), "command-refused", text))
 

@@ -55,7 +55,9 @@ def answers(body: bytes, commands: Sequence[str]) -> list[Shown]:
     except ValueError as error:
         raise CollectorError(Failure.UNREADABLE, f"{commands[0]}: not JSON", excerpt(body)) from error
     listed = objects(replied)
-    by_number = {entry.get("id"): entry for entry in listed if "result" in entry or "error" in entry}
+    by_number = {
+        n: entry for entry in listed if ("result" in entry or "error" in entry) and (n := counter(entry, "id"))
+    }
     if not by_number:
         raise CollectorError(Failure.UNREADABLE, f"{commands[0]}: is no answer of NX-API (JSON-RPC)", excerpt(body))
     return [_shown(by_number.get(number)) for number in range(1, len(commands) + 1)]
