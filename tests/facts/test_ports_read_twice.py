@@ -10,6 +10,7 @@ import pytest
 
 from sanpath import registry
 from sanpath.facts.compute import Facts, compute
+from sanpath.facts.table import number
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.identity import resolve
 from sanpath.transport.replay import ReplayContext
@@ -25,20 +26,22 @@ MEGABITS = 16_000
 SECONDS = 40
 
 
-def recording(folder: Path, sources: Sequence[str]) -> Facts:
-    """A test of 30 s at fc1/7 and fc1/1. `sources`: snmp and rest in the order of their names, as sw-a, sw-b."""
+def recording(folder: Path, sources: Sequence[str], rest_every: int = 1) -> Facts:
+    """A test of 32 s at two ports. `sources`: snmp and rest in the order of their names, as sw-a, sw-b.
+
+    `rest_every`: seconds between the polls over REST."""
     out = RecordingBuilder(folder)
     for name, kind in zip(("sw-a", "sw-b"), sources, strict=False):
         tables = (SNMP_PORT,) if kind == "snmp" else (REST_PORT, REST_OPTICS)
         out.source(name, "snmp_switch" if kind == "snmp" else "brocade_rest", *tables)
         out.entity(name, "switch", "sw", ids={"switch_wwn": ("10:00:00:0d:ec:aa:00:00",)})
-        for number, (port, own, peer) in enumerate((("7", OWN, INITIATOR), ("1", "2001000decaa0000", TARGET))):
-            local = f"1000{number}" if kind == "snmp" else f"0/{port}"
+        for order, (port, own, peer) in enumerate((("7", OWN, INITIATOR), ("1", "2001000decaa0000", TARGET))):
+            local = f"1000{order}" if kind == "snmp" else f"0/{port}"
             about = {"technology": "fibre_channel"}
             out.entity(name, "switch_port", local, f"port {local}", {"wwpn": (own,)}, about)
             out.link(name, "member_of", (("switch_port", local), ("switch", "sw")), "table")
             out.link(name, "logged_in", (("wwpn", peer), ("switch_port", local)), "table")
-            for second in range(0, SECONDS):
+            for second in range(0, SECONDS, rest_every if kind == "rest" else 1):
                 total = {"bytes_rx_total": BYTES_A_SECOND * second, "bytes_tx_total": BYTES_A_SECOND * second}
                 values = {**total, "link_speed_bits_per_second": MEGABITS, "link_up": 1}
                 if kind == "snmp":
@@ -47,7 +50,7 @@ def recording(folder: Path, sources: Sequence[str]) -> Facts:
                 else:
                     values |= {"crc_errors_total": 2 * second}
                     out.samples(name, REST_PORT, second, {local: values})
-                    if second % 10 == 0:
+                    if second % 12 == 0:
                         optics = {"optics_rx_power_dbm": -3.5, "optics_temperature_celsius": 40.0}
                         out.samples(name, REST_OPTICS, second, {local: optics})
     out.entity("config", "hba", "esx7/vmhba2", ids={"wwpn": (INITIATOR,)})
@@ -71,6 +74,13 @@ def test_its_bytes_count_once(tmp_path: Path, sources: Sequence[str]) -> None:
     found = {(row["entity"], row["direction"]): row["bytes_per_second"] for row in links}
     assert len(found) == len(list(links)) == 4
     assert list(found.values()) == pytest.approx([BYTES_A_SECOND] * 4, rel=0.01)
+
+
+@pytest.mark.parametrize("sources", [("snmp", "rest"), ("rest", "snmp")], ids="-".join)
+def test_the_source_that_is_asked_more_often_tells_how_full_a_link_is(tmp_path: Path, sources: Sequence[str]) -> None:
+    rows = list(recording(tmp_path, sources, rest_every=6).tables["link"])
+    assert min(number(row, "windows") for row in rows) > 20
+    assert [row["bytes_per_second"] for row in rows] == pytest.approx([BYTES_A_SECOND] * 4, rel=0.01)
 
 
 @pytest.mark.parametrize("sources", [("snmp", "rest"), ("rest", "snmp")], ids="-".join)

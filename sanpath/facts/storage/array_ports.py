@@ -95,10 +95,13 @@ def _zoned(topology: Topology, paths: Sequence[IoPath], array: str) -> dict[str,
 
 
 def _zoning(rows: Sequence[FactRow], zoned: Mapping[str, bool] | None) -> FactRow:
-    if zoned is None:
+    fabric = [row for row in rows if row["technology"] == "fibre_channel"]
+    if fabric and zoned is None:
         return {"zoned_ports": None, "full_zoned_ports": None, "spare_unzoned_ports": None}
-    inside = [_filled_ratio(row) for row in rows if zoned.get(str(row["entity"]))]
-    outside = [_filled_ratio(row) for row in rows if not zoned.get(str(row["entity"]))]
+    # Ethernet has no zones: nothing hides its ports.
+    hidden = {str(row["entity"]) for row in fabric if not (zoned or {}).get(str(row["entity"]))}
+    inside = [_filled_ratio(row) for row in rows if row["entity"] not in hidden]
+    outside = [_filled_ratio(row) for row in rows if row["entity"] in hidden]
     return {
         "zoned_ports": float(len(inside)),
         "full_zoned_ports": float(sum(r >= FULL for r in inside if r is not None)) if None not in inside else None,
