@@ -269,6 +269,8 @@ def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink
     evidence: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for source, link in source_links:
         ends = [_entity_at_end(topology, by_key, source, *end) for end in (link.from_end, link.to_end)]
+        if link.relation == "zoned_with" and [e and topology.entities[e].kind for e in ends] != ["hba", "array_port"]:
+            continue  # A zone lists whoever may come, also two of one role, and the name server does not know all.
         for end, end_id in zip((link.from_end, link.to_end), ends, strict=True):
             # An Ethernet switch learns every address in the network: those that match no entity are not reported.
             if end_id is None and (link.relation, end[0]) != ("logged_in", "mac"):

@@ -38,6 +38,8 @@ POLLED = (
     "ceph",
     "kubernetes",
     "snmp_switch",
+    "brocade_rest",
+    "cisco_nxapi",
     "iostat",
 )
 """Collectors whose recorded answers are changed: REST, Prometheus, output over SSH, values of SNMP."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,6 +94,35 @@ def test_an_idle_target_port_is_a_risk(tmp_path: Path) -> None:
     (finding,) = of(judged(san.write()), "array-ports-unused")
     assert (finding.role, finding.entity) == ("risk", "array:fa1")
     assert "uses 1 of the 3 target ports" in finding.summary
+
+
+def zoned(folder: Path, zones: Sequence[tuple[str, str]], second: float = 0.0) -> Diagnosis:
+    """The host's 8 Gb/s port, and target ports at 4: fc1/1 full of the test, fc1/2 beside it."""
+    ports = [fast(HOST_PORT), ARRAY_PORT, replace(SECOND_TARGET, speed=4)]
+    san = San(folder, ports=ports, zones=zones)
+    counted = {"fc1/7": (COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING), "fc1/2": (second, 0.0)}
+    san.step("t", 16, read=Flow(X, 16 / X), ports=counted, array={"read": AtArray(0.0004)})
+    return judged(san.write())
+
+
+def test_a_full_target_port_beside_one_that_no_zone_lets_the_host_see(tmp_path: Path) -> None:
+    (finding,) = of(zoned(tmp_path, [(HOST_PORT.wwpn, ARRAY_PORT.wwpn)]), "zones-leave-out-ports")
+    assert finding.entity == "array:fa1"
+    assert "see 1 of the 2 target ports" in finding.summary
+
+
+def test_zones_that_leave_nothing_out_are_not_blamed(tmp_path: Path) -> None:
+    both = [(HOST_PORT.wwpn, target.wwpn) for target in (ARRAY_PORT, SECOND_TARGET)]
+    assert of(zoned(tmp_path / "both", both), "zones-leave-out-ports") == []
+    one = [(HOST_PORT.wwpn, ARRAY_PORT.wwpn)]
+    assert of(zoned(tmp_path / "busy", one, second=0.9 * COUNTED), "zones-leave-out-ports") == []
+
+
+def test_zones_that_nobody_reads_are_unknown(tmp_path: Path) -> None:
+    found = zoned(tmp_path, [])
+    assert of(found, "zones-leave-out-ports") == []
+    (finding,) = of(found, "zones-leave-out-ports", "unknown")
+    assert "zoned_ports" in finding.summary
 
 
 def test_a_limit_that_somebody_set_is_the_cause() -> None:

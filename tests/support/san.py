@@ -106,7 +106,7 @@ class San:
     the same array.
     `p99_times`: the 99th percentile of the load's latency over its mean. `slowest_seconds`: its longest I/O,
     None: not reported. `drift`: by which share of it the load's latency rises from the beginning of a step to its
-    end, evenly. `make`: of the switches.
+    end, evenly. `make`: of the switches. `zones`: initiator and target port by their WWPNs; sw1 reports them.
     """
 
     folder: Path
@@ -130,6 +130,7 @@ class San:
     slowest_seconds: float | None = None
     drift: float = 0.0
     make: str | None = "cisco"
+    zones: Sequence[tuple[str, str]] = ()
     steps: list[_Step] = field(default_factory=list)
     _delay: Mapping[str, float] = field(default_factory=dict)
 
@@ -179,6 +180,8 @@ class San:
         if "switch" not in self.leave_out:
             for name in sorted({port.on for port in self.ports}):
                 self._switch(out, name, last)
+            for initiator, target in self.zones:
+                out.link("sw1", "zoned_with", (("wwpn", initiator), ("wwpn", target)), "zone z")
             if self.inter_switch_link:
                 out.say("switch_port:sw1/fc1/31 cabled_to switch_port:sw2/fc1/31")
         if "array" not in self.leave_out:

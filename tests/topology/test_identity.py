@@ -236,3 +236,18 @@ def test_the_graph_has_every_entity_and_link() -> None:
     graph = found.graph()
     assert set(graph.nodes) == {"vm:sqlvm1", "host:esx7", "array:fa1"}
     assert graph.edges["vm:sqlvm1", "host:esx7"]["relation"] == "runs_on"
+
+
+def test_a_zone_joins_an_initiator_with_a_target_and_nothing_else() -> None:
+    found = topology(
+        entity("b1", "hba", "i1", wwpn="21000024ff000001"),
+        entity("b1", "hba", "i2", wwpn="21000024ff000002"),
+        entity("fa1", "array_port", "CT0", wwpn="524a937000000001"),
+        edge("b1", "wwpn:21000024ff000001", "zoned_with", "wwpn:524a937000000001"),
+        edge("b1", "wwpn:21000024ff000001", "zoned_with", "wwpn:21000024ff000002"),
+        edge("b1", "wwpn:21000024ff000001", "zoned_with", "wwpn:524a9370000000ff"),
+    )
+    assert [(k.relation, k.from_entity, k.to_entity) for k in found.links] == [
+        ("zoned_with", "hba:i1", "array_port:fa1/CT0")
+    ]
+    assert found.unjoined == []

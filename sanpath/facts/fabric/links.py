@@ -185,15 +185,16 @@ def _sampled_port(topology: Topology, cable: Cable, step: Step, samples: _Counte
 
 
 def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> _Port | None:
+    """Return the port with the samples of one source: of several that read it, the one with the most windows."""
     entity = topology.entities[cable.switch_port]
-    for source_id in entity.known_as:
-        sample = samples.get((step.name, *source_id))
-        if sample is not None and sample.length_seconds:
-            technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
-            speed = sample.last_values.get("link_speed_bits_per_second")
-            port = _Port(cable, technology, link_capacity(technology, speed) if speed else None, speed, sample)
-            return replace(port, capacity=None) if _counts_too_much(port) else port
-    return None
+    read = [samples[key] for source_id in entity.known_as if (key := (step.name, *source_id)) in samples]
+    sample = max((s for s in read if s.length_seconds), key=lambda s: s.windows, default=None)
+    if sample is None:
+        return None
+    technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
+    speed = sample.last_values.get("link_speed_bits_per_second")
+    port = _Port(cable, technology, link_capacity(technology, speed) if speed else None, speed, sample)
+    return replace(port, capacity=None) if _counts_too_much(port) else port
 
 
 def _counts_too_much(port: _Port) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from sanpath.facts.samples.step_samples import StepSamples
@@ -37,7 +37,8 @@ def switch_port_rows(
     """Yield one row for each port and step, both directions together.
 
     Rows are of ports that carry the test or may carry it, and of others with errors in the step. Counts are those of
-    a minute; a step shorter than a minute counts as one."""
+    a minute; a step shorter than a minute counts as one. Of a port that several sources read, each value is that of
+    the first one that reports it: they count the same frames."""
     carries = _carrying(links)
     logins = _logins(topology)
     for step in steps:
@@ -46,22 +47,28 @@ def switch_port_rows(
         may_carry = {
             local for name, port in carries if name == step.name for local in topology.entities[port].known_as
         }
+        by_local = {(sample.source, sample.entity): sample for sample in step_samples}
+        built: set[str] = set()
         for sample in step_samples:
             # Most ports of a large site are neither: skipped before a row is built.
             if (sample.source, sample.entity) not in may_carry and not sample.moved(_ERROR_COUNTERS):
                 continue
             port = topology.known_as.get((sample.source, "switch_port", sample.entity))
-            if port is None:
+            if port is None or port in built:
                 continue
-            counted = {fact: _per_minute(sample, counters) for fact, counters in _COUNTERS.items()}
-            optics = {name: sample.last_values.get(name) for name in _OPTICS}
-            power, typical = optics["optics_rx_power_dbm"], typical_power.get(sample.source)
+            built.add(port)
+            same = [by_local[local] for local in topology.entities[port].known_as if local in by_local]
+            counted = {fact: _first(_per_minute(s, counters) for s in same) for fact, counters in _COUNTERS.items()}
+            optics = {name: _first(s.last_values.get(name) for s in same) for name in _OPTICS}
+            power = optics["optics_rx_power_dbm"]
+            lit = (s.source for s in same if s.last_values.get("optics_rx_power_dbm") is not None)
+            typical = typical_power.get(next(lit, ""))
             attributes = topology.entities[port].attributes
             yield {
                 "entity": port,
                 "step": step.name,
                 "direction": "both",
-                "windows": sample.windows,
+                "windows": same[0].windows,
                 "switch": topology.entities[port].label.partition("/")[0],
                 "switch_port": topology.entities[port].label.partition("/")[2] or None,
                 "technology": _text(attributes.get("technology")),
@@ -72,6 +79,10 @@ def switch_port_rows(
                 **optics,
                 "optics_below_others_db": typical - power if power is not None and typical is not None else None,
             }
+
+
+def _first(values: Iterable[float | None]) -> float | None:
+    return next((value for value in values if value is not None), None)
 
 
 def _per_minute(sample: StepSamples, counters: Sequence[str]) -> float | None:

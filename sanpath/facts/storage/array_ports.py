@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.facts.fabric.links import FULL
 from sanpath.facts.host.port_utilisation import port_use
@@ -22,6 +22,8 @@ _GAUGES = (
     "pause_frames_per_second_rx",
     "pause_frames_per_second_tx",
 )
+_SPARE = 0.5
+"""A link that is used to less than this share of what it carries when full has room for as much again."""
 
 
 def array_port_rows(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> Iterator[FactRow]:
@@ -60,6 +62,7 @@ def front_end_rows(
         by_side.setdefault((str(row["step"]), str(row["direction"]), str(row["side"])), []).append(row)
     for array in sorted({path.array for path in paths if path.array}):
         ports = _last_cables(paths, array)
+        zoned = _zoned(topology, paths, array)
         for step, direction in tested:
             array_rows = by_side.get((step, direction, "array"), [])
             rows = [row for row in array_rows if row["entity"] in ports and row["negotiated_bits_per_second"]]
@@ -69,12 +72,43 @@ def front_end_rows(
                     "step": step,
                     "direction": direction,
                     **_front_end(rows),
+                    **_zoning(rows, zoned),
                     "hosts_utilisation": _busiest(by_side.get((step, direction, "host"), [])),
                 }
 
 
 def _last_cables(paths: Sequence[IoPath], array: str) -> set[str]:
     return {cable.id for path in paths if path.array == array for cable in path.cables if cable.side == "array"}
+
+
+def _zoned(topology: Topology, paths: Sequence[IoPath], array: str) -> dict[str, bool] | None:
+    """Return whether zones let the test's initiators see the port at a cable. None: not all their zones are read."""
+    to_array = [path for path in paths if path.array == array and path.cables]
+    seen = {hba: set(topology.related(hba, "zoned_with", "array_port")) for hba in {path.hba for path in to_array}}
+    if not seen or not all(seen.values()):
+        return None
+    zoned: dict[str, bool] = {}
+    for path in to_array:
+        cable = path.cables[-1].id
+        zoned[cable] = zoned.get(cable, False) or path.array_port in seen[path.hba]
+    return zoned
+
+
+def _zoning(rows: Sequence[FactRow], zoned: Mapping[str, bool] | None) -> FactRow:
+    fabric = [row for row in rows if row["technology"] == "fibre_channel"]
+    if fabric and zoned is None:
+        return {"zoned_ports": None, "full_zoned_ports": None, "spare_unzoned_ports": None}
+    # Ethernet has no zones: nothing hides its ports.
+    hidden = {str(row["entity"]) for row in fabric if not (zoned or {}).get(str(row["entity"]))}
+    inside = [_filled_ratio(row) for row in rows if row["entity"] not in hidden]
+    outside = [_filled_ratio(row) for row in rows if row["entity"] in hidden]
+    return {
+        "zoned_ports": float(len(inside)),
+        "full_zoned_ports": float(sum(r >= FULL for r in inside if r is not None)) if None not in inside else None,
+        "spare_unzoned_ports": float(sum(r < _SPARE for r in outside if r is not None))
+        if None not in outside
+        else None,
+    }
 
 
 def _front_end(rows: Sequence[FactRow]) -> FactRow:

@@ -1,0 +1,185 @@
+"""Polls a switch over REST: statistics and states of all ports every poll, optics and uptime less often."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from sanpath.plugin import (
+    Check,
+    Collector,
+    CollectorError,
+    Context,
+    Event,
+    Failure,
+    Http,
+    Item,
+    Rows,
+    SourceEntity,
+    SourceLink,
+    warning,
+)
+from sanpath_collectors.brocade_rest import inventory, parse
+from sanpath_collectors.brocade_rest.config import BrocadeRestConfig
+from sanpath_collectors.brocade_rest.rest import BusyError, ClosedError, Rest
+from sanpath_collectors.snmp_switch import logins, zones
+from sanpath_collectors.snmp_switch.changes import Changes
+from sanpath_collectors.snmp_switch.ports import Port
+from sanpath_collectors.snmp_switch.ports import inventory as port_items
+from sanpath_collectors.snmp_switch.profile import devices
+from sanpath_collectors.snmp_switch.tables import SWITCH
+
+_SWITCH, _PORTS = "brocade-fibrechannel-switch/fibrechannel-switch", "brocade-interface/fibrechannel"
+_STATISTICS, _OPTICS = "brocade-interface/fibrechannel-statistics", "brocade-media/media-rdp"
+_NAMES, _ZONES = "brocade-name-server/fibrechannel-name-server", "brocade-zone/effective-configuration"
+_WITHOUT = {
+    _OPTICS: "optical power and temperature are unknown",
+    _NAMES: "which logins are initiators or targets is unknown",
+    _ZONES: "which target ports an initiator may see is unknown",
+}
+_HUNDREDTHS = 100
+
+
+class BrocadeRest(Collector[BrocadeRestConfig]):
+    """A switch, or a virtual fabric of it, in one session."""
+
+    def __init__(self, config: BrocadeRestConfig) -> None:
+        super().__init__(config)
+        self._http: Http | None = None
+        self._rest: Rest | None = None
+        self._name = config.name
+        self._ports: dict[str, Port] = {}
+        self._changes = Changes()
+        self._uptime_seconds: int | None = None
+        self._closed: set[str] = set()
+        self._pending: list[Event] = []
+        self._optics_due = 0
+        self._busy_until = 0
+
+    async def open(self, ctx: Context) -> None:
+        """Logs in. Leaves nothing open on failure. Sends no request while a busy switch has asked to wait."""
+        await self.close()
+        if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
+            raise CollectorError(Failure.UNREACHABLE, f"the switch asked to wait, for another {wait_us / 1e6:.0f} s")
+        self._http = ctx.http(f"https://{self.config.host}", self.config.ca_file, self.config.verify_tls)
+        self._rest = Rest(self._http, self.config.user, self.config.password, self.config.virtual_fabric)
+        try:
+            await self._rest.login()
+        except BaseException as error:
+            self._note_wait(ctx, error)
+            await self.close()
+            raise
+
+    async def check(self, ctx: Context) -> Check:
+        """Returns name, firmware and ports, and what this login or release leaves unknown."""
+        switch = await self._switch(ctx)
+        ports = inventory.ports(await self._read(ctx, _PORTS))
+        unreadable = []
+        for container, consequence in _WITHOUT.items():
+            try:
+                found = await self._read(ctx, container)
+            except ClosedError as closed:
+                unreadable.append(f"{closed}: {consequence}")
+                continue
+            if container == _ZONES and not inventory.zones(found, ()):
+                unreadable.append(f"{container}: no zone is in force: {consequence}")
+        online = sum(port.attributes.get("up") is True for port in ports.values())
+        noun = "port" if len(ports) == 1 else "ports"
+        identity = [f"{self._name}: Fabric OS {parse.text(switch, 'firmware-version')}".strip()]
+        identity.append(f"{len(ports)} {noun}, {online} online")
+        return Check(", ".join(identity), None, tuple(unreadable))
+
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
+        """Yields the switch, its ports and their logins, links to other switches, and who may see whom."""
+        yield inventory.switch(await self._switch(ctx), self._name)
+        entries = await self._read(ctx, _PORTS)
+        self._ports = inventory.ports(entries)
+        for item in port_items(self._name, self._ports):
+            yield item
+        names = await self._read_if_open(ctx, _NAMES)
+        registered = inventory.registered(names, self._ports)
+        for item in logins.inventory((login for login in registered if login.port), self._ports, devices()):
+            yield item
+        for link in inventory.neighbours(entries, registered):
+            yield link
+        zoned = zones.links(inventory.zones(await self._read_if_open(ctx, _ZONES), names), registered)
+        if zoned is None:
+            text = f"more than {zones.MOST_PAIRS:,} pairs are zoned: {_WITHOUT[_ZONES]}"
+            self._pending.append(warning(ctx.clock.now_us(), "zones-left-out", text))
+        for link in zoned or ():
+            yield link
+
+    async def poll(self, ctx: Context) -> AsyncIterator[Item]:
+        """Yields the counters and states of all ports; when due, optics and uptime too."""
+        counted = await self._read(ctx, _STATISTICS)
+        seen_us = ctx.clock.now_us()
+        known = {name: port.local_id for name, port in self._ports.items()}
+        rows = parse.statistics(await self._read(ctx, _PORTS), counted, known, seen_us)
+        if rows is None:
+            raise CollectorError(Failure.UNREADABLE, f"{_STATISTICS}: no port of this switch has counters")
+        yield rows
+        for event in self._changes.events(rows, self._ports):
+            yield event
+        if seen_us >= self._optics_due:
+            # The grid of polls has jitter: half a poll early is better than a full poll late.
+            wait_seconds = self.config.optics_every_seconds - self.config.every_seconds / 2
+            self._optics_due = seen_us + int(max(0.0, wait_seconds) * 1e6)
+            for item in self._uptime(await self._switch(ctx), ctx.clock.now_us()):
+                yield item
+            media = await self._read_if_open(ctx, _OPTICS)
+            if optics := parse.optics(media, known, ctx.clock.now_us()):
+                yield optics
+        pending, self._pending = self._pending, []
+        for event in pending:
+            yield event
+
+    async def close(self) -> None:
+        """Logs out."""
+        rest, http = self._rest, self._http
+        self._rest = self._http = None
+        try:
+            if rest is not None:
+                await rest.logout()
+        finally:  # the recorder does not wait long for a switch that does not answer
+            if http is not None:
+                await http.close()
+
+    def _uptime(self, switch: parse.Entry, seen_us: int) -> list[Item]:
+        uptime_seconds = parse.counter(switch, "up-time")
+        if uptime_seconds is None:
+            return []
+        items: list[Item] = []
+        before, self._uptime_seconds = self._uptime_seconds, uptime_seconds
+        if before is not None and uptime_seconds < before:
+            detail = {"uptime_seconds_before": before, "uptime_seconds": uptime_seconds}
+            items.append(Event(seen_us, "device-restarted", detail))
+        return [*items, Rows(SWITCH, [self._name], [seen_us], {"uptime_seconds": [uptime_seconds * _HUNDREDTHS]})]
+
+    async def _switch(self, ctx: Context) -> parse.Entry:
+        """Returns the object of the switch; of several logical ones the first, which is that of the login."""
+        switch = next(iter(await self._read(ctx, _SWITCH)), {})
+        self._name = parse.text(switch, "user-friendly-name") or self.config.name
+        return switch
+
+    async def _read_if_open(self, ctx: Context, container: str) -> list[parse.Entry]:
+        """Returns the objects of a container; none, without further requests, if it is closed to this login."""
+        if container in self._closed:
+            return []
+        try:
+            return await self._read(ctx, container)
+        except ClosedError as closed:
+            self._closed.add(container)
+            self._pending.append(warning(ctx.clock.now_us(), "endpoint-closed", f"{closed}: {_WITHOUT[container]}"))
+            return []
+
+    async def _read(self, ctx: Context, container: str) -> list[parse.Entry]:
+        if self._rest is None:
+            raise CollectorError(Failure.UNREACHABLE, "there is no session with the switch")
+        try:
+            return await self._rest.read(container)
+        except BusyError as busy:
+            self._note_wait(ctx, busy)
+            raise
+
+    def _note_wait(self, ctx: Context, error: BaseException) -> None:
+        if isinstance(error, BusyError):
+            self._busy_until = ctx.clock.now_us() + int(error.wait_seconds * 1e6)

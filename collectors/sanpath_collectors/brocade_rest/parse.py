@@ -1,0 +1,188 @@
+"""Parses answers of Fabric OS' REST interface. No I/O.
+
+    {"Response": {"fibrechannel-statistics": [{"name": "0/7", "in-octets": 19618484108, "out-octets": 1623987402064,
+     "bb-credit-zero": 224939, "class3-out-discards": 0, "sampling-interval": 2, "time-generated": 1710423073, ...}]}}
+
+Releases differ: counters come as numbers or as text, a list of one as its only object, and every leaf may be missing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sanpath.plugin import CollectorError, Failure, Rows, read_json
+from sanpath_collectors.brocade_rest.tables import OPTICS, STATISTICS, SWITCH_PORT
+
+Entry = Mapping[str, Any]
+
+_EXCERPT_CHARACTERS = 200
+_MAX_COUNTER = 2**64
+_MAX_GAUGE = 2**63
+_ONLINE = 2
+_MICROWATTS_OF_0_DBM = 1000.0
+_MILLION = 1_000_000
+
+
+def entries(body: bytes, name: str) -> list[Entry]:
+    """Return the objects of a container. Raises UNREADABLE for anything but an answer.
+
+    >>> entries(b'{"Response": {"fibrechannel": {"name": "0/7"}}}', "fibrechannel")
+    [{'name': '0/7'}]
+    """
+    try:
+        answer = read_json(body)
+    except ValueError as error:
+        raise CollectorError(Failure.UNREADABLE, f"{name}: not JSON", excerpt(body)) from error
+    response = answer.get("Response") if isinstance(answer, dict) else None
+    if not isinstance(response, dict):
+        problem = error_messages(body) or "no Response"
+        raise CollectorError(Failure.UNREADABLE, f"{name}: {problem}", excerpt(body))
+    return objects(response.get(name))
+
+
+def objects(value: object) -> list[Entry]:
+    """Return the objects of a list, or the only one that stands in its place."""
+    listed = value if isinstance(value, list) else [value]
+    return [item for item in listed if isinstance(item, dict)]
+
+
+def texts(value: object) -> list[str]:
+    """Return the strings of a list, or the only one that stands in its place."""
+    listed = value if isinstance(value, list) else [value]
+    return [item for item in listed if isinstance(item, str)]
+
+
+def excerpt(body: bytes) -> str:
+    """Return the beginning of a body, for error messages."""
+    return body[:_EXCERPT_CHARACTERS].decode("utf-8", "replace")
+
+
+def error_messages(body: bytes) -> str:
+    """Return the messages of an error answer; "" where it has none.
+
+    >>> error_messages(b'{"errors": {"error": [{"error-message": "VF feature is not enabled"}]}}')
+    'VF feature is not enabled'
+    """
+    try:
+        answer = read_json(body)
+    except ValueError:
+        return ""
+    errors = answer.get("errors") if isinstance(answer, dict) else None
+    listed = objects(errors.get("error")) if isinstance(errors, dict) else []
+    return "; ".join(filter(None, (text(error, "error-message") for error in listed)))[:_EXCERPT_CHARACTERS]
+
+
+def text(entry: Entry, leaf: str) -> str:
+    """Return a string without padding and control characters; "" for everything else."""
+    value = entry.get(leaf)
+    return "".join(c for c in value if c.isprintable()).strip() if isinstance(value, str) else ""
+
+
+def counter(entry: Entry, leaf: str) -> int | None:
+    """Return a counter, a number or its decimal digits. None: missing, or not a counter of 64 bits.
+
+    >>> counter({"in-octets": "18446744073709551615"}, "in-octets"), counter({"in-octets": -1}, "in-octets")
+    (18446744073709551615, None)
+    """
+    value = entry.get(leaf)
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,20}\s*", value):
+        value = int(value)
+    return value if type(value) is int and 0 <= value < _MAX_COUNTER else None
+
+
+def number(entry: Entry, leaf: str) -> float | None:
+    """Return a finite number, also from text with its unit behind it. None: there is none.
+
+    >>> number({"temperature": "39 Centigrade"}, "temperature"), number({"rx-power": "-inf"}, "rx-power")
+    (39.0, None)
+    """
+    value = entry.get(leaf)
+    if isinstance(value, str):
+        match = re.match(r"\s*(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)", value)
+        value = float(match[1]) if match else None
+    if type(value) is int or type(value) is float:
+        return float(value) if abs(value) < _MAX_GAUGE and math.isfinite(value) else None
+    return None
+
+
+def wwn(value: object) -> str | None:
+    """Return a world wide name as 16 hexadecimal digits. None: it is none, or a blank one.
+
+    >>> wwn("20:07:88:94:71:BD:43:20"), wwn("00:00:00:00:00:00:00:00")
+    ('2007889471bd4320', None)
+    """
+    digits = value.replace(":", "").lower() if isinstance(value, str) else ""
+    return digits if re.fullmatch(r"[0-9a-f]{16}", digits) and digits.strip("0") and digits.strip("f") else None
+
+
+def is_up(entry: Entry) -> bool | None:
+    """Return whether a port is online. None: the answer does not say."""
+    status = counter(entry, "operational-status")
+    if status is not None:
+        return status == _ONLINE
+    state = text(entry, "physical-state")
+    return state == "online" if state else None
+
+
+def speed(entry: Entry, leaf: str = "speed") -> int | None:
+    """Return a speed in bits per second, nominal. None: not known, which some releases write as 0."""
+    return counter(entry, leaf) or None
+
+
+def statistics(
+    ports: Iterable[Entry], counted: Iterable[Entry], known: Mapping[str, str], seen_us: int
+) -> Rows | None:
+    """Return the samples of the ports. `known`: name of a port → its local id. None: no port has any.
+
+    The speed of a port that is down is null: Fabric OS names the highest there.
+    """
+    states = {text(port, "name"): port for port in ports}
+    by_port = {known[name]: entry for entry in counted if (name := text(entry, "name")) in known}
+    if not by_port:
+        return None
+    rows = [_row(states.get(text(entry, "name"), {}), entry) for entry in by_port.values()]
+    values: dict[str, Sequence[int | float | None]] = {
+        column.metric: [row[column.metric] for row in rows] for column in SWITCH_PORT.columns
+    }
+    return Rows(SWITCH_PORT, list(by_port), [seen_us] * len(by_port), values)
+
+
+def _row(port: Entry, counted: Entry) -> dict[str, int | None]:
+    up = is_up(port)
+    bits_per_second = speed(port) if up else None
+    return {
+        **{metric: counter(counted, leaf) for metric, leaf in STATISTICS.items()},
+        "link_up": None if up is None else int(up),
+        "link_speed_bits_per_second": None if bits_per_second is None else bits_per_second // _MILLION,
+    }
+
+
+def optics(media: Iterable[Entry], known: Mapping[str, str], seen_us: int) -> Rows | None:
+    """Return the samples of the transceivers. None: none reports any. Their names are those of ports behind "fc/"."""
+    by_port = {
+        known[name]: entry
+        for entry in media
+        if (name := text(entry, "name").removeprefix("fc/")) in known and number(entry, "temperature") is not None
+    }
+    if not by_port:
+        return None
+    values: dict[str, Sequence[int | float | None]] = {
+        "optics_rx_power_dbm": [dbm(number(entry, "rx-power")) for entry in by_port.values()],
+        "optics_tx_power_dbm": [dbm(number(entry, "tx-power")) for entry in by_port.values()],
+        "optics_temperature_celsius": [number(entry, "temperature") for entry in by_port.values()],
+    }
+    return Rows(OPTICS, list(by_port), [seen_us] * len(by_port), values)
+
+
+def dbm(microwatts: float | None) -> float | None:
+    """Return an optical power in dBm, two decimals. None: not known, or no light.
+
+    >>> dbm(441.4), dbm(0.0)
+    (-3.55, None)
+    """
+    if microwatts is None or microwatts <= 0:
+        return None
+    return round(10 * math.log10(microwatts / _MICROWATTS_OF_0_DBM), 2)

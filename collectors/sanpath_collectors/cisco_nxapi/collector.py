@@ -1,0 +1,187 @@
+"""Polls a switch over NX-API: one show command a poll for all ports, optics and uptime less often."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from sanpath.plugin import (
+    Check,
+    Collector,
+    CollectorError,
+    Context,
+    Event,
+    Failure,
+    Http,
+    Item,
+    Rows,
+    SourceEntity,
+    SourceLink,
+    warning,
+)
+from sanpath_collectors.cisco_nxapi import inventory, parse
+from sanpath_collectors.cisco_nxapi.config import CiscoNxapiConfig
+from sanpath_collectors.cisco_nxapi.nxapi import BusyError, Nxapi
+from sanpath_collectors.snmp_switch import logins, zones
+from sanpath_collectors.snmp_switch.changes import Changes
+from sanpath_collectors.snmp_switch.ports import Port
+from sanpath_collectors.snmp_switch.ports import inventory as port_items
+from sanpath_collectors.snmp_switch.profile import devices
+from sanpath_collectors.snmp_switch.tables import SWITCH
+
+_VERSION, _OWN, _PORTS = "show version", "show wwn switch", "show interface"
+_OPTICS = "show interface transceiver details"
+_LOGINS, _NPV_LOGINS = "show flogi database", "show npv flogi-table"
+_NAMES, _ZONES = "show fcns database detail", "show zoneset active"
+_WITHOUT = {
+    _OPTICS: "optical power and temperature are unknown",
+    _LOGINS: "which device is on which port is unknown",
+    _NAMES: "which logins are initiators or targets is unknown",
+    _ZONES: "which target ports an initiator may see is unknown",
+}
+_HUNDREDTHS = 100
+
+
+class CiscoNxapi(Collector[CiscoNxapiConfig]):
+    """A switch with NX-OS: its Fibre Channel interfaces, all VSANs together."""
+
+    def __init__(self, config: CiscoNxapiConfig) -> None:
+        super().__init__(config)
+        self._http: Http | None = None
+        self._nxapi: Nxapi | None = None
+        self._name = config.name
+        self._ports: dict[str, Port] = {}
+        self._changes = Changes()
+        self._uptime_seconds: int | None = None
+        self._noted: set[str] = set()
+        self._pending: list[Event] = []
+        self._optics_due = 0
+        self._busy_until = 0
+
+    async def open(self, ctx: Context) -> None:
+        """Asks for the version, to verify host and login. Leaves nothing open on failure."""
+        await self.close()
+        if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
+            raise CollectorError(Failure.UNREACHABLE, f"the switch asked to wait, for another {wait_us / 1e6:.0f} s")
+        self._http = ctx.http(f"https://{self.config.host}", self.config.ca_file, self.config.verify_tls)
+        self._nxapi = Nxapi(self._http, self.config.user, self.config.password)
+        try:
+            self._named(*await self._show(ctx, [_VERSION]))
+        except BaseException:
+            await self.close()
+            raise
+
+    async def check(self, ctx: Context) -> Check:
+        """Returns name, model, release and ports, and what this role or release does not show."""
+        commands = [_VERSION, _PORTS, *_WITHOUT]
+        version, interfaces, optics, flogi, *others = await self._show(ctx, commands)
+        others = [optics, await self._logins(ctx, flogi), *others]
+        self._named(version)
+        ports = [port for port in inventory.ports(interfaces.body).values() if port.carries]
+        unreadable = [
+            f"{command}: {shown.error}: {consequence}"
+            for (command, consequence), shown in zip(_WITHOUT.items(), others, strict=True)
+            if shown.error
+        ]
+        if interfaces.error:
+            unreadable.insert(0, f"{_PORTS}: {interfaces.error}: no port of this switch can be judged")
+        online = sum(port.attributes.get("up") is True for port in ports)
+        noun = "port" if len(ports) == 1 else "ports"
+        about = inventory.switch(version.body, None, self._name).attributes
+        identity = [str(about[name]) for name in ("model", "firmware") if about[name]]
+        identity.append(f"{len(ports)} {noun}, {online} online")
+        return Check(f"{self._name}: {', '.join(identity)}", None, tuple(unreadable))
+
+    async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
+        """Yields the switch, its ports and their logins, links to other switches, and who may see whom."""
+        commands = [_VERSION, _OWN, _PORTS, _LOGINS, _NAMES, _ZONES]
+        version, own, interfaces, flogi, names, zoneset = await self._show(ctx, commands)
+        flogi = await self._logins(ctx, flogi)
+        self._named(version)
+        yield inventory.switch(version.body, parse.first_wwn(own.body), self._name)
+        self._ports = inventory.ports(interfaces.body)
+        for item in port_items(self._name, self._ports):
+            yield item
+        found = inventory.logins(flogi.body, names.body, self._ports)
+        for item in logins.inventory((login for login in found if login.port), self._ports, devices()):
+            yield item
+        for link in inventory.neighbours(interfaces.body):
+            yield link
+        self._note_refusals(ctx, [(_LOGINS, flogi), (_NAMES, names), (_ZONES, zoneset)])
+        zoned = zones.links(inventory.zones(zoneset.body, found), found)
+        if zoned is None:
+            text = f"more than {zones.MOST_PAIRS:,} pairs are zoned: {_WITHOUT[_ZONES]}"
+            self._pending.append(warning(ctx.clock.now_us(), "zones-left-out", text))
+        for link in zoned or ():
+            yield link
+
+    async def poll(self, ctx: Context) -> AsyncIterator[Item]:
+        """Yields the counters and states of all ports; when due, optics and uptime too."""
+        now_us = ctx.clock.now_us()
+        commands = [_PORTS] if now_us < self._optics_due else [_PORTS, _OPTICS, _VERSION]
+        interfaces, *others = await self._show(ctx, commands)
+        seen_us = ctx.clock.now_us()
+        if interfaces.error:
+            raise CollectorError(Failure.UNREADABLE, f"{_PORTS}: {interfaces.error}")
+        known = {name: port.local_id for name, port in self._ports.items() if port.carries}
+        rows = parse.samples(interfaces.body, known, seen_us)
+        if rows is None:
+            raise CollectorError(Failure.UNREADABLE, f"{_PORTS}: no Fibre Channel port of this switch has counters")
+        yield rows
+        for event in self._changes.events(rows, self._ports):
+            yield event
+        if others:
+            # The grid of polls has jitter: half a poll early is better than a full poll late.
+            wait_seconds = self.config.optics_every_seconds - self.config.every_seconds / 2
+            self._optics_due = now_us + int(max(0.0, wait_seconds) * 1e6)
+            self._note_refusals(ctx, [(_OPTICS, others[0])])
+            if optics := parse.optics(others[0].body, known, seen_us):
+                yield optics
+            for item in self._uptime(others[1].body, seen_us):
+                yield item
+        pending, self._pending = self._pending, []
+        for event in pending:
+            yield event
+
+    async def close(self) -> None:
+        """Closes the connections. The switch forgets the cookie by itself."""
+        http, self._http, self._nxapi = self._http, None, None
+        if http is not None:
+            await http.close()
+
+    async def _logins(self, ctx: Context, flogi: parse.Shown) -> parse.Shown:
+        """Returns the logins. A switch in NPV mode has another command for those that it passes on."""
+        if not flogi.error:
+            return flogi
+        (npv,) = await self._show(ctx, [_NPV_LOGINS])
+        return flogi if npv.error else npv
+
+    def _named(self, version: parse.Shown) -> None:
+        self._name = parse.text(version.body, "host_name", "hostname") or self.config.name
+
+    def _note_refusals(self, ctx: Context, shown: Sequence[tuple[str, parse.Shown]]) -> None:
+        """Notes, once for each command, what its refusal leaves unknown."""
+        for command, answer in shown:
+            if answer.error and command not in self._noted:
+                self._noted.add(command)
+                text = f"{command}: {answer.error}: {_WITHOUT[command]}"
+                self._pending.append(warning(ctx.clock.now_us(), "command-refused", text))
+
+    def _uptime(self, version: parse.Entry, seen_us: int) -> list[Item]:
+        uptime_seconds = parse.uptime_seconds(version)
+        if uptime_seconds is None:
+            return []
+        items: list[Item] = []
+        before, self._uptime_seconds = self._uptime_seconds, uptime_seconds
+        if before is not None and uptime_seconds < before:
+            detail = {"uptime_seconds_before": before, "uptime_seconds": uptime_seconds}
+            items.append(Event(seen_us, "device-restarted", detail))
+        return [*items, Rows(SWITCH, [self._name], [seen_us], {"uptime_seconds": [uptime_seconds * _HUNDREDTHS]})]
+
+    async def _show(self, ctx: Context, commands: Sequence[str]) -> list[parse.Shown]:
+        if self._nxapi is None:
+            raise CollectorError(Failure.UNREACHABLE, "there is no connection to the switch")
+        try:
+            return await self._nxapi.show(commands)
+        except BusyError as busy:
+            self._busy_until = ctx.clock.now_us() + int(busy.wait_seconds * 1e6)
+            raise

@@ -1,0 +1,36 @@
+"""The configuration of a switch with NX-OS that is read over NX-API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from sanpath.plugin import SecretStr, SourceConfig
+
+
+class CiscoNxapiConfig(SourceConfig):
+    """A switch with NX-OS."""
+
+    every_seconds: float = Field(
+        default=10.0,
+        gt=0,
+        description="seconds between polls; a poll is one `show interface`",
+    )
+    host: str = Field(
+        pattern=r"^[^/\s]+$",
+        description="management name or address, with the port of NX-API where it is not 443 (MDS: 8443); no https://",
+    )
+    user: str = Field(min_length=1, pattern=r"^[^:]+$", description="login name; the role network-operator is enough")
+    password: SecretStr = Field(description="its password")
+    ca_file: Path | None = Field(
+        default=None,
+        description="PEM of the authority that signed the switch's certificate; default: the system's",
+    )
+    verify_tls: bool = Field(
+        default=True,
+        description="false: accept any certificate; anybody in between can then read the password",
+    )
+    optics_every_seconds: float = Field(
+        default=60.0, gt=0, description="seconds between reads of the optics and of the uptime"
+    )

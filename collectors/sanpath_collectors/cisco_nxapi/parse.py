@@ -1,0 +1,254 @@
+"""Parses answers of NX-API (JSON-RPC). No I/O.
+
+    [{"jsonrpc": "2.0", "result": {"body": {"TABLE_interface": {"ROW_interface": [
+      {"interface": "fc1/1", "oper_port_state": "up", "oper_speed": "32 Gbps", "port_wwn": "20:01:00:0d:ec:aa:00:00",
+       "rx_bytes": "10002000000000", "txwait": "5000800000", ...}]}}}, "id": 1},
+     {"jsonrpc": "2.0", "error": {"code": -32602, "message": "Invalid params", "data": {"msg": "% Invalid command"}},
+      "id": 2}]
+
+A table of one row holds the row itself in place of a list, at every depth; an empty table is missing or "". Numbers
+are text in some releases. The names of the tables differ between commands that show the same: a row is recognised by
+the fields that it has.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sanpath.plugin import CollectorError, Failure, Rows, read_json
+from sanpath_collectors.cisco_nxapi.tables import COUNTERS, OPTICS, SWITCH_PORT
+
+Entry = Mapping[str, Any]
+
+_EXCERPT_CHARACTERS = 200
+_MAX_COUNTER = 2**64
+_MAX_GAUGE = 2**63
+_MILLION = 1_000_000
+_FASTEST_GIGABITS = 1_000
+"""Speeds without a unit are Gb/s or Mb/s: no Fibre Channel port has 1,000 Gb/s, and none has less than 1,000 Mb/s."""
+_INTERFACE = re.compile(r"v?fc\d+(?:/\d+)*|(?:san-)?port-channel\s?\d+")
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_UNIT_MBITS = {"g": 1_000, "m": 1}
+_DEEPEST = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The answer to one command. `body`: {} where it shows nothing. `error`: why it was refused; "": it was not."""
+
+    body: Entry
+    error: str = ""
+
+
+def answers(body: bytes, commands: Sequence[str]) -> list[Shown]:
+    """Return an answer for each command, in their order. Raises UNREADABLE where these are no answers of NX-API.
+
+    >>> answers(b'{"jsonrpc": "2.0", "result": null, "id": 1}', ["show zoneset active"])
+    [Shown(body={}, error='')]
+    """
+    try:
+        replied = read_json(body)
+    except ValueError as error:
+        raise CollectorError(Failure.UNREADABLE, f"{commands[0]}: not JSON", excerpt(body)) from error
+    listed = objects(replied)
+    by_number = {
+        n: entry for entry in listed if ("result" in entry or "error" in entry) and (n := counter(entry, "id"))
+    }
+    if not by_number:
+        raise CollectorError(Failure.UNREADABLE, f"{commands[0]}: is no answer of NX-API (JSON-RPC)", excerpt(body))
+    return [_shown(by_number.get(number)) for number in range(1, len(commands) + 1)]
+
+
+def _shown(entry: Entry | None) -> Shown:
+    if entry is None:
+        return Shown({}, "no answer")
+    error = entry.get("error")
+    if isinstance(error, dict):
+        data = error.get("data")
+        detail = text(data, "msg") if isinstance(data, dict) else ""
+        return Shown({}, detail or text(error, "message") or "refused")
+    result = entry.get("result")
+    body = result.get("body") if isinstance(result, dict) else None
+    return Shown(body if isinstance(body, dict) else {})
+
+
+def excerpt(body: bytes) -> str:
+    """Return the beginning of a body, for error messages."""
+    return body[:_EXCERPT_CHARACTERS].decode("utf-8", "replace")
+
+
+def objects(value: object) -> list[Entry]:
+    """Return the objects of a list, or the only one that stands in its place."""
+    listed = value if isinstance(value, list) else [value]
+    return [item for item in listed if isinstance(item, dict)]
+
+
+def rows(value: object, *fields: str) -> Iterator[Entry]:
+    """Yield every object inside that has one of these fields, the outermost only.
+
+    >>> list(rows({"TABLE_a": {"ROW_a": {"wwn": "1", "TABLE_b": {"ROW_b": [{"wwn": "2"}]}}}}, "wwn"))
+    [{'wwn': '1', 'TABLE_b': {'ROW_b': [{'wwn': '2'}]}}]
+    """
+    waiting = [(value, 0)]
+    while waiting:
+        item, depth = waiting.pop()
+        if isinstance(item, dict) and not item.keys().isdisjoint(fields):
+            yield item
+        elif isinstance(item, dict | list) and depth < _DEEPEST:
+            inner = item.values() if isinstance(item, dict) else item
+            waiting += [(part, depth + 1) for part in reversed(list(inner))]
+
+
+def text(entry: Entry, *fields: str) -> str:
+    """Return the first of these fields that is a string, without escape sequences and padding; "": none is."""
+    for name in fields:
+        value = entry.get(name)
+        if isinstance(value, str):
+            clean = "".join(c for c in _ESCAPE.sub("", value) if c.isprintable()).strip()
+            if clean and clean != "--":
+                return clean
+    return ""
+
+
+def counter(entry: Entry, *fields: str) -> int | None:
+    """Return the first of these fields that is a counter, a number or its decimal digits. None: none is.
+
+    >>> counter({"rx_bytes": "1,234"}, "rx_bytes"), counter({"txwait": "--"}, "txwait")
+    (1234, None)
+    """
+    for name in fields:
+        value = entry.get(name)
+        if isinstance(value, str) and re.fullmatch(r"\s*[0-9][0-9,]{0,26}\s*", value):
+            value = int(value.replace(",", ""))
+        if type(value) is int and 0 <= value < _MAX_COUNTER:
+            return value
+    return None
+
+
+def number(entry: Entry, *fields: str) -> float | None:
+    """Return the first of these fields that begins with a number, whatever its unit. None: none does.
+
+    >>> number({"rx_pwr": "-2.59 dBm"}, "rx_pwr"), number({"rx_pwr": "N/A"}, "rx_pwr")
+    (-2.59, None)
+    """
+    for name in fields:
+        value = entry.get(name)
+        if isinstance(value, str):
+            match = re.match(r"\s*(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)", value)
+            value = float(match[1]) if match else None
+        if (type(value) is int or type(value) is float) and abs(value) < _MAX_GAUGE and math.isfinite(value):
+            return float(value)
+    return None
+
+
+def wwn(value: object) -> str | None:
+    """Return a world wide name as 16 hexadecimal digits. None: it is none, or a blank one."""
+    digits = re.sub(r"[:.\s]", "", value).lower() if isinstance(value, str) else ""
+    return digits if re.fullmatch(r"[0-9a-f]{16}", digits) and digits.strip("0") and digits.strip("f") else None
+
+
+def interface(name: str) -> str:
+    """Return the name of a Fibre Channel interface in a text that begins with it; "": it is of another kind.
+
+    >>> interface("fc1/12 sfp is present"), interface("port-channel 5"), interface("mgmt0")
+    ('fc1/12', 'port-channel5', '')
+    """
+    match = _INTERFACE.match(name.strip())
+    return match[0].replace(" ", "") if match else ""
+
+
+def is_up(entry: Entry) -> bool | None:
+    """Return whether an interface is up. None: the answer does not say. A reason may stand behind "down"."""
+    value = entry.get("oper_port_state", entry.get("state", entry.get("status")))
+    first = value[0] if isinstance(value, list) and value else value
+    if not isinstance(first, str) or not first.strip():
+        return None
+    return first.strip().lower() in ("up", "trunking")
+
+
+def megabits(entry: Entry, *fields: str) -> int | None:
+    """Return a speed in Mb/s, nominal. None: not known.
+
+    >>> megabits({"s": "32 Gbps"}, "s"), megabits({"s": "16000"}, "s"), megabits({"s": 8}, "s"), megabits({}, "s")
+    (32000, 16000, 8000, None)
+    """
+    for name in fields:
+        value = entry.get(name)
+        match = re.match(r"\s*([0-9]{1,6})\s*([GgMm]?)", str(value)) if isinstance(value, str | int) else None
+        if match and int(match[1]):
+            unit = match[2].lower() or ("g" if int(match[1]) < _FASTEST_GIGABITS else "m")
+            return int(match[1]) * _UNIT_MBITS[unit]
+    return None
+
+
+def samples(body: Entry, known: Mapping[str, str], seen_us: int) -> Rows | None:
+    """Return the samples of the ports in `show interface`. `known`: their local ids. None: no port has any."""
+    by_port = {
+        known[name]: entry
+        for entry in rows(body, "interface")
+        if (name := interface(text(entry, "interface"))) in known
+        and counter(entry, "rx_bytes", "tx_bytes") is not None
+    }
+    if not by_port:
+        return None
+    read = [_row(entry) for entry in by_port.values()]
+    values: dict[str, Sequence[int | float | None]] = {
+        column.metric: [row[column.metric] for row in read] for column in SWITCH_PORT.columns
+    }
+    return Rows(SWITCH_PORT, list(by_port), [seen_us] * len(by_port), values)
+
+
+def _row(entry: Entry) -> dict[str, int | None]:
+    up = is_up(entry)
+    return {
+        **{metric: counter(entry, *fields) for metric, fields in COUNTERS.items()},
+        "link_up": None if up is None else int(up),
+        "link_speed_bits_per_second": megabits(entry, "oper_speed") if up else None,
+    }
+
+
+def optics(body: Entry, known: Mapping[str, str], seen_us: int) -> Rows | None:
+    """Return the samples of `show interface transceiver details`. None: no transceiver reports any.
+
+    Readings have a unit behind them, or are "N/A" or "--" without light.
+    """
+    by_port: dict[str, Entry] = {}
+    for entry in rows(body, "interface_sfp", "interface"):
+        name = interface(text(entry, "interface_sfp", "interface"))
+        details = next(rows(entry, "temperature"), None)
+        if name in known and details is not None and number(details, "temperature") is not None:
+            by_port[known[name]] = details
+    if not by_port:
+        return None
+    values: dict[str, Sequence[int | float | None]] = {
+        "optics_rx_power_dbm": [number(entry, "rx_pwr", "optical_rx_pwr") for entry in by_port.values()],
+        "optics_tx_power_dbm": [number(entry, "tx_pwr", "optical_tx_pwr") for entry in by_port.values()],
+        "optics_temperature_celsius": [number(entry, "temperature") for entry in by_port.values()],
+    }
+    return Rows(OPTICS, list(by_port), [seen_us] * len(by_port), values)
+
+
+def uptime_seconds(version: Entry) -> int | None:
+    """Return the time since the kernel started, of `show version`. None: not shown."""
+    parts = [counter(version, f"kern_uptm_{unit}") for unit in ("days", "hrs", "mins", "secs")]
+    if None in parts:
+        return None
+    days, hours, minutes, seconds = (part or 0 for part in parts)
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def first_wwn(body: Entry) -> str | None:
+    """Return the first world wide name in an answer, whatever its field is called. None: there is none."""
+    for entry in _values(body):
+        for word in re.findall(r"(?:[0-9A-Fa-f]{2}:){7}[0-9A-Fa-f]{2}", entry):
+            if (found := wwn(word)) is not None:
+                return found
+    return None
+
+
+def _values(body: Entry) -> Iterable[str]:
+    return [value for value in body.values() if isinstance(value, str)]

@@ -1,0 +1,37 @@
+"""Tables of a poll over NX-API, and the fields of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sanpath.plugin import Table
+from sanpath_collectors.snmp_switch.tables import Bits, port_table
+
+COUNTERS: Mapping[str, tuple[str, ...]] = {
+    "bytes_rx_total": ("rx_bytes",),
+    "bytes_tx_total": ("tx_bytes",),
+    "frames_rx_total": ("rx_frames",),
+    "frames_tx_total": ("tx_frames",),
+    "errors_rx_total": ("rx_error_frames",),
+    "errors_tx_total": ("tx_error_frames",),
+    "discards_rx_total": ("rx_discard_frames",),
+    "discards_tx_total": ("tx_discard_frames",),
+    "credit_stall_seconds_tx_total": ("txwait",),
+    "discards_timeout_total": ("tx_timeout_discards",),
+    "crc_errors_total": ("rx_invalid_crc",),
+    "link_failures_total": ("rx_link_failures", "rx_link_faliures"),
+    "sync_losses_total": ("rx_sync_loss",),
+    "signal_losses_total": ("rx_signal_loss",),
+    "credit_losses_total": ("tx_credit_loss",),
+}
+"""Metric → fields of `show interface`, of which a release has one. NX-OS misspells link failures in some."""
+
+_COUNTER: Bits = 64
+_GAUGE: Bits = 0
+
+SWITCH_PORT: Table = port_table(
+    {**dict.fromkeys(COUNTERS, _COUNTER), "link_speed_bits_per_second": _GAUGE, "link_up": _GAUGE}
+)
+OPTICS: Table = port_table(
+    dict.fromkeys(("optics_rx_power_dbm", "optics_tx_power_dbm", "optics_temperature_celsius"), _GAUGE)
+)

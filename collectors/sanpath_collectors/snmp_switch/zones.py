@@ -1,0 +1,75 @@
+"""Zones of a fabric: which initiators may see which targets. Read over REST and NX-API, as SNMP seldom shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from sanpath.plugin import SourceLink
+from sanpath_collectors.snmp_switch.logins import Login, role
+from sanpath_collectors.snmp_switch.profile import devices
+
+MOST_PAIRS = 50_000
+"""Above this the zones are left out altogether: with a part of them, what may be seen would count as hidden."""
+_FEATURE_OCTET = 7
+"""Where FC-GS has the features of type 08 (SCSI-FCP); its bit 0 means target, bit 1 initiator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A zone in force. `members`: WWPNs, 16 hexadecimal digits.
+
+    `principals`: of a peer zone; they see the other members, which do not see each other. `initiators`, `targets`:
+    members that the zone itself names so (smart zoning); empty: it does not tell.
+    """
+
+    name: str
+    members: tuple[str, ...]
+    principals: frozenset[str] = frozenset()
+    initiators: frozenset[str] = frozenset()
+    targets: frozenset[str] = frozenset()
+
+
+def features(registered: str) -> bytes:
+    """Return FC-4 features as FC-GS codes them, from the words of a switch.
+
+    >>> features("FCP-Target").hex(), features("scsi-fcp:init")[7]
+    ('0000000000000001', 2)
+    """
+    words = registered.lower()
+    bits = ("target" in words or "both" in words) | ("init" in words or "both" in words) << 1
+    return bytes(_FEATURE_OCTET) + bytes([bits]) if bits else b""
+
+
+def links(zones: Iterable[Zone], registered: Iterable[Login]) -> list[SourceLink] | None:
+    """Return a link from each initiator to each target that a zone lets it see. None: there are too many.
+
+    `registered`: what the name server knows; at least one of a pair has to be known there by its role.
+    """
+    roles = {login.wwpn: role(login, devices()) for login in registered}
+    initiators = {wwpn for wwpn, device_role in roles.items() if device_role == "initiator"}
+    targets = {wwpn for wwpn, device_role in roles.items() if device_role == "target"}
+    named: dict[tuple[str, str], str] = {}
+    pairs = ((pair, zone.name) for zone in zones for pair in _pairs(zone, initiators, targets))
+    for number, (pair, name) in enumerate(pairs):
+        if number == MOST_PAIRS:
+            return None
+        named.setdefault(pair, name)
+    return [
+        SourceLink("zoned_with", ("wwpn", initiator), ("wwpn", target), f"zone {zone}")
+        for (initiator, target), zone in named.items()
+    ]
+
+
+def _pairs(zone: Zone, initiators: Collection[str], targets: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield initiator and target; two of the same role do not use what lets them see each other."""
+    takers = [w for w in zone.members if w not in initiators and (not zone.targets or w in zone.targets)]
+    known_takers = [w for w in takers if w in targets]
+    for sender in zone.members:
+        if sender in targets or (zone.initiators and sender not in zone.initiators):
+            continue
+        is_known = sender in initiators or (sender in zone.initiators and bool(zone.targets))
+        for taker in takers if is_known else known_takers:
+            peers = not zone.principals or (sender in zone.principals) != (taker in zone.principals)
+            if peers and sender != taker:
+                yield sender, taker
