@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+Measured = TypeVar("Measured")
 
 
-def interleaved(rounds: int, *measures: Callable[[], float]) -> list[list[float]]:
+def interleaved(rounds: int, *measures: Callable[[], Measured]) -> list[list[Measured]]:
     """What each measure said in each round. Each round begins with another one: who comes first, or last, may find
     the machine in another state."""
-    reported: list[list[float]] = [[] for _ in measures]
+    reported: list[list[Measured]] = [[] for _ in measures]
     for number in range(rounds):
         for place in range(len(measures)):
             at = (number + place) % len(measures)

@@ -115,6 +115,19 @@ def test_each_sample_keeps_its_source_and_entity(writer: Writer, count: int) -> 
     assert found == expected | {("a", "late"): 0.5}
 
 
+def test_many_samples_of_few_entities_keep_their_texts(writer: Writer) -> None:
+    """As a log of counters has them; two of the texts are written alike."""
+    names = [*ODD_TEXTS, "p\ud800", "p\udc80"]
+    entities = names * 2000
+    writer.samples("s'1", rows({"link_up": list(range(len(entities)))}, entity=entities))
+    writer.flush()
+    found = samples(writer.folder)
+    assert {row["source"] for row in found} == {"s'1"}
+    written = [*ODD_TEXTS, "p?", "p?"]
+    assert [row["entity"] for row in found] == written * 2000
+    assert [row["link_up"] for row in found] == list(range(len(entities)))
+
+
 def test_half_a_surrogate_pair_costs_one_character(writer: Writer) -> None:
     writer.samples("\ud800s", rows({"link_up": [1]}, entity=["p\udc80"]))
     writer.inventory("s", 1, SourceEntity("volume", "v\ud83d", "v", {}, {"tag": "\ud800"}))

@@ -129,7 +129,6 @@ class Importing:
 
     def run(self, reader: ResultReader, file: ImportedFile, progress: Callable[[int], None]) -> None:
         """Read and record the whole file."""
-        began = self.clock.now_us()
         failure = ""
         try:
             for item, clock, read_bytes in read_ahead(reader, file):
@@ -141,7 +140,7 @@ class Importing:
             failure = str(error)
             self.remarks.append(f"what follows could not be read: {error}")
         self.write(self.batch.remaining())
-        self._record_poll(began, file.read_bytes, failure)
+        self._record_poll(file.read_bytes, failure)
 
     def end(self, request: ImportRequest, spec: Spec, file: ImportedFile, recording: Recording | None) -> None:
         """Store the file in the recording and declare the source: samples of undeclared sources are ignored."""
@@ -226,13 +225,13 @@ class Importing:
         yield SourceEntity("host", self.host, self.host, {"name": (self.host,)})
         yield SourceLink(relation, (item.kind, item.local_id), ("host", self.host), "imported from this host")
 
-    def _record_poll(self, began: int, size: int, failure: str) -> None:
-        start_us = self.placement.first or began
+    def _record_poll(self, size: int, failure: str) -> None:
+        """Record one poll, without duration: how long a file takes to read says nothing of the device it is from."""
+        read_us = self.placement.first or self.clock.now_us()
         outcome: Literal["ok", "partial"] = "partial" if failure else "ok"
         failure_kind = "unreadable" if failure else ""
-        ended = start_us + self.clock.now_us() - began
         self.writer.poll(
-            Poll(self.source, start_us, start_us, ended, outcome, failure_kind, failure, self.rows, 1, size)
+            Poll(self.source, read_us, read_us, read_us, outcome, failure_kind, failure, self.rows, 1, size)
         )
 
 

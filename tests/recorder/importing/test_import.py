@@ -226,6 +226,15 @@ def test_a_counter_log_lasts_as_long_as_its_samples(tmp_path: Path) -> None:
     assert "it lies 40 s away" in run(written(tmp_path, sqlio(seconds=9)), "--into", folder, "--at", at(100))
 
 
+def test_a_file_that_takes_long_to_read_is_no_slow_poll(tmp_path: Path) -> None:
+    """Otherwise every large file would be a device that answers too late."""
+    folder = tmp_path / "a.sanpath"
+    run(counters(tmp_path), "--into", folder)
+    (poll,) = Recording(folder).polls()
+    assert poll.rows > 0
+    assert poll.ended == poll.started
+
+
 def test_how_far_the_clock_of_a_file_was_off_is_not_known(tmp_path: Path) -> None:
     folder = tmp_path / "a.sanpath"
     run(counters(tmp_path), "--into", folder)
