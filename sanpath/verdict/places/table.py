@@ -14,13 +14,11 @@ from sanpath.topology.paths import IoPath, array_of, hosts_of, initiators_of, io
 from sanpath.units import duration
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments
+from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
 
 _ALL_BUSY = 0.99
 _FEWER = 0.8
 """A calmer step has at most this share of the I/Os in flight."""
-_MOST_ROUND_TRIPS = 3.0
-"""Most times that a write crosses the distance for each time that a read does: a write waits for the target's leave
-to send (XFER_RDY, R2T), once for every burst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class PlaceTable:
     `in_flight_ratio`: I/Os in flight of both directions, and flushes, over those configured, None: unknown.
     `windows`: whole windows of the slowest source. `processor_wait_seconds`: the longest that an I/O waits for
     processors of the load's machine or of the array, 0 where no source reports them. `opposite_direction`: the table
-    of the same load's other direction, if it has one.
+    of the same load's other direction, if it has one. `tcp`: what TCP tells of its connections, None: nothing.
     """
 
     facts: Facts
@@ -50,6 +48,7 @@ class PlaceTable:
     windows: int
     processor_wait_seconds: float = 0.0
     opposite_direction: tuple[PlaceTable, ...] = ()
+    tcp: TcpPath | None = None
 
     @property
     def on_path(self) -> list[FactRow]:
@@ -97,13 +96,19 @@ class PlaceTable:
 
     @property
     def transfer(self) -> frozenset[int]:
-        """Indices of the segments in which frames wait; what the array times as transfer, where it does."""
-        return self.indices("fabric", "below") or self.indices("array_door")
+        """Indices of the segments in which frames wait; what the array or TCP times as transfer, where it does."""
+        return self.in_tcp or self.indices("fabric", "below") or self.indices("array_door")
+
+    @property
+    def in_tcp(self) -> frozenset[int]:
+        """Indices of the segments in the hands of TCP, by its own clock."""
+        return frozenset(i for i, segment in enumerate(self.segments) if segment.is_tcp)
 
     @property
     def before_transfer(self) -> frozenset[int]:
-        """Indices of the segments in which commands wait behind stalled frames."""
-        return self.indices("array_door") - self.transfer
+        """Indices of the segments in which commands wait behind stalled frames; what is not in the hands of TCP waits
+        behind none."""
+        return frozenset() if self.in_tcp else self.indices("array_door") - self.transfer
 
     @property
     def gaps(self) -> frozenset[int]:
@@ -161,7 +166,7 @@ def _not_farther(segment: Segment, others: Sequence[PlaceTable]) -> Segment:
     seconds = [s.seconds[1] for other in others for s in other.segments if s.kind == segment.kind]
     if segment.kind not in ("fabric", "array_door") or not seconds:
         return segment
-    farthest = _MOST_ROUND_TRIPS * max(seconds)
+    farthest = MOST_ROUND_TRIPS["write"] * max(seconds)
     low, likely, high = (max(own, w - farthest) for own, w in zip(segment.own_wait, segment.wait, strict=True))
     return replace(segment, own_wait=(low, likely, high))
 
@@ -202,6 +207,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         in_flight / load.in_flight_configured if load.in_flight_configured else None,
         min(windows, default=load.windows),
         _processor_wait_seconds(facts, load),
+        tcp=tcp_path(facts, load),
     )
 
 
