@@ -191,6 +191,12 @@ def test_a_receive_window_that_is_full_limits(tmp_path: Path) -> None:
     assert [element.entity for element in found.summary.path if element.role == "limits"] == [CONNECTION]
 
 
+def test_what_waits_above_a_full_send_buffer_waits_for_the_same_window(tmp_path: Path) -> None:
+    """The target's buffer holds 3 ms of data, and the rest of the 64 I/Os wait in its program for room."""
+    verdict = plateau(tmp_path / "a", replace(FULL_WINDOW, waiting=0.2)).verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == [CONNECTION]
+
+
 def test_loss_on_its_connections_limits(tmp_path: Path) -> None:
     verdict = plateau(tmp_path / "a", LOSS).verdict
     assert (verdict.kind, verdict.bottlenecks[0].kind) == ("bottleneck", "retries")

@@ -280,9 +280,9 @@ def _with_tcp(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
     What TCP does not have in its hands passes at the ends: on the host before it hands over or after it takes over,
     and on the target before the array's clock starts.
     """
-    transfer = tcp.transfer()
     result: list[Segment] = []
     for segment in segments:
+        transfer = tcp.transfer(segment.seconds)
         if segment.kind not in ("fabric", "array_door", "below") or segment.source == _BY_ARRAY:
             result.append(segment)
         elif transfer is None or segment.kind == "array_door":

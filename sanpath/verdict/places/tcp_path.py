@@ -38,8 +38,9 @@ class TcpPath:
     `rows`: their facts in this direction; `opposite_rows`: in the other one. `round_trip`: smoothed, of the end that
     measures the shorter one, None: nobody measured it in this step. `smallest`: round trip without any queue, of the
     whole run. `sending`: data in the sender's TCP until they are acknowledged, None: the sender of this direction is
-    not read. `unsent`: the part of it before they are sent. `slow_receiver_ratio`: share of that time in which they
-    wait for the receiver's program, which has not read what has arrived. `error`: relative error of these.
+    not read. `unsent`: the part of it before they are sent. `backlog_ratio`: how far the sender always has data that
+    it cannot send, 0 to 1. `slow_receiver_ratio`: share of that time in which they wait for the receiver's program,
+    which has not read what has arrived. `error`: relative error of these.
     `prompt_ratio`: how far acknowledgements of this load are prompt, 0 to 1. `round_trips`: most that an I/O needs.
     """
 
@@ -49,6 +50,7 @@ class TcpPath:
     round_trip: float | None
     sending: float | None
     unsent: float
+    backlog_ratio: float
     slow_receiver_ratio: float
     error: float
     prompt_ratio: float
@@ -66,10 +68,13 @@ class TcpPath:
             return None
         return max(0.0, 1 - self.smallest / self.round_trip) if self.round_trip else 0.0
 
-    def transfer(self) -> Interval | None:
-        """Seconds of an I/O in TCP's hands: in the sender's buffer and on the network. None: the sender is not read.
+    def transfer(self, gap: Interval) -> Interval | None:
+        """Seconds of an I/O in TCP's hands, or waiting for them: in the sender's buffer and on the network. None: the
+        sender is not read.
 
-        Acknowledgements that are delayed make it seem longer. What is lost is sent again in this time.
+        `gap`: seconds between the clocks above and below. Acknowledgements that are delayed make it seem longer. What
+        is lost is sent again in this time. A buffer holds a few I/Os: where it always has data that cannot be sent,
+        the others wait above it, in the sender's program, for the same reason.
         """
         if self.sending is None or self.round_trip is None:
             return None
@@ -77,6 +82,10 @@ class TcpPath:
         likely -= self.slow_receiver_ratio * (likely - self.round_trip)
         low = self.smallest + self.prompt_ratio * max(0.0, likely * (1 - self.error) - self.smallest)
         high = (likely + (self.round_trips - 1) * self.round_trip) * (1 + self.error)
+        above = self.backlog_ratio * (1 - self.slow_receiver_ratio)
+        low, high = (
+            min(own, whole) + above * max(0.0, whole - own) for own, whole in zip((low, high), gap, strict=True)
+        )
         return min(low, high), high
 
 
@@ -102,6 +111,7 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
         round_trip,
         _mean(rows, lambda row: row.get("sending_seconds")),
         unsent or 0.0,
+        _mean(rows, _backlog) or 0.0,
         _mean(rows, _slow_receiver) or 0.0,
         min(0.9, _SAMPLING_ERROR / sqrt(polls)),
         min(1.0, block / segment / _PROMPT_SEGMENTS) if segment else 0.0,
@@ -134,6 +144,13 @@ def _round_trip(row: FactRow, opposite_rows: Sequence[FactRow]) -> float | None:
     """The shorter of the round trips that the two ends of a connection measure."""
     ends = [row, *(other for other in opposite_rows if other["entity"] == row["entity"])]
     return min((v for end in ends if isinstance(v := end.get("round_trip_seconds"), float)), default=None)
+
+
+def _backlog(row: FactRow) -> float:
+    """Share of the time that a connection carries data, times the part of them that it cannot send."""
+    sending = number(row, "sending_seconds")
+    busy = min(1.0, number(row, "busy_connections") / max(1.0, number(row, "connections")))
+    return busy * min(1.0, number(row, "unsent_seconds") / sending) if sending else 0.0
 
 
 def _slow_receiver(row: FactRow) -> float:
