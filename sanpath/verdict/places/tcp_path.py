@@ -78,10 +78,12 @@ class TcpPath:
         """
         if self.sending is None or self.round_trip is None:
             return None
-        likely = max(self.round_trip + self.unsent, self.prompt_ratio * self.sending)
-        likely -= self.slow_receiver_ratio * (likely - self.round_trip)
-        low = self.smallest + self.prompt_ratio * max(0.0, likely * (1 - self.error) - self.smallest)
-        high = (likely + (self.round_trips - 1) * self.round_trip) * (1 + self.error)
+        # What is sent and not acknowledged may have arrived long ago: the receiver's processors may be busy.
+        least = self.round_trip + self.unsent
+        most = max(least, self.prompt_ratio * self.sending)
+        least, most = (t - self.slow_receiver_ratio * (t - self.round_trip) for t in (least, most))
+        low = self.smallest + self.prompt_ratio * max(0.0, least * (1 - self.error) - self.smallest)
+        high = (most + (self.round_trips - 1) * self.round_trip) * (1 + self.error)
         above = self.backlog_ratio * (1 - self.slow_receiver_ratio)
         low, high = (
             min(own, whole) + above * max(0.0, whole - own) for own, whole in zip((low, high), gap, strict=True)
