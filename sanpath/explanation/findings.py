@@ -17,8 +17,8 @@ from sanpath.topology.paths import switch_of
 from sanpath.units import iops
 from sanpath.verdict.step_judgement import Judgement
 
-_MAY_BE_EMPTY = ("figure", "peer")
-"""Tables of what a person entered and of things that are alike: without rows nothing is missing."""
+_MAY_BE_EMPTY = ("figure", "peer", "tcp_connection")
+"""Tables of what a person entered, of things that are alike and of a transport: without rows nothing is missing."""
 _ORDER = ("cause", "culprit", "symptom", "validity", "data-quality", "risk", "information")
 
 

@@ -79,6 +79,8 @@ def _bottleneck_headline(
         return f"A thread of the hypervisor is full: {'; '.join(bottleneck.because)}; {latency}."
     if bottleneck.kind == "core":
         return f"A processor core of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind == "tcp_window":
+        return f"A TCP window of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "path_policy":
         how = "The paths are used one after the other" if bottleneck.coincident else "The wrong paths are used"
         return f"{how}: {bottleneck.because[0]}; {latency}."

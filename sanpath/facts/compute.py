@@ -11,6 +11,7 @@ import duckdb
 from sanpath.facts.fabric.links import link_rows
 from sanpath.facts.fabric.neighbours import with_neighbour_facts
 from sanpath.facts.fabric.switch_ports import switch_port_rows
+from sanpath.facts.fabric.tcp_connections import tcp_connection_rows
 from sanpath.facts.figures.comparison import figure_comparisons, figure_rows
 from sanpath.facts.figures.measured import Measurements
 from sanpath.facts.figures.model import FigureComparison
@@ -220,6 +221,9 @@ def _tables(
     tables |= {
         "switch_port": FactTable(
             "switch_port", tuple(switch_port_rows(topology, steps, tables["link"], samples.get("switch_port", ())))
+        ),
+        "tcp_connection": FactTable(
+            "tcp_connection", tuple(tcp_connection_rows(topology, loads, samples.get("tcp_connection", ())))
         ),
         "array_port": FactTable("array_port", tuple(array_port_rows(topology, steps, samples.get("array_port", ())))),
         "array_front": FactTable("array_front", tuple(front_end_rows(topology, steps, loads, tables["link"]))),

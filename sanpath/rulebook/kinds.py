@@ -22,6 +22,7 @@ LAYERS: Mapping[str, str] = {
     "cluster_node": "host",
     "link": "fabric",
     "switch_port": "fabric",
+    "tcp_connection": "fabric",
     "array_port": "array_front",
     "array_front": "array_front",
     "controller": "array_front",

@@ -11,7 +11,7 @@ from sanpath.summary.names import readable
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, switch_of, targets_of
 
-_DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by")
+_DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by", "ends_at")
 """Relations of an entity to the entity that is drawn for it."""
 
 

@@ -106,6 +106,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"Path {name} fails: its I/Os wait for time-outs"
         case "retries":
             return f"Errors on {name} cost the latency: lost I/Os are retried"
+        case "tcp_window":
+            return f"TCP window of {name} is full"
         case "io_thread":
             return f"Thread that serves the disk of {noun(first.entity)} {name} is full"
         case "core":

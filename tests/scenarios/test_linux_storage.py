@@ -23,6 +23,7 @@ from tests.support.stories import NOTHING, judged
 SERVED = 0.005
 """Seconds that the media need for an I/O; they take four at a time."""
 OPS = 4 / SERVED
+DEVICES = replace(LUN, columns=(*LUN.columns, Column("latency_seconds_flush_total", 64, 1e-3)))
 
 
 class Storage(San):
@@ -45,8 +46,7 @@ class Storage(San):
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
-        table = replace(LUN, columns=(*LUN.columns, Column("latency_seconds_flush_total", 64, 1e-3)))
-        out.source("esx7", "linux_host", table, HOST)
+        out.source("esx7", "linux_host", DEVICES, HOST)
         out.entity("esx7", "host", "esx7", ids={"name": ("esx7",)})
         identifiers = dict(zip(self.maps, (NAA, SECOND_NAA), strict=False))
         for device in (*self.maps, *(path for paths in self.maps.values() for path in paths)):
@@ -72,7 +72,7 @@ class Storage(San):
                 if self.path_seconds is not None:
                     part["latency_seconds_read_total"] = round(part["ops_read_total"] * 1e3 * self.path_seconds)
                 samples |= {path: {**part} for path in paths}
-            out.samples("esx7", table, second, samples)
+            out.samples("esx7", DEVICES, second, samples)
             out.samples("esx7", HOST, second, {"esx7": ticks(second, self.host_busy, self.host_sent_again)})
         out.source("srv", "linux_target", CONTROLLER)
         out.entity("srv", "controller", "srv", "srv")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sanpath.plugin import Right, Spec
 from sanpath_collectors.linux_host.config import LinuxHostConfig
-from sanpath_collectors.linux_host.tables import HBA, HOST, LUN, PATH
+from sanpath_collectors.linux_host.tables import HBA, HOST, LUN, PATH, TCP_CONNECTION
 
 COLLECTOR = Spec(
     name="linux_host",
     title="A Linux host, this one or over SSH",
     config=LinuxHostConfig,
     collector="sanpath_collectors.linux_host.collector:LinuxHost",
-    tables=(LUN, HOST, HBA, PATH),
+    tables=(LUN, HOST, HBA, PATH, TCP_CONNECTION),
     rights=(
         Right(
             "Over SSH: an account with a shell; it needs no rights of its own",
@@ -32,6 +32,11 @@ COLLECTOR = Spec(
             "Reading /etc/iscsi/initiatorname.iscsi (root) on an iSCSI initiator without a session",
             "the host's name towards arrays",
             "the host is joined to an array's by its other names or by the configuration",
+        ),
+        Right(
+            "Running ss of iproute2, as every user can",
+            "round trips, windows and retransmissions of the TCP connections to iSCSI, NVMe/TCP and NBD targets",
+            "distance, loss, full TCP windows and a slow target are told apart by other readings alone",
         ),
     ),
 )

@@ -15,7 +15,8 @@ from sanpath_collectors.linux_host.inventory import FILES, NAMES, Inventory, pat
 from sanpath_collectors.linux_host.messages import name_list, quantity
 from sanpath_collectors.linux_host.paths import HostPath
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_host.tables import FC_STATISTICS
+from sanpath_collectors.linux_host.storage_connections import StorageConnections
+from sanpath_collectors.linux_host.tables import FC_STATISTICS, TCP_CONNECTION
 
 _DISKSTATS, _STAT, _UPTIME, _NET_DEV = "/proc/diskstats", "/proc/stat", "/proc/uptime", "/proc/net/dev"
 _HOSTNAME, _OSRELEASE = "/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease"
@@ -35,6 +36,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         self._inventory: Inventory | None = None
         self._paths: dict[str, HostPath] = {}
         self._states: dict[str, str] = {}
+        self._connections = StorageConnections(TCP_CONNECTION, "write")
 
     async def open(self, ctx: Context) -> None:
         """Logs in, and reads the host's name and devices. Raises MISCONFIGURED for a device that does not exist."""
@@ -71,6 +73,10 @@ class LinuxHost(Collector[LinuxHostConfig]):
             unreadable.append(
                 f"multipath maps {name_list(inventory.multipath_maps)} ({reasons}): which paths share the I/O is "
                 "unknown, and a path that multipath has given up counts as good"
+            )
+        if self._connections.unreadable:
+            unreadable.append(
+                "TCP connections (ss of iproute2): distance, loss and windows of iSCSI and NVMe/TCP are unknown"
             )
         counts = [quantity(len(inventory.selected), "block device")]
         counts += [quantity(len(inventory.paths), "path")] if inventory.paths else []
@@ -112,6 +118,8 @@ class LinuxHost(Collector[LinuxHostConfig]):
                 yield rows
         async for item in self._path_items(snapshot, parse.storage_devices(stats), seen_us, device_time_us):
             yield item
+        for connection_item in await self._connections.poll(self._host.machine, ctx.clock):
+            yield connection_item
         if parse.storage_devices(stats) != self._inventory.devices:
             async for entity in self.inventory(ctx):
                 yield entity
@@ -151,6 +159,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
             snapshot, self._name, self._devices(self._stats(snapshot)), await self._host.addresses()
         )
         inventory.maps = await self._host.maps() if inventory.multipath_maps else {}
+        await self._connections.find(self._host.machine, inventory.connections)
         return inventory
 
     def _polled_files(self) -> list[str]:

@@ -63,6 +63,11 @@ class Host:
             return multipath.parse_dmsetup_states(output)
         return multipath.path_states(multipath.parse_multipathd(output) or {})
 
+    @property
+    def machine(self) -> Machine:
+        """The connection itself."""
+        return self._machine
+
     async def close(self) -> None:
         """Logs out."""
         await self._machine.close()

@@ -10,6 +10,9 @@ from sanpath_collectors.linux_host import devices, multipath, parse, ports
 from sanpath_collectors.linux_host.multipath import Maps
 from sanpath_collectors.linux_host.paths import HostPath, is_map, lun_of, paths_of, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.linux_host.storage_connections import Sought
+from sanpath_collectors.linux_host.tcp import end_point
+from sanpath_collectors.linux_host.tcp_view import SERVICES
 
 _FILES: Mapping[str, Sequence[str]] = {
     "/proc": ("diskstats", "stat", "meminfo", "sys/kernel/osrelease"),
@@ -48,6 +51,7 @@ NAMES = (
     "/sys/class/net/*/device/physfn",
     "/sys/class/net/*/lower_*",
 )
+_OVER_TCP = ("iscsi", "nvme_tcp")
 
 
 @dataclass(slots=True)
@@ -74,6 +78,24 @@ class Inventory:
         by_address = {address: name for name, ip_addresses in self.addresses.items() for address in ip_addresses}
         self.paths = list(paths_of(self.host, device_numbers, self.selected, by_address))
         self.interfaces = ports.interfaces(self.host, {path.hba for path in self.paths if path.hba})
+
+    @property
+    def connections(self) -> Sought:
+        """Which TCP connections lead to storage: those to the portals of paths, and to registered ports."""
+        ends = {path.target or "": path.protocol for path in self.paths if path.protocol in _OVER_TCP}
+        portals = {portal: protocol for end, protocol in ends.items() if (portal := end_point(end)) is not None}
+        return Sought(
+            {**SERVICES, **{port: protocol for (_, port), protocol in portals.items()}},
+            set(portals),
+            set(SERVICES),
+            {
+                address: [("hba", interface)]
+                for interface, addresses in self.addresses.items()
+                for address in addresses
+                if interface in self.interfaces
+            },
+            [("host", self.host_name)],
+        )
 
     @property
     def fc_hosts(self) -> list[str]:

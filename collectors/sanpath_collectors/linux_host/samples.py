@@ -13,7 +13,7 @@ from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_host.tables import DISKSTATS, FC_STATISTICS, HBA, HOST, LUN, NET_DEV, PATH
 
 _WORD_BYTES = 4
-Row = Mapping[str, int | None]
+Row = Mapping[str, int | float | None]
 
 
 def luns(
@@ -22,8 +22,10 @@ def luns(
     """One row a block device. Fields that this kernel does not have are left out."""
     fields = min((len(stats[device]) for device in devices), default=0)
     available = {metric: field for metric, field in DISKSTATS.items() if field <= fields}
-    rows = {device: {metric: stats[device][field - 1] for metric, field in available.items()} for device in devices}
-    return _rows(LUN, rows, seen_us, device_time_us)
+    by_device = {
+        device: {metric: stats[device][field - 1] for metric, field in available.items()} for device in devices
+    }
+    return rows(LUN, by_device, seen_us, device_time_us)
 
 
 def host(snapshot: Snapshot, name: str, seen_us: int, device_time_us: int | None) -> Rows | None:
@@ -31,7 +33,7 @@ def host(snapshot: Snapshot, name: str, seen_us: int, device_time_us: int | None
     times = parse.processor_times(snapshot.content("/proc/stat"))
     if times is None:
         return None
-    return _rows(
+    return rows(
         HOST, {name: {**times, **parse.tcp_segments(snapshot.content("/proc/net/snmp"))}}, seen_us, device_time_us
     )
 
@@ -40,8 +42,8 @@ def fibre_channel(
     snapshot: Snapshot, ports: Collection[str], seen_us: int, device_time_us: int | None
 ) -> Rows | None:
     """One row a Fibre Channel port that exists; None: there is none."""
-    rows = {port: _fc_port(snapshot, port) for port in ports if snapshot.has(f"/sys/class/fc_host/{port}")}
-    return _rows(HBA, rows, seen_us, device_time_us) if rows else None
+    by_port = {port: _fc_port(snapshot, port) for port in ports if snapshot.has(f"/sys/class/fc_host/{port}")}
+    return rows(HBA, by_port, seen_us, device_time_us) if by_port else None
 
 
 def fc_counters(snapshot: Snapshot, fc_host: str, files: Mapping[str, str]) -> dict[str, int | None]:
@@ -67,29 +69,30 @@ def _fc_port(snapshot: Snapshot, fc_host: str) -> Row:
 def network(snapshot: Snapshot, interfaces: Collection[str], seen_us: int, device_time_us: int | None) -> Rows | None:
     """One row a network interface that exists; None: there is none."""
     values = parse.net_dev(snapshot.content("/proc/net/dev"))
-    rows = {
+    by_interface = {
         name: {metric: values[name][field] for metric, field in NET_DEV.items()}
         | {"link_up": int(snapshot.text(f"/sys/class/net/{name}/carrier") == "1")}
         for name in interfaces
         if name in values
     }
-    return _rows(HBA, rows, seen_us, device_time_us) if rows else None
+    return rows(HBA, by_interface, seen_us, device_time_us) if by_interface else None
 
 
 def paths(states: Mapping[HostPath, str], seen_us: int, device_time_us: int | None) -> Rows:
     """One row a path, including paths that no longer exist."""
     is_usable = {path.id: usable(state) for path, state in states.items()}
-    rows = {path: {"path_usable": None if flag is None else int(flag)} for path, flag in is_usable.items()}
-    return _rows(PATH, rows, seen_us, device_time_us)
+    by_path = {path: {"path_usable": None if flag is None else int(flag)} for path, flag in is_usable.items()}
+    return rows(PATH, by_path, seen_us, device_time_us)
 
 
-def _rows(table: Table, rows: Mapping[str, Row], seen_us: int, device_time_us: int | None) -> Rows:
-    """Rows with the columns in the order of the table, without columns that no row has."""
-    columns: list[Column] = [column for column in table.columns if any(column.metric in row for row in rows.values())]
+def rows(table: Table, values: Mapping[str, Row], seen_us: int, device_time_us: int | None) -> Rows:
+    """Rows with the columns in the order of the table, without columns that no row has. `values`: entity → row."""
+    reported = {metric for row in values.values() for metric in row}
+    columns: list[Column] = [column for column in table.columns if column.metric in reported]
     return Rows(
         table,
-        entity=list(rows),
-        seen=[seen_us] * len(rows),
-        values={column.metric: [row.get(column.metric) for row in rows.values()] for column in columns},
-        device_time=None if device_time_us is None else [device_time_us] * len(rows),
+        entity=list(values),
+        seen=[seen_us] * len(values),
+        values={column.metric: [row.get(column.metric) for row in values.values()] for column in columns},
+        device_time=None if device_time_us is None else [device_time_us] * len(values),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.plugin import Column, Table
+from sanpath_collectors.linux_host import tcp_view
 
 _MILLISECONDS = 1e-3
 _SECTOR_BYTES = 512  # independent of the device's sector size (Documentation/admin-guide/iostats.rst)
@@ -86,3 +87,6 @@ HBA = Table(
 """Fibre Channel ports count words of four bytes; they are recorded as bytes."""
 
 PATH = Table("path", (Column("path_usable"),))
+
+TCP_CONNECTION = tcp_view.table(sends="write")
+"""An initiator sends what is written, and receives what is read."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sanpath.plugin import Right, Spec
 from sanpath_collectors.linux_target.config import LinuxTargetConfig
-from sanpath_collectors.linux_target.tables import ARRAY, ARRAY_PORT, CONTROLLER, VOLUME
+from sanpath_collectors.linux_target.tables import ARRAY, ARRAY_PORT, CONTROLLER, TCP_CONNECTION, VOLUME
 
 COLLECTOR = Spec(
     name="linux_target",
     title="A Linux storage server: LIO, nvmet, nbdkit, ZFS volumes",
     config=LinuxTargetConfig,
     collector="sanpath_collectors.linux_target.collector:LinuxTarget",
-    tables=(ARRAY, VOLUME, ARRAY_PORT, CONTROLLER),
+    tables=(ARRAY, VOLUME, ARRAY_PORT, CONTROLLER, TCP_CONNECTION),
     rights=(
         Right(
             "Over SSH: an account with a shell; it needs no rights of its own",
@@ -32,6 +32,11 @@ COLLECTOR = Spec(
             "Seeing the processes of nbdkit in /proc, as every user can unless hidepid is set",
             "exports of nbdkit",
             "what the server presents through it is unknown",
+        ),
+        Right(
+            "Running ss of iproute2, as every user can",
+            "round trips, windows and retransmissions of the TCP connections of its initiators",
+            "distance, loss, full TCP windows and a slow target are told apart by other readings alone",
         ),
     ),
 )

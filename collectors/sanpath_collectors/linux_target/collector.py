@@ -9,10 +9,11 @@ from sanpath.plugin import Check, Collector, CollectorError, Context, Failure, I
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.messages import name_list
 from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.linux_host.storage_connections import StorageConnections
 from sanpath_collectors.linux_target import inventory, samples, targets
 from sanpath_collectors.linux_target.config import LinuxTargetConfig
 from sanpath_collectors.linux_target.inventory import Inventory
-from sanpath_collectors.linux_target.tables import FC_STATISTICS
+from sanpath_collectors.linux_target.tables import FC_STATISTICS, TCP_CONNECTION
 
 _DISKSTATS, _NET_DEV, _STAT = "/proc/diskstats", "/proc/net/dev", "/proc/stat"
 
@@ -26,6 +27,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         super().__init__(config)
         self._machine: Machine | None = None
         self._inventory: Inventory | None = None
+        self._connections = StorageConnections(TCP_CONNECTION, "read")
 
     async def open(self, ctx: Context) -> None:
         """Logs in. Raises MISCONFIGURED for a machine that does not run Linux."""
@@ -55,6 +57,8 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
             unreadable.append(
                 f"{name_list(without_counters)}: no block device behind it is counted, their latency is unknown"
             )
+        if self._connections.unreadable:
+            unreadable.append("TCP connections (ss of iproute2): distance, loss and windows are unknown")
         protocols = dict.fromkeys(listener.protocol for listener in current.targets.listeners)
         system = f"Linux {server.text('/proc/sys/kernel/osrelease')}".strip()
         counts = f"{len(current.targets.volumes)} volumes over {', '.join(protocols) or 'nothing'}"
@@ -87,6 +91,8 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         ):
             if rows is not None:
                 yield rows
+        for item in await self._connections.poll(self._server, ctx.clock):
+            yield item
 
     async def close(self) -> None:
         """Logs out."""
@@ -108,7 +114,9 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         paths = [volume.path for volume in presented.volumes.values() if volume.path]
         output = (await self._server.run(("ip", "-o", "address"))).output
         addresses = host_parse.addresses(output)
-        return Inventory(server, self.config.name, presented, await self._resolved(paths), addresses)
+        current = Inventory(server, self.config.name, presented, await self._resolved(paths), addresses)
+        await self._connections.find(self._server, current.connections)
+        return current
 
     async def _nbdkits(self, server: Snapshot) -> list[bytes]:
         """Command lines of nbdkit processes. No others are read, as they may contain secrets."""

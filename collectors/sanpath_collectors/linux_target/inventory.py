@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.linux_host.storage_connections import Sought
 from sanpath_collectors.linux_target import parse
 from sanpath_collectors.linux_target.targets import Listener, Targets, Volume
 
 _FC, _NET = "/sys/class/fc_host", "/sys/class/net"
 _SECTOR_BYTES = 512
+_PROTOCOLS = {"iscsi": "iscsi", "nvme-tcp": "nvme_tcp", "nbd": "nbd"}
 
 FILES = (
     "/proc/diskstats",
@@ -82,6 +84,25 @@ class Inventory:
                     evidence = f"{listener.protocol} {listener.target}"
                     yield SourceLink("presents", ("array_port", port), ("volume", volume_id), evidence)
         yield from self._clients()
+
+    @property
+    def connections(self) -> Sought:
+        """Which TCP connections are those of initiators: all with the port of a target."""
+        protocols = {
+            listener.port: _PROTOCOLS.get(listener.protocol, "other")
+            for listener in self.targets.listeners
+            if listener.port is not None and not listener.wwpn
+        }
+        portals = {(listener.address, port) for listener in self.targets.listeners if (port := listener.port)}
+        return Sought(protocols, portals, set(protocols), self._ends())
+
+    def _ends(self) -> dict[str, list[tuple[str, str]]]:
+        """Own address → the target ports with it."""
+        ends: dict[str, list[tuple[str, str]]] = {}
+        for port in self.ports:
+            for address in ("127.0.0.1", "::1") if port == "lo" else self.addresses.get(port, ()):
+                ends.setdefault(address, []).append(("array_port", port))
+        return ends
 
     def _interfaces(self, address: str) -> list[str]:
         """The interfaces with this address; "": all interfaces with any address."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.plugin import Column, Table
+from sanpath_collectors.linux_host import tcp_view
 from sanpath_collectors.linux_host.tables import DISKSTATS as LUN_FIELDS
 from sanpath_collectors.linux_host.tables import FC_STATISTICS as HBA_FILES
 from sanpath_collectors.linux_host.tables import HOST, LUN, NET_DEV
@@ -40,3 +41,6 @@ CONTROLLER = Table(
 """The server's processors, which run the target and its cache, and its TCP retransmissions."""
 
 ARRAY_PORT = Table("array_port", tuple(Column(metric, 64) for metric in _PORT))
+
+TCP_CONNECTION = tcp_view.table(sends="read")
+"""A target sends what is read, and receives what is written."""

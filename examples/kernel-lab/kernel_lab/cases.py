@@ -49,7 +49,8 @@ class Case:
 
     `media`: settings of null_blk. `policy`: path selector of dm-multipath, or iopolicy of NVMe. `path_states`: what
     the target reports of its port in each fabric, in the words of ANA; empty: optimized. `connect`: settings of
-    open-iscsi, or options of `nvme connect`. `host_after`, `target_before`, `target_after`: shell commands.
+    open-iscsi, or options of `nvme connect`. `host_before`, `host_after`, `target_before`, `target_after`: shell
+    commands.
     `neighbour`: options of the fio of a second host on the same volume; empty: there is none. `repair`: fields of the
     case in which the labelled place is relieved, `change`: the same in the words of `sanpath whatif --set`, where it
     has any.
@@ -66,6 +67,7 @@ class Case:
     cmdsn_depth: int = 64
     mtu: int = 1500
     load: Load = field(default_factory=Load)
+    host_before: str = ""
     host_after: str = ""
     target_before: str = ""
     target_after: str = ""
@@ -349,6 +351,15 @@ CASES = {
                 repair={"host_after": ""},
             )
             for transport, connect in _FAIL_FAST.items()
+        ),
+        Case(
+            "nvme-tcp-window",
+            _bottleneck("tcp_connection:"),
+            "nvme",
+            fabrics=(_DISTANT,),
+            host_before="echo 4096 32768 32768 >/proc/sys/net/ipv4/tcp_rmem",
+            load=_LARGE,
+            repair={"host_before": ""},
         ),
         Case(
             "iscsi-queue-length",

@@ -111,7 +111,7 @@ def _write_disk(case: Case, state: State, side: str, job: Path, folder: Path, di
         "EMULATION": "|".join(fabric.emulation for fabric in network.fabrics(case).values()),
         "TARGET_BEFORE": case.target_before,
         "TARGET_AFTER": case.target_after,
-        "HOST_BEFORE": "",
+        "HOST_BEFORE": case.host_before,
         "INITIATORS": " ".join(wwpn("host", fabric) for fabric in network.fabrics(case)),
         "STATES": " ".join(case.path_states),
         "HOST_AFTER": _NEIGHBOUR_LOAD if side == "neighbour" else case.host_after,

@@ -43,6 +43,9 @@ _UNSEEN = -0.5
 """Log-odds of a place that no source reads, against a place whose own counter could have shown the limit."""
 _UNCOUNTED = -1.2
 """Log-odds of the array's door if links were not counted: they explain the gap equally well."""
+_OUTSIDE_TCP = 1.0
+"""Largest log-likelihood ratio of the array's door where TCP has the data for a small part of the time between the
+clocks: the rest passes on a machine at one of the ends, and the host counts its own queues and processors."""
 _SLOWED = 3.0
 """Log-likelihood ratio where the array took clearly longer and the load got clearly less within one step. Nothing
 else does that."""
@@ -80,7 +83,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # Where the array times the transfer itself, a wait in the transfer is not before its clock.
         before_clock = table.indices("array_door") or table.indices("fabric")
         busy = (replace(e, weight=e.weight * _BEFORE_CLOCK) for e in _utilisations(row, "controller_busy_ratio"))
-        before = (*_uncounted_links(table), *busy)
+        before = (*_uncounted_links(table), *_outside_tcp(table), *busy)
         inside, share = table.indices("array_queue", "array_service"), table.others_share
         evidence = tuple(_evidence_inside(table, row))
         yield Claim("array", entity, before_clock, before, partial(_at_door, table), _UNSEEN, others_share=share)
@@ -92,14 +95,29 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
     """A claim for an array whose own time was not read."""
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
         evidence = (Evidence("the array's own time was not read", 0.0),)
-        yield Claim("array", entity, table.gaps, evidence, partial(_by_exclusion, table), _UNSEEN)
+        explains = table.gaps - table.in_tcp
+        yield Claim("array", entity, explains, evidence, partial(_by_exclusion, table), _UNSEEN)
 
 
 def _uncounted_links(table: PlaceTable) -> tuple[Evidence, ...]:
-    """Evidence that uncounted links may explain the wait before the array's clock as well."""
-    if any(row["utilisation"] is None for row in table.on_path) or table.uncounted:
+    """Evidence that uncounted links may explain the wait before the array's clock as well. TCP's own clock tells
+    them apart."""
+    if not table.in_tcp and (any(row["utilisation"] is None for row in table.on_path) or table.uncounted):
         return (Evidence("the links between were not all counted", _UNCOUNTED),)
     return ()
+
+
+def _outside_tcp(table: PlaceTable) -> tuple[Evidence, ...]:
+    """Evidence of how much of the time between the clocks data are in the hands of TCP."""
+    if table.tcp is None or table.tcp.round_trip is None or not table.in_tcp:
+        return ()
+    spent = sum(table.segments[index].middle for index in table.in_tcp)
+    words = f"TCP has an I/O's data for {duration(spent)}: a round trip takes {duration(table.tcp.round_trip)}"
+    gap = sum(table.segments[index].middle for index in table.gaps)
+    evidence = [Evidence(words, _OUTSIDE_TCP * max(0.0, 1 - spent / gap) if gap else 0.0)]
+    if (late := table.tcp.slow_receiver_ratio) > 0 and table.load.direction == "read":
+        evidence.append(Evidence("the host reads late what has arrived", log(1.05 - late)))
+    return tuple(evidence)
 
 
 def _utilisations(row: FactRow, *facts: str) -> Iterator[Evidence]:
@@ -238,6 +256,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         because.append(f"the transfer of a block takes {duration(transfer_seconds)}")
     if busiest is not None and busiest["utilisation"] is not None:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
+    because += [evidence.words for evidence in _outside_tcp(table) if evidence.weight >= 0]
     because.append("an array may delay I/Os before its own clock starts")
     return _full(table, claims, "array_front", because, load.ops_per_second)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import log, sqrt
+from typing import NamedTuple
 
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of
@@ -51,6 +52,8 @@ are sent again sooner, after three later ones have arrived (RFC 5681)."""
 _USUAL_ROUND_TRIP_SECONDS = 2e-3
 """Of a segment and its acknowledgement over a few switches with the time that both ends need, and what time-outs add:
 with them a connection moves less than the bound (Padhye, Firoiu, Towsley and Kurose 1998)."""
+_LOSS_ALLOWS_READ = 3.5
+"""The same where round trip, segments and bytes are those of the connection itself, so that the bound is its own."""
 _LOSS_ALLOWS = 2.0
 """Log-odds of loss where the load moves what it allows: without loss that limits, few networks lose so much."""
 _USUAL_MTU_BYTES = 1500.0
@@ -65,6 +68,17 @@ _FAILED_PATH = 2.0
 """Log-odds of a path that failed or came back in the step: what was sent over it was lost."""
 _RARE = -0.7
 """Log-odds of damage before any reading: it is rarer than a queue or a link that is too small."""
+
+
+class _Again(NamedTuple):
+    """What a sender sent again. `ratio`: share of its segments or bytes; `sender`: its name. Of a single connection:
+    what it carries, its smoothed round trip, and its largest segment; 0: these are not read."""
+
+    ratio: float
+    sender: str
+    bytes_per_second: float = 0.0
+    round_trip_seconds: float = 0.0
+    segment_bytes: float = 0.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -152,25 +166,34 @@ def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence against lost frames over Ethernet where the sender of the data counts few segments again."""
     if not table.has_ethernet:
         return
-    ratio = max(_sent_again(table, _sender(table)), default=(1.0, ""))[0]
-    weight = max(_TOO_SHORT, _for_loss(table, max(ratio, _NEVER)))
+    again = _sent_again(table, _sender(table)) or [_Again(1.0, "")]
+    weight = max(_TOO_SHORT, *(_for_loss(table, each) for each in again))
     if weight < 0:
+        ratio = max(each.ratio for each in again)
         yield Evidence(f"at most {percent(ratio)} of the TCP segments were sent again", weight)
 
 
-def _for_loss(table: PlaceTable, ratio: float) -> float:
+def _for_loss(table: PlaceTable, again: _Again) -> float:
     """Log-odds of loss as the limit by the share of TCP segments that the sender of the data sent again.
 
     A connection that loses a share p of its segments moves at most 1.22 segments / sqrt(p) in a round trip (Mathis,
     Semke, Mahdavi and Ott 1997). The load speaks for loss where it moves about what that allows, and against it where
     loss would allow far more.
     """
+    ratio = max(again.ratio, _NEVER)
+    most_per_round_trip = 1.22 * (again.segment_bytes or _usual_segment_bytes(table)) / sqrt(ratio)
+    bytes_per_second = again.bytes_per_second or table.load.bytes_per_second
+    round_trips = bytes_per_second * (again.round_trip_seconds or _USUAL_ROUND_TRIP_SECONDS) / most_per_round_trip
+    most = _LOSS_ALLOWS_READ if again.round_trip_seconds else _LOSS_ALLOWS
+    allowed = most + min(0.0, 4 * log(max(round_trips, _NEVER)))
+    return max(_unusual(ratio), allowed)
+
+
+def _usual_segment_bytes(table: PlaceTable) -> float:
+    """Payload of a full segment by the largest MTU of the host's ports."""
     ports = [table.facts.topology.entities[port] for port in _ethernet_initiators(table)]
     mtus = [mtu for port in ports if isinstance(mtu := port.attributes.get("mtu"), int | float)]
-    most_per_round_trip = 1.22 * (max([_USUAL_MTU_BYTES, *mtus]) - _HEADER_BYTES) / sqrt(ratio)
-    round_trips = table.load.bytes_per_second * _USUAL_ROUND_TRIP_SECONDS / most_per_round_trip
-    allowed = _LOSS_ALLOWS + min(0.0, 4 * log(max(round_trips, _NEVER)))
-    return max(_unusual(ratio), allowed)
+    return max([_USUAL_MTU_BYTES, *mtus]) - _HEADER_BYTES
 
 
 def _unusual(ratio: float) -> float:
@@ -189,10 +212,10 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     It names the busiest link, where they may have been dropped, or a port of the host where no link was read.
     """
     again = [
-        (_for_loss(table, ratio) if machine == _sender(table) else _unusual(ratio), ratio, name)
+        (_for_loss(table, each) if machine == _sender(table) else _unusual(each.ratio), each.ratio, each.sender)
         for machine in _SENDER_TABLES
-        for ratio, name in _sent_again(table, machine)
-        if ratio > 0
+        for each in _sent_again(table, machine)
+        if each.ratio > 0
     ]
     links = sorted((row for row in table.links if row["technology"] == "ethernet"), key=_utilisation, reverse=True)
     entities = [str(row["entity"]) for row in links] or ([] if table.links else _ethernet_initiators(table))
@@ -224,14 +247,31 @@ def _utilisation(row: FactRow) -> float:
     return number(row, "utilisation") / (number(row, "full_ratio") or 1.0)
 
 
-def _sent_again(table: PlaceTable, sender: str) -> list[tuple[float, str]]:
-    """(share of its TCP segments that it sent again, its name) for each host or array that counts them."""
+def _sent_again(table: PlaceTable, sender: str) -> list[_Again]:
+    """What the connections of the load sent again, by this sender; where they are not read, what each host or array
+    did that counts it."""
+    if table.tcp is not None:
+        rows = table.tcp.rows if sender == _sender(table) else table.tcp.opposite_rows
+        if of_connections := [
+            _of_connections(row, sender) for row in rows if row.get("retransmit_ratio") is not None
+        ]:
+            return of_connections
     return [
-        (number(row, _RETRANSMIT_RATIO), "the array" if kind == "volume" else str(row["entity"]))
+        _Again(number(row, _RETRANSMIT_RATIO), "the array" if kind == "volume" else str(row["entity"]))
         for kind in _SENDER_TABLES[sender]
         for row in table.facts.tables[kind].select(step=table.load.step)
         if row.get(_RETRANSMIT_RATIO) is not None
     ]
+
+
+def _of_connections(row: FactRow, sender: str) -> _Again:
+    return _Again(
+        number(row, "retransmit_ratio"),
+        f"the {sender}, over {row['entity']},",
+        number(row, "bytes_per_second") / max(1.0, number(row, "connections")),
+        number(row, "round_trip_seconds"),
+        number(row, "segment_bytes"),
+    )
 
 
 def _explained_segments(table: PlaceTable) -> frozenset[int]:

@@ -8,6 +8,7 @@ from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.hypotheses.claim import Claim, Evidence
 from sanpath.verdict.hypotheses.queues import host_is_unread
+from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 
@@ -23,6 +24,8 @@ _TCP_WINDOW = 0.0
 _LEAST_WINDOW_BYTES = 65_535
 """The receive window that a TCP header can name without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No stack of today
 offers less for long."""
+_OUTSIDE_TCP = -1.8
+"""The same where TCP's own clock shows what is in its hands: only adapter, driver and interrupts are left."""
 _UNREAD_HOST = -1.8
 """The same where the host is not read: its queues are a claim of their own."""
 _SLOW = 5.0
@@ -36,10 +39,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     gaps = table.gaps
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
     elsewhere = gaps | table.indices("array_service")
-    prior = _prior(table)
     evidence = (*_slow_transfer(table), *_full_window(table))
     for index in sorted(gaps):
         gap = frozenset({index})
+        prior = _prior_with_tcp(table, index) if table.in_tcp else _prior(table)
         yield Claim("unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=elsewhere - gap)
     if table.segments and table.segments[0].kind == "host_queue":
         yield Claim("unseen", None, frozenset({0}), (), prior=_PRIOR, verdict="cannot_tell", growth="any")
@@ -57,6 +60,14 @@ def _prior(table: PlaceTable) -> float:
     return _TCP_GAP if _uses_tcp(table) else _GAP
 
 
+def _prior_with_tcp(table: PlaceTable, index: int) -> float:
+    """The same where TCP's own clock splits the gap: loss and windows are claims of their own, and what is not in the
+    hands of TCP is not in the fabric."""
+    if index not in table.in_tcp:
+        return _OUTSIDE_TCP
+    return _PRIOR if table.links else _UNREAD
+
+
 def _uses_tcp(table: PlaceTable) -> bool:
     """Whether the load crosses Ethernet, by its links or by the host's initiators."""
     entities = table.facts.topology.entities
@@ -65,7 +76,8 @@ def _uses_tcp(table: PlaceTable) -> bool:
 
 
 def _may_fill_window(table: PlaceTable) -> bool:
-    return _uses_tcp(table) and _on_the_way(table) >= _LEAST_WINDOW_BYTES
+    is_read = table.tcp is not None and reports_windows(table.tcp)
+    return not is_read and _uses_tcp(table) and _on_the_way(table) >= _LEAST_WINDOW_BYTES
 
 
 def _on_the_way(table: PlaceTable) -> float:

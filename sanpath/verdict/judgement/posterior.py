@@ -28,6 +28,7 @@ from sanpath.verdict.hypotheses import (
     queues,
     retries,
     slow_drain,
+    tcp_windows,
     uncounted_links,
     unseen,
     virtual_disks,
@@ -48,6 +49,7 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     path_policy.of_non_optimised,
     slow_drain.claims,
     retries.claims,
+    tcp_windows.claims,
     queues.claims,
     virtual_disks.claims,
     array.claims,
@@ -62,6 +64,9 @@ HYPOTHESES: Sequence[_Hypothesis] = (
 _FIXED, _FIXED_TRANSFER = 0.5, 0.07
 """Probability that what an I/O takes between two clocks, however many are in flight, is no wait: distance, adapters,
 interrupts. Of a transfer that the array times, it can be distance only."""
+_FIXED_NEAR = 0.15
+"""The same where the distance is read: what is left takes adapters, interrupts, and a target that needs a fixed time
+before its own clock starts, such as a mirror."""
 _FOR_PROCESSORS = 0.5
 """The most that waiting for busy processors adds to that share."""
 _AT_KNEE = 0.15
@@ -307,12 +312,24 @@ def _idle_density(segment: Segment, cpu_seconds: float) -> float:
     if segment.own_wait != segment.wait:
         fixed = replace(segment, wait=segment.own_wait)
         waiting = replace(segment, own_wait=segment.wait)
-        probability = _FIXED_TRANSFER if segment.is_timed_transfer else _FIXED
+        probability = _fixed_probability(segment)
         return probability * _idle_density(fixed, cpu_seconds) + (1 - probability) * _idle_density(
             waiting, cpu_seconds
         )
     extra = min(_FOR_PROCESSORS, cpu_seconds / segment.remaining_seconds) if segment.remaining_seconds else 0.0
     return (_exponential_density(segment, UNEXPLAINED) + _exponential_density(segment, UNEXPLAINED + extra)) / 2
+
+
+def _fixed_probability(segment: Segment) -> float:
+    """Probability that what takes as long with fewer I/Os in flight is no wait. A distance that is read accounts for
+    no more than it takes."""
+    if segment.is_timed_transfer:
+        return _FIXED_TRANSFER
+    if segment.distance is None:
+        return _FIXED
+    fixed_seconds = segment.wait[1] - segment.own_wait[1]
+    far = min(1.0, (segment.distance[1] - segment.distance[0]) / fixed_seconds) if fixed_seconds > 0 else 1.0
+    return _FIXED_NEAR + (_FIXED - _FIXED_NEAR) * far
 
 
 def _exponential_density(segment: Segment, usual: float) -> float:

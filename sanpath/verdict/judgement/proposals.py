@@ -32,7 +32,7 @@ port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 
 _MORE_THROUGHPUT, _SAME_THROUGHPUT = "more throughput", "the same throughput"
 _HOST_KINDS = ("lun", "hba", "core", "path_policy")
 _PER_TARGET = ("lun", "volume", "path_policy")
-_SAME_ON_ONE_PATH = {"link": 0.3, "credit_stall": 0.3, "lun": 0.3, "hba": 0.3, "unseen": 0.5}
+_SAME_ON_ONE_PATH = {"link": 0.3, "tcp_window": 0.3, "credit_stall": 0.3, "lun": 0.3, "hba": 0.3, "unseen": 0.5}
 """Kind of claim → probability that one path gives the same throughput, for others 0.9: each path has its own links
 and its own queue, and paths that are used in turn are used one at a time already."""
 
@@ -106,7 +106,7 @@ def _anywhere_below(table: PlaceTable, claim: Claim) -> bool:
 
 def _limits_bytes(table: PlaceTable, claim: Claim) -> float:
     """Probability that a claim limits the bytes a second, so that blocks of half the size have twice the IOPS."""
-    if claim.kind == "link":
+    if claim.kind in ("link", "tcp_window"):
         return 1.0
     if claim.verdict == "configured_cap" or claim.kind == "path_policy" or _anywhere_below(table, claim):
         return 0.5
@@ -124,7 +124,7 @@ def _inside_the_array(table: PlaceTable, claim: Claim) -> bool:
 def _more_in_one_direction(table: PlaceTable, claim: Claim) -> float:
     """Probability that a direction alone does more: each direction of a link has its own capacity, while processors,
     queues and media serve both."""
-    if claim.kind in ("link", "credit_stall"):
+    if claim.kind in ("link", "credit_stall", "tcp_window"):
         return 0.2
     return 0.9 if claim.accuses or _above_the_array(table, claim) else 0.5
 

@@ -19,14 +19,15 @@ from sanpath.facts.storage.load_volumes import SHARED, array_side, same_operatio
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
+from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
 
 Wait = tuple[float, float, float]
 """Seconds of waiting: (low, likely, high)."""
 SegmentKind = Literal["host_queue", "fabric", "array_door", "cap", "array_queue", "array_service", "below"]
 """`fabric`: transfer by the array's clock, or all between the host's and the array's clock.
 
-`array_door`: the remaining time between those two where the array times the transfer itself. `below`: all below the
-last clock that was read.
+`array_door`: the remaining time between those two where the array, or TCP, times the transfer itself. `below`: all
+below the last clock that was read.
 """
 
 _SOFTWARE_SECONDS = 30e-6
@@ -54,6 +55,8 @@ minute); 0.2 ms (cache) and 20 ms (large drives) are as rare as each other.
 _ARRAY = "the array's own clock"
 _BY_ARRAY = "transfer by the array's clock"
 _BETWEEN = "between the host's and the array's clock"
+_BY_TCP = "transfer by TCP's clock"
+_OUTSIDE_TCP = "between the host's and the array's clock, without the time in TCP"
 _SERVICE_INCLUDES_WAIT = 0.2
 """Share of saturated arrays whose own queue shows nothing: the wait for media is part of their service time."""
 _SERVED_AT_ONCE = (8.0, 64.0)
@@ -82,7 +85,8 @@ class Segment:
     it lets through at once; `filled_ratio`: share of them in use; both None where no source reports them.
     `hidden_wait_probability`: probability that its reported service time would include the wait if it were saturated;
     0: its wait is reported separately. `filled_odds`: probability that the I/Os inside it fill what serves them, by
-    their number alone, over even odds.
+    their number alone, over even odds. `distance`: least and most seconds of it that cross the distance, None: no
+    source measures that.
     """
 
     kind: SegmentKind
@@ -99,6 +103,7 @@ class Segment:
     independent_wait: Wait = (0.0, 0.0, 0.0)
     hidden_wait_probability: float = 0.0
     filled_odds: float = 1.0
+    distance: Interval | None = None
 
     @property
     def includes_service(self) -> bool:
@@ -121,12 +126,18 @@ class Segment:
 
     @property
     def is_timed_transfer(self) -> bool:
-        """Whether the array times the transfer: then little in it is fixed but the time on the wire."""
-        return self.source == _BY_ARRAY
+        """Whether the array or TCP times the transfer: then little in it is fixed but the time on the wire."""
+        return self.source in (_BY_ARRAY, _BY_TCP)
+
+    @property
+    def is_tcp(self) -> bool:
+        """Whether it is the time in the hands of TCP, by TCP's own clock."""
+        return self.source == _BY_TCP
 
     def service_likelihood(self, wait_share: float) -> float:
         """How usual the service time is that a wait leaves, at most 1. `wait_share`: share of the remaining time."""
-        service_seconds = max(_LEAST_SERVICE_SECONDS, self.middle - wait_share * self.remaining_seconds)
+        served = self.middle - wait_share * self.remaining_seconds - (self.distance or (0.0, 0.0))[0]
+        service_seconds = max(_LEAST_SERVICE_SECONDS, served)
         deviation = log(service_seconds / _USUAL_SERVICE_SECONDS) / _SERVICE_LOG_ERROR
         return exp(-(deviation**2) / 2)
 
@@ -144,7 +155,9 @@ def segments(
     if queues:
         seconds, error = queues[-1].below_seconds, queues[-1].resolution_seconds
         below = (seconds - error, seconds + error)
-    timed = [*(_host_queue(facts, load, queue) for queue in queues), *_below(facts, load, below)]
+    tcp = tcp_path(facts, load)
+    lower = _with_tcp(_below(facts, load, below), tcp) if tcp is not None else _below(facts, load, below)
+    timed = [*(_host_queue(facts, load, queue) for queue in queues), *lower]
     wire, in_flight = wire_seconds(facts, load), facts.in_flight_in(load.step)
     is_counted = wire is not None
     transfer = wire if wire is not None else (load.operation_bytes or 0.0) / _LINK_BYTES_PER_SECOND
@@ -222,7 +235,10 @@ def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | No
 
 
 def _same_place(segment: Segment) -> tuple[str, str | None]:
-    """A key of the same place in another step: an array may report its volumes in one step and itself in another."""
+    """A key of the same place in another step: an array may report its volumes in one step and itself in another, and
+    TCP may time the transfer in one of them only."""
+    if segment.source in (_BY_TCP, _OUTSIDE_TCP):
+        return segment.kind, segment.source
     return segment.kind, segment.entity if segment.kind == "host_queue" else None
 
 
@@ -256,6 +272,32 @@ def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[Segment]:
     if row is not None and row["response_seconds"] is not None and same_operations(load, row):
         return _response(row, below)
     return [Segment("below", None, "array_front", below, "all below the last clock that was read")]
+
+
+def _with_tcp(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
+    """The segments below the host with what TCP tells: the distance in them, and the transfer by its own clock.
+
+    What TCP does not have in its hands passes at the ends: on the host before it hands over or after it takes over,
+    and on the target before the array's clock starts.
+    """
+    result: list[Segment] = []
+    for segment in segments:
+        transfer = tcp.transfer(segment.seconds)
+        if segment.kind not in ("fabric", "array_door", "below") or segment.source == _BY_ARRAY:
+            result.append(segment)
+        elif transfer is None or segment.kind == "array_door":
+            result.append(replace(segment, distance=tcp.distance))
+        else:
+            low, high = (min(seconds, segment.seconds[1]) for seconds in transfer)
+            rest = max(0.0, segment.seconds[0] - high), max(0.0, segment.seconds[1] - low)
+            in_tcp = Segment("fabric", None, "fabric", (low, high), _BY_TCP, distance=tcp.distance)
+            if segment.kind == "below":
+                result += [in_tcp, replace(segment, seconds=rest, distance=(0.0, 0.0))]
+            else:
+                array = next((other.entity for other in segments if other.entity is not None), None)
+                door = Segment("array_door", array, "array_front", rest, _OUTSIDE_TCP, distance=(0.0, 0.0))
+                result += [door, in_tcp]
+    return result
 
 
 def _array(row: FactRow, below: Interval) -> list[Segment]:
@@ -331,7 +373,8 @@ def _wait(
     if calm is not None:
         longest = _longest_waits(segment, calm, calm_ratio)
         low, likely, high = (min(pair) for pair in zip((low, likely, high), longest, strict=True))
-        beyond_distance = max(0.0, certain - _LONGEST_DISTANCE_SECONDS)
+        longest_distance = _LONGEST_DISTANCE_SECONDS if segment.distance is None else segment.distance[1]
+        beyond_distance = max(0.0, certain - longest_distance)
         certain = max(beyond_distance, min(certain, 2 * _wait_by_growth(segment, calm, calm_ratio)[2] - certain))
     return max(low, certain), max(likely, certain), max(high, certain)
 
@@ -399,19 +442,25 @@ def _wait_without_calm(
                 high,
             )
         case "fabric" | "array_door":
-            shortest = _ROUND_TRIP_SECONDS + (wire if segment.kind == "fabric" or is_counted else 0.0)
-            timed = segment.source == _BY_ARRAY
+            has_transfer = segment.kind == "fabric" or (is_counted and segment.source != _OUTSIDE_TCP)
+            shortest = _ROUND_TRIP_SECONDS + (wire if has_transfer else 0.0)
+            timed = segment.is_timed_transfer
             certain = low - 1.3 * wire - _ROUND_TRIP_SECONDS if timed else low - 2 * shortest - _ROUND_TRIP_SECONDS
+            if segment.distance is not None:
+                nearest, farthest = segment.distance
+                certain, shortest, high = certain - farthest, shortest + (nearest + farthest) / 2, high - nearest
             if not is_counted and (timed or segment.kind == "fabric"):
-                certain = low - _SLOWEST_LINK_RATIO * wire - _ROUND_TRIP_SECONDS if timed else 0.0
+                slowest = _SLOWEST_LINK_RATIO * wire + (segment.distance or (0.0, 0.0))[1]
+                certain = low - slowest - _ROUND_TRIP_SECONDS if timed else 0.0
             certain = max(grown, certain)
             # A single I/O in flight waits for no other of the test; in a transfer, I/Os of others may come first.
             queueing_ratio = 1.0 if timed else waiting_ratio
-            return max(0.0, queueing_ratio * certain), max(0.0, queueing_ratio * middle - shortest), high
+            return max(0.0, queueing_ratio * certain), max(0.0, queueing_ratio * middle - shortest), max(0.0, high)
         case "array_service" if segment.source == _ARRAY:
             return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
         case _:
             transfer = wire if segment.kind == "below" else 0.0
+            transfer += (segment.distance or (0.0, 0.0))[0]
             longest = max(grown, min(waiting_ratio * high - transfer, high - transfer - _SHORTEST_SERVICE_SECONDS))
             certain = min(longest, max(grown, low - _SLOWEST_SERVICE_SECONDS - wire))
             return certain, (certain + longest) / 2, longest

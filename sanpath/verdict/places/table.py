@@ -15,6 +15,7 @@ from sanpath.units import duration
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments
 from sanpath.verdict.places.submission import blocked_ratio
+from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
 
 _ALL_BUSY = 0.99
 _SEEN_TO_BE_FULL = 0.9
@@ -22,9 +23,6 @@ _SEEN_TO_BE_FULL = 0.9
 read."""
 _FEWER = 0.8
 """A calmer step has at most this share of the I/Os in flight."""
-_MOST_ROUND_TRIPS = 3.0
-"""Most times that a write crosses the distance for each time that a read does: a write waits for the target's leave
-to send (XFER_RDY, R2T), once for every burst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class PlaceTable:
     `windows`: whole windows of the slowest source. `processor_wait_seconds`: the longest that an I/O waits for
     processors of the load's machine or of the array, 0 where no source reports them. `blocked_ratio`: share of the
     time that the load's threads wait to submit an I/O. `opposite_direction`: the table of the same load's other
-    direction, if it has one.
+    direction, if it has one. `tcp`: what TCP reports of its connections, None: nothing.
     """
 
     facts: Facts
@@ -56,6 +54,7 @@ class PlaceTable:
     processor_wait_seconds: float = 0.0
     blocked_ratio: float = 0.0
     opposite_direction: tuple[PlaceTable, ...] = ()
+    tcp: TcpPath | None = None
 
     @property
     def on_path(self) -> list[FactRow]:
@@ -103,13 +102,19 @@ class PlaceTable:
 
     @property
     def transfer(self) -> frozenset[int]:
-        """Indices of the segments in which frames wait; what the array times as transfer, where it does."""
-        return self.indices("fabric", "below") or self.indices("array_door")
+        """Indices of the segments in which frames wait; what the array or TCP times as transfer, where it does."""
+        return self.in_tcp or self.indices("fabric", "below") or self.indices("array_door")
+
+    @property
+    def in_tcp(self) -> frozenset[int]:
+        """Indices of the segments in the hands of TCP, by its own clock."""
+        return frozenset(i for i, segment in enumerate(self.segments) if segment.is_tcp)
 
     @property
     def before_transfer(self) -> frozenset[int]:
-        """Indices of the segments in which commands wait behind stalled frames."""
-        return self.indices("array_door") - self.transfer
+        """Indices of the segments in which commands wait behind stalled frames; what is not in the hands of TCP waits
+        behind none."""
+        return frozenset() if self.in_tcp else self.indices("array_door") - self.transfer
 
     @property
     def gaps(self) -> frozenset[int]:
@@ -167,7 +172,7 @@ def _not_farther(segment: Segment, others: Sequence[PlaceTable]) -> Segment:
     seconds = [s.seconds[1] for other in others for s in other.segments if s.kind == segment.kind]
     if segment.kind not in ("fabric", "array_door") or not seconds:
         return segment
-    farthest = _MOST_ROUND_TRIPS * max(seconds)
+    farthest = MOST_ROUND_TRIPS["write"] * max(seconds)
     low, likely, high = (max(own, w - farthest) for own, w in zip(segment.own_wait, segment.wait, strict=True))
     return replace(segment, own_wait=(low, likely, high))
 
@@ -211,6 +216,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         min(windows, default=load.windows),
         _processor_wait_seconds(facts, load),
         blocked,
+        tcp=tcp_path(facts, load),
     )
 
 

@@ -1,0 +1,118 @@
+"""Facts of the TCP connections of storage: round trips, what was sent again, and which window limits the sender."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.samples.step_samples import StepSamples, counter_ratio
+from sanpath.facts.table import FactRow, FactValue
+from sanpath.model import DIRECTIONS, Direction
+from sanpath.topology.identity import Topology
+from sanpath.topology.keys import normalise
+from sanpath.topology.paths import hosts_of, machines_of, targets_of
+
+_KIND = "tcp_connection"
+
+
+def tcp_connection_rows(
+    topology: Topology, loads: Sequence[LoadFacts], samples: Sequence[StepSamples]
+) -> Iterator[FactRow]:
+    """Yield one row for the connections between two addresses, step and direction that an end has counted.
+
+    What a sender tells counts for the direction whose data it sends: an initiator sends writes, a target reads."""
+    by_row: dict[tuple[str, str], list[StepSamples]] = {}
+    for sample in samples:
+        if (entity := topology.known_as.get((sample.source, _KIND, sample.entity))) is not None:
+            by_row.setdefault((entity, sample.step), []).append(sample)
+    by_address = {address: port.id for port in topology.of_kind("hba") for address in port.ids.get("ip", ())}
+    for (entity, step), counted in by_row.items():
+        roots = sorted({root for load in loads if load.step == step for root in load.roots})
+        on_path = _on_loaded_path(topology, entity, roots, by_address)
+        attributes = topology.entities[entity].attributes
+        for direction in DIRECTIONS:
+            if (facts := _facts(counted, direction)) is not None:
+                yield {
+                    "entity": entity,
+                    "step": step,
+                    "direction": direction,
+                    "windows": min(sample.windows for sample in counted),
+                    "protocol": _text(attributes.get("protocol")),
+                    "initiator_address": _text(attributes.get("initiator_address")),
+                    "portal": _text(attributes.get("portal")),
+                    "on_loaded_path": on_path,
+                    **facts,
+                }
+
+
+def _on_loaded_path(
+    topology: Topology, entity: str, roots: Sequence[str], by_address: Mapping[str, str]
+) -> bool | None:
+    """Return whether connections lead from a host of the load to its storage. None: their initiator is not known."""
+    ends = topology.related(entity, "ends_at")
+    address = normalise("ip", str(topology.entities[entity].attributes.get("initiator_address") or ""))
+    ports = [end for end in ends if topology.entities[end].kind == "hba"]
+    ports += [by_address[address]] if address is not None and address in by_address else []
+    hosts = {end for end in ends if topology.entities[end].kind == "host"}
+    hosts |= {host for port in ports for host in topology.related(port, "attached_to", "host")}
+    targets = {end for end in ends if topology.entities[end].kind == "array_port"}
+    wanted, _ = targets_of(topology, *roots)
+    if targets and wanted and targets.isdisjoint(wanted):
+        return False
+    machines = {m for root in roots for m in (*machines_of(topology, root), *hosts_of(topology, root))}
+    return not machines.isdisjoint(hosts) if hosts else None
+
+
+def _facts(samples: Collection[StepSamples], direction: Direction) -> dict[str, FactValue] | None:
+    """Return the facts of one direction; None: no end has counted its bytes."""
+    sender = _of(samples, f"bytes_acknowledged_{direction}_total")
+    receiver = _of(samples, f"bytes_received_{direction}_total")
+    counted = sender.rate(f"bytes_acknowledged_{direction}_total") if sender is not None else None
+    if counted is None and receiver is not None:
+        counted = receiver.rate(f"bytes_received_{direction}_total")
+    if counted is None:
+        return None
+    unread = receiver.means.get(f"unread_bytes_{direction}") if receiver is not None else None
+    facts: dict[str, FactValue] = {"bytes_per_second": counted, "unread_bytes": unread}
+    return facts | _of_sender(sender, direction, counted) if sender is not None else facts
+
+
+def _of_sender(sender: StepSamples, direction: Direction, bytes_per_second: float) -> dict[str, FactValue]:
+    """Return what a sender tells. Bytes on the way are the rate times the round trip (Little's law)."""
+
+    def gauge(name: str) -> float | None:
+        return sender.means.get(f"{name}_{direction}")
+
+    def ratio(above: str, below: str) -> float | None:
+        return counter_ratio(sender, f"{above}_{direction}_total", f"{below}_{direction}_total")
+
+    round_trip, window, offered = map(gauge, ("round_trip_seconds", "congestion_window_bytes", "send_window_bytes"))
+    smallest = sender.last_values.get(f"round_trip_seconds_min_{direction}")
+    unsent, queued = gauge("unsent_bytes"), gauge("send_queue_bytes")
+    receive, buffer = (ratio(f"{n}_limited_seconds", "busy_seconds") for n in ("receive_window", "send_buffer"))
+    on_the_way = bytes_per_second * round_trip if round_trip is not None else None
+    return {
+        "connections": gauge("connections_in_use"),
+        "round_trip_seconds": round_trip,
+        "round_trip_seconds_min": smallest,
+        "retransmit_ratio": ratio("segments_retransmitted", "segments_sent"),
+        "busy_connections": sender.rate(f"busy_seconds_{direction}_total"),
+        "receive_window_ratio": receive,
+        "send_buffer_ratio": buffer,
+        "other_busy_ratio": max(0.0, 1 - receive - buffer) if receive is not None and buffer is not None else None,
+        "congestion_window_ratio": on_the_way / window if on_the_way is not None and window else None,
+        "congestion_window_bytes": window,
+        "send_window_bytes": offered,
+        "send_window_ratio": on_the_way / offered if on_the_way is not None and offered else None,
+        "unsent_seconds": unsent / bytes_per_second if unsent is not None and bytes_per_second else None,
+        "sending_seconds": queued / bytes_per_second if queued is not None and bytes_per_second else None,
+        "segment_bytes": gauge("segment_bytes"),
+    }
+
+
+def _of(samples: Collection[StepSamples], counter: str) -> StepSamples | None:
+    return next((sample for sample in samples if sample.rate(counter) is not None), None)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,153 @@
+"""A window of TCP is full: the receiver's, the sender's buffer, or the congestion window.
+
+A connection has at most one window on the way in a round trip. Linux counts how long a sender was held up by the
+receiver's window and by its own send buffer. The congestion window holds it up where the bytes on the way fill that
+window while no segment queues or is lost: otherwise what queues or drops them limits, and the window follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import exp, log, sqrt
+
+from sanpath.facts.table import FactRow, number
+from sanpath.model import Layer
+from sanpath.units import bandwidth, duration, percent
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, concluding
+from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.places.tcp_path import TcpPath
+
+_RARE = -0.7
+"""Log-odds of a full window before any reading: stacks size their buffers themselves."""
+_USUAL_HELD_UP = 0.1
+"""Mean share of the time that a window of a connection is full which does not limit: bursts fill it for a moment."""
+_AS_MUCH = 0.5
+"""Share of the time that the connection is held up which is named, from which another one is named with it."""
+_MOST = 4.0
+_QUEUED = -3.0
+"""Log-odds of a full window where the whole round trip is queueing: whatever segments queue for limits."""
+_FILL_ERROR = 0.4
+"""Standard error of the logarithm of the bytes on the way over the congestion window: both are read now and then."""
+_CONGESTION_MOST, _CONGESTION_LEAST = 1.5, -1.5
+"""Log-odds of a congestion window that is filled always, and never. A sender enlarges one that is full: it stays full
+only where the path or a setting holds it there."""
+_LOST = 0.01
+"""Share of segments sent again that shows by itself that something on the way drops them: then loss keeps the
+congestion window small."""
+_LEAST = 0.05
+"""Density of a full link on the way where nothing queues and nothing is lost: a round trip is read now and then."""
+_RECEIVER: dict[str, Layer] = {"read": "host", "write": "array_front"}
+_SENDER: dict[str, Layer] = {"read": "array_front", "write": "host"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """One window of a connection. `layer`: of its machine; `held_up`: share of the time that it was
+    full, 0 of a congestion window."""
+
+    evidence: tuple[Evidence, ...]
+    layer: Layer
+    remedy: str
+    held_up: float
+
+    @property
+    def weight(self) -> float:
+        return sum(evidence.weight for evidence in self.evidence)
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One claim for the connections of the load, by the window that is held up most. None: no sender tells."""
+    tcp = table.tcp
+    if tcp is None or not reports_windows(tcp):
+        return
+    row = max(tcp.rows, key=_held_up_by_any)
+    window = max(_windows(table, tcp, row), key=lambda window: window.weight)
+    explains = table.in_tcp or table.indices("fabric", "below")
+    carried = sum(number(row, "bytes_per_second") for row in tcp.rows)
+    because = (
+        *(evidence.words for evidence in window.evidence),
+        f"its connections carry {bandwidth(carried)} and no more, whatever is outstanding",
+    )
+    overturn_if = (f"the same throughput with {window.remedy}",)
+    others = [str(r["entity"]) for r in tcp.rows if r is not row and _held_up_by_any(r) >= _AS_MUCH * window.held_up]
+    conclude = concluding(table, window.layer, because, overturn_if, coincident=tuple(others))
+    yield Claim("tcp_window", str(row["entity"]), explains, window.evidence, conclude, _RARE)
+
+
+def reports_windows(tcp: TcpPath) -> bool:
+    """Whether the sender of the data tells how long its windows were full."""
+    return all(row.get("receive_window_ratio") is not None for row in tcp.rows)
+
+
+def congestion(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence for or against something full on the way. Nothing where no round trip was read.
+
+    What is full makes segments wait or drops them, in any share of the time. Elsewhere any share is as probable too,
+    as machines answer late: so a queue speaks little for a full link, and none speaks clearly against one.
+    """
+    tcp = table.tcp
+    if tcp is None or (queued := tcp.queued_ratio) is None or tcp.round_trip is None:
+        return
+    lost = max((number(row, "retransmit_ratio") for row in (*tcp.rows, *tcp.opposite_rows)), default=0.0)
+    sign = max(queued, min(1.0, lost / _LOST))
+    words = f"a round trip takes {duration(tcp.round_trip)}, the shortest took {duration(tcp.smallest)}"
+    if lost >= _LOST * queued:
+        words += f"; {percent(lost)} of the data were sent again"
+    yield Evidence(words, log(_LEAST + (2 - _LEAST) * sign))
+
+
+def _held_up(row: FactRow, window: str) -> float:
+    """Share of the time that a connection in use was held up by a window."""
+    connections = max(1.0, number(row, "connections"))
+    return number(row, f"{window}_ratio") * min(1.0, number(row, "busy_connections") / connections)
+
+
+def _held_up_by_any(row: FactRow) -> float:
+    return _held_up(row, "receive_window") + _held_up(row, "send_buffer")
+
+
+def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]:
+    receiver, sender = ("initiator", "target") if table.load.direction == "read" else ("target", "initiator")
+    queued = tcp.queued_ratio or 0.0
+    queues = Evidence(_queue_words(tcp), _QUEUED * queued)
+    held_up = _held_up(row, "receive_window")
+    words = f"the receive window of the {receiver} was full {percent(held_up)} of the time"
+    slow = Evidence("the receiver's program reads late what has arrived", log(1.05 - tcp.slow_receiver_ratio))
+    evidence = (Evidence(words, _by_time(held_up)), queues, *([slow] if tcp.slow_receiver_ratio else []))
+    yield _Window(evidence, _RECEIVER[table.load.direction], f"a larger receive buffer of the {receiver}", held_up)
+    held_up = _held_up(row, "send_buffer")
+    words = f"the send buffer of the {sender} was full {percent(held_up)} of the time"
+    evidence = (Evidence(words, _by_time(held_up)), queues)
+    yield _Window(evidence, _SENDER[table.load.direction], f"a larger send buffer of the {sender}", held_up)
+    filled = number(row, "congestion_window_ratio")
+    again = number(row, "retransmit_ratio")
+    lost = Evidence(f"{percent(again)} of its segments were sent again", _QUEUED * min(1.0, _by_loss(row, again)))
+    evidence = (Evidence(f"bytes on the way fill {percent(filled)} of the congestion window", _fills(filled)),)
+    yield _Window((*evidence, queues, lost), "fabric", "more connections", 0.0)
+
+
+def _by_time(held_up: float) -> float:
+    """Log-likelihood ratio of the share of time that a window was full: one that limits may be full for any share,
+    one that does not is so for moments (exponential tail)."""
+    return min(_MOST, held_up / _USUAL_HELD_UP + log(_USUAL_HELD_UP))
+
+
+def _fills(ratio: float) -> float:
+    """Log-likelihood ratio of the bytes on the way over the congestion window."""
+    near = exp(-((log(max(ratio, 1e-6)) / _FILL_ERROR) ** 2) / 2)
+    return _CONGESTION_LEAST + (_CONGESTION_MOST - _CONGESTION_LEAST) * near
+
+
+def _by_loss(row: FactRow, ratio: float) -> float:
+    """The congestion window of a connection over what loss leaves of it, 1.22 segments / sqrt(p) (Mathis, Semke,
+    Mahdavi and Ott 1997)."""
+    window = number(row, "congestion_window_bytes") / max(1.0, number(row, "connections"))
+    segment = number(row, "segment_bytes")
+    return window * sqrt(ratio) / (1.22 * segment) if segment else 0.0
+
+
+def _queue_words(tcp: TcpPath) -> str:
+    if tcp.round_trip is None:
+        return "how long segments queue in the network was not measured"
+    return f"a round trip takes {duration(tcp.round_trip)}, the shortest took {duration(tcp.smallest)}"

@@ -1,0 +1,172 @@
+"""What TCP itself tells of the connections that carry a load: how far it is, and how long data are in TCP's hands.
+
+A round trip that TCP measures holds the queues of the network in both directions, as do those of the other end. It
+may also hold a delayed acknowledgement, which waits for an answer or up to 0.2 s: so of two ends the shorter one is
+nearer to the network's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean
+
+from sanpath.diagnosis.model import Interval
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.table import FactRow, FactTable, number
+
+MOST_ROUND_TRIPS = {"read": 1.0, "write": 3.0}
+"""Most times that an I/O crosses the distance and back: a write waits for the target's leave to send (XFER_RDY, R2T),
+once for every burst."""
+_LEAST_SHARE = 0.01
+"""Connections that carry a smaller share of the load's bytes are those of other targets, or of management."""
+_ALL_OF_IT = 1.25
+"""Connections whose initiator is not known carry the load if they carry no more than this multiple of its bytes."""
+_SAMPLING_ERROR = 0.5
+"""Relative error of a smoothed round trip or a queue that is read once; it decreases with the root of the polls."""
+_PROMPT_SEGMENTS = 3.0
+"""Segments of an I/O from which its acknowledgements come at once: every second full one is acknowledged without
+delay (RFC 1122, 4.2.3.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpPath:
+    """The connections of one load in one step and direction, in seconds where nothing else is said.
+
+    `rows`: their facts in this direction; `opposite_rows`: in the other one. `round_trip`: smoothed, of the end that
+    measures the shorter one, None: nobody measured it in this step. `smallest`: round trip without any queue, of the
+    whole run. `sending`: data in the sender's TCP until they are acknowledged, None: the sender of this direction is
+    not read. `unsent`: the part of it before they are sent. `backlog_ratio`: how far the sender always has data that
+    it cannot send, 0 to 1. `slow_receiver_ratio`: share of that time in which they wait for the receiver's program,
+    which has not read what has arrived. `error`: relative error of these.
+    `prompt_ratio`: how far acknowledgements of this load are prompt, 0 to 1. `round_trips`: most that an I/O needs.
+    """
+
+    rows: tuple[FactRow, ...]
+    opposite_rows: tuple[FactRow, ...]
+    smallest: float
+    round_trip: float | None
+    sending: float | None
+    unsent: float
+    backlog_ratio: float
+    slow_receiver_ratio: float
+    error: float
+    prompt_ratio: float
+    round_trips: float
+
+    @property
+    def distance(self) -> Interval:
+        """Least and most seconds that an I/O needs to cross the distance."""
+        return self.smallest, self.smallest * self.round_trips
+
+    @property
+    def queued_ratio(self) -> float | None:
+        """Share of a smoothed round trip that segments queue in the network, at most; None: it was not measured."""
+        if self.round_trip is None:
+            return None
+        return max(0.0, 1 - self.smallest / self.round_trip) if self.round_trip else 0.0
+
+    def transfer(self, gap: Interval) -> Interval | None:
+        """Seconds of an I/O in TCP's hands, or waiting for them: in the sender's buffer and on the network. None: the
+        sender is not read.
+
+        `gap`: seconds between the clocks above and below. Acknowledgements that are delayed make it seem longer. What
+        is lost is sent again in this time. A buffer holds a few I/Os: where it always has data that cannot be sent,
+        the others wait above it, in the sender's program, for the same reason.
+        """
+        if self.sending is None or self.round_trip is None:
+            return None
+        # What is sent and not acknowledged may have arrived long ago: the receiver's processors may be busy.
+        least = self.round_trip + self.unsent
+        most = max(least, self.prompt_ratio * self.sending)
+        least, most = (t - self.slow_receiver_ratio * (t - self.round_trip) for t in (least, most))
+        low = self.smallest + self.prompt_ratio * max(0.0, least * (1 - self.error) - self.smallest)
+        high = (most + (self.round_trips - 1) * self.round_trip) * (1 + self.error)
+        above = self.backlog_ratio * (1 - self.slow_receiver_ratio)
+        low, high = (
+            min(own, whole) + above * max(0.0, whole - own) for own, whole in zip((low, high), gap, strict=True)
+        )
+        return min(low, high), high
+
+
+def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
+    """What TCP tells of a load; None: nothing."""
+    table = facts.tables["tcp_connection"]
+    rows = _carrying(table, load, load.direction)
+    opposite = "write" if load.direction == "read" else "read"
+    entities = {row["entity"] for row in rows}
+    opposite_rows = [row for row in table.select(step=load.step, direction=opposite) if row["entity"] in entities]
+    smallest = _mean(rows, lambda row: _smallest(table, row))
+    if smallest is None:
+        return None
+    round_trip = _mean(rows, lambda row: _round_trip(row, opposite_rows))
+    segment = _mean(rows, lambda row: row.get("segment_bytes")) or 0.0
+    unsent = _mean(rows, lambda row: row.get("unsent_seconds"))
+    polls = fmean(number(row, "windows") + 1 for row in rows)
+    block = load.operation_bytes or 0.0
+    return TcpPath(
+        tuple(rows),
+        tuple(opposite_rows),
+        smallest if round_trip is None else min(smallest, round_trip),
+        round_trip,
+        _mean(rows, lambda row: row.get("sending_seconds")),
+        unsent or 0.0,
+        _mean(rows, _backlog) or 0.0,
+        _mean(rows, _slow_receiver) or 0.0,
+        min(0.9, _SAMPLING_ERROR / sqrt(polls)),
+        min(1.0, block / segment / _PROMPT_SEGMENTS) if segment else 0.0,
+        MOST_ROUND_TRIPS[load.direction],
+    )
+
+
+def _carrying(table: FactTable, load: LoadFacts, direction: str) -> list[FactRow]:
+    """The connections that carry a load. Empty: unknown, or none."""
+    rows = [
+        row
+        for row in table.select(step=load.step, direction=direction)
+        if number(row, "bytes_per_second") >= _LEAST_SHARE * load.bytes_per_second > 0
+    ]
+    known = [row for row in rows if row["on_loaded_path"]]
+    if known:
+        return known
+    possible = [row for row in rows if row["on_loaded_path"] is None]
+    total = sum(number(row, "bytes_per_second") for row in possible)
+    return possible if total <= _ALL_OF_IT * load.bytes_per_second else []
+
+
+def _smallest(table: FactTable, row: FactRow) -> float | None:
+    """The smallest round trip that either end of a connection measured in any step: distance does not change."""
+    rows = table.select(entity=row["entity"])
+    return min((v for r in rows if isinstance(v := r.get("round_trip_seconds_min"), float) and v > 0), default=None)
+
+
+def _round_trip(row: FactRow, opposite_rows: Sequence[FactRow]) -> float | None:
+    """The shorter of the round trips that the two ends of a connection measure."""
+    ends = [row, *(other for other in opposite_rows if other["entity"] == row["entity"])]
+    return min((v for end in ends if isinstance(v := end.get("round_trip_seconds"), float)), default=None)
+
+
+def _backlog(row: FactRow) -> float:
+    """Share of the time that a connection carries data, times the part of them that it cannot send."""
+    sending = number(row, "sending_seconds")
+    busy = min(1.0, number(row, "busy_connections") / max(1.0, number(row, "connections")))
+    return busy * min(1.0, number(row, "unsent_seconds") / sending) if sending else 0.0
+
+
+def _slow_receiver(row: FactRow) -> float:
+    """Share of a sender's wait in which the receiver's window is closed because its program does not read."""
+    unread = number(row, "unread_bytes")
+    on_the_way = number(row, "bytes_per_second") * number(row, "round_trip_seconds")
+    return number(row, "receive_window_ratio") * unread / (unread + on_the_way) if unread else 0.0
+
+
+def _mean(rows: Sequence[FactRow], value_of: Callable[[FactRow], object]) -> float | None:
+    """The mean over connections, weighted by their bytes; None: one has no value."""
+    values = [value_of(row) for row in rows]
+    weights = [number(row, "bytes_per_second") for row in rows]
+    known = [float(value) for value in values if isinstance(value, int | float)]
+    if not rows or len(known) < len(rows) or not sum(weights):
+        return None
+    return sum(value * weight for value, weight in zip(known, weights, strict=True)) / sum(weights)

@@ -1,0 +1,263 @@
+"""What TCP tells of the storage connections. Distance, a slow target, a full window and loss look alike to host,
+switch and array; the round trips, windows and retransmissions of the connections tell them apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sanpath.diagnosis.model import Diagnosis, Verdict
+from sanpath_collectors.linux_host.tables import HOST
+from sanpath_collectors.linux_host.tables import TCP_CONNECTION as OF_INITIATOR
+from sanpath_collectors.linux_target.tables import CONTROLLER
+from sanpath_collectors.linux_target.tables import TCP_CONNECTION as OF_TARGET
+from tests.scenarios.test_linux_storage import DEVICES, Storage
+from tests.support.recording import Number, RecordingBuilder
+from tests.support.san import KIB, AtArray, Flow, Port
+from tests.support.stories import NOTHING, judged
+
+PAIR = "192.0.2.5--192.0.2.9:4420"
+CONNECTION = f"tcp_connection:{PAIR}"
+BLOCK = 48 * KIB
+OPS = 4000.0
+SEGMENT = 1448
+SERVED = 3e-4
+"""Seconds that the array needs for an I/O by its own clock."""
+PORTS = (
+    Port("eth1/7", "eth0", "21000024ff000001", speed=10, capable=10),
+    Port("eth1/1", "eth0", "524a937000000001", speed=10, capable=10, host=""),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tcp:
+    """What the sender of the data tells, the same in every step. Times are in seconds.
+
+    `waiting`: time that data wait in its send buffer, as a share of the time of an I/O between host and array;
+    `window_full`, `buffer_full`: shares of the time; `lost`: share of segments sent again; `busy`: share of the time
+    with data that are not acknowledged."""
+
+    round_trip: float
+    smallest: float
+    waiting: float = 0.0
+    window_full: float = 0.0
+    buffer_full: float = 0.0
+    lost: float = 0.0
+    busy: float = 0.3
+    window: float = 4 << 20
+    congestion_window: float = 1 << 20
+    unread: float = 0.0
+
+
+SLOW_TARGET = Tcp(0.25e-3, 0.1e-3)
+"""Segments come and go in a quarter of a millisecond, and none waits to be sent: the target takes its time."""
+FULL_WINDOW = Tcp(0.25e-3, 0.2e-3, waiting=0.95, window_full=0.97, busy=1.0, window=48 * KIB)
+"""48 KiB in 0.25 ms are the 197 MB/s that 4,000 I/Os of 48 KiB are."""
+LOSS = Tcp(0.25e-3, 0.2e-3, waiting=0.95, lost=0.005, busy=1.0, congestion_window=50e3)
+"""With 0.5 % lost, a connection moves at most 1.22 x 1448 / sqrt(0.005) = 25 kB in a round trip of 0.25 ms: 100 MB/s,
+and the load moves about that with what time-outs leave of it."""
+
+
+class TcpSan(Storage):
+    """A host and a target that tell what TCP does, where `tcp` is given; `silent`: ends that do not."""
+
+    tcp: Tcp | None = None
+    silent: frozenset[str] = frozenset()
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        Storage._configuration(self, out)
+        if self.tcp is None:
+            return
+        ends = {"esx7": (OF_INITIATOR, DEVICES, HOST), "srv": (OF_TARGET, CONTROLLER)}
+        for source, (table, *others) in ends.items():
+            if source in self.silent:
+                continue
+            out.source(source, "linux_host", *others, table)
+            about = {"initiator_address": "192.0.2.5", "portal": "192.0.2.9:4420", "protocol": "nvme_tcp"}
+            out.entity(source, "tcp_connection", PAIR, PAIR, {"name": (PAIR,)}, about)
+            if source == "esx7":
+                out.link(source, "ends_at", (("tcp_connection", PAIR), ("host", "esx7")))
+            for second in range(int(self.steps[-1].end + 2)):
+                out.samples(source, table, second, {PAIR: self._connection(second, source)})
+
+    def _connection(self, second: int, source: str) -> dict[str, Number]:
+        assert self.tcp is not None
+        tcp, sent = self.tcp, 0.0
+        running, elapsed = None, 0.0
+        for step in self.steps:
+            seconds = max(0.0, min(second, step.end) - step.begin)
+            sent += sum(flow.ops for flow in step.flows.values()) * step.block * seconds
+            elapsed += seconds
+            running = step if step.begin <= second <= step.end else running
+        data, commands = ("read", "write") if source == "srv" else ("write", "read")
+        if source == "esx7":  # commands of 72 bytes
+            sent = sent / BLOCK * 72
+        values: dict[str, Number] = {
+            f"bytes_sent_{data}_total": round(sent * (1 + tcp.lost)),
+            f"bytes_acknowledged_{data}_total": round(sent),
+            f"segments_sent_{data}_total": round(sent / (SEGMENT if source == "srv" else 72)),
+            f"segments_retransmitted_{data}_total": round(sent / SEGMENT * tcp.lost) if source == "srv" else 0,
+            f"busy_seconds_{data}_total": round(1e3 * elapsed * tcp.busy),
+            f"receive_window_limited_seconds_{data}_total": round(1e3 * elapsed * tcp.window_full),
+            f"send_buffer_limited_seconds_{data}_total": round(1e3 * elapsed * tcp.buffer_full),
+            f"bytes_received_{commands}_total": round(sent / 72 * BLOCK if source == "esx7" else sent / BLOCK * 72),
+            f"round_trip_seconds_min_{data}": 1e3 * tcp.smallest,
+        }
+        if source == "esx7":
+            for metric in ("receive_window_limited", "send_buffer_limited"):
+                values[f"{metric}_seconds_{data}_total"] = 0
+        if running is None:
+            return values
+        (flow,) = running.flows.values()
+        rate = flow.ops * running.block if source == "srv" else flow.ops * 72
+        unsent = rate * tcp.waiting * (flow.latency - SERVED) if source == "srv" else 0.0
+        return values | {
+            f"round_trip_seconds_{data}": 1e3 * tcp.round_trip,
+            f"segment_bytes_{data}": SEGMENT,
+            f"connections_in_use_{data}": 1,
+            f"unsent_bytes_{data}": round(unsent),
+            f"send_queue_bytes_{data}": round(unsent + rate * tcp.round_trip),
+            f"send_window_bytes_{data}": round(tcp.window),
+            f"congestion_window_bytes_{data}": round(tcp.congestion_window),
+            f"unread_bytes_{commands}": round(tcp.unread),
+        }
+
+
+def san_with(folder: Path, tcp: Tcp | None, leave_out: frozenset[str] = frozenset(), **settings: Any) -> TcpSan:
+    san = TcpSan(folder, leave_out={"disk", *leave_out}, technology="ethernet", **{"ports": PORTS} | settings)
+    san.tcp = tcp
+    return san
+
+
+def plateau(folder: Path, tcp: Tcp | None, **settings: Any) -> Diagnosis:
+    """4,000 reads of 48 KiB a second, with 16 and with 64 in flight: 4 and 16 ms, of which the array takes 0.3, and
+    the 10 Gb/s links carry a sixth of what they can."""
+    san = san_with(folder, tcp, **settings)
+    for n in (16, 64):
+        flow = Flow(OPS, n / OPS)
+        ports = {port.name: (1.05 * OPS * BLOCK, NOTHING) for port in san.ports}
+        san.step(
+            f"q{n}", n, block=BLOCK, read=flow, ports=ports, disk={"read": flow}, array={"read": AtArray(SERVED)}
+        )
+    return judged(san.write())
+
+
+def rising(folder: Path, tcp: Tcp | None, steps: tuple[int, ...] = (4, 16)) -> Verdict:
+    """An I/O takes 5.4 ms, of which the array takes 0.3, however many are in flight: more bring more."""
+    san = san_with(folder, tcp)
+    for n in steps:
+        flow = Flow(n / 5.4e-3, 5.4e-3)
+        ports = {port.name: (1.05 * flow.ops * 8 * KIB, NOTHING) for port in san.ports}
+        at_array = {"read": AtArray(SERVED)}
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, ports=ports, disk={"read": flow}, array=at_array)
+    return judged(san.write()).verdict
+
+
+def window_of(verdict: Verdict) -> float:
+    """The probability that a window of TCP is full."""
+    return sum(suspect.probability for suspect in verdict.suspects if suspect.kind == "tcp_window")
+
+
+def test_without_tcp_they_cannot_be_told_apart(tmp_path: Path) -> None:
+    assert plateau(tmp_path / "plateau", None).verdict.kind == "cannot_tell"
+
+
+def test_what_is_not_in_the_hands_of_tcp_is_before_the_clock_of_the_target(tmp_path: Path) -> None:
+    """Of 16 ms TCP has the data for 0.25: 15.4 ms pass at the target, before its own clock starts."""
+    verdict = plateau(tmp_path / "a", SLOW_TARGET).verdict
+    (bottleneck,) = verdict.bottlenecks
+    assert (verdict.kind, bottleneck.entity, bottleneck.layer) == ("bottleneck", "array:fa1", "array_front")
+    assert "TCP has an I/O's data for" in " ".join(bottleneck.because)
+    others = [
+        s.kind for s in verdict.suspects if s.kind in ("link", "retries", "tcp_window") and s.probability > 0.01
+    ]
+    assert others == []
+
+
+def test_a_receive_window_that_is_full_limits(tmp_path: Path) -> None:
+    found = plateau(tmp_path / "a", FULL_WINDOW)
+    verdict = found.verdict
+    (bottleneck,) = verdict.bottlenecks
+    assert (verdict.kind, bottleneck.kind, bottleneck.entity) == ("bottleneck", "tcp_window", CONNECTION)
+    # What is read is received by the host.
+    assert bottleneck.layer == "host"
+    assert verdict.grade in "AB"
+    assert [f.entity for f in found.findings if f.rule == "tcp-receive-window-full" and f.role == "cause"] == [
+        CONNECTION
+    ]
+    assert [element.entity for element in found.summary.path if element.role == "limits"] == [CONNECTION]
+
+
+def test_what_waits_above_a_full_send_buffer_waits_for_the_same_window(tmp_path: Path) -> None:
+    """The target's buffer holds 3 ms of data, and the rest of the 64 I/Os wait in its program for room."""
+    verdict = plateau(tmp_path / "a", replace(FULL_WINDOW, waiting=0.2)).verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == [CONNECTION]
+
+
+def test_loss_on_its_connections_limits(tmp_path: Path) -> None:
+    verdict = plateau(tmp_path / "a", LOSS).verdict
+    assert (verdict.kind, verdict.bottlenecks[0].kind) == ("bottleneck", "retries")
+    assert CONNECTION in " ".join(verdict.bottlenecks[0].because)
+
+
+def test_a_full_send_buffer_limits_at_the_sender(tmp_path: Path) -> None:
+    tcp = replace(FULL_WINDOW, window_full=0.0, buffer_full=0.97)
+    (bottleneck,) = plateau(tmp_path / "a", tcp).verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.layer) == ("tcp_window", "array_front")
+
+
+def test_a_window_that_is_full_because_segments_queue_is_not_the_limit(tmp_path: Path) -> None:
+    """1.05 x 197 MB/s fill links of 1.7 Gb/s to 97 %, and segments queue for them: 5 ms against 0.2."""
+    slow = tuple(replace(port, speed=1.7) for port in PORTS)
+    queueing = replace(FULL_WINDOW, round_trip=5e-3)
+    (bottleneck,) = plateau(tmp_path / "full", queueing, ports=slow).verdict.bottlenecks
+    assert bottleneck.kind == "link"
+    # Where the links have room, a queue still speaks against the window: something else may be full.
+    windows = [window_of(plateau(tmp_path / str(n), tcp).verdict) for n, tcp in enumerate((queueing, FULL_WINDOW))]
+    assert windows[0] < windows[1]
+
+
+def test_a_longer_hold_up_speaks_more_for_a_window(tmp_path: Path) -> None:
+    """The evidence grows with the share of time, without a step from one verdict to another."""
+    shares = (0.05, 0.2, 0.35, 0.5, 0.7, 0.97)
+    verdicts = [plateau(tmp_path / str(n), replace(FULL_WINDOW, window_full=n)).verdict for n in shares]
+    probabilities = [window_of(verdict) for verdict in verdicts]
+    assert probabilities == sorted(probabilities)
+    assert probabilities[-1] > 0.8
+
+
+def test_a_target_that_reads_late_closes_the_window_itself(tmp_path: Path) -> None:
+    """1 MiB has arrived that no program has read: where the receiver reads late, its window is no fault of TCP."""
+    late = plateau(tmp_path / "late", replace(FULL_WINDOW, unread=1 << 20)).verdict
+    assert window_of(late) < 0.1
+
+
+@pytest.mark.parametrize(("smallest", "is_confirmed"), [(5e-3, True), (0.1e-3, False)])
+def test_distance_is_read_and_not_assumed(tmp_path: Path, smallest: float, is_confirmed: bool) -> None:
+    """5 of 5.4 ms pass between the clocks, and more I/Os bring more. A round trip of 5 ms accounts for them; one of
+    0.1 ms does not, and something may be slow."""
+    verdict = rising(tmp_path / "a", Tcp(smallest * 1.05, smallest))
+    assert verdict.kind == "concurrency_limited"
+    assert (verdict.grade == "A") == is_confirmed
+    assert rising(tmp_path / "unread", None).grade != "A"
+
+
+def test_a_single_step_tells_distance_from_waiting(tmp_path: Path) -> None:
+    assert rising(tmp_path / "near", Tcp(0.12e-3, 0.1e-3), (16,)).kind != "concurrency_limited"
+    far = rising(tmp_path / "far", Tcp(5.1e-3, 5e-3), (16,))
+    assert far.suspects[0].verdict == "concurrency_limited"
+    assert rising(tmp_path / "unread", None, (16,)).suspects[0].verdict != "concurrency_limited"
+
+
+def test_the_host_alone_tells_the_distance(tmp_path: Path) -> None:
+    """Its acknowledgements may wait for the target's answer, so that its smoothed round trip is that of the I/O."""
+    san = san_with(tmp_path / "a", Tcp(5.4e-3, 5e-3))
+    san.silent = frozenset({"srv"})
+    for n in (4, 16):
+        flow = Flow(n / 5.4e-3, 5.4e-3)
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": AtArray(SERVED)})
+    verdict = judged(san.write()).verdict
+    assert (verdict.kind, verdict.grade) == ("concurrency_limited", "A")
