@@ -7,7 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from sanpath.facts.fabric.open_links import shares_of_open_links
 from sanpath.facts.fabric.test_shares import Shares, crossings, on_loaded_path, other_path_idle, shares_of_test
+from sanpath.model import SourceEntity, SourceLink
+from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import Cable, IoPath
 
 A, B, C = (Cable(f"link:a{n}", f"switch_port:sw1/{n}", f"hba:h/{n}", "host", "host", "host") for n in range(3))
@@ -151,3 +154,38 @@ def test_where_some_paths_of_an_initiator_stay_on_its_switch_only_counted_bytes_
     local = {"host": {A.id}, ISL_1.group: {ISL_1.id}}
     assert shares_of_test({A: 100.0, ISL_1: 300.0}, 100, local, {}, crossed)[ISL_1.id] is None
     assert shares_of_test({A: 100.0, ISL_1: 40.0}, 100, local, {}, crossed)[ISL_1.id] == pytest.approx(0.4)
+
+
+def one_switch(*ports: int) -> Topology:
+    """The ports of sw1, by number."""
+    reported: list[tuple[str, int, SourceEntity | SourceLink]] = [("sw1", 0, SourceEntity("switch", "sw1", "sw1"))]
+    for port in ports:
+        reported.append(("sw1", 0, SourceEntity("switch_port", str(port), str(port))))
+        link = SourceLink("member_of", ("switch_port", str(port)), ("switch", "sw1"), "ifTable")
+        reported.append(("sw1", 0, link))
+    return resolve(reported)
+
+
+OPEN = tuple(
+    Cable(f"switch_port:sw1/{n}", f"switch_port:sw1/{n}", f"switch_port:sw1/{n}", "switch", "array", "open")
+    for n in (8, 9)
+)
+
+
+@pytest.mark.parametrize(
+    ("rates", "shares"),
+    [
+        ((50.0, 900.0), (0.5, 0.0)),
+        ((900.0, 50.2), (0.0, 0.5)),
+        ((50.0, 50.0), (None, None)),
+        ((90.0, 900.0), (None, None)),
+    ],
+)
+def test_what_a_switch_takes_in_leaves_by_the_port_that_moves_as_much(
+    rates: tuple[float, float], shares: tuple[float | None, float | None]
+) -> None:
+    """An initiator brings half of the test's 100 to the switch. Nobody knows what is behind two other ports."""
+    topology = one_switch(0, 8, 9)
+    byte_rates = {A: 50.0, **dict(zip(OPEN, rates, strict=True))}
+    found = shares_of_open_links(topology, OPEN, byte_rates, 100.0, HOST)
+    assert found == dict(zip((cable.id for cable in OPEN), shares, strict=True))

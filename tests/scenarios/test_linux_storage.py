@@ -131,6 +131,44 @@ def test_a_load_that_waits_for_a_flush_does_not_ask_for_less(tmp_path: Path, flu
     assert judged(san.write()).verdict.kind == kind
 
 
+def keeping(folder: Path, threads: int, above: float, configured: float) -> Diagnosis:
+    """16 I/Os with the device, `above` of them not yet there, of so many that the load was given."""
+    san = Storage(folder, leave_out={"disk"}, about={"threads": threads})
+    rate, below = 16_000.0, 0.001
+    reads = Flow(rate, below + above / rate)
+    counted = rate * (4 * 2076 + 52)
+    san.step(
+        "q",
+        configured,
+        block=8 * KIB,
+        cpu=0.05,
+        read=reads,
+        disk={"read": Flow(rate, below)},
+        ports={"fc1/7": (counted, NOTHING), "fc1/1": (counted, NOTHING)},
+        array={"read": AtArray(0.0009, queue=None)},
+    )
+    return judged(san.write())
+
+
+@pytest.mark.parametrize(
+    ("threads", "above", "kind"),
+    [(1, 1.0, "bottleneck"), (4, 4.0, "bottleneck"), (1, 0.2, "demand_limited"), (8, 1.0, "demand_limited")],
+)
+def test_threads_that_wait_to_submit_are_held_by_the_device(
+    tmp_path: Path, threads: int, above: float, kind: str
+) -> None:
+    """Of 64 I/Os 16 or so are outstanding. One above the device for each thread: it takes no more of them. Fewer: the
+    threads have time left, and ask for no more."""
+    verdict = keeping(tmp_path, threads, above, 64).verdict
+    assert verdict.kind == kind
+    assert [b.entity for b in verdict.bottlenecks] == (["lun:esx7/dm-0"] if kind == "bottleneck" else [])
+
+
+def test_a_load_that_has_all_its_ios_outstanding_is_not_held_at_submission(tmp_path: Path) -> None:
+    verdict = keeping(tmp_path, 1, 1.0, 17).verdict
+    assert not any(suspect.kind == "lun" and suspect.probability > 0.3 for suspect in verdict.suspects)
+
+
 def test_a_device_that_nobody_names_is_the_one_that_carries_the_load(tmp_path: Path) -> None:
     """The host's clock is read: no queue of the host is suspected, and what waits before the server's own clock is
     the server's."""
