@@ -125,14 +125,18 @@ def _concurrency(table: PlaceTable) -> Claim:
             f"{count(table.load.in_flight_measured)} outstanding I/Os gave {iops(table.load.ops_per_second)}, and "
             f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same path"
         )
-    evidence = []
-    if table.blocked_ratio and table.in_flight_ratio is not None:
-        fewer = (
-            f"{percent(table.in_flight_ratio)} of the configured I/Os are outstanding: more of them change nothing"
-        )
-        others = _density_of_others(table, table.in_flight_ratio)
-        evidence.append(Evidence(fewer, min(0.0, log(closed_loop_density(table.in_flight_ratio) / others))))
+    evidence = tuple(_not_submitted(table))
     return _claim("concurrency_limited", frozenset(), evidence, because, "follows")
+
+
+def _not_submitted(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence that more configured I/Os would change nothing: the threads cannot submit those that they have."""
+    if table.in_flight_ratio is None:
+        return
+    closed_loop, others = closed_loop_density(table.in_flight_ratio), _density_of_others(table, table.in_flight_ratio)
+    if closed_loop < others:
+        words = f"{percent(table.in_flight_ratio)} of the configured I/Os are outstanding: more change nothing"
+        yield Evidence(words, log(closed_loop / others))
 
 
 def _density_of_others(table: PlaceTable, in_flight_ratio: float) -> float:

@@ -153,9 +153,12 @@ def _waiting_reason(table: PlaceTable) -> str | None:
 
 
 def _surely_waiting_seconds(segment: Segment) -> float:
-    """Seconds of a segment that count as waiting where it may also be service, or distance."""
-    may_be_fixed = segment.includes_service or segment.own_wait != segment.wait
-    return segment.own_wait[0] if may_be_fixed else segment.wait[1]
+    """Seconds of a segment that count as waiting: less where they may also be service or distance, or where a clock
+    of whole milliseconds leaves open how long it takes."""
+    if segment.includes_service or segment.own_wait != segment.wait:
+        return segment.own_wait[0]
+    shortest, longest = segment.seconds
+    return max(segment.wait[0], segment.wait[1] - (longest - shortest) / 2)
 
 
 def _undecided_because(

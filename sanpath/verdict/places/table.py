@@ -18,9 +18,9 @@ from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
 
 _ALL_BUSY = 0.99
-_SEEN_TO_BE_FULL = 0.9
-"""Share of the time that threads wait to submit from which the device under them is full, where its depth is not
-read."""
+_MAY_BE_FULL, _SEEN_TO_BE_FULL = 0.75, 0.9
+"""Shares of the time that threads wait to submit from which the device under them may be full although some slots
+are free, and from which it is full where its depth is not read."""
 _FEWER = 0.8
 """A calmer step has at most this share of the I/Os in flight."""
 
@@ -225,10 +225,11 @@ def _with_full_device(path: tuple[Segment, ...], blocked: float) -> tuple[Segmen
 
     `blocked`: share of the time that they wait to submit."""
     first = path[0]
-    if first.queue is None or blocked < (_SEEN_TO_BE_FULL if first.filled_ratio is None else first.filled_ratio):
+    least = _SEEN_TO_BE_FULL if first.filled_ratio is None else max(_MAY_BE_FULL, first.filled_ratio)
+    if first.queue is None or blocked < least:
         return path
     admitted = first.queue.admitted if first.slots is None else first.slots * (first.filled_ratio or 0.0)
-    return (replace(first, slots=admitted / blocked, filled_ratio=blocked), *path[1:]) if blocked else path
+    return (replace(first, slots=admitted / blocked, filled_ratio=blocked), *path[1:])
 
 
 def _flushes_in_flight(facts: Facts, load: LoadFacts) -> float:
