@@ -9,21 +9,18 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-COMPUTING, WAITING, MEASURING = "computing", "waiting", "measuring"
+COMPUTING, WAITING, MEASURING, ALONE = "computing", "waiting", "measuring", "alone"
 GROUPS = {
-    "cli/test_lab_runs.py": MEASURING,
+    "cli/test_lab_runs.py": WAITING,
     "cli/test_metrics.py": WAITING,
     "collectors/prometheus/test_real_server.py": WAITING,
     "collectors/snmp_switch/test_recorded_fabric.py": WAITING,
     "end_to_end": WAITING,
     "end_to_end/test_array_lab.py": COMPUTING,
-    "end_to_end/test_array_over_rest.py": MEASURING,
     "end_to_end/test_cluster.py": COMPUTING,
-    "end_to_end/test_exporter.py": MEASURING,
     "end_to_end/test_fabric_lab.py": COMPUTING,
     "end_to_end/test_html_report.py": COMPUTING,
-    "end_to_end/test_probe_guard.py": MEASURING,
-    "end_to_end/test_three_sites.py": MEASURING,
+    "end_to_end/test_three_sites.py": ALONE,
     "end_to_end/test_vsphere_lab.py": COMPUTING,
     "end_to_end/test_whatif_lab.py": COMPUTING,
     "faults": WAITING,
@@ -31,14 +28,11 @@ GROUPS = {
     "faults/test_agents_in_a_run.py": MEASURING,
     "faults/test_certificates.py": COMPUTING,
     "faults/test_every_fault.py": COMPUTING,
-    "faults/test_every_source_fails.py": MEASURING,
     "faults/test_late_answers.py": MEASURING,
     "faults/test_names.py": COMPUTING,
-    "faults/test_one_device_twice.py": MEASURING,
     "faults/test_restart.py": MEASURING,
     "faults/test_schedule.py": COMPUTING,
-    "faults/test_snmp_clients.py": MEASURING,
-    "kernel_lab/test_run.py": MEASURING,
+    "kernel_lab/test_run.py": ALONE,
     "lab/test_serve.py": WAITING,
     "probe/test_engines.py": WAITING,
     "probe/test_session.py": WAITING,
@@ -52,10 +46,10 @@ GROUPS = {
     "recorder/importing": COMPUTING,
     "recorder/test_schedule.py": COMPUTING,
     "recorder/test_sink.py": COMPUTING,
-    "recorder/test_slow_parser.py": MEASURING,
     "recorder/test_steady.py": COMPUTING,
+    "views/live/test_killed_screen.py": MEASURING,
     "views/live/test_slow_terminal.py": WAITING,
-    "views/live/test_terminal.py": MEASURING,
+    "views/live/test_terminal.py": WAITING,
 }
 """Path below tests → marker; the longest that fits counts, and what is in none only computes."""
 
