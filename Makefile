@@ -17,15 +17,18 @@ help: ## List the targets
 demo: .venv-demo/ready ## A simulated load test over a 4 Gb switch: recorded, judged, reported (about a minute)
 	.venv-demo/bin/sanpath demo
 
-test: style ## Every check, and every test that needs no real time; prints what was skipped and why
+test: style ## Every check, and every test that needs no real time nor minutes; prints what was skipped and why
 	@# mypy has one thread: it runs beside the tests.
 	@$(RUN) -m mypy & types=$$!; \
-	$(RUN) -m pytest -m computing -n logical $(BY_FILE); tests=$$?; \
+	$(RUN) -m pytest -m "computing and not slow" -n logical $(BY_FILE); tests=$$?; \
 	wait $$types && exit $$tests
 
-realtime: .venv/ready ## Tests of real processes, clocks and I/O, which mostly wait: with `make test` all there are
-	@failed=0; \
+# Slow computations take what those that wait leave of the processors; without a cache, which is the others' now.
+realtime: .venv/ready ## Tests of real processes, clocks and I/O, and slow ones: with `make test` all there are
+	@failed=0; mkdir -p build; \
+	nice -n 19 $(RUN) -m pytest -p no:cacheprovider -m "computing and slow" -n logical $(BY_FILE) >build/slow.txt & slow=$$!; \
 	$(RUN) -m pytest -m waiting -n 4 $(BY_FILE) || $(AGAIN) -m waiting || failed=1; \
+	wait $$slow || failed=1; cat build/slow.txt; \
 	$(RUN) -m pytest -m measuring -n 2 $(BY_FILE) || $(AGAIN) -m measuring || failed=1; \
 	$(RUN) -m pytest -m alone || $(AGAIN) -m alone || failed=1; \
 	exit $$failed

@@ -1,5 +1,5 @@
 """Which tests run beside which others: `make test` and `make realtime` run the groups one after the other, each with
-its own number of workers."""
+its own number of workers; what computes slowly runs beside what waits."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 TESTS = Path(__file__).parent
 COMPUTING, WAITING, MEASURING, ALONE = "computing", "waiting", "measuring", "alone"
+SLOW = "slow"
 GROUPS = {
     "cli/test_lab_runs.py": WAITING,
     "cli/test_metrics.py": WAITING,
@@ -61,11 +62,15 @@ def group(path: Path) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where one group is asked for, files of others are not even imported: to collect all takes a quarter minute."""
-    asked = config.getoption("markexpr")
+    """Where one group is asked for, or what is slow in it, other files are not even imported: to collect all takes a
+    quarter minute."""
+    asked, _, more = config.getoption("markexpr").partition(" and ")
     if asked not in {COMPUTING, *GROUPS.values()} or collection_path.suffix != ".py":
         return None
-    return group(collection_path) != asked or None
+    if group(collection_path) != asked:
+        return True
+    named = collection_path.name.startswith("test_")
+    return (named and more == SLOW and f"mark.{SLOW}" not in collection_path.read_text(encoding="utf-8")) or None
 
 
 def pytest_configure() -> None:
@@ -89,7 +94,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark them, and begin with slow files: one that begins last would keep a single worker busy at the end."""
     files = {item.path for item in items}
     markers = {path: group(path) for path in files if path.is_relative_to(TESTS)}
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    slow = {item.path for item in items if item.get_closest_marker(SLOW)}
     for item in items:
         if item.path in markers:
             item.add_marker(markers[item.path])
