@@ -9,7 +9,7 @@ AGAIN := $(RUN) -m pytest --last-failed --last-failed-no-failures none
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test realtime quick check docs man site stories wheel probe-film real-lab kernel-lab bench pythons clean
+.PHONY: fuzz help demo test realtime quick check style docs man site stories wheel probe-film real-lab kernel-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -17,13 +17,20 @@ help: ## List the targets
 demo: .venv-demo/ready ## A simulated load test over a 4 Gb switch: recorded, judged, reported (about a minute)
 	.venv-demo/bin/sanpath demo
 
-test: check ## Every check, and every test that needs no real time; prints what was skipped and why
-	$(RUN) -m pytest -m computing -n logical $(BY_FILE)
+test: style ## Every check, and every test that needs no real time nor minutes; prints what was skipped and why
+	@# mypy has one thread: it runs beside the tests.
+	@$(RUN) -m mypy & types=$$!; \
+	$(RUN) -m pytest -m "computing and not slow" -n logical $(BY_FILE); tests=$$?; \
+	wait $$types && exit $$tests
 
-realtime: .venv/ready ## Tests of real processes, clocks and I/O, which mostly wait: with `make test` all there are
-	@failed=0; \
-	$(RUN) -m pytest -m waiting -n 3 $(BY_FILE) || $(AGAIN) -m waiting || failed=1; \
-	$(RUN) -m pytest -m measuring || $(AGAIN) -m measuring || failed=1; \
+# Slow computations take what those that wait leave of the processors; without a cache, which is the others' now.
+realtime: .venv/ready ## Tests of real processes, clocks and I/O, and slow ones: with `make test` all there are
+	@failed=0; mkdir -p build; \
+	nice -n 19 $(RUN) -m pytest -p no:cacheprovider -m "computing and slow" -n logical $(BY_FILE) >build/slow.txt & slow=$$!; \
+	$(RUN) -m pytest -m waiting -n 4 $(BY_FILE) || $(AGAIN) -m waiting || failed=1; \
+	wait $$slow || failed=1; cat build/slow.txt; \
+	$(RUN) -m pytest -m measuring -n 2 $(BY_FILE) || $(AGAIN) -m measuring || failed=1; \
+	$(RUN) -m pytest -m alone || $(AGAIN) -m alone || failed=1; \
 	exit $$failed
 
 quick: .venv/ready ## In a minute: style, types, and the unit tests of the packages that the branch touches
@@ -32,10 +39,12 @@ quick: .venv/ready ## In a minute: style, types, and the unit tests of the packa
 	$(RUN) -m mypy
 	$(RUN) -m pytest -q -m "computing and not slow" -n logical $(BY_FILE) $$($(RUN) -m tests.touched)
 
-check: .venv/ready ## Style, types, and stale generated documents
+check: style ## Style, types, and stale generated documents
+	$(RUN) -m mypy
+
+style: .venv/ready
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	$(RUN) -m mypy
 	.venv/bin/lint-imports --no-cache
 	$(RUN) -m sanpath.docgen --check
 
@@ -86,7 +95,7 @@ endef
 
 .venv/ready: requirements.lock pyproject.toml
 	$(ENVIRONMENT)
-	$(PYTHON) -m pip --quiet --python $(RUN) install --require-hashes --requirement requirements.lock
+	$(PYTHON) -m pip --quiet --python $(RUN) install --no-compile --require-hashes --requirement requirements.lock
 	$(PYTHON) -m pip --quiet --python $(RUN) install --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -1,5 +1,5 @@
 """Which tests run beside which others: `make test` and `make realtime` run the groups one after the other, each with
-its own number of workers."""
+its own number of workers; what computes slowly runs beside what waits."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-COMPUTING, WAITING, MEASURING = "computing", "waiting", "measuring"
+COMPUTING, WAITING, MEASURING, ALONE = "computing", "waiting", "measuring", "alone"
+SLOW = "slow"
 GROUPS = {
-    "cli/test_lab_runs.py": MEASURING,
+    "cli/test_lab_runs.py": WAITING,
     "cli/test_metrics.py": WAITING,
     "collectors/prometheus/test_real_server.py": WAITING,
     "collectors/snmp_switch/test_recorded_fabric.py": WAITING,
     "end_to_end": WAITING,
     "end_to_end/test_array_lab.py": COMPUTING,
-    "end_to_end/test_array_over_rest.py": MEASURING,
     "end_to_end/test_cluster.py": COMPUTING,
-    "end_to_end/test_exporter.py": MEASURING,
     "end_to_end/test_fabric_lab.py": COMPUTING,
     "end_to_end/test_html_report.py": COMPUTING,
-    "end_to_end/test_probe_guard.py": MEASURING,
-    "end_to_end/test_three_sites.py": MEASURING,
+    "end_to_end/test_three_sites.py": ALONE,
     "end_to_end/test_vsphere_lab.py": COMPUTING,
     "end_to_end/test_whatif_lab.py": COMPUTING,
     "faults": WAITING,
@@ -31,14 +29,11 @@ GROUPS = {
     "faults/test_agents_in_a_run.py": MEASURING,
     "faults/test_certificates.py": COMPUTING,
     "faults/test_every_fault.py": COMPUTING,
-    "faults/test_every_source_fails.py": MEASURING,
     "faults/test_late_answers.py": MEASURING,
     "faults/test_names.py": COMPUTING,
-    "faults/test_one_device_twice.py": MEASURING,
     "faults/test_restart.py": MEASURING,
     "faults/test_schedule.py": COMPUTING,
-    "faults/test_snmp_clients.py": MEASURING,
-    "kernel_lab/test_run.py": MEASURING,
+    "kernel_lab/test_run.py": ALONE,
     "lab/test_serve.py": WAITING,
     "probe/test_engines.py": WAITING,
     "probe/test_session.py": WAITING,
@@ -52,10 +47,10 @@ GROUPS = {
     "recorder/importing": COMPUTING,
     "recorder/test_schedule.py": COMPUTING,
     "recorder/test_sink.py": COMPUTING,
-    "recorder/test_slow_parser.py": MEASURING,
     "recorder/test_steady.py": COMPUTING,
+    "views/live/test_killed_screen.py": MEASURING,
     "views/live/test_slow_terminal.py": WAITING,
-    "views/live/test_terminal.py": MEASURING,
+    "views/live/test_terminal.py": WAITING,
 }
 """Path below tests → marker; the longest that fits counts, and what is in none only computes."""
 
@@ -67,11 +62,15 @@ def group(path: Path) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where one group is asked for, files of others are not even imported: to collect all takes a quarter minute."""
-    asked = config.getoption("markexpr")
+    """Where one group is asked for, or what is slow in it, other files are not even imported: to collect all takes a
+    quarter minute."""
+    asked, _, more = config.getoption("markexpr").partition(" and ")
     if asked not in {COMPUTING, *GROUPS.values()} or collection_path.suffix != ".py":
         return None
-    return group(collection_path) != asked or None
+    if group(collection_path) != asked:
+        return True
+    named = collection_path.name.startswith("test_")
+    return (named and more == SLOW and f"mark.{SLOW}" not in collection_path.read_text(encoding="utf-8")) or None
 
 
 def pytest_configure() -> None:
@@ -95,7 +94,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark them, and begin with slow files: one that begins last would keep a single worker busy at the end."""
     files = {item.path for item in items}
     markers = {path: group(path) for path in files if path.is_relative_to(TESTS)}
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    slow = {item.path for item in items if item.get_closest_marker(SLOW)}
     for item in items:
         if item.path in markers:
             item.add_marker(markers[item.path])

@@ -1,5 +1,5 @@
-"""`python -m tests.recording.long_run FOLDER FLUSH_SECONDS [KEEP_SECONDS]`: writes a day in compressed time, and says
-after each hour what the writer holds: a line of JSON with files, bytes, descriptors and memory."""
+"""`python -m tests.recording.long_run FOLDER HOURS FLUSH_SECONDS [KEEP_SECONDS]`: writes a long run in compressed
+time, and says after each hour what the writer holds: a line of JSON with files, bytes, descriptors and memory."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from sanpath.recording.writing.writer import Writer
 from tests.recording.support import PORT
 
 START_US = 1_800_000_000_000_000
-HOURS = 24
 ENTITIES = 200
 INVENTORY_SECONDS = 300
 
 
-def main(folder: Path, flush_seconds: int, keep_seconds: int | None) -> None:
+def main(folder: Path, hours: int, flush_seconds: int, keep_seconds: int | None) -> None:
     """A source of some hundred ports that tells its inventory anew every few minutes, and a mark an hour."""
     now = [START_US]
     retention = Retention(keep_seconds, lambda: now[0]) if keep_seconds else None
@@ -31,7 +30,7 @@ def main(folder: Path, flush_seconds: int, keep_seconds: int | None) -> None:
     writer.header({"started_us": START_US, "sources": [source]})
     ports = [f"p{number:03d}" for number in range(ENTITIES)]
     counts, chance = [0] * ENTITIES, random.Random(7)
-    for second in range(0, HOURS * 3600, flush_seconds):
+    for second in range(0, hours * 3600, flush_seconds):
         now[0] = START_US + second * 1_000_000
         counts = [count + chance.getrandbits(30) for count in counts]
         values = {"bytes_rx_total": counts, "errors_rx_total": [0] * ENTITIES, "link_up": [1] * ENTITIES}
@@ -61,4 +60,5 @@ def _held(folder: Path) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else None)
+    hours, flush_seconds, *keep_seconds = map(int, sys.argv[2:])
+    main(Path(sys.argv[1]), hours, flush_seconds, keep_seconds[0] if keep_seconds else None)

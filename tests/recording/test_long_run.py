@@ -15,10 +15,11 @@ from sanpath.diagnose import diagnose
 from sanpath.recording.format.compaction import COMPACTED_SEGMENTS, DROPPED, MERGED_SEGMENTS
 from sanpath.recording.reading.recording import Recording
 from sanpath.views.live.reading.judging import LIVE_SECONDS, read_snapshot
-from tests.recording.long_run import ENTITIES, HOURS, START_US
+from tests.recording.long_run import ENTITIES, START_US
 from tests.recording.support import ROOT, files
 
-FLUSH_SECONDS = 40
+HOURS, FLUSH_SECONDS = 24, 60
+KEPT_HOURS, KEEPING_HOURS, KEEPING_FLUSH_SECONDS = 4, 16, 40
 LEVELS = 3
 """5 minutes, an hour, half a day."""
 
@@ -39,7 +40,7 @@ def middle(hours: list[dict[str, int]], what: str) -> float:
 
 def test_a_day_takes_no_more_memory_and_files_than_an_hour(tmp_path: Path) -> None:
     folder = tmp_path / "r.sanpath"
-    hours = written(folder, FLUSH_SECONDS)
+    hours = written(folder, HOURS, FLUSH_SECONDS)
     assert len(hours) == HOURS
     assert max(hour["files"] for hour in hours) < COMPACTED_SEGMENTS + LEVELS * MERGED_SEGMENTS
     assert len({hour["descriptors"] for hour in hours[1:]}) == 1
@@ -71,12 +72,12 @@ def test_a_day_takes_no_more_memory_and_files_than_an_hour(tmp_path: Path) -> No
 
 
 def test_what_is_kept_for_four_hours_takes_the_room_of_four_hours(tmp_path: Path) -> None:
-    folder, kept_seconds = tmp_path / "r.sanpath", 4 * 3600
-    hours = written(folder, FLUSH_SECONDS, kept_seconds)
+    folder, kept_seconds = tmp_path / "r.sanpath", KEPT_HOURS * 3600
+    hours = written(folder, KEEPING_HOURS, KEEPING_FLUSH_SECONDS, kept_seconds)
     assert max(hour["bytes"] for hour in hours[-6:]) < 1.5 * max(hour["bytes"] for hour in hours[3:6])
-    assert middle(hours[-6:], "files") < 1.2 * middle(hours[5:11], "files")
+    assert middle(hours[-6:], "files") < 1.2 * middle(hours[4:10], "files")
     recording = Recording(folder)
-    assert len([1 for _, event in recording.events() if event.name == "mark"]) == HOURS
+    assert len([1 for _, event in recording.events() if event.name == "mark"]) == KEEPING_HOURS
     assert len(recording.inventory()) == ENTITIES
     before_us = max(int(str(event.detail["before"])) for _, event in recording.events() if event.name == DROPPED)
     with duckdb.connect() as connection:
@@ -86,6 +87,6 @@ def test_what_is_kept_for_four_hours_takes_the_room_of_four_hours(tmp_path: Path
         ).fetchall()
     assert last_us - first_us >= kept_seconds * 1e6
     assert last_us - first_us < 1.5 * kept_seconds * 1e6
-    assert rows == ENTITIES * ((last_us - first_us) // (FLUSH_SECONDS * 1_000_000) + 1)
+    assert rows == ENTITIES * ((last_us - first_us) // (KEEPING_FLUSH_SECONDS * 1_000_000) + 1)
     assert first_us >= before_us - 40 * 60 * 1_000_000
     assert any("no longer recorded" in gap.why for gap in diagnose(recording).unobserved)

@@ -21,7 +21,7 @@ from tests.support.recording import START_US
 from tests.support.stories import STORIES, recorded
 
 ROWS = 1_500_000
-QUIET_POLLS = 500
+QUIET_POLLS = 250
 EVIL = "evil.1-00000001-00000001.parquet"
 
 

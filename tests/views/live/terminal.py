@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sanpath.cli.sessions.child_process import environment
@@ -64,6 +64,10 @@ class Terminal:
     def close(self) -> None:
         # The server may have gone with its last session.
         subprocess.run(["tmux", "-L", self._server, "kill-server"], env=os.environ, capture_output=True, check=False)
+
+
+Open = Callable[..., Terminal]
+"""Starts sanpath with so many words, on a terminal of `size`."""
 
 
 def readers_of(folder: Path, *which: bytes) -> list[int]:

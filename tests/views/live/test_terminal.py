@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from sanpath.cli.sessions.child_process import environment
-from sanpath.cli.sessions.lab_process import served
 from sanpath.diagnose import diagnose
 from sanpath.recording.reading.recording import Recording
 from tests.support.san import San
 from tests.support.stories import published
-from tests.views.live.terminal import PATIENCE_SECONDS, SANPATH, Terminal, readers_of
+from tests.views.live.terminal import SANPATH, Open, Terminal
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
-
-Open = Callable[..., Terminal]
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Open]:
-    opened: list[Terminal] = []
-
-    def start(*arguments: str | Path, size: tuple[int, int] = (80, 24)) -> Terminal:
-        opened.append(Terminal([*SANPATH, *map(str, arguments)], tmp_path, *size))
-        return opened[-1]
-
-    yield start
-    for one in opened:
-        one.close()
 
 
 @pytest.fixture(scope="module")
@@ -177,30 +158,6 @@ def test_ctrl_c_on_the_screen_ends_the_run_and_reports(terminal: Open, tmp_path:
     screen.press("C-c")
     screen.wait_for("interrupted", "exit code 130", history=200)
     assert list((tmp_path / "r.sanpath" / "writers").glob("*.end.json"))
-
-
-@pytest.mark.slow
-def test_a_killed_screen_does_not_touch_the_run(terminal: Open, tmp_path: Path) -> None:
-    folder = tmp_path / "r.sanpath"
-    with served("four-gigabit-switch", tmp_path / "lab") as lab:
-        screen = terminal(
-            "run", "--config", lab.config, "--into", folder, "--load", "fio", "--for", "30", "--", *lab.load
-        )
-        screen.wait_for("RUNNING", "sw1", "fa1")
-        screen.resize(160, 48)
-        screen.resize(30, 5)
-        screen.wait_for("BOTTLENECK")
-        os.kill(screen.process(), signal.SIGKILL)
-        until = time.monotonic() + PATIENCE_SECONDS
-        while not list((folder / "writers").glob("*.end.json")):
-            assert time.monotonic() < until, "the recorder has not ended"
-            time.sleep(0.1)
-    assert readers_of(folder) == []
-    found = diagnose(Recording(folder))
-    assert found.run.complete
-    assert found.verdict.kind == "bottleneck"
-    assert all(source.failures == 0 and source.gaps == 0 for source in found.sources)
-    assert max(source.polls for source in found.sources) >= 12
 
 
 def test_help_does_not_wait_for_textual() -> None:
