@@ -92,8 +92,11 @@ def ticks(second: int, busy: float, sent_again: float) -> dict[str, Number]:
     }
 
 
-def load_of(folder: Path, served: float, damaged: float = 0.0, block: int = 8 * KIB, **settings: Any) -> Diagnosis:
-    """16 and 64 in flight give the same; the host's device waits nearly all of it. `damaged`: frames in a step."""
+def load_of(
+    folder: Path, served: float, damaged: float = 0.0, block: int = 8 * KIB, others: float = 0.0, **settings: Any
+) -> Diagnosis:
+    """16 and 64 in flight give the same; the host's device waits nearly all of it. `damaged`: frames in a step;
+    `others`: I/Os of other hosts at the array, over the test's."""
     san = Storage(folder, leave_out={"disk"})
     for name, value in settings.items():
         setattr(san, name, value)
@@ -107,7 +110,7 @@ def load_of(folder: Path, served: float, damaged: float = 0.0, block: int = 8 * 
             read=Flow(OPS, latency),
             disk={"read": Flow(OPS, latency - 1e-4)},
             ports={"fc1/7": (counted, NOTHING), "fc1/1": (counted, NOTHING)},
-            array={"read": AtArray(served, queue=None)},
+            array={"read": AtArray(served, queue=None, others=others * OPS)},
             counted={"sw1/fc1/7": {"crc_errors_total": damaged}} if damaged else {},
         )
     return judged(san.write())
@@ -185,6 +188,16 @@ def test_processors_of_a_controller_that_have_no_room_left_make_it_surer(tmp_pat
     assert bottleneck.entity == "array:fa1"
     speaks = [words for words in found.verdict.suspects[0].because if "processors" in words]
     assert bool(speaks) == (busy > 0.9)
+
+
+@pytest.mark.parametrize("others", [0.0, 0.02, 0.1, 0.5])
+def test_how_full_the_processors_of_an_array_are_does_not_depend_on_whose_ios_they_serve(
+    tmp_path: Path, others: float
+) -> None:
+    """The array's times are means over all I/Os; the test's own cannot be told from others'."""
+    verdict = load_of(tmp_path, SERVED, busy=0.995, others=others).verdict
+    assert [b.entity for b in verdict.bottlenecks] == ["array:fa1"]
+    assert any("the processors of the busiest controller" in words for words in verdict.bottlenecks[0].because)
 
 
 @pytest.mark.parametrize("depth", [4, None])

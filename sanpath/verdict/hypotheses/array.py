@@ -92,11 +92,22 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
-    """A claim for an array whose own time was not read."""
+    """A claim for an array whose own time was not read, or is that of several hosts' I/Os together.
+
+    How full its parts are does not depend on whose I/Os they serve.
+    """
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
-        evidence = (Evidence("the array's own time was not read", 0.0),)
+        key = {"step": table.load.step, "direction": table.load.direction, "entity": entity}
+        row = next(iter(table.facts.tables["array"].select(**key)), None)
+        shared = row is not None and row["array_seconds"] is not None
+        time_words = "is a mean over other hosts' I/Os as well" if shared else "was not read"
+        evidence = [Evidence(f"the array's own time {time_words}", 0.0)]
+        if row is not None:
+            evidence += [*_full_inside(table, row), *_headroom(row)]
         explains = table.gaps - table.in_tcp
-        yield Claim("array", entity, explains, evidence, partial(_by_exclusion, table), _UNSEEN)
+        is_front = row is not None and number(row, "controller_busy_ratio") >= _BUSY
+        conclude = partial(_by_exclusion, table, "array_front" if is_front else "array_back")
+        yield Claim("array", entity, explains, evidence, conclude, _UNSEEN, others_share=table.others_share)
 
 
 def _uncounted_links(table: PlaceTable) -> tuple[Evidence, ...]:
@@ -261,14 +272,16 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     return _full(table, claims, "array_front", because, load.ops_per_second)
 
 
-def _by_exclusion(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
-    """The conclusion for an array that was not read, where nothing that was read accounts for the wait."""
-    entity = str(claims[0].entity)
+def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> Conclusion:
+    """The conclusion for an array whose time for the test's I/Os was not read: a part of it is full, or nothing that
+    was read accounts for the wait."""
+    time_words, *full = (evidence.words for evidence in claims[0].evidence if evidence.weight >= 0)
     because = (
         f"{table.wait_words(claims[0].explains)} are waiting below the last clock that was read",
-        f"nothing that was read accounts for it, and {entity} was not read",
+        *(full or ["nothing that was read accounts for it"]),
+        time_words,
     )
-    return _full(table, claims, "array_back", because, table.load.ops_per_second)
+    return _full(table, claims, layer, because, table.load.ops_per_second)
 
 
 def _full(

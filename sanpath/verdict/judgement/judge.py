@@ -166,9 +166,9 @@ def _undecided_because(
 ) -> tuple[str, ...]:
     named = [(name_of(group[0].claim), probability_of(group)) for group in groups[:2]]
     names = " or ".join(f"{name} ({share:.0%})" for name, share in named if share >= _MENTIONED)
-    readings = [
-        e.words for group in groups for e in group[0].claim.evidence if group[0].claim.kind in _WITH_UTILISATION
-    ]
+    # One claim of each kind: that of the links of a group which says most.
+    claims = [claim for group in groups for claim in {s.claim.kind: s.claim for s in reversed(group)}.values()]
+    readings = [e.words for claim in claims if claim.kind in _WITH_UTILISATION for e in claim.evidence]
     words = [*in_words(table.facts.loads, table.load), *reasons, *readings]
     unseen = not_seen(table.facts, table.load, table.on_path, table.array)
     return (
