@@ -48,9 +48,9 @@ _EXPLANATION_WORDS = {
 _SHARES = "The percentages in brackets weigh the explanations against each other, and are rounded."
 _GRADES = (
     "Confidence A: at least 97 of 100 such verdicts are right; B: at least 85; C: fewer. "
-    f"{_SHARES} A and B need at least four measurements inside a step, such as those of a counter. Here each step has "
-    "one printed figure, which lowers the probability by a fifth: no verdict is more than 80 % sure (confidence C), "
-    "even where one explanation has nearly all of the weight."
+    f"{_SHARES} A and B need at least four measurements inside a step, such as those of a counter. Here each step "
+    "has one printed figure, which lowers the probability by a fifth: no verdict is more than 80 % sure (confidence "
+    "C), even where one explanation has nearly all of the weight."
 )
 """Why a verdict whose explanation is 99 % likely can have grade C: sanpath/verdict/judgement/judge.py."""
 _COMMAND = typer.main.get_command(app)
