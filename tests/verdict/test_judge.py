@@ -1,11 +1,14 @@
-"""Several explanations of one element: which of them the verdict states."""
+"""What the verdict states of an element with several explanations, and what it counts as waiting."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.hypotheses.claim import Claim, Evidence
-from sanpath.verdict.judgement.judge import _grouped, _suspect
+from sanpath.verdict.judgement.judge import _grouped, _suspect, _surely_waiting_seconds
 from sanpath.verdict.judgement.posterior import Suspicion
+from sanpath.verdict.places.segments import Segment
 
 LUN = "lun:esx7/naa.1"
 
@@ -21,3 +24,12 @@ def test_what_is_said_of_an_element_is_its_most_probable_explanation() -> None:
     suspect = _suspect(load, group)
     assert suspect.kind == "path_policy"
     assert suspect.probability == 0.99
+
+
+def test_a_clock_of_whole_milliseconds_proves_no_wait() -> None:
+    """0.3 ms between two clocks are a wait where both are exact; where 0 to 0.3 ms are possible, none is sure."""
+    wait = (2e-4, 3e-4, 3e-4)
+    exact = Segment("host_queue", LUN, "host", (3e-4, 3e-4), "test", wait=wait, own_wait=wait)
+    coarse = replace(exact, seconds=(0.0, 3e-4), wait=(0.0, 1e-4, 3e-4), own_wait=(0.0, 1e-4, 3e-4))
+    assert _surely_waiting_seconds(exact) == 3e-4
+    assert _surely_waiting_seconds(coarse) == 0.0
