@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.hypotheses.claim import Claim, Evidence
-from sanpath.verdict.judgement.judge import _grouped, _suspect, _surely_waiting_seconds
+from sanpath.verdict.judgement.judge import _grouped, _surely_waiting_seconds, _suspect
 from sanpath.verdict.judgement.posterior import Suspicion
 from sanpath.verdict.places.segments import Segment
 
