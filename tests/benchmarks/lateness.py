@@ -5,22 +5,18 @@ Three sources on a grid of 171 ms, which no other period of the tool is a multip
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from sanpath.recording.reading.recording import Recording
 from tests.benchmarks.rounds import interleaved, percentile, spread
+from tests.benchmarks.terminal import on_a_terminal
 
 ROUNDS = 4
 SECONDS = 15
@@ -28,7 +24,6 @@ PLUGIN = Path(__file__).parent / "plugin"
 CONFIG = "sources:\n" + "".join(
     f"  - {{name: s{number}, collector: cheap, every_seconds: 0.171}}\n" for number in range(3)
 )
-ROWS, COLUMNS = 48, 160
 
 
 def measure() -> str:
@@ -81,33 +76,8 @@ def _lateness(folder: Path, watched: bool) -> list[float]:
 @contextmanager
 def _watching(recording: Path, environment: dict[str, str]) -> Iterator[None]:
     """`sanpath watch` on a terminal of its own."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    watch = subprocess.Popen(
-        [sys.executable, "-m", "sanpath", "watch", str(recording)],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment | {"TERM": "xterm-256color"},
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
-    os.close(theirs)
-    drawn = threading.Thread(target=_drain, args=(ours,), daemon=True)
-    drawn.start()
-    try:
+    command = [sys.executable, "-m", "sanpath", "watch", str(recording)]
+    with on_a_terminal(command, recording.parent, environment) as (watch, _):
         yield
         if watch.poll() is not None:
             raise RuntimeError("nobody watched to the end")
-    finally:
-        watch.kill()
-        watch.wait()
-        drawn.join(5)
-        os.close(ours)
-
-
-def _drain(terminal: int) -> None:
-    """As a terminal does; OSError: nobody writes any more."""
-    with suppress(OSError):
-        while os.read(terminal, 65_536):
-            pass

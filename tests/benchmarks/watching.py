@@ -7,27 +7,22 @@ and a key is answered with its page. Needs fio.
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 from sanpath.recording.reading.recording import Recording
 from tests.benchmarks.rounds import percentile, spread
+from tests.benchmarks.terminal import on_a_terminal
 
-ROWS, COLUMNS = 48, 160
 KEYS = {b"?": "leave the view", b"s": "up and down choose one", b"o": " sources "}
 PAUSE_SECONDS = 1.7
 _ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|[()].|[=>])")
@@ -40,7 +35,6 @@ def measure() -> str:
         return "skipped: fio is not installed"
     with tempfile.TemporaryDirectory() as name, _filled_cores(Path(name)):
         screen = Screen(Path(name))
-        screen.press_keys()
         recording = Recording(Path(name) / "demo.sanpath")
         behind = list(_seconds_behind(screen, recording.started_us / 1e6))
         steps = list(_seconds_to_steps(screen, recording))
@@ -73,40 +67,26 @@ class Screen:
     def __init__(self, folder: Path) -> None:
         self.drawn: list[tuple[float, str]] = []
         self.key_seconds: list[float] = []
-        self._terminal, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         began = time.time()
-        self._demo = subprocess.Popen(
-            [sys.executable, "-m", "sanpath", "demo"],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=folder,
-            env=os.environ | {"TERM": "xterm-256color"},
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-        )
-        os.close(theirs)
-        self._reading = threading.Thread(target=self._read, daemon=True)
-        self._reading.start()
-        self.first_seconds = (self._wait_for("NOT JUDGED YET", 0) or time.time()) - began
+        command = [sys.executable, "-m", "sanpath", "demo"]
+        with on_a_terminal(command, folder, os.environ, self._draw) as (demo, keys):
+            self.first_seconds = (self._wait_for("NOT JUDGED YET", 0) or time.time()) - began
+            self._press_keys(demo, keys)
 
-    def press_keys(self) -> None:
+    def _press_keys(self, demo: subprocess.Popen[bytes], keys: int) -> None:
         """Turn to one page after the other until the test has ended, then leave."""
         time.sleep(10)  # Until something was judged there is only one page.
-        while self._demo.poll() is None and not any("ENDED" in text for _, text in self.drawn[-20:]):
+        while demo.poll() is None and not any("ENDED" in text for _, text in self.drawn[-20:]):
             for key, shown in KEYS.items():
                 number, pressed = len(self.drawn), time.time()
-                os.write(self._terminal, key)
+                os.write(keys, key)
                 if (answered := self._wait_for(shown, number)) is not None:
                     self.key_seconds.append(answered - pressed)
                 time.sleep(PAUSE_SECONDS)
-                os.write(self._terminal, b"\x1b")
+                os.write(keys, b"\x1b")
                 time.sleep(PAUSE_SECONDS)
-        os.write(self._terminal, b"q")
-        self._demo.wait()
-        self._reading.join(5)
-        os.close(self._terminal)
+        os.write(keys, b"q")
+        demo.wait()
 
     def _wait_for(self, shown: str, number: int) -> float | None:
         """When a text was drawn, after so many others. None: it was not within ten seconds."""
@@ -118,11 +98,8 @@ class Screen:
             time.sleep(0.005)
         return None
 
-    def _read(self) -> None:
-        """As a terminal does; OSError: nobody writes any more."""
-        with suppress(OSError):
-            while data := os.read(self._terminal, 1 << 20):
-                self.drawn.append((time.time(), _ESCAPES.sub("", data.decode(errors="replace"))))
+    def _draw(self, data: bytes) -> None:
+        self.drawn.append((time.time(), _ESCAPES.sub("", data.decode(errors="replace"))))
 
 
 def _seconds_behind(screen: Screen, started: float) -> Iterator[float]:
