@@ -2,9 +2,9 @@
 
 The real lab without its limits: fio, nbdkit, the bridge, snmpd and sanpath share the cores, so that whatever sanpath
 takes is missed. Two runs of fio differ by more than a percent, so one fio runs all the time, and sanpath is stopped
-and continued in turn (SIGSTOP, SIGCONT). Each period with it is held against the two periods around it; what it missed
-while it was stopped, it makes up for in a period that counts. Once as a job runs it, without a terminal, and once with
-the live view on one, which is drawn and judged on the same cores. It needs root, fio, nbdkit and snmpd.
+and continued in turn (SIGSTOP, SIGCONT). Each period with it is held against the two periods around it; what it
+missed while it was stopped, it makes up for in a period that counts. Once as a job runs it, without a terminal, and
+once with the live view on one, which is drawn and judged on the same cores. It needs root, fio, nbdkit and snmpd.
 """
 
 from __future__ import annotations
@@ -56,9 +56,10 @@ def measure() -> str:
             options = ["--config", str(lab.config), "--load", "fio", "--into", str(recording)]
             command = [sys.executable, "-m", "sanpath", "run", *options, "--", *lab.load]
             environment = os.environ | {_MARK: recording.parent.name}
-            with on_a_terminal(command if view else _without_one(command), Path(name), environment):
+            with on_a_terminal(command if view else _without_one(command), Path(name), environment) as (run, _):
                 time.sleep(START_SECONDS)
                 rates = list(_bytes_per_second(recording.parent.name))
+                run.wait()
             alone, beside = rates[::2], rates[1::2]
             ratios = [with_it / ((a + b) / 2) for with_it, a, b in zip(beside, alone, alone[1:], strict=False)]
             beside_what = "its live view" if view else "sanpath"
