@@ -184,14 +184,26 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
 
 
 def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
-    """Return every path that is cabled for the loads' I/O. The byte counters show which of them carry it.
+    """Return every path that the loads' I/O can take: it is cabled, and a zone lets it through where zones are read.
+    The byte counters show which of them carry it.
 
     Raises RecordingError for more than any load can have.
     """
     paths = topology.paths_of_loads.get(loads)
     if paths is None:  # Needed dozens of times in a diagnosis, and the search is slow.
-        paths = topology.paths_of_loads[loads] = [path for load in loads for path in _paths(topology, load)]
+        cabled = cabled_paths(topology, *loads)
+        seen = {hba: set(topology.related(hba, "zoned_with", "array_port")) for hba in {path.hba for path in cabled}}
+        zoned = [path for path in cabled if not seen[path.hba] or path.array_port in seen[path.hba]]
+        paths = topology.paths_of_loads[loads] = zoned or cabled
     return list(paths)
+
+
+def cabled_paths(topology: Topology, *loads: str) -> list[IoPath]:
+    """Return every path that is cabled for the loads' I/O, also those that no zone lets through.
+
+    Raises RecordingError for more than any load can have.
+    """
+    return [path for load in loads for path in _paths(topology, load)]
 
 
 def on_paths(topology: Topology) -> dict[str, dict[str, set[str]]]:

@@ -6,7 +6,16 @@ import json
 
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
-from sanpath.topology.paths import cables, host_of, io_paths, luns_of, machine_luns, machine_of, targets_of
+from sanpath.topology.paths import (
+    cabled_paths,
+    cables,
+    host_of,
+    io_paths,
+    luns_of,
+    machine_luns,
+    machine_of,
+    targets_of,
+)
 from sanpath.views.topology import as_json, as_tree
 
 NAA = "naa.624a93706c1b16ce1c034d1c00013918"
@@ -81,6 +90,22 @@ def test_a_path_names_its_cables_from_host_to_array() -> None:
     path = next(p for p in io_paths(san(), "load:fio") if p.hba.endswith("2") and p.array_port.endswith("CT1.FC0"))
     assert [c.id for c in path.cables] == ["link:esx7/vmhba2--sw1/fc1/1", "link:sw1/fc1/12--fa1/CT1.FC0"]
     assert (path.host, path.array) == ("host:esx7", "array:fa1")
+
+
+def test_a_path_that_no_zone_lets_through_is_none() -> None:
+    hba, target = HBAS["vmhba2"], TARGETS["CT1.FC0"]
+    zoned = san(sentence("sw1", f"wwpn:{hba} zoned_with wwpn:{target}"))
+    # Nobody has read the zones of the other initiator.
+    unread = {("hba:esx7/vmhba3", f"array_port:fa1/{each}") for each in TARGETS}
+    assert ends(zoned) == {("hba:esx7/vmhba2", "array_port:fa1/CT1.FC0")} | unread
+    assert len(cabled_paths(zoned, "load:fio")) == 4
+
+
+def test_zones_that_leave_no_path_at_all_are_out_of_date() -> None:
+    elsewhere = "524a9370000000ff"
+    array = ("fa2", 0, SourceEntity("array_port", "CT0.FC0", "CT0.FC0", {"wwpn": (elsewhere,)}))
+    zones = [sentence("sw1", f"wwpn:{hba} zoned_with wwpn:{elsewhere}") for hba in HBAS.values()]
+    assert len(ends(san(array, *zones))) == 4
 
 
 def test_two_fabrics_do_not_mix() -> None:

@@ -131,10 +131,10 @@ def link_rows(
     samples: Mapping[str, Sequence[StepSamples]],
 ) -> Iterator[FactRow]:
     """Yield one row for each cable, step and direction."""
-    cabled_paths = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
-    paths = usable_paths(topology, loads, cabled_paths, samples)
-    isls = {cable.id: cable for path in cabled_paths for cable in path.cables if cable.side == "switch"}
-    open_links = [] if cabled_paths else open_ends(topology, sorted({root for f in loads for root in f.roots}))
+    all_paths = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
+    paths = usable_paths(topology, loads, all_paths, samples)
+    isls = {cable.id: cable for path in all_paths for cable in path.cables if cable.side == "switch"}
+    open_links = [] if all_paths else open_ends(topology, sorted({root for f in loads for root in f.roots}))
     all_cables = [*cables(topology), *isls.values(), *open_links]
     test_cables = cables_of_test(topology, loads, paths, all_cables)
     for cable in open_links:

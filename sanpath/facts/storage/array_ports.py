@@ -11,7 +11,7 @@ from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import Step
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import IoPath, io_paths
+from sanpath.topology.paths import IoPath, cabled_paths
 
 _GAUGES = (
     "crc_errors_per_second",
@@ -54,7 +54,7 @@ def front_end_rows(
     """Yield one row for each array that the test can reach, step and direction with I/O.
 
     The facts are those of its target ports, as counted by the switches."""
-    paths = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
+    paths = cabled_paths(topology, *sorted({root for f in loads for root in f.roots}))
     order = {step.name: number for number, step in enumerate(steps)}
     tested = sorted({(f.step, str(f.direction)) for f in loads}, key=lambda key: (order.get(key[0], len(order)), key))
     by_side: dict[tuple[str, str, str], list[FactRow]] = {}
