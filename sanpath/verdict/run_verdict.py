@@ -39,7 +39,7 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
     found = _deciding_direction(judgements, _fastest_step(judgements))
     if found.kind != "cannot_tell":
         return found
-    in_flight = _step_totals(judgements, "in_flight_measured")
+    in_flight = _in_flight(judgements)
     as_deep = [step for step in in_flight if in_flight[step] >= _AS_DEEP * in_flight[found.load.step]]
     limited = [j for step in as_deep if (j := _deciding_direction(judgements, step)).bottlenecks]
     return max(limited, key=lambda j: j.probability, default=found)
@@ -49,7 +49,7 @@ def _fastest_step(judgements: Sequence[Judgement]) -> str:
     """The step with the highest throughput in one direction."""
     best = max(judgements, key=lambda j: j.load.bytes_per_second).load
     fastest = [j.load for j in judgements if _as_fast(j.load, best)]
-    in_flight = _step_totals(judgements, "in_flight_measured")
+    in_flight = _in_flight(judgements)
     most_in_flight = max(load.in_flight_measured for load in fastest)
     deepest = [load for load in fastest if load.in_flight_measured >= _AS_DEEP * most_in_flight]
     return max(deepest, key=lambda load: (in_flight[load.step], load.bytes_per_second)).step
@@ -82,11 +82,11 @@ def _as_fast(load: LoadFacts, best: LoadFacts) -> bool:
     return load.comparable(best) and load.ops_per_second >= least * best.ops_per_second
 
 
-def _step_totals(judgements: Sequence[Judgement], name: str) -> dict[str, float]:
-    """Step → sum of a figure of its loads, both directions together."""
+def _in_flight(judgements: Sequence[Judgement]) -> dict[str, float]:
+    """Step → I/Os in flight, both directions together."""
     totals: defaultdict[str, float] = defaultdict(float)
     for judged in judgements:
-        totals[judged.load.step] += getattr(judged.load, name)
+        totals[judged.load.step] += judged.load.in_flight_measured
     return totals
 
 

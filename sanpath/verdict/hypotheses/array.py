@@ -18,7 +18,7 @@ from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
 from sanpath.units import bandwidth, duration, iops, percent
 from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, concluding, limited_by, share_gone
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
@@ -103,7 +103,7 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
         time_words = "is a mean over other hosts' I/Os as well" if shared else "was not read"
         evidence = [Evidence(f"the array's own time {time_words}", 0.0)]
         if row is not None:
-            evidence += [*_full_inside(table, row), *_headroom(row)]
+            evidence += _parts(table, row)
         explains = table.gaps - table.in_tcp
         is_front = row is not None and number(row, "controller_busy_ratio") >= _BUSY
         conclude = partial(_by_exclusion, table, "array_front" if is_front else "array_back")
@@ -139,19 +139,13 @@ def _utilisations(row: FactRow, *facts: str) -> Iterator[Evidence]:
             yield Evidence(f"{_UTILISATION_NAMES[fact]} of {row['entity']} are at {percent(float(used))}", weight)
 
 
-def _full_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
-    """Evidence of full parts that serve this direction."""
-    yield from _utilisations(row, "controller_busy_ratio", "media_busy_ratio")
-    if table.load.direction == "write":
-        yield from _utilisations(row, "write_cache_used_ratio")
-
-
-def _headroom(row: FactRow) -> Iterator[Evidence]:
-    """Evidence that neither controllers nor media are full, where the array reports both."""
-    reported = [row.get(fact) for fact in ("controller_busy_ratio", "media_busy_ratio", "write_cache_used_ratio")]
-    if reported[0] is None or reported[1] is None:
+def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
+    """Evidence of full parts that serve this direction, or that none is full where controllers and media report."""
+    served = _UTILISATION_NAMES if table.load.direction == "write" else (*_UTILISATION_NAMES,)[:2]
+    yield from _utilisations(row, *served)
+    if row.get("controller_busy_ratio") is None or row.get("media_busy_ratio") is None:
         return
-    busiest = max(float(used) for used in reported if used is not None)
+    busiest = max(number(row, fact) for fact in served)
     weight = max(_PART_UNREPORTED, at_limit(busiest, bursts=_NO_BURSTS))
     if weight < 0:
         yield Evidence(f"controllers and media of {row['entity']} are at most at {percent(busiest)}", weight)
@@ -159,8 +153,7 @@ def _headroom(row: FactRow) -> Iterator[Evidence]:
 
 def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence that the array is saturated behind its own clock, or is not."""
-    yield from _full_inside(table, row)
-    yield from _headroom(row)
+    yield from _parts(table, row)
     if slowed_within(row):
         yield Evidence(_slowed(row), _SLOWED)
     if takes_from_others(table.facts, table.load, row):
@@ -200,7 +193,7 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     kind = entity.partition(":")[0]
     layer = "host" if kind == "host" else "array_front"
     overturn_if = ("no time waited for a QoS limit at the same IOPS",)
-    conclude = concluding(table, layer, (because,), overturn_if, coincident=others)
+    conclude = partial(limited_by, table, layer, (because,), overturn_if, coincident=others)
     evidence = (Evidence(words, weight),)
     yield Claim(kind, entity, explains or table.below_host, evidence, conclude, verdict="configured_cap")
 
@@ -241,7 +234,7 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     reached = load.quarters[1] if is_slowed and load.quarters is not None else load.ops_per_second
     because = (
         *((_slowed(array),) if is_slowed else ()),
-        *(evidence.words for evidence in _full_inside(table, array)),
+        *(evidence.words for evidence in _parts(table, array) if evidence.weight > 0),
         *_growth_reasons(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
         *(("throughput does not grow with the load",) if is_flat else ()),
@@ -299,7 +292,7 @@ def _full(
     )
     ceiling = load.bytes_per_second * reached / load.ops_per_second, reached
     kind = str(claims[0].entity).partition(":")[0]
-    return limited_by(table, claims, layer, because, overturn_if, kind=kind, ceiling=ceiling, explains=explains)
+    return limited_by(table, layer, because, overturn_if, claims, kind=kind, ceiling=ceiling, explains=explains)
 
 
 def _slowed(array: FactRow) -> str:

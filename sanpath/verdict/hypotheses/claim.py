@@ -78,10 +78,10 @@ class Claim:
 
 def limited_by(
     table: PlaceTable,
-    claims: Sequence[Claim],
     layer: str,
     because: Sequence[str],
     overturn_if: Sequence[str],
+    claims: Sequence[Claim],
     *,
     waits_inside: bool = False,
     ceiling: tuple[float | None, float | None] | None = None,
@@ -110,13 +110,6 @@ def limited_by(
     because = tuple(because)
     bottleneck = Bottleneck(layer=layer, because=because, overturn_if=tuple(overturn_if), **figures)
     return Conclusion((bottleneck,), because, following)
-
-
-def concluding(
-    table: PlaceTable, layer: str, because: Sequence[str], overturn_if: Sequence[str], **stated: Any
-) -> Callable[[Sequence[Claim]], Conclusion]:
-    """`limited_by` for whichever claims are believed together."""
-    return lambda claims: limited_by(table, claims, layer, because, overturn_if, **stated)
 
 
 def share_gone(seconds: float, latency_seconds: float) -> float:

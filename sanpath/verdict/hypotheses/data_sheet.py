@@ -15,7 +15,6 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
-from sanpath.topology.paths import targets_of
 from sanpath.units import bandwidth, iops, percent
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, next_of
 from sanpath.verdict.hypotheses.likelihoods import at_limit
@@ -51,7 +50,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     A promise that another step exceeded is not the limit, and one that any step has beaten by far limits nothing.
     """
     highest = _highest(table)
-    promises = [p for p in _promises(table.facts, table.load) if highest.get(p.entity, 0.0) <= BEATEN_RATIO]
+    promises = [p for p in _promises(table, table.load) if highest.get(p.entity, 0.0) <= BEATEN_RATIO]
     promises.sort(key=lambda promise: -promise.used_ratio)
     for promise in promises:
         evidence = [Evidence(str(promise), at_limit(min(1.0, promise.used_ratio), _ROUND))]
@@ -70,7 +69,7 @@ def _highest(table: PlaceTable) -> dict[str, float]:
     highest: dict[str, float] = {}
     for load in table.facts.loads:
         if load.roots == table.load.roots:
-            for promise in _promises(table.facts, load):
+            for promise in _promises(table, load):
                 highest[promise.entity] = max(promise.used_ratio, highest.get(promise.entity, 0.0))
     return highest
 
@@ -96,24 +95,23 @@ def _conclude(
     )
     return limited_by(
         table,
-        claims,
         "array_back",
         because,
         overturn_if,
+        claims,
         ceiling=(load.bytes_per_second / reached_ratio, load.ops_per_second / reached_ratio),
         utilisation=first.used_ratio,
         following=following,
     )
 
 
-def _promises(facts: Facts, load: LoadFacts) -> Iterator[_Promise]:
-    ports = targets_of(facts.topology, *load.roots)[0]
-    volumes = volumes_of(facts.topology, load, facts.tables)
-    arrays = {array for end in (*ports, *volumes) for array in facts.topology.related(end, "member_of", "array")}
-    for entity in sorted(volumes | arrays):
+def _promises(table: PlaceTable, load: LoadFacts) -> Iterator[_Promise]:
+    """The promises of the devices below a table's load. `load`: the same load in any step."""
+    facts = table.facts
+    for entity in sorted({*volumes_of(facts.topology, load, facts.tables), *table.arrays}):
         if (promise := _both_directions(facts, load, entity)) is not None:
             yield promise
-    for array in sorted(arrays):
+    for array in table.arrays:
         if (promise := _front(facts, load, array)) is not None:
             yield promise
 

@@ -22,7 +22,6 @@ from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
     Evidence,
-    concluding,
     limited_by,
     payload_ceiling,
 )
@@ -64,7 +63,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     for row in rows:
         # Where all links that the test can take are full, it takes a full one, whichever that is.
         may_be_avoided = row["on_loaded_path"] is None and row["side"] in sides_with_room
-        utilisation = _utilisation(row)
+        utilisation = utilisation_of(row)
         has_full_window = number(row, "utilisation_max") >= _FULL_WINDOW * number(row, "full_ratio")
         is_steady = not has_full_window and not _is_used_both_ways(table, row)
         weight = at_limit(utilisation, bursts=_NO_BURSTS) if is_steady else at_limit(utilisation)
@@ -100,7 +99,7 @@ def _rows(table: PlaceTable) -> dict[str, FactRow]:
     for row in (*table.links, *table.opposite_links):
         if row["utilisation"] is not None and row["full_ratio"] and row["on_loaded_path"] is not False:
             current = rows.setdefault(str(row["entity"]), row)
-            if _utilisation(row) > _utilisation(current) + _CLEARLY_FULLER:
+            if utilisation_of(row) > utilisation_of(current) + _CLEARLY_FULLER:
                 rows[str(row["entity"])] = row
     return rows
 
@@ -115,17 +114,17 @@ def _is_used_both_ways(table: PlaceTable, row: FactRow) -> bool:
 
 
 def _is_at_limit(row: FactRow) -> bool:
-    return _utilisation(row) >= 1 - COINCIDENT
+    return utilisation_of(row) >= 1 - COINCIDENT
 
 
-def _utilisation(row: FactRow) -> float:
-    """Utilisation of a link over what a full link reads."""
-    return number(row, "utilisation") / number(row, "full_ratio")
+def utilisation_of(row: FactRow) -> float:
+    """Utilisation of a link over what a full link reads; 0 where nobody read it."""
+    return number(row, "utilisation") / (number(row, "full_ratio") or 1.0)
 
 
 def _words(table: PlaceTable, row: FactRow) -> str:
     """How full a link is, and whether it is so against the direction of the payload."""
-    words = f"{row['entity']} is at {percent(_utilisation(row))} of what a saturated link reads"
+    words = f"{row['entity']} is at {percent(utilisation_of(row))} of what a saturated link reads"
     if row["direction"] == table.load.direction:
         return words
     payload = "answers" if table.load.direction == "write" else "commands"
@@ -138,39 +137,33 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     entities = {claim.entity for claim in claims}
     suspected = [row for entity, row in _rows(table).items() if entity in entities]
     full = [row for row in suspected if _is_at_limit(row)] or suspected
-    if opposite_rows := [row for row in full if row["direction"] != load.direction]:
-        # Full against the direction of the payload: its ceiling is unknown.
-        first = max(opposite_rows, key=_utilisation)
-        return limited_by(
-            table,
-            claims,
-            _layer(facts, [first]),
-            (_words(table, first),),
-            _overturn(first),
-            ceiling=NO_CEILING,
-            entity=str(first["entity"]),
-            direction=first["direction"],
-            coincident=tuple(str(row["entity"]) for row in opposite_rows if row is not first),
-            utilisation=number(first, "utilisation"),
-        )
     lowest = min(map(_ceiling, full))
     binding = [row for row in full if _ceiling(row) <= lowest * (1 + COINCIDENT)]
     # Links at the host come first, because a person can check those first.
     binding.sort(key=lambda row: (row["side"] != "host", -round(number(row, "utilisation"), 3), str(row["entity"])))
+    # Full against the direction of the payload: its ceiling is unknown.
+    against = sorted((row for row in full if row["direction"] != load.direction), key=utilisation_of, reverse=True)
+    binding = against or binding
     first = binding[0]
-    alone = facts.pauses[-1].links.get((str(first["entity"]), load.direction)) if facts.pauses else None
-    because = _because(first, alone, flat_words(facts, load))
-    if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _BELOW_FULL:
-        because += ("a little less than a saturated link reads: without data of the array, a cap there is possible",)
-    is_known = lowest < float("inf")
+    if against:
+        because: tuple[str, ...] = (_words(table, first),)
+    else:
+        alone = facts.pauses[-1].links.get((str(first["entity"]), load.direction)) if facts.pauses else None
+        because = _because(first, alone, flat_words(facts, load))
+        if table.array is None and number(first, "full_ratio") - number(first, "utilisation") > _BELOW_FULL:
+            because += (
+                "a little less than a saturated link reads: without data of the array, a cap there is possible",
+            )
+    is_known = lowest < float("inf") and not against
     return limited_by(
         table,
-        claims,
         _layer(facts, binding),
         because,
         _overturn(first),
+        claims,
         ceiling=payload_ceiling(load, lowest) if is_known else NO_CEILING,
         entity=str(first["entity"]),
+        direction=first["direction"],
         coincident=tuple(str(row["entity"]) for row in binding[1:]),
         utilisation=number(first, "utilisation"),
     )
@@ -242,7 +235,7 @@ def of_ports(table: PlaceTable) -> Iterator[Claim]:
         entity, may_explain = str(row["entity"]), table.before_transfer
         layer = "host" if entity.startswith("hba:") else "array_front"
         because = (words, "no switch port there was measured: these are its own counters")
-        conclude = concluding(table, layer, because, _PORT_OVERTURN)
+        conclude = partial(limited_by, table, layer, because, _PORT_OVERTURN)
         yield Claim("link", entity, table.transfer, evidence, conclude, group="ports", may_explain=may_explain)
 
 

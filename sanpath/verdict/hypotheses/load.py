@@ -4,16 +4,17 @@ flight."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from math import log
 
 from sanpath.diagnosis.experiment import Kind
 from sanpath.facts.table import number
 from sanpath.units import count, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, limited_by
 from sanpath.verdict.hypotheses.likelihoods import at_limit, normal, without_pause
 from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density
-from sanpath.verdict.places.table import PlaceTable, processors
+from sanpath.verdict.places.table import PlaceTable, machine_rows, processors
 
 _CPU_ERROR = 0.04
 """A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""
@@ -21,6 +22,12 @@ _CPU_UNREAD = -1.5
 _MACHINE = -1.0
 """Log-odds that a machine's processors limit, before they were read: storage is usually tested with strong
 machines."""
+_CORE = -1.0
+"""Log-odds that a core limits, before it was read: adapters spread their interrupts over several."""
+_FULL_CORE = 3.5
+"""Largest log-likelihood ratio of a full core: an unrelated thread may fill it, or an engine that polls."""
+_OF_THE_LOAD = 0.9
+"""From this share of a core on, a process of the load accounts for a full core itself."""
 _RATE_ERROR = 0.015
 """A requested rate is met to a few percent: generators pace in bursts."""
 _REACH_RATE = 0.9
@@ -75,6 +82,30 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     evidence = [Evidence(words, without_pause(cpu_ratio)), *_unused_slots(table)]
     because = (f"{words}; nothing below it is saturated",)
     yield _claim("generator_limited", explains, evidence, because, prior=_MACHINE)
+
+
+def of_cores(table: PlaceTable) -> Iterator[Claim]:
+    """One claim for each machine of the load, or host of that, with a full core while the others idle.
+
+    It serves the interrupts of an adapter, or a thread of the I/O path. Completions wait for the core, between the
+    host's last clock and the array's.
+    """
+    for row in machine_rows(table.facts, table.load):
+        if row["busiest_core_ratio"] is None:
+            continue
+        used, entity = number(row, "busiest_core_ratio"), str(row["entity"])
+        words = f"the busiest core of {entity} is at {percent(used)}"
+        weight = min(_FULL_CORE, without_pause(used))
+        if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
+            weight = min(0.0, weight)
+        because = (words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
+        overturn_if = ("the same throughput while no core of the host is full",)
+        conclude = partial(limited_by, table, "host", because, overturn_if, waits_inside=True)
+        evidence = (Evidence(words, weight),)
+        for index in sorted(table.gaps):
+            gap = frozenset({index})
+            others = table.gaps - gap
+            yield Claim("core", entity, gap, evidence, conclude, _CORE, group="cores", may_explain=others)
 
 
 def _demand(table: PlaceTable) -> Claim:

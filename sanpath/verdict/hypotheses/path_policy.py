@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from math import log
 from statistics import fmean
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, percent
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, concluding
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.likelihoods import normal
 from sanpath.verdict.hypotheses.links import uncounted_ports
 from sanpath.verdict.places.host_queues import wait_at
@@ -73,7 +74,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     entity = wait_at(table.facts, table.load, table.load.entity)
     because = (words, _NOT_SIDE_BY_SIDE)
     overturn_if = ("a path policy that changes path after every I/O, at the same IOPS",)
-    conclude = concluding(table, "host", because, overturn_if, coincident=tuple(links))
+    conclude = partial(limited_by, table, "host", because, overturn_if, coincident=tuple(links))
     yield Claim("path_policy", entity, table.transfer, evidence, conclude, may_explain=table.before_transfer)
 
 
@@ -188,6 +189,6 @@ def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
     passing = sum(table.segments[i].middle for i in explains)
     because = (words, f"{duration(passing)} of {duration(table.load.latency_seconds)} pass {where}")
     overturn_if = ("the same throughput with all I/Os over optimised paths",)
-    conclude = concluding(table, "host", because, overturn_if)
+    conclude = partial(limited_by, table, "host", because, overturn_if)
     entity = wait_at(table.facts, table.load, table.load.entity)
     yield Claim("path_policy", entity, explains, (Evidence(words, 0.0),), conclude, _NON_OPTIMISED)

@@ -11,7 +11,7 @@ from functools import partial
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
 from sanpath.units import count, duration, percent
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, concluding, limited_by, share_gone
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.hypotheses.likelihoods import DEPTH_ERROR, at_limit, full_queue, usual_depth
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.scaling import alike
@@ -89,7 +89,7 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
     ceiling = rate * load.operation_bytes if load.operation_bytes else None, rate
     explains = share_gone(queue.below_seconds, load.latency_seconds)
     return limited_by(
-        table, claims, queue.layer, because, _OVERTURN, waits_inside=True, ceiling=ceiling, explains=explains
+        table, queue.layer, because, _OVERTURN, claims, waits_inside=True, ceiling=ceiling, explains=explains
     )
 
 
@@ -220,5 +220,5 @@ def _unread(
     coincident: Sequence[str] = (),
 ) -> Claim:
     because = (evidence[0].words, f"{table.wait_words(explains)} pass below the host's last clock that was read")
-    conclude = concluding(table, "host", because, _OVERTURN, waits_inside=True, coincident=tuple(coincident))
+    conclude = partial(limited_by, table, "host", because, _OVERTURN, waits_inside=True, coincident=tuple(coincident))
     return Claim(kind, entity, explains, evidence, conclude, prior)

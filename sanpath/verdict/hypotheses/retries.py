@@ -7,14 +7,15 @@ that wait for their time-out fill the queue. Error counters show it even where n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from math import log, sqrt
-from typing import NamedTuple
 
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
-from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Evidence, concluding
+from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.likelihoods import UNEXPLAINED, counted
+from sanpath.verdict.hypotheses.links import utilisation_of
 from sanpath.verdict.places.table import PlaceTable
 
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
@@ -68,17 +69,6 @@ _FAILED_PATH = 2.0
 """Log-odds of a path that failed or came back in the step: what was sent over it was lost."""
 _RARE = -0.7
 """Log-odds of damage before any reading: it is rarer than a queue or a link that is too small."""
-
-
-class _Again(NamedTuple):
-    """What a sender sent again. `ratio`: share of its segments or bytes; `sender`: its name. Of a single connection:
-    what it carries, its smoothed round trip, and its largest segment; 0: these are not read."""
-
-    ratio: float
-    sender: str
-    bytes_per_second: float = 0.0
-    round_trip_seconds: float = 0.0
-    segment_bytes: float = 0.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -140,7 +130,7 @@ def _claim(
     because = (*(reading.words for reading in evidence), lost)
     share, overturn_if = min(1.0, lost_seconds / latency_seconds), (f"the same latency while {without}",)
     stated = {"waits_inside": True, "ceiling": NO_CEILING, "explains": share}
-    conclude = concluding(table, "fabric", because, overturn_if, **stated)
+    conclude = partial(limited_by, table, "fabric", because, overturn_if, **stated)
     return Claim("retries", entity, explains, evidence, conclude, prior, growth="any", independent_of_load=True)
 
 
@@ -164,29 +154,27 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
 
 def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence against lost frames over Ethernet where the sender of the data counts few segments again."""
-    if not table.has_ethernet:
-        return
-    again = _sent_again(table, _sender(table)) or [_Again(1.0, "")]
-    weight = max(_TOO_SHORT, *(_for_loss(table, each) for each in again))
+    again = _sent_again(table, _sender(table)) if table.has_ethernet else []
+    weight = max(_TOO_SHORT, *(weight for weight, _, _ in again)) if again else 0.0
     if weight < 0:
-        ratio = max(each.ratio for each in again)
+        ratio = max(ratio for _, ratio, _ in again)
         yield Evidence(f"at most {percent(ratio)} of the TCP segments were sent again", weight)
 
 
-def _for_loss(table: PlaceTable, again: _Again) -> float:
+def _for_loss(table: PlaceTable, ratio: float, connection: FactRow | None = None) -> float:
     """Log-odds of loss as the limit by the share of TCP segments that the sender of the data sent again.
 
     A connection that loses a share p of its segments moves at most 1.22 segments / sqrt(p) in a round trip (Mathis,
     Semke, Mahdavi and Ott 1997). The load speaks for loss where it moves about what that allows, and against it where
-    loss would allow far more.
+    loss would allow far more. `connection`: facts of the connection that carries it, None: these are not read.
     """
-    ratio = max(again.ratio, _NEVER)
-    most_per_round_trip = 1.22 * (again.segment_bytes or _usual_segment_bytes(table)) / sqrt(ratio)
-    bytes_per_second = again.bytes_per_second or table.load.bytes_per_second
-    round_trips = bytes_per_second * (again.round_trip_seconds or _USUAL_ROUND_TRIP_SECONDS) / most_per_round_trip
-    most = _LOSS_ALLOWS_READ if again.round_trip_seconds else _LOSS_ALLOWS
-    allowed = most + min(0.0, 4 * log(max(round_trips, _NEVER)))
-    return max(_unusual(ratio), allowed)
+    row = connection or {}
+    ratio, round_trip = max(ratio, _NEVER), number(row, "round_trip_seconds")
+    segment_bytes = number(row, "segment_bytes") or _usual_segment_bytes(table)
+    carried = number(row, "bytes_per_second") / max(1.0, number(row, "connections")) or table.load.bytes_per_second
+    round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / (1.22 * segment_bytes / sqrt(ratio))
+    most = _LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS
+    return max(_unusual(ratio), most + min(0.0, 4 * log(max(round_trips, _NEVER))))
 
 
 def _usual_segment_bytes(table: PlaceTable) -> float:
@@ -198,7 +186,7 @@ def _usual_segment_bytes(table: PlaceTable) -> float:
 
 def _unusual(ratio: float) -> float:
     """Log-odds of loss as the limit by a share of segments alone."""
-    return 2 * log(ratio / _USUAL_LOSS)
+    return 2 * log(max(ratio, _NEVER) / _USUAL_LOSS)
 
 
 def _sender(table: PlaceTable) -> str:
@@ -211,13 +199,8 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
 
     It names the busiest link, where they may have been dropped, or a port of the host where no link was read.
     """
-    again = [
-        (_for_loss(table, each) if machine == _sender(table) else _unusual(each.ratio), each.ratio, each.sender)
-        for machine in _SENDER_TABLES
-        for each in _sent_again(table, machine)
-        if each.ratio > 0
-    ]
-    links = sorted((row for row in table.links if row["technology"] == "ethernet"), key=_utilisation, reverse=True)
+    again = [each for machine in _SENDER_TABLES for each in _sent_again(table, machine) if each[1] > 0]
+    links = sorted((row for row in table.links if row["technology"] == "ethernet"), key=utilisation_of, reverse=True)
     entities = [str(row["entity"]) for row in links] or ([] if table.links else _ethernet_initiators(table))
     if not entities or not again:
         return
@@ -242,36 +225,27 @@ def _ethernet_initiators(table: PlaceTable) -> list[str]:
     ]
 
 
-def _utilisation(row: FactRow) -> float:
-    """How busy a link is, of what a full one of its kind counts; 0 where nobody read it."""
-    return number(row, "utilisation") / (number(row, "full_ratio") or 1.0)
-
-
-def _sent_again(table: PlaceTable, sender: str) -> list[_Again]:
-    """What the connections of the load sent again, by this sender; where they are not read, what each host or array
-    did that counts it."""
+def _sent_again(table: PlaceTable, sender: str) -> list[tuple[float, float, str]]:
+    """(log-odds of loss, share of segments sent again, its sender in words) of each connection of the load; where
+    these are not read, of each host or array that counts it. Only who sends the data can be limited by it."""
+    sends_data = sender == _sender(table)
+    rows: Sequence[FactRow] = ()
     if table.tcp is not None:
-        rows = table.tcp.rows if sender == _sender(table) else table.tcp.opposite_rows
-        if of_connections := [
-            _of_connections(row, sender) for row in rows if row.get("retransmit_ratio") is not None
-        ]:
-            return of_connections
-    return [
-        _Again(number(row, _RETRANSMIT_RATIO), "the array" if kind == "volume" else str(row["entity"]))
+        rows = table.tcp.rows if sends_data else table.tcp.opposite_rows
+    found: list[tuple[float, str, FactRow | None]] = [
+        (number(row, "retransmit_ratio"), f"the {sender}, over {row['entity']},", row)
+        for row in rows
+        if row.get("retransmit_ratio") is not None
+    ]
+    found = found or [
+        (number(row, _RETRANSMIT_RATIO), "the array" if kind == "volume" else str(row["entity"]), None)
         for kind in _SENDER_TABLES[sender]
         for row in table.facts.tables[kind].select(step=table.load.step)
         if row.get(_RETRANSMIT_RATIO) is not None
     ]
-
-
-def _of_connections(row: FactRow, sender: str) -> _Again:
-    return _Again(
-        number(row, "retransmit_ratio"),
-        f"the {sender}, over {row['entity']},",
-        number(row, "bytes_per_second") / max(1.0, number(row, "connections")),
-        number(row, "round_trip_seconds"),
-        number(row, "segment_bytes"),
-    )
+    return [
+        (_for_loss(table, ratio, row) if sends_data else _unusual(ratio), ratio, words) for ratio, words, row in found
+    ]
 
 
 def _explained_segments(table: PlaceTable) -> frozenset[int]:

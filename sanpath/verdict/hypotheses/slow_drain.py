@@ -180,7 +180,7 @@ def _conclude(
         waits = f"{entity} waits for credit {stalled} of the time at {used} utilisation"
         because = (f"{waits}, and nothing waits behind it",)
         overturn_if = ("the same stall after its ports were given more buffer credits",)
-        return limited_by(table, claims, "fabric", because, overturn_if, ceiling=NO_CEILING, **stated)
+        return limited_by(table, "fabric", because, overturn_if, claims, ceiling=NO_CEILING, **stated)
     owner = next(iter(table.facts.topology.related(culprit, "attached_to", "host")), None)
     is_named = owner is None or owner.partition(":")[2] in culprit
     name = culprit if is_named else f"{culprit} of {owner}"
@@ -193,7 +193,7 @@ def _conclude(
     stated |= {"wait_at": (*stalled_links, entity)[0], "culprit": culprit, "victims": tuple(stalled_links)}
     overturn_if = (f"the same stall while {name} is quiet",)
     because = (reason, *reasons, *no_part)
-    return limited_by(table, claims, layer, because, overturn_if, ceiling=NO_CEILING, **stated)
+    return limited_by(table, layer, because, overturn_if, claims, ceiling=NO_CEILING, **stated)
 
 
 def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import exp, log, sqrt
 
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.units import bandwidth, duration, percent
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, concluding
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import TcpPath
 
@@ -71,7 +72,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     )
     overturn_if = (f"the same throughput with {window.remedy}",)
     others = [str(r["entity"]) for r in tcp.rows if r is not row and _held_up_by_any(r) >= _AS_MUCH * window.held_up]
-    conclude = concluding(table, window.layer, because, overturn_if, coincident=tuple(others))
+    conclude = partial(limited_by, table, window.layer, because, overturn_if, coincident=tuple(others))
     yield Claim("tcp_window", str(row["entity"]), explains, window.evidence, conclude, _RARE)
 
 

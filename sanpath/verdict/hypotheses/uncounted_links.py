@@ -27,7 +27,6 @@ from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
     Evidence,
-    concluding,
     gain_of,
     limited_by,
     next_of,
@@ -100,15 +99,16 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             "nothing that was read accounts for the wait between host and array",
             f"{count(len(unread))} links on the way were not counted",
         )
-        conclude = concluding(table, "fabric", because, _OVERTURN, ceiling=NO_CEILING, coincident=tuple(unread[1:]))
+        conclude = partial(
+            limited_by, table, "fabric", because, _OVERTURN, ceiling=NO_CEILING, coincident=tuple(unread[1:])
+        )
         yield Claim("link", unread[0], explains, evidence, conclude, _UNREAD, may_explain=may_explain)
     for side in sides:
         first = side.links[0]
         words = f"the test moves {percent(side.utilisation)} of what {side} can carry"
         lowest = _OTHERS_FILL[first.side] if _negotiated(table, first) else _SLOWER
         together = (Evidence(words, max(at_limit(side.utilisation, _MODEL), lowest)), unmeasured, *signs)
-        equally_full = [s for s in sides if abs(s.utilisation - side.utilisation) <= 2 * _MODEL]
-        conclude = partial(_conclude_full, table, equally_full)
+        conclude = partial(_conclude_full, table, sides)
         yield Claim("link", first.id, explains, together, conclude, group="links", may_explain=may_explain)
         if len(side.links) > 1:
             of_one = side.moved / side.payload
@@ -197,9 +197,9 @@ def _capacity(technology: Scalar, speed: Scalar) -> Capacity | None:
     return link_capacity(cast(Technology, technology), float(speed))
 
 
-def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Sequence[Claim]) -> Conclusion:
+def _conclude_full(table: PlaceTable, sides: Sequence[_Side], claims: Sequence[Claim]) -> Conclusion:
     named = {claim.entity for claim in claims}
-    binding = [side for side in equally_full if side.links[0].id in named]
+    binding = [side for side in sides if side.links[0].id in named]
     facts, load, side = table.facts, table.load, binding[0]
     share = percent(side.utilisation)
     moved = f"{bandwidth(side.moved)} of payload"
@@ -213,10 +213,10 @@ def _conclude_full(table: PlaceTable, equally_full: Sequence[_Side], claims: Seq
     links = [cable.id for binding_side in binding for cable in binding_side.links]
     return limited_by(
         table,
-        claims,
         "fabric",
         because,
         _OVERTURN,
+        claims,
         ceiling=payload_ceiling(load, side.total_payload),
         entity=links[0],
         coincident=tuple(links[1:]),
@@ -235,7 +235,7 @@ def _conclude_in_turn(table: PlaceTable, side: _Side, claims: Sequence[Claim]) -
     )
     overturn_if = ("byte counters of both ports: both half used: the policy limits; one saturated: that link does",)
     ceiling, links = payload_ceiling(load, side.payload), tuple(cable.id for cable in side.links)
-    return limited_by(table, claims, "host", because, overturn_if, ceiling=ceiling, coincident=links)
+    return limited_by(table, "host", because, overturn_if, claims, ceiling=ceiling, coincident=links)
 
 
 def _next(facts: Facts, load: LoadFacts, binding: Sequence[_Side]) -> Next | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import percent
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, concluding
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.likelihoods import at_limit, without_pause
 from sanpath.verdict.places.table import PlaceTable
 
@@ -62,7 +63,7 @@ def _limit(table: PlaceTable, row: FactRow) -> Claim:
     if row["limit_burst_used"]:
         because.append("it is the limit of a burst: after that it is lower")
     overturn_if = ("another limit that leaves throughput where it is",)
-    conclude = concluding(table, "host", because, overturn_if, waits_inside=True)
+    conclude = partial(limited_by, table, "host", because, overturn_if, waits_inside=True)
     group = "limits of virtual disks"
     return Claim("vdisk", entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
@@ -78,7 +79,7 @@ def _thread(table: PlaceTable, row: FactRow) -> Claim:
     overturn_if = ("a second iothread, or another disk on one of its own, that leaves throughput where it is",)
     explains = table.indices("host_queue", "below") | {0}
     evidence = (Evidence(words, _weight(table, row)),)
-    conclude = concluding(table, "host", (words, served), overturn_if, waits_inside=True)
+    conclude = partial(limited_by, table, "host", (words, served), overturn_if, waits_inside=True)
     return Claim("io_thread", machine, explains, evidence, conclude, _THREAD)
 
 

@@ -10,14 +10,33 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 from sanpath.diagnosis.experiment import PAUSE
-from sanpath.verdict.evidence.others import OthersCompared, compare_others
+from sanpath.facts.storage.pauses import Pause
 from sanpath.verdict.hypotheses.claim import Claim
-from sanpath.verdict.judgement.proposals import START, Proposal, load_steps, probe_steps
+from sanpath.verdict.judgement.proposals import (
+    LEAST_OPS_PER_SECOND,
+    START,
+    Proposal,
+    load_steps,
+    others_in,
+    probe_steps,
+)
 from sanpath.verdict.places.table import PlaceTable
 
 _MISTAKEN = 0.1
 """Probability that a step shows the opposite of what a claim implies: another load ran, or a cache was warm."""
 _IN_FLIGHT = ("more_in_flight", "fewer_in_flight")
+
+
+@dataclass(frozen=True, slots=True)
+class OthersCompared:
+    """Other hosts on the arrays of a load: their I/Os a second in the pause, and how long one takes, in seconds.
+
+    Both means are weighted by the I/Os of the pause, so that their ratio is no change of the mix.
+    """
+
+    ops_per_second: float
+    paused_seconds: float
+    loaded_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +81,23 @@ def _pause(table: PlaceTable, proposal: Proposal | None) -> Iterator[Outcome]:
     pauses = table.facts.pauses
     if proposal is None or proposal.least_ratio is None or not pauses:
         return
-    others = compare_others(table.facts, table.load.step, table.arrays, pauses[-1])
+    others = _compared(table, pauses[-1])
     if others is not None:
-        yield Outcome(proposal, pauses[-1].step.name, others.ratio, others.ratio >= proposal.least_ratio, others)
+        ratio = others.loaded_seconds / others.paused_seconds
+        yield Outcome(proposal, pauses[-1].step.name, ratio, ratio >= proposal.least_ratio, others)
+
+
+def _compared(table: PlaceTable, pause: Pause) -> OthersCompared | None:
+    """Other hosts beside the load and in a pause of it. None: no volume of others was measured in both."""
+    both = [
+        (before, other)
+        for volume, other in others_in(table).items()
+        if (before := pause.volumes.get(volume)) is not None and before.ops_per_second >= LEAST_OPS_PER_SECOND
+    ]
+    ops = sum(before.ops_per_second for before, _ in both)
+    paused = sum(before.ops_per_second * before.latency_seconds for before, _ in both)
+    loaded = sum(before.ops_per_second * other.latency_seconds for before, other in both)
+    return OthersCompared(ops, paused / ops, loaded / ops) if ops and paused else None
 
 
 def outcome_score(outcomes_of_load: list[Outcome], claim: Claim) -> float:

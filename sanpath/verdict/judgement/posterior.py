@@ -21,7 +21,6 @@ from typing import NamedTuple
 from sanpath.verdict.hypotheses import (
     array,
     data_sheet,
-    host_cores,
     links,
     load,
     path_policy,
@@ -56,7 +55,7 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     data_sheet.claims,
     load.claims,
     queues.of_unread_host,
-    host_cores.claims,
+    load.of_cores,
     unseen.claims,
 )
 """All modules that make claims. To add a hypothesis, write its module and name it here."""

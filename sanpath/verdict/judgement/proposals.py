@@ -6,14 +6,14 @@ a probe's outcomes all read them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
 
 from sanpath.diagnosis.experiment import PAUSE, Action
 from sanpath.diagnosis.model import Suspect
+from sanpath.facts.storage.other_loads import OtherLoad, loads_of_others
 from sanpath.units import count
-from sanpath.verdict.evidence.others import others_in
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.places.scaling import alike
@@ -29,6 +29,8 @@ _FASTER_ALONE = 1.3
 
 Of 168 drawn cases of the lab with other hosts, it was reached by 17 of 20 that the array's media limit, 12 of 16 of a
 port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 of 90 that are limited elsewhere."""
+LEAST_OPS_PER_SECOND = 5.0
+"""I/Os a second of other hosts from which their latency counts: a mean over fewer is chance."""
 _MORE_THROUGHPUT, _SAME_THROUGHPUT = "more throughput", "the same throughput"
 _HOST_KINDS = ("lun", "hba", "core", "path_policy")
 _PER_TARGET = ("lun", "volume", "path_policy")
@@ -239,9 +241,22 @@ def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
     yield Proposal(table, "one_target", text + "target", _SAME_THROUGHPUT, 0.1, _SAME)
     yield Proposal(table, "one_path", text + "path", _SAME_THROUGHPUT, 0.1, _SAME)
     yield Proposal(table, "other_host", "repeat it from another host", _MORE_THROUGHPUT, 0.2, _MORE)
-    if others_in(table.facts, table.load.step, table.arrays):
+    if others_in(table):
         text, watch = "pause it, and see how other hosts do without it", "lower latency of other hosts"
         yield Proposal(table, PAUSE, text, watch, 0.1, _FASTER_ALONE)
+
+
+def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
+    """Volume → what other hosts do on it beside the load, on the load's arrays or, where these are not known, on
+    any."""
+    related, arrays = table.facts.topology.related, set(table.arrays)
+    found = loads_of_others(table.facts.topology, table.facts.tables["volume"].select(step=table.load.step))
+    return {
+        volume: other
+        for volume, other in found.items()
+        if other.ops_per_second >= LEAST_OPS_PER_SECOND
+        and (not arrays or not arrays.isdisjoint(related(volume, "member_of", "array")))
+    }
 
 
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
