@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from math import log2
 
 from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.compute import Facts
@@ -18,7 +17,6 @@ _AS_DEEP = 0.9
 """Steps with this share of the most I/Os in flight are equally deep: then the other direction decides."""
 _AS_MANY = 0.7
 """Directions of which one has at least this share of the other's I/Os in flight have about as many."""
-_LEAST_LIMITED = 1e-6
 _FREE = 0.5
 """Probability of a limit in a step from which that step does not show the latency without a queue."""
 
@@ -62,15 +60,7 @@ def _deciding_direction(judgements: Sequence[Judgement], step: str) -> Judgement
     # The limited direction limits a mixed loop: the other one then has too few I/Os in flight.
     alike = [j for j in step_judgements if j.load.in_flight_measured >= _AS_MANY * most_in_flight]
     limited = [j for j in alike if j.bottlenecks or j.kind == "generator_limited"]
-    return max(limited or alike, key=_limited_in_flight if limited else lambda j: j.load.in_flight_measured)
-
-
-def _limited_in_flight(judged: Judgement) -> float:
-    """Number of I/Os in flight that a limit holds back, weighted by its probability.
-
-    It is a rounded logarithm, so that of nearly equal directions the first wins.
-    """
-    return round(log2(max(_LEAST_LIMITED, judged.probability * judged.load.in_flight_measured)) * 5)
+    return max(limited or alike, key=lambda j: j.load.in_flight_measured)
 
 
 def _as_fast(load: LoadFacts, best: LoadFacts) -> bool:

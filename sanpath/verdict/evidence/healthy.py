@@ -11,16 +11,13 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
 from sanpath.units import iops, percent
 from sanpath.verdict.evidence.steady_state import drift
-from sanpath.verdict.evidence.step import BUSY, not_seen, queues_inside
-from sanpath.verdict.places.host_queues import throttle
+from sanpath.verdict.evidence.step import BUSY, not_seen
 from sanpath.verdict.places.table import PlaceTable
 
 _MET = 0.97
 """Share of the requested rate from which it is met: generators pace in bursts."""
 _BURSTS = 5.0
 """A 99th percentile of this many times the mean is a burst that the means of a step hide."""
-_QUEUEING = 0.5
-"""Ratio of wait to service time in the array from which I/Os have begun to queue."""
 
 
 def requested_rate(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
@@ -52,10 +49,6 @@ def not_healthy(table: PlaceTable) -> str | None:
             return f"{row['entity']} is at {percent(utilisation)} in its busiest windows"
     if load.cpu_ratio is not None and load.cpu_ratio >= BUSY:
         return f"a process of the load uses {percent(load.cpu_ratio)} of a core"
-    if array is not None and (queues_inside(array, _QUEUEING) or array["qos_limit_seconds"]):
-        return f"I/Os wait in {array['entity']}"
-    if throttle(facts, load) is not None:
-        return "a queue above the storage is full"
     if load.p99 is not None and load.p99 > _BURSTS * load.latency_seconds:
         return f"the 99th percentile is {load.p99 / load.latency_seconds:.0f} times the mean: the mean hides bursts"
     drift_words = drift(facts, load)

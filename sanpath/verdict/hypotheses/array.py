@@ -17,7 +17,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
 from sanpath.units import bandwidth, duration, iops, percent
-from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
+from sanpath.verdict.evidence.step import flat_throughput, queues_inside, takes_from_others
 from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.host_queues import below_queues
@@ -46,9 +46,6 @@ _UNCOUNTED = -1.2
 _OUTSIDE_TCP = 1.0
 """Largest log-likelihood ratio of the array's door where TCP has the data for a small part of the time between the
 clocks: the rest passes on a machine at one of the ends, and the host counts its own queues and processors."""
-_SLOWED = 3.0
-"""Log-likelihood ratio where the array took clearly longer and the load got clearly less within one step. Nothing
-else does that."""
 _TAKEN = 1.5
 """Log-likelihood ratio where the test's gain is other hosts' loss."""
 _TAKEN_WORDS = "the array as a whole does no more than at a lower load: what the test gained, other hosts lost"
@@ -154,8 +151,6 @@ def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
 def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence that the array is saturated behind its own clock, or is not."""
     yield from _parts(table, row)
-    if slowed_within(row):
-        yield Evidence(_slowed(row), _SLOWED)
     if takes_from_others(table.facts, table.load, row):
         yield Evidence("what the test gained from more outstanding I/Os, other hosts lost", _TAKEN)
 
@@ -230,10 +225,7 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     inside, below = number(array, "array_seconds"), below_queues(facts, load)
     is_flat = flat_throughput(facts, load)
     layer = _layer(facts, load, array)
-    is_slowed = slowed_within(array)
-    reached = load.quarters[1] if is_slowed and load.quarters is not None else load.ops_per_second
     because = (
-        *((_slowed(array),) if is_slowed else ()),
         *(evidence.words for evidence in _parts(table, array) if evidence.weight > 0),
         *_growth_reasons(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
@@ -241,7 +233,7 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         *((_TAKEN_WORDS,) if not is_flat and takes_from_others(facts, load, array) else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
-    return _full(table, claims, layer, because, reached, _explains(array))
+    return _full(table, claims, layer, because, _explains(array))
 
 
 def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -262,7 +254,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
     because += [evidence.words for evidence in _outside_tcp(table) if evidence.weight >= 0]
     because.append("an array may delay I/Os before its own clock starts")
-    return _full(table, claims, "array_front", because, load.ops_per_second)
+    return _full(table, claims, "array_front", because)
 
 
 def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> Conclusion:
@@ -274,7 +266,7 @@ def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> C
         *(full or ["nothing that was read accounts for it"]),
         time_words,
     )
-    return _full(table, claims, layer, because, table.load.ops_per_second)
+    return _full(table, claims, layer, because)
 
 
 def _full(
@@ -282,25 +274,14 @@ def _full(
     claims: Sequence[Claim],
     layer: Layer,
     because: Sequence[str],
-    reached: float,
     explains: float | None = None,
 ) -> Conclusion:
-    load = table.load
     overturn_if = (
         "throughput that grows by more than 5 % with more outstanding I/Os",
         "a job of the array or another host's load that ends while the test runs",
     )
-    ceiling = load.bytes_per_second * reached / load.ops_per_second, reached
     kind = str(claims[0].entity).partition(":")[0]
-    return limited_by(table, layer, because, overturn_if, claims, kind=kind, ceiling=ceiling, explains=explains)
-
-
-def _slowed(array: FactRow) -> str:
-    retained, growth = number(array, "held_throughput"), number(array, "growth_within")
-    return (
-        f"from the first quarter of the step to the last throughput falls to {percent(retained)}, and the array "
-        f"takes {growth:.1f} times as long: it was not saturated when the step began"
-    )
+    return limited_by(table, layer, because, overturn_if, claims, kind=kind, explains=explains)
 
 
 def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float]]:
@@ -382,8 +363,7 @@ def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:
     """The front end if I/Os queue and service takes no longer than at other loads, else the back end."""
     if (busy := array.get("controller_busy_ratio")) is not None and float(busy) >= _BUSY:
         return "array_front"
-    # An array that slows down within a step had a buffer before the media that has filled.
-    if slowed_within(array) or not queues_inside(array, _QUEUE_TO_SERVICE):
+    if not queues_inside(array, _QUEUE_TO_SERVICE):
         return "array_back"
     entity = str(array["entity"])
     rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)

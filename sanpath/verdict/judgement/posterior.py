@@ -201,22 +201,15 @@ def _step_score(table: PlaceTable, claim: Claim, idle: list[float]) -> _StepScor
 def _full_above(table: PlaceTable, claim: Claim) -> float:
     """Log-likelihood of the full queues above the accused place.
 
-    If the claim fills those queues, they are as probably full as if they limited themselves.
+    They are as probably full as if they limited themselves: I/Os that wait for a time-out or for credit fill them
+    like queued I/Os.
     """
-    if not _fills_queues_above(claim):
-        return 0.0
     above = table.segments[: max(claim.explains, default=0)]
     return sum(
         _full_because_of_below(segment) * max(0.0, at_limit(segment.filled_ratio, DEPTH_ERROR))
         for index, segment in enumerate(above)
         if index not in claim.explains and index not in claim.may_explain and segment.filled_ratio
     )
-
-
-def _fills_queues_above(claim: Claim) -> bool:
-    """Whether the claim fills the slots of queues above: I/Os that wait for a time-out or for credit fill them like
-    queued I/Os."""
-    return claim.growth == "saturates" or claim.independent_of_load or (claim.growth == "any" and claim.accuses)
 
 
 def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
@@ -248,7 +241,7 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
                 probability_behind * _limiting_density(segment, _HARDLY) + (1 - probability_behind) * idle[index]
             )
         elif index not in claim.explains:
-            full = _full_because_of_below(segment) if index < lowest and _fills_queues_above(claim) else 0.0
+            full = _full_because_of_below(segment) if index < lowest else 0.0
             total += log(full + (1 - full) * idle[index])
     explained = [table.segments[index] for index in sorted(claim.explains)]
     explained_idle = [idle[index] for index in sorted(claim.explains)]

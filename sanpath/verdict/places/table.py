@@ -21,8 +21,6 @@ _ALL_BUSY = 0.99
 _MAY_BE_FULL, _SEEN_TO_BE_FULL = 0.75, 0.9
 """Shares of the time that threads wait to submit from which the device under them may be full although some slots
 are free, and from which it is full where its depth is not read."""
-_IDLE_ENOUGH = 0.1
-"""Idle share of a machine's processors from which a thread finds a free one."""
 _FEWER = 0.8
 """A calmer step has at most this share of the I/Os in flight."""
 
@@ -133,7 +131,6 @@ class PlaceTable:
         """Share of the bytes of the load's arrays that is not the tests', both directions; 0 where nothing counts
         them."""
         rows = [row for row in self.facts.tables["array"].select(step=self.step.name) if row["entity"] in self.arrays]
-        rows = rows or _array_ports(self.facts, self.step.name)
         bytes_per_second = sum(number(row, "bytes_per_second") for row in rows)
         tests = sum(load.bytes_per_second or 0.0 for load in self.facts.loads_in(self.step.name))
         return max(0.0, 1 - tests / bytes_per_second) if bytes_per_second else 0.0
@@ -204,7 +201,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     if array_row is not None:
         arrays.add(array_of(facts.topology, str(array_row["entity"])))
     in_flight_ratio = in_flight / load.in_flight_configured if load.in_flight_configured else None
-    blocked = blocked_ratio(facts, load, in_flight_ratio) * _without_wait_for_processors(facts, load)
+    blocked = blocked_ratio(facts, load, in_flight_ratio)
     return PlaceTable(
         facts,
         load,
@@ -257,13 +254,8 @@ def _array_work(facts: Facts, step: str) -> Iterator[float]:
     arrays that carry the load."""
     for table in ("array", "volume"):
         yield sum(number(row, "ops_per_second") for row in facts.tables[table].select(step=step))
-    yield sum(number(row, "bytes_per_second") for row in _array_ports(facts, step))
-
-
-def _array_ports(facts: Facts, step: str) -> list[FactRow]:
-    """The links of arrays that carry the tests, one row for each direction."""
-    rows = facts.tables["link"].select(step=step)
-    return [row for row in rows if row["side"] == "array" and row["on_loaded_path"]]
+    links = facts.tables["link"].select(step=step, side="array", on_loaded_path=True)
+    yield sum(number(row, "bytes_per_second") for row in links)
 
 
 def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
@@ -275,12 +267,6 @@ def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
     ratios = [used for used, _ in processors(facts, load)] + [number(row, "controller_busy_ratio") for row in arrays]
     busy = min(max(ratios, default=0.0), _ALL_BUSY)
     return busy / (1 - busy) / facts.ops_per_second_in(load.step)
-
-
-def _without_wait_for_processors(facts: Facts, load: LoadFacts) -> float:
-    """Probability that a thread of the load that does not run waits for something else than a processor, 0 to 1."""
-    idle = 1 - max((used for used, _ in processors(facts, load)), default=0.0)
-    return min(1.0, max(0.0, idle / _IDLE_ENOUGH))
 
 
 def processors(facts: Facts, load: LoadFacts) -> list[tuple[float, str]]:
