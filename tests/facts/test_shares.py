@@ -8,7 +8,14 @@ from dataclasses import replace
 import pytest
 
 from sanpath.facts.fabric.open_links import shares_of_open_links
-from sanpath.facts.fabric.test_shares import Shares, crossings, on_loaded_path, other_path_idle, shares_of_test
+from sanpath.facts.fabric.test_shares import (
+    Shares,
+    crossings,
+    on_loaded_path,
+    other_path_idle,
+    shares_of_test,
+    with_open_host_links,
+)
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import Cable, IoPath
@@ -23,6 +30,18 @@ HOST = {"host": {A.id, B.id, C.id}}
 
 def test_where_nobody_else_sends_the_bytes_are_the_shares() -> None:
     assert shares_of_test({A: 75.0, B: 25.0}, 100, HOST, {}) == {A.id: 0.75, B.id: 0.25}
+
+
+def test_what_followed_links_do_not_carry_left_by_the_others_of_the_host() -> None:
+    """Two initiators; the path of the second ends at a switch that is not read."""
+    followed = [IoPath("load:fio", "host:h", A.device, (A, P), P.device, "array:fa1")]
+    known, own = {"host": {A.id}, "array": {P.id}}, [A, B]
+    half = with_open_host_links(known, own, followed, {A: 50.0, B: 50.0}, 100.0)
+    assert half["host"] == {A.id, B.id}
+    assert shares_of_test({A: 50.0, B: 50.0}, 100.0, half, {}) == {A.id: 0.5, B.id: 0.5}
+    assert with_open_host_links(known, own, followed, {A: 100.0, B: 50.0}, 100.0)["host"] == {A.id}, (
+        "A carries it all"
+    )
 
 
 def test_seven_per_cent_more_are_commands_and_clock_edges() -> None:

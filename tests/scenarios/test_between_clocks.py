@@ -189,3 +189,23 @@ def test_a_window_of_tcp_is_as_likely_as_the_array_where_it_may_be_full(tmp_path
         assert other.verdict.suspects[0].entity == "array:fa1"
         assert elsewhere.probability < 0.75 * unseen.probability
         assert "TCP window" not in str(other.verdict.suspects)
+
+
+def below_a_queue(folder: Path, fewer: int) -> Diagnosis:
+    """A LUN queue of unknown depth lets 32 I/Os through. Below it 2,592 a second are served, with `fewer` as well."""
+    san = San(folder, guest_queue_depth=None)
+    for n in (4, fewer, 64):
+        admitted, ops = min(n, 32), min(n / 6.4e-3, 2592.0) if n != fewer else 2592.0
+        below = admitted / ops
+        ports = {port.name: (ops * 8 * KIB, NOTHING) for port in san.ports}
+        disk = {"read": Flow(ops, below)}
+        array = {"read": AtArray(6.2e-3, queue=max(0.0, below - 6.4e-3))}
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=ports, disk=disk, array=array)
+    return judged(san.write())
+
+
+def test_a_queue_that_let_fewer_through_at_the_same_throughput_does_not_limit(tmp_path: Path) -> None:
+    """With 24 below it the same is done as with 32: what takes longer with more of them is below it."""
+    verdict = below_a_queue(tmp_path / "a.sanpath", 24).verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["array:fa1"]
+    assert sum(suspect.probability for suspect in verdict.suspects if suspect.kind == "lun") < 0.3

@@ -159,6 +159,14 @@ def test_a_link_that_waits_for_a_busy_one_behind_it_is_not_accused(tmp_path: Pat
     assert ISL not in {bottleneck.entity for bottleneck in found.verdict.bottlenecks}
 
 
+@pytest.mark.parametrize(("stall", "is_short"), [(0.6, False), (0.95, True)])
+def test_a_link_waits_no_longer_than_what_is_behind_it_is_busy(tmp_path: Path, stall: float, is_short: bool) -> None:
+    """The 4GFC link to esx9 is 64 % busy. Frames that wait longer wait for the credits of their own link."""
+    found = result(tmp_path, local=1500, others=4000, stalls={"sw2/fc1/31": stall}, neighbour_speed=4)
+    named = {(bottleneck.entity, bottleneck.kind) for bottleneck in found.verdict.bottlenecks}
+    assert ((ISL, "credit_stall") in named) == is_short
+
+
 def test_a_little_time_without_credit_on_a_busy_link_is_normal(tmp_path: Path) -> None:
     found = result(tmp_path, local=6295, others=6295, stalls={"sw2/fc1/31": 0.2, "sw1/fc1/9": 0.05})
     assert found.verdict.bottlenecks[0].entity == ISL

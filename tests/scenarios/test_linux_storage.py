@@ -134,9 +134,12 @@ def test_a_load_that_waits_for_a_flush_does_not_ask_for_less(tmp_path: Path, flu
     assert judged(san.write()).verdict.kind == kind
 
 
-def keeping(folder: Path, threads: int, above: float, configured: float) -> Diagnosis:
-    """16 I/Os with the device, `above` of them not yet there, of so many that the load was given."""
-    san = Storage(folder, leave_out={"disk"}, about={"threads": threads})
+def keeping(
+    folder: Path, threads: int, above: float, configured: float, *, thinks: bool = False, cpu: float = 0.05
+) -> Diagnosis:
+    """16 I/Os with the device, `above` of them not yet there, of so many that the load was given. `thinks`: it was
+    given time to think as well. `cpu`: how busy its busiest process is."""
+    san = Storage(folder, leave_out={"disk"}, about={"threads": threads, "rate_limited": thinks})
     rate, below = 16_000.0, 0.001
     reads = Flow(rate, below + above / rate)
     counted = rate * (4 * 2076 + 52)
@@ -144,13 +147,30 @@ def keeping(folder: Path, threads: int, above: float, configured: float) -> Diag
         "q",
         configured,
         block=8 * KIB,
-        cpu=0.05,
+        cpu=cpu,
+        rate_limited=thinks,
         read=reads,
         disk={"read": Flow(rate, below)},
         ports={"fc1/7": (counted, NOTHING), "fc1/1": (counted, NOTHING)},
         array={"read": AtArray(0.0009, queue=None)},
     )
     return judged(san.write())
+
+
+@pytest.mark.parametrize("cpu", [0.05, 0.999])
+def test_a_load_that_nothing_was_set_to_hold_back_hardly_asks_for_less(tmp_path: Path, cpu: float) -> None:
+    """Without a rate it starts an I/O when one ends: less probable than with time to think, and with a full core its
+    generator is what keeps it."""
+    free, thinking = (
+        keeping(tmp_path / str(thinks), 1, 0.2, 64, thinks=thinks, cpu=cpu).verdict for thinks in (False, True)
+    )
+    asks_for_less = [
+        sum(suspect.probability for suspect in verdict.suspects if suspect.verdict == "demand_limited")
+        for verdict in (free, thinking)
+    ]
+    odds = [probability / (1 - probability) for probability in asks_for_less]
+    assert odds[0] < odds[1] / 5
+    assert (free.kind == "generator_limited") == (cpu > 0.9)
 
 
 @pytest.mark.parametrize(
@@ -161,8 +181,8 @@ def test_threads_that_wait_to_submit_are_held_by_the_device(
     tmp_path: Path, threads: int, above: float, kind: str
 ) -> None:
     """Of 64 I/Os 16 or so are outstanding. One above the device for each thread: it takes no more of them. Fewer: the
-    threads have time left, and ask for no more."""
-    verdict = keeping(tmp_path, threads, above, 64).verdict
+    threads have time left to think, and ask for no more."""
+    verdict = keeping(tmp_path, threads, above, 64, thinks=kind == "demand_limited").verdict
     assert verdict.kind == kind
     assert [b.entity for b in verdict.bottlenecks] == (["lun:esx7/dm-0"] if kind == "bottleneck" else [])
 

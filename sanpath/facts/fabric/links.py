@@ -22,6 +22,7 @@ from sanpath.facts.fabric.test_shares import (
     operations_by_target,
     other_path_idle,
     shares_of_test,
+    with_open_host_links,
 )
 from sanpath.facts.host.under_test import platform_of_hosts
 from sanpath.facts.host.usable_paths import usable_paths
@@ -31,7 +32,7 @@ from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
 from sanpath.topology.open_ends import open_ends
-from sanpath.topology.paths import Cable, IoPath, cables, io_paths, luns_of, switch_of
+from sanpath.topology.paths import Cable, IoPath, cables, initiators_of, io_paths, luns_of, switch_of
 
 FULL = 0.95
 """From this share of what a full link reads, a window counts as full; the limit of the rule link-full."""
@@ -131,14 +132,17 @@ def link_rows(
     samples: Mapping[str, Sequence[StepSamples]],
 ) -> Iterator[FactRow]:
     """Yield one row for each cable, step and direction."""
-    all_paths = io_paths(topology, *sorted({root for f in loads for root in f.roots}))
+    roots = sorted({root for f in loads for root in f.roots})
+    all_paths = io_paths(topology, *roots)
     paths = usable_paths(topology, loads, all_paths, samples)
     isls = {cable.id: cable for path in all_paths for cable in path.cables if cable.side == "switch"}
-    open_links = [] if all_paths else open_ends(topology, sorted({root for f in loads for root in f.roots}))
+    open_links = [] if all_paths else open_ends(topology, roots)
     all_cables = [*cables(topology), *isls.values(), *open_links]
     test_cables = cables_of_test(topology, loads, paths, all_cables)
     for cable in open_links:
         test_cables.setdefault(cable.group, set()).add(cable.id)
+    initiators = {hba for root in roots for hba in initiators_of(topology, root)}
+    own_cables = [cable for cable in all_cables if not initiators.isdisjoint(cable.devices)]
     crossed = crossings(paths)
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
     counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
@@ -148,21 +152,23 @@ def link_rows(
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
             byte_rates = {p.cable: size for p in ports if (size := p.mean(direction)) is not None}
             shares: Shares = {}
+            used_cables: Mapping[str, set[str]] = test_cables
             if load is not None:
                 overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
                 operations = operations_by_target(topology, paths, samples, step.name)
                 test_bytes = load.bytes_per_second * overhead
+                used_cables = with_open_host_links(test_cables, own_cables, all_paths, byte_rates, test_bytes)
                 shares = shares_of_test(
-                    byte_rates, test_bytes, test_cables, operations, crossed
+                    byte_rates, test_bytes, used_cables, operations, crossed
                 ) | shares_of_open_links(topology, open_links, byte_rates, test_bytes, test_cables)
             for port in ports:
                 cable = port.cable
                 yield {
                     **_row(topology, port, step, direction, load, shares.get(cable.id), paths),
                     "on_loaded_path": on_loaded_path(
-                        cable, cable in byte_rates, load is not None, shares, test_cables
+                        cable, cable in byte_rates, load is not None, shares, used_cables
                     ),
-                    "other_path_idle": other_path_idle(cable, byte_rates, shares, test_cables),
+                    "other_path_idle": other_path_idle(cable, byte_rates, shares, used_cables),
                     "naa": naa,
                     "platform": platform,
                 }

@@ -19,20 +19,27 @@ _STALLED_IDLE_RATIO, _IDLE_UTILISATION = 0.1, 0.5
 _COUNTED_BEHIND = 0.8
 """Share of a link's bytes that counted ports behind it have to forward to show that none of its frames waits."""
 
+WAITED_FOR = 0.9
+"""A link that makes another one wait is busy, or waits itself, for at least this share of that time: frames are held
+back while those in front of them are not gone. The rest is for errors of the counters."""
+
 Key = tuple[str, str, str]
 """(step, direction, and a switch, device, trunk or link)."""
 
 
 @dataclass(frozen=True)
 class Leaving:
-    """What leaves a switch in one direction. `has_waiting_frames`: None where not all links report it."""
+    """What leaves a switch in one direction. `has_waiting_frames`: None where not all links report it.
+
+    `busiest_ratio`: the largest share of the time that one of its links sends or waits for credit.
+    """
 
     has_waiting_frames: bool | None
-    highest_utilisation: float
+    busiest_ratio: float
     bytes_per_second: float
 
 
-NONE_LEAVING = Leaving(has_waiting_frames=False, highest_utilisation=0.0, bytes_per_second=0.0)
+NONE_LEAVING = Leaving(has_waiting_frames=False, busiest_ratio=0.0, bytes_per_second=0.0)
 
 
 def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
@@ -118,20 +125,16 @@ def _is_stalled_downstream(leaving: Sequence[FactRow]) -> bool | None:
 
 
 def _total_leaving(leaving: Sequence[FactRow]) -> Leaving:
-    used = [number(link, "utilisation") for link in leaving if link["utilisation"] is not None]
+    busy = [number(link, "utilisation") + number(link, "credit_stall_ratio") for link in leaving]
     carried = sum(number(link, "bytes_per_second") for link in leaving)
-    return Leaving(_is_stalled_downstream(leaving), max(used, default=0.0), carried)
+    return Leaving(_is_stalled_downstream(leaving), max(busy, default=0.0), carried)
 
 
 def _is_forwarded_at_once(link: FactRow, leaving: Leaving) -> bool | None:
-    """Return whether no frame that a link brings waits behind it. None: not known.
-
-    A link that is busy for about as long as the one before it waits may be what that one waits for: in turns, each
-    makes the other wait.
-    """
+    """Return whether no frame that a link brings waits behind it. None: not known."""
     if link["receiver"] is None or link["credit_stall_ratio"] is None or link["bytes_per_second"] is None:
         return None
-    if leaving.has_waiting_frames or leaving.highest_utilisation > number(link, "credit_stall_ratio") / 2:
+    if leaving.has_waiting_frames or leaving.busiest_ratio >= WAITED_FOR * number(link, "credit_stall_ratio"):
         return False
     is_counted = leaving.bytes_per_second >= _COUNTED_BEHIND * number(link, "bytes_per_second") > 0
     return True if is_counted and leaving.has_waiting_frames is False else None

@@ -43,6 +43,26 @@ def cables_of_test(
     return test_cables
 
 
+def with_open_host_links(
+    test_cables: Mapping[str, set[str]],
+    own_cables: Sequence[Cable],
+    paths: Sequence[IoPath],
+    byte_rates: Mapping[Cable, float],
+    test: float,
+) -> Mapping[str, set[str]]:
+    """Return the test's links with those of its initiators whose path ends at a switch that is not read, where the
+    links with a known path carry less than the test has moved: what is missing left by the others.
+
+    `own_cables`: of the test's initiators. `paths`: all that are cabled. `byte_rates`, `test`: as of shares_of_test.
+    """
+    carried = sum(byte_rate for cable, byte_rate in byte_rates.items() if cable.id in test_cables["host"])
+    followed = {path.hba for path in paths}
+    unfollowed = {cable.id for cable in own_cables if followed.isdisjoint(cable.devices)}
+    if not unfollowed or carried * _FOREIGN_TOLERANCE >= test:
+        return test_cables
+    return {**test_cables, "host": test_cables["host"] | unfollowed}
+
+
 @dataclass(frozen=True, slots=True)
 class Crossing:
     """The host's links of which all paths, or only some, cross a group of links between switches."""

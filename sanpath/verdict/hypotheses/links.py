@@ -13,6 +13,7 @@ from functools import partial
 from math import log
 
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.neighbours import WAITED_FOR
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, percent
@@ -72,7 +73,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             weight = min(weight, _OTHERS_FILL)
         evidence = [Evidence(_words(table, row), weight)]
         stall = number(row, "upstream_stall_ratio") - number(row, "credit_stall_ratio")
-        if stall > 0 and utilisation >= _BUSY:
+        if stall > 0 and utilisation >= max(_BUSY, WAITED_FOR * stall):
             words = f"ports that send to it wait for credit {percent(stall)} of the time"
             evidence.append(Evidence(words, max(0.0, stall_weight(stall)) / 2))
         if may_be_avoided:

@@ -36,6 +36,9 @@ other."""
 _ALL_IN_FLIGHT = -2.0
 _HAS_RATE = 1.0
 """Log-likelihood ratio of a rate or a time to think that was set, but not its figure."""
+_NOTHING_HOLDS_BACK = -2.5
+"""Log-odds of a load that asks for no more although nothing was set that holds it back: it starts each I/O when
+another one ends. Some have pauses that their settings do not show."""
 _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
 _NO_RATE = -3.0
@@ -58,7 +61,10 @@ def _generator(table: PlaceTable) -> Claim:
     is_timed = bool(table.segments) and (table.segments[0].kind != "below" or cpu_ratio is not None)
     explains = frozenset({0}) if is_timed else frozenset[int]()
     if cpu_ratio is None:
-        evidence = [Evidence("how busy the generator's processes are is not known", _CPU_UNREAD)]
+        # None of its threads is busier than the busiest core of its machine, and a full core is mostly its own.
+        words, cores = "how busy the generator's processes are is not known", _busiest_cores(table)
+        weight = min(_FULL_CORE, without_pause(max(cores))) if cores else 0.0
+        evidence = [Evidence(words, _CPU_UNREAD + weight)]
     else:
         evidence = [
             Evidence(f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR))
@@ -66,6 +72,16 @@ def _generator(table: PlaceTable) -> Claim:
     evidence += _unused_slots(table)
     because = (f"{evidence[0].words}; nothing below it is saturated",)
     return _claim("generator_limited", explains, evidence, because)
+
+
+def _busiest_cores(table: PlaceTable) -> list[float]:
+    """How busy the busiest core of each machine of the load is, 0 to 1, where that is read."""
+    rows = table.facts.tables["host"].select(step=table.load.step)
+    return [
+        number(row, "busiest_core_ratio")
+        for row in rows
+        if row["entity"] in table.machines and row["busiest_core_ratio"] is not None
+    ]
 
 
 def _machine(table: PlaceTable) -> Iterator[Claim]:
@@ -132,11 +148,19 @@ def _demand(table: PlaceTable) -> Claim:
         evidence.append(Evidence(in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
         if rate_met(table.facts, table.load) is not None:
             because = [f"{in_words(rate)}, with {because[0]}"]
+    elif in_flight_ratio is not None and _has_no_rate(table):
+        evidence.append(Evidence("neither a rate nor time to think was set", _NOTHING_HOLDS_BACK))
     elif table.step.rate_limited and in_flight_ratio is not None:
         is_full = in_flight_ratio > 1 - FILLED_ERROR
         words = "every configured I/O is outstanding" if is_full else "it was given a rate, or time to think"
         evidence.append(Evidence(words, _ALL_IN_FLIGHT if is_full else _HAS_RATE))
     return _claim("demand_limited", frozenset(), evidence, because, "any")
+
+
+def _has_no_rate(table: PlaceTable) -> bool:
+    """Whether the generator reports that neither a rate nor time to think was set."""
+    rows = table.facts.tables["load"].select(step=table.load.step, direction=table.load.direction)
+    return [row["rate_limited"] for row in rows if row["entity"] == table.load.entity] == [False]
 
 
 def _concurrency(table: PlaceTable) -> Claim:

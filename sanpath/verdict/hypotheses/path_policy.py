@@ -30,6 +30,8 @@ Closed-loop event simulation: 1.0 to 1.2 with a Round Robin batch larger than wh
 _TOGETHER_SPREAD = 0.25
 """Spread of what they carry together for several LUNs: two that always meet on one link carry 1, two that never meet
 carry 2."""
+_MEETING = 0.25
+"""Share of the tests with two LUNs that both use the same link at any time."""
 _FULLER = 1.2
 """Links of the array are the ones used in turn if they are this much fuller than those of the hosts."""
 _BATCH_FACTOR = 3.0
@@ -57,8 +59,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         return
     totals = [sum(links[link] for link in links_of_host) for links_of_host in by_host]
     luns = len(luns_with_policy(table))
-    expected = [usual_total(luns, len(links_of_host)) for links_of_host in by_host]
-    weight = min(in_turn_weight(total, *usual) for total, usual in zip(totals, expected, strict=True))
+    weight = min(in_turn_weight(total, luns, len(at_host)) for total, at_host in zip(totals, by_host, strict=True))
     percentages = " and ".join(percent(share) for share in links.values())
     if len(by_host) == 1:
         at_array = any(row["entity"] in links and row["side"] == "array" for row in table.on_path)
@@ -70,7 +71,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     evidence = [Evidence(words, weight)]
     evidence += list(policy_evidence(table))
     if len(totals) == 1:
-        evidence += _bursts(table, totals[0], *expected[0])
+        evidence += _bursts(table, totals[0], *_usual_total(luns, len(links)))
     entity = wait_at(table.facts, table.load, table.load.entity)
     because = (words, _NOT_SIDE_BY_SIDE)
     overturn_if = ("a path policy that changes path after every I/O, at the same IOPS",)
@@ -78,18 +79,24 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     yield Claim("path_policy", entity, table.transfer, evidence, conclude, may_explain=table.before_transfer)
 
 
-def usual_total(luns: int, links: int) -> tuple[float, float]:
+def in_turn_weight(total: float, luns: int, links: int) -> float:
+    """Log-likelihood ratio of what the links of one host carry together, in full links, if LUNs use them in turn.
+
+    Two LUNs that meet on one link slow each other down, so that they may stay together.
+    """
+    density = normal(total, *_usual_total(luns, links))
+    if luns == 2:
+        density = (1 - _MEETING) * density + _MEETING * normal(total, *_TOGETHER)
+    return log((0.95 * density + 0.002) / 0.5)
+
+
+def _usual_total(luns: int, links: int) -> tuple[float, float]:
     """Mean and spread of what the links of one host carry together if LUNs use them in turn, in full links.
 
     Each of several LUNs changes link at moments of its own: in the mean they use links x (1 - (1 - 1 / links)^luns)
     of them at once.
     """
     return _TOGETHER if luns < 2 else (links * (1 - (1 - 1 / links) ** luns), _TOGETHER_SPREAD)
-
-
-def in_turn_weight(total: float, mean: float, spread: float) -> float:
-    """Log-likelihood ratio of what the links of one host carry together, in full links."""
-    return log((0.95 * normal(total, mean, spread) + 0.002) / 0.5)
 
 
 def _bursts(table: PlaceTable, total: float, mean: float, spread: float) -> Iterator[Evidence]:
@@ -168,7 +175,7 @@ def _batch_weight(table: PlaceTable, luns: Sequence[FactRow], batch: float) -> f
     ratio = batch * len(luns) / table.load.in_flight_measured
     share = min(1.0, max(0.0, log(max(ratio, 1.0)) / log(_BATCH_FACTOR)))
     weight = _BATCH_OUTSTANDING + share * (_BATCH - _BATCH_OUTSTANDING)
-    return weight if len(luns) == 1 else min(0.0, weight)  # Other LUNs use the paths that one leaves idle.
+    return weight if len(luns) == 1 else min(_BATCH / 2, weight)  # Other LUNs may use the paths that one leaves idle.
 
 
 def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:

@@ -20,6 +20,7 @@ from sanpath.verdict.places.table import PlaceTable
 
 _FREE_QUEUE = -2.0
 """Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""
+_SAME_THROUGHPUT = 0.97
 _DEPTH_UNKNOWN = -0.3
 _OVERTURN = ("a deeper queue that does not raise throughput",)
 _SMALLER = -3.0
@@ -67,15 +68,19 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
         yield Evidence(words, _DEPTH_UNKNOWN + usual_depth(below))
-    admitted_elsewhere = [
-        other_queue.admitted
+    # It let another number of I/Os through: where others waited above it, or at the same throughput. Then what is
+    # below it takes longer with more of them.
+    if any(
+        abs(other_queue.admitted / queue.admitted - 1) > 4 * DEPTH_ERROR
+        and (
+            other_queue.offered - other_queue.admitted >= 1
+            or other_load.ops_per_second >= _SAME_THROUGHPUT * table.load.ops_per_second
+        )
         for other_load in table.facts.loads
         if other_load.step != table.load.step and alike(table.facts.loads, table.load, other_load)
         for other_queue in host_queues(table.facts, other_load)
         if (other_queue.entity, other_queue.plane) == (queue.entity, queue.plane)
-        and other_queue.offered - other_queue.admitted >= 1
-    ]
-    if any(abs(admitted / queue.admitted - 1) > 4 * DEPTH_ERROR for admitted in admitted_elsewhere):
+    ):
         yield Evidence("it admitted another number at another load", _FREE_QUEUE)
 
 

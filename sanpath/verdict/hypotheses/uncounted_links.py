@@ -34,7 +34,7 @@ from sanpath.verdict.hypotheses.claim import (
 )
 from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.hypotheses.links import uncounted_ports
-from sanpath.verdict.hypotheses.path_policy import in_turn_weight, luns_with_policy, policy_evidence, usual_total
+from sanpath.verdict.hypotheses.path_policy import in_turn_weight, luns_with_policy, policy_evidence
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 
@@ -112,8 +112,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             of_one = side.moved / side.payload
             words = f"the test moves {percent(of_one)} of what one of {side} can carry"
             luns = len(luns_with_policy(table))
-            usual = usual_total(luns, len(side.links))
-            weight = at_limit(of_one, _MODEL) if luns < 2 else in_turn_weight(of_one, *usual)
+            weight = at_limit(of_one, _MODEL) if luns < 2 else in_turn_weight(of_one, luns, len(side.links))
             one = (Evidence(words, weight), unmeasured, *policy_evidence(table))
             entity = wait_at(table.facts, table.load, table.load.entity)
             in_turn = partial(_conclude_in_turn, table, side)
