@@ -19,8 +19,6 @@ _CLOCKS_WITH_QUEUE = ("guest_block", "windows_disk", "host_block")
 """Planes whose latency contains the wait for a slot of the device (Linux await, PerfMon)."""
 _WHOLE_PLANE = 0.95
 """A device with this share of a plane's I/Os stands for the plane."""
-_NEXT_TO_ALL = 0.99
-"""Share of its I/Os taken by a device from which none counts as waiting: means differ by their rounding."""
 _ONE_WAITS = 0.5
 """Mean number of I/Os from which some wait: fewer may be the rounding of a clock."""
 _LEAST_ADMITTED = 0.01
@@ -107,8 +105,6 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     if not estimates:
         return None
     admitted = sum(estimates) / len(estimates)
-    if admitted > _NEXT_TO_ALL * last.admitted:
-        return None
     below = last.below_seconds * admitted / last.admitted
     error = last.resolution_seconds + last.below_seconds * (max(estimates) - min(estimates)) / 2 / last.admitted
     return HostQueue(
@@ -137,9 +133,6 @@ def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | N
     key = {"step": load.step, "direction": load.direction, "plane": last.plane, "entity": last.entity}
     rows = parallel_devices(facts.topology, load, tables["plane"], last.plane)
     rows = rows or tables["plane"].select(**key)[:1]
-    device_rows = [row for row in rows if row["entity"] == last.entity]
-    if device_rows and number(device_rows[0], "in_flight_measured") >= _WHOLE_PLANE * last.admitted:
-        rows = device_rows
     offered = admitted = slots = 0.0
     for row in rows:
         device = next(iter(tables["device"].select(step=load.step, entity=row["entity"])), None)

@@ -10,7 +10,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
-from sanpath.topology.paths import IoPath, array_of, hosts_of, initiators_of, io_paths, machines_of, targets_of
+from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
 from sanpath.verdict.places.scaling import Scaling, alike, scaling
 from sanpath.verdict.places.segments import Segment, segments
@@ -198,8 +198,6 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     arrays = {array for end in ends for array in facts.topology.related(end, "member_of", "array")}
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
     uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted)
-    if array_row is not None:
-        arrays.add(array_of(facts.topology, str(array_row["entity"])))
     in_flight_ratio = in_flight / load.in_flight_configured if load.in_flight_configured else None
     blocked = blocked_ratio(facts, load, in_flight_ratio)
     return PlaceTable(
