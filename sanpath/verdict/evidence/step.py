@@ -1,4 +1,4 @@
-"""What the facts of one step prove: a full link, flat throughput, and what was not read."""
+"""What the facts of one step prove: a full link, flat throughput, an array that slowed down, and what was not read."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of, io_paths
 from sanpath.units import count, iops, percent
 from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.scaling import COLLAPSED
 
 FULL_WINDOWS = 0.9
 """Share of the windows in which a saturated link is full."""
@@ -60,6 +61,15 @@ def unseen_between(facts: Facts, loads: Iterable[str]) -> list[str]:
     counted = {row["entity"] for row in facts.tables["link"].rows}
     crossed = {cable.id for path in io_paths(facts.topology, *loads) for cable in path.cables}
     return sorted(crossed - counted) if counted else []
+
+
+def slowed_within(array: FactRow) -> bool:
+    """Whether the array became saturated within the step, as when a write cache has filled.
+
+    It took clearly longer at the end of the step than at its beginning, and completed clearly less of the load.
+    """
+    retained = number(array, "held_throughput")
+    return 0 < retained <= 1 / COLLAPSED and number(array, "growth_within") >= COLLAPSED
 
 
 def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:

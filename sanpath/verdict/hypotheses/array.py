@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import log
+from typing import Any
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
@@ -17,8 +18,8 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
 from sanpath.units import bandwidth, duration, iops, percent
-from sanpath.verdict.evidence.step import flat_throughput, queues_inside, takes_from_others
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, share_gone
+from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
+from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
@@ -39,13 +40,14 @@ _COUNTED, _WAITED = 6.0, 4.0
 for one."""
 _USUAL_CAP = 0.01
 """Mean share of the latency that waits for a limit that is not reached: the limit smooths bursts."""
-_UNSEEN = -0.5
-"""Log-odds of a place that no source reads, against a place whose own counter could have shown the limit."""
 _UNCOUNTED = -1.2
 """Log-odds of the array's door if links were not counted: they explain the gap equally well."""
 _OUTSIDE_TCP = 1.0
 """Largest log-likelihood ratio of the array's door where TCP has the data for a small part of the time between the
 clocks: the rest passes on a machine at one of the ends, and the host counts its own queues and processors."""
+_SLOWED = 3.0
+"""Log-likelihood ratio where the array took clearly longer and the load got clearly less within one step. Nothing
+else does that."""
 _TAKEN = 1.5
 """Log-likelihood ratio where the test's gain is other hosts' loss."""
 _TAKEN_WORDS = "the array as a whole does no more than at a lower load: what the test gained, other hosts lost"
@@ -83,7 +85,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         before = (*_uncounted_links(table), *_outside_tcp(table), *busy)
         inside, share = table.indices("array_queue", "array_service"), table.others_share
         evidence = tuple(_evidence_inside(table, row))
-        yield Claim("array", entity, before_clock, before, partial(_at_door, table), _UNSEEN, others_share=share)
+        yield Claim("array", entity, before_clock, before, partial(_at_door, table), UNREAD, others_share=share)
         yield Claim("array", entity, inside, evidence, partial(_saturated, table), others_share=share)
     yield from _caps(table)
 
@@ -104,7 +106,7 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
         explains = table.gaps - table.in_tcp
         is_front = row is not None and number(row, "controller_busy_ratio") >= _BUSY
         conclude = partial(_by_exclusion, table, "array_front" if is_front else "array_back")
-        yield Claim("array", entity, explains, evidence, conclude, _UNSEEN, others_share=table.others_share)
+        yield Claim("array", entity, explains, evidence, conclude, UNREAD, others_share=table.others_share)
 
 
 def _uncounted_links(table: PlaceTable) -> tuple[Evidence, ...]:
@@ -151,6 +153,8 @@ def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
 def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence that the array is saturated behind its own clock, or is not."""
     yield from _parts(table, row)
+    if slowed_within(row):
+        yield Evidence(_slowed(row), _SLOWED)
     if takes_from_others(table.facts, table.load, row):
         yield Evidence("what the test gained from more outstanding I/Os, other hosts lost", _TAKEN)
 
@@ -223,9 +227,12 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """The conclusion that most of the time passes inside the array, waiting."""
     facts, load, array = table.facts, table.load, table.array or {}
     inside, below = number(array, "array_seconds"), below_queues(facts, load)
-    is_flat = flat_throughput(facts, load)
+    is_flat, is_slowed = flat_throughput(facts, load), slowed_within(array)
+    reached = load.quarters[1] if is_slowed and load.quarters is not None else load.ops_per_second
+    ceiling = load.bytes_per_second * reached / load.ops_per_second, reached
     layer = _layer(facts, load, array)
     because = (
+        *((_slowed(array),) if is_slowed else ()),
         *(evidence.words for evidence in _parts(table, array) if evidence.weight > 0),
         *_growth_reasons(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
@@ -233,7 +240,7 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         *((_TAKEN_WORDS,) if not is_flat and takes_from_others(facts, load, array) else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
-    return _full(table, claims, layer, because, _explains(array))
+    return _full(table, claims, layer, because, explains=_explains(array), ceiling=ceiling)
 
 
 def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -270,18 +277,22 @@ def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> C
 
 
 def _full(
-    table: PlaceTable,
-    claims: Sequence[Claim],
-    layer: Layer,
-    because: Sequence[str],
-    explains: float | None = None,
+    table: PlaceTable, claims: Sequence[Claim], layer: Layer, because: Sequence[str], **stated: Any
 ) -> Conclusion:
     overturn_if = (
         "throughput that grows by more than 5 % with more outstanding I/Os",
         "a job of the array or another host's load that ends while the test runs",
     )
     kind = str(claims[0].entity).partition(":")[0]
-    return limited_by(table, layer, because, overturn_if, claims, kind=kind, explains=explains)
+    return limited_by(table, layer, because, overturn_if, claims, kind=kind, **stated)
+
+
+def _slowed(array: FactRow) -> str:
+    retained, growth = number(array, "held_throughput"), number(array, "growth_within")
+    return (
+        f"from the first quarter of the step to the last throughput falls to {percent(retained)}, and the array "
+        f"takes {growth:.1f} times as long: it was not saturated when the step began"
+    )
 
 
 def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float]]:
@@ -363,7 +374,8 @@ def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:
     """The front end if I/Os queue and service takes no longer than at other loads, else the back end."""
     if (busy := array.get("controller_busy_ratio")) is not None and float(busy) >= _BUSY:
         return "array_front"
-    if not queues_inside(array, _QUEUE_TO_SERVICE):
+    # An array that slows down within a step had a buffer before the media that has filled.
+    if slowed_within(array) or not queues_inside(array, _QUEUE_TO_SERVICE):
         return "array_back"
     entity = str(array["entity"])
     rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)

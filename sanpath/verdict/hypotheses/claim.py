@@ -19,6 +19,12 @@ from sanpath.verdict.places.table import PlaceTable
 Growth = Literal["saturates", "follows", "any"]
 """What throughput does with more I/Os in flight if the claim holds: it saturates, it grows with them, or either."""
 
+UNREAD = -0.5
+"""Log-odds of a place that no source reads, against a place whose own counter could have shown the limit."""
+SELDOM = -1.0
+"""Log-odds, before any reading, of what seldom limits: processors of a machine (strong machines test storage), a core
+(adapters spread their interrupts), a hypervisor's thread (it serves some 100,000 I/Os a second), a data sheet's
+promise, and a plateau that stands at a link's payload by chance."""
 NO_CEILING = (None, None)
 """The ceiling of an element is not known."""
 

@@ -16,7 +16,7 @@ from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.units import bandwidth, iops, percent
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, next_of
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, limited_by, next_of
 from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.table import PlaceTable
 
@@ -27,8 +27,6 @@ _DEVICE_ERROR = 0.15
 _EXCEEDED = 1.05
 """Factor of throughput in another step from which this promise is no limit."""
 _REFUTED = -8.0
-_SHEET = -1.0
-"""Log-odds that a promise is the limit, against something that was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             evidence.append(Evidence(f"another step took {percent(highest[promise.entity])} of it", _REFUTED))
         other_promises = [candidate for candidate in promises if candidate is not promise]
         conclude = partial(_conclude, table, promise, other_promises)
-        yield Claim("data_sheet", promise.entity, table.below_host, tuple(evidence), conclude, _SHEET)
+        yield Claim("data_sheet", promise.entity, table.below_host, tuple(evidence), conclude, SELDOM)
 
 
 def _highest(table: PlaceTable) -> dict[str, float]:

@@ -11,7 +11,7 @@ from sanpath.diagnosis.experiment import Kind
 from sanpath.facts.table import number
 from sanpath.units import count, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, Growth, limited_by
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
 from sanpath.verdict.hypotheses.likelihoods import at_limit, normal, without_pause
 from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density
 from sanpath.verdict.places.table import PlaceTable, machine_rows, processors
@@ -19,11 +19,6 @@ from sanpath.verdict.places.table import PlaceTable, machine_rows, processors
 _CPU_ERROR = 0.04
 """A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""
 _CPU_UNREAD = -1.5
-_MACHINE = -1.0
-"""Log-odds that a machine's processors limit, before they were read: storage is usually tested with strong
-machines."""
-_CORE = -1.0
-"""Log-odds that a core limits, before it was read: adapters spread their interrupts over several."""
 _FULL_CORE = 3.5
 """Largest log-likelihood ratio of a full core: an unrelated thread may fill it, or an engine that polls."""
 _OF_THE_LOAD = 0.9
@@ -97,7 +92,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     explains = table.indices("host_queue", "fabric", "array_door", "below") | {0}
     evidence = [Evidence(words, without_pause(cpu_ratio)), *_unused_slots(table)]
     because = (f"{words}; nothing below it is saturated",)
-    yield _claim("generator_limited", explains, evidence, because, prior=_MACHINE)
+    yield _claim("generator_limited", explains, evidence, because, prior=SELDOM)
 
 
 def of_cores(table: PlaceTable) -> Iterator[Claim]:
@@ -121,7 +116,7 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
         for index in sorted(table.gaps):
             gap = frozenset({index})
             others = table.gaps - gap
-            yield Claim("core", entity, gap, evidence, conclude, _CORE, group="cores", may_explain=others)
+            yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=others)
 
 
 def _demand(table: PlaceTable) -> Claim:

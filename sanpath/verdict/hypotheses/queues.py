@@ -11,7 +11,7 @@ from functools import partial
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.table import number
 from sanpath.units import count, duration, percent
-from sanpath.verdict.hypotheses.claim import Claim, Conclusion, Evidence, limited_by, share_gone
+from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.hypotheses.likelihoods import DEPTH_ERROR, at_limit, full_queue, usual_depth
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.scaling import alike
@@ -27,8 +27,6 @@ _SMALLER = -3.0
 """Log-odds that something smaller than the reported depth limits the I/Os, such as a session's command window."""
 _ADAPTER = -2.0
 """Log-odds of an initiator's queue: by their drivers, adapters admit a thousand I/Os and more, LUNs some dozens."""
-_HYPERVISOR = -0.5
-"""Log-odds of the hypervisor's queue, where the guest's depth is known: mostly it is the deeper one."""
 _BELOW_ERROR = 0.1
 """Error of the I/Os below a queue: the array's clock times them, not the host's."""
 _SETTING = -3.0
@@ -138,7 +136,8 @@ def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
     is_hypervisor = bool(luns) and depth is not None and _in_virtual_machine(table)
     if is_hypervisor or not luns:
         evidence = (unread, *_slot_evidence(table, max(explains)))
-        prior = _HYPERVISOR if is_hypervisor else 0.0
+        # Where the guest's depth is known, the hypervisor's queue mostly is the deeper one.
+        prior = UNREAD if is_hypervisor else 0.0
         # The entity is not known, so none is accused.
         yield Claim("unseen", None, explains, evidence, prior=prior, verdict="cannot_tell")
 

@@ -23,8 +23,6 @@ _RARE = -0.7
 """Log-odds of a full window before any reading: stacks size their buffers themselves."""
 _USUAL_HELD_UP = 0.1
 """Mean share of the time that a window of a connection is full which does not limit: bursts fill it for a moment."""
-_AS_MUCH = 0.5
-"""Share of the time that the connection is held up which is named, from which another one is named with it."""
 _MOST = 4.0
 _QUEUED = -3.0
 """Log-odds of a full window where the whole round trip is queueing: whatever segments queue for limits."""
@@ -57,7 +55,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     tcp = table.tcp
     if tcp is None or not reports_windows(tcp):
         return
-    row = max(tcp.rows, key=_held_up_by_any)
+    row = max(tcp.rows, key=lambda row: _held_up(row, "receive_window") + _held_up(row, "send_buffer"))
     window = max(_windows(table, tcp, row), key=lambda window: window.weight)
     explains = table.in_tcp or table.indices("fabric", "below")
     carried = sum(number(row, "bytes_per_second") for row in tcp.rows)
@@ -66,8 +64,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         f"its connections carry {bandwidth(carried)} and no more, whatever is outstanding",
     )
     overturn_if = (f"the same throughput with {window.remedy}",)
-    others = [str(r["entity"]) for r in tcp.rows if r is not row and _held_up_by_any(r) >= _AS_MUCH * window.held_up]
-    conclude = partial(limited_by, table, window.layer, because, overturn_if, coincident=tuple(others))
+    conclude = partial(limited_by, table, window.layer, because, overturn_if)
     yield Claim("tcp_window", str(row["entity"]), explains, window.evidence, conclude, _RARE)
 
 
@@ -80,10 +77,6 @@ def _held_up(row: FactRow, window: str) -> float:
     """Share of the time that a connection in use was held up by a window."""
     connections = max(1.0, number(row, "connections"))
     return number(row, f"{window}_ratio") * min(1.0, number(row, "busy_connections") / connections)
-
-
-def _held_up_by_any(row: FactRow) -> float:
-    return _held_up(row, "receive_window") + _held_up(row, "send_buffer")
 
 
 def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]:

@@ -24,6 +24,8 @@ from sanpath.units import bandwidth, count, percent
 from sanpath.verdict.evidence.step import flat_words
 from sanpath.verdict.hypotheses.claim import (
     NO_CEILING,
+    SELDOM,
+    UNREAD,
     Claim,
     Conclusion,
     Evidence,
@@ -40,17 +42,12 @@ from sanpath.verdict.places.table import PlaceTable
 
 _MODEL = 0.015
 """Standard error: the frame model is good to 1 %, and so is throughput."""
-_UNCOUNTED = -1.0
-"""Log-odds of a plateau at a link's payload by chance: without a counter, the plateau could be anywhere."""
 _OTHERS_FILL = {"host": -4.0, "switch": -2.0, "array": -2.0}
 """Least log-odds where others may fill what the test leaves: at an array's port more often than at the host's own."""
-_IN_TURN = -0.5
 _SLOWER = -2.5
 """Least log-odds of a port whose capability alone is known: it may run slower than that, and be full."""
 _OVERTURN = ("byte counters of these ports below 95 % of what a saturated link reads, at the same IOPS",)
 _FLAT = "more load brings no more throughput"
-_UNREAD = -0.5
-"""Log-odds of links whose speed is not known either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ class _Side:
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for the links of each side together, and one for those of a side used one after the other."""
     explains, may_explain = table.transfer, table.before_transfer
-    unmeasured = Evidence("their bytes were not measured", _UNCOUNTED)
+    unmeasured = Evidence("their bytes were not measured", SELDOM)
     sides = _sides(table)
     known_links = {cable.id for side in sides for cable in side.links}
     unread = [link for link in table.uncounted if link not in known_links]
@@ -100,7 +97,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         conclude = partial(
             limited_by, table, "fabric", because, _OVERTURN, ceiling=NO_CEILING, coincident=tuple(unread[1:])
         )
-        yield Claim("link", unread[0], explains, evidence, conclude, _UNREAD, may_explain=may_explain)
+        yield Claim("link", unread[0], explains, evidence, conclude, UNREAD, may_explain=may_explain)
     for side in sides:
         first = side.links[0]
         words = f"the test moves {percent(side.utilisation)} of what {side} can carry"
@@ -116,7 +113,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             one = (Evidence(words, weight), unmeasured, *policy_evidence(table))
             entity = wait_at(table.facts, table.load, table.load.entity)
             in_turn = partial(_conclude_in_turn, table, side)
-            yield Claim("path_policy", entity, explains, one, in_turn, _IN_TURN, may_explain=may_explain)
+            yield Claim("path_policy", entity, explains, one, in_turn, UNREAD, may_explain=may_explain)
 
 
 def _sides(table: PlaceTable) -> list[_Side]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sanpath.facts.table import number
 from sanpath.units import duration
-from sanpath.verdict.hypotheses.claim import Claim, Evidence
+from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence
 from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.segments import wire_seconds
@@ -30,8 +30,6 @@ _UNREAD_HOST = -1.8
 """The same where the host is not read: its queues are a claim of their own."""
 _SLOW = 5.0
 """Ratio of transfer time to wire time from which the transfer waits for something."""
-_UNREAD = -0.5
-"""The same where no source reads that part of the path at all."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -54,7 +52,7 @@ def _prior(table: PlaceTable) -> float:
         return _TCP_WINDOW
     # Where no switch is read, the fabric is a likely place: no source reads it.
     if not table.links or (table.indices("below") and not table.on_path):
-        return _UNREAD
+        return UNREAD
     if table.indices("below") and host_is_unread(table):
         return _UNREAD_HOST
     return _TCP_GAP if _uses_tcp(table) else _GAP
@@ -65,7 +63,7 @@ def _prior_with_tcp(table: PlaceTable, index: int) -> float:
     hands of TCP is not in the fabric."""
     if index not in table.in_tcp:
         return _OUTSIDE_TCP
-    return _PRIOR if table.links else _UNREAD
+    return _PRIOR if table.links else UNREAD
 
 
 def _uses_tcp(table: PlaceTable) -> bool:

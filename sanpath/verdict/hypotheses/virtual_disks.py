@@ -7,7 +7,7 @@ from functools import partial
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import percent
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.likelihoods import at_limit, without_pause
 from sanpath.verdict.places.table import PlaceTable
 
@@ -17,8 +17,6 @@ _AS_FULL = 0.95
 """Disks that use this share as much of their limits as another one reach them together."""
 _SHARED = 0.05
 """Share of a group's I/Os from which other disks are mentioned."""
-_THREAD = -1.0
-"""Log-odds that a hypervisor's thread limits, before it was read: one thread serves some 100,000 I/Os a second."""
 _WAKE_UPS = 2.0
 """Times that a thread polls for one I/O: before its request, and before its completion."""
 
@@ -80,7 +78,7 @@ def _thread(table: PlaceTable, row: FactRow) -> Claim:
     explains = table.indices("host_queue", "below") | {0}
     evidence = (Evidence(words, _weight(table, row)),)
     conclude = partial(limited_by, table, "host", (words, served), overturn_if, waits_inside=True)
-    return Claim("io_thread", machine, explains, evidence, conclude, _THREAD)
+    return Claim("io_thread", machine, explains, evidence, conclude, SELDOM)
 
 
 def _weight(table: PlaceTable, row: FactRow) -> float:

@@ -131,6 +131,7 @@ class PlaceTable:
         """Share of the bytes of the load's arrays that is not the tests', both directions; 0 where nothing counts
         them."""
         rows = [row for row in self.facts.tables["array"].select(step=self.step.name) if row["entity"] in self.arrays]
+        rows = rows or self.facts.tables["link"].select(step=self.step.name, side="array", on_loaded_path=True)
         bytes_per_second = sum(number(row, "bytes_per_second") for row in rows)
         tests = sum(load.bytes_per_second or 0.0 for load in self.facts.loads_in(self.step.name))
         return max(0.0, 1 - tests / bytes_per_second) if bytes_per_second else 0.0
