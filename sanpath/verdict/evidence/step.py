@@ -1,4 +1,5 @@
-"""What the facts of one step prove: a full link, flat throughput, an array that slowed down, and what was not read."""
+"""What the facts of one step prove: a full link, flat throughput, an array that slowed down, and what was not
+read."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.fabric.links import FULL
-from sanpath.facts.load.loads import FLAT, HALF, LoadFacts, flat_beyond, flat_over_load
+from sanpath.facts.load.loads import FLAT, HALF, LoadFacts, flat_over_load
 from sanpath.facts.storage.load_volumes import SHARED, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of, io_paths
@@ -104,11 +105,6 @@ def queues_inside(array: FactRow, times: float = 1.0) -> bool:
     """Whether I/Os wait in the array at least `times` as long as they are served."""
     queue, service = number(array, "queue_seconds"), number(array, "service_seconds")
     return bool(service) and queue >= times * service
-
-
-def flat_throughput(facts: Facts, load: LoadFacts) -> bool:
-    """Whether half or twice as many of the same I/Os in flight made no difference to throughput."""
-    return flat_over_load(facts.loads, load) is not None or flat_beyond(facts.loads, load) is not None
 
 
 def flat_words(facts: Facts, load: LoadFacts) -> str | None:

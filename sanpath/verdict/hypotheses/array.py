@@ -12,15 +12,15 @@ from math import log
 from typing import Any
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
 from sanpath.units import bandwidth, duration, iops, percent
-from sanpath.verdict.evidence.step import flat_throughput, queues_inside, slowed_within, takes_from_others
+from sanpath.verdict.evidence.step import queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
-from sanpath.verdict.hypotheses.likelihoods import at_limit
+from sanpath.verdict.hypotheses.likelihoods import at_limit, beyond_usual
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
@@ -173,14 +173,14 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
         # The array counts the time at each limit: what the load reaches tells less.
         entity, limit, ratio, others = exceeded
         words = because = f"{limit} of {entity} was exceeded for {percent(ratio)} of the time"
-        weight = _beyond_usual(ratio, _COUNTED)
+        weight = max(0.0, beyond_usual(ratio, _USUAL_CAP, _COUNTED))
     elif explains:
         waited = number(row or {}, "qos_limit_seconds")
         words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
         weight = (
             max(0.0, at_limit(used, _LIMIT_ERROR))
             if reached
-            else _beyond_usual(waited / load.latency_seconds, _WAITED)
+            else max(0.0, beyond_usual(waited / load.latency_seconds, _USUAL_CAP, _WAITED))
         )
         wait = f"{duration(waited)} of {duration(load.latency_seconds)}"
         because = f"an I/O waits {wait} in {entity} because {limit} is reached there"
@@ -218,16 +218,12 @@ def _exceeded(table: PlaceTable) -> tuple[str, str, float, tuple[str, ...]] | No
     return entity, _LIMIT_NAMES[fact], ratio, tuple(sorted(others))
 
 
-def _beyond_usual(share: float, most: float) -> float:
-    """Log-likelihood ratio of a share of time at a limit: one that is not reached causes next to none."""
-    return min(most, max(0.0, share / _USUAL_CAP + log(_USUAL_CAP)))
-
-
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """The conclusion that most of the time passes inside the array, waiting."""
     facts, load, array = table.facts, table.load, table.array or {}
     inside, below = number(array, "array_seconds"), below_queues(facts, load)
-    is_flat, is_slowed = flat_throughput(facts, load), slowed_within(array)
+    is_flat = flat_over_load(facts.loads, load) is not None or flat_beyond(facts.loads, load) is not None
+    is_slowed = slowed_within(array)
     reached = load.quarters[1] if is_slowed and load.quarters is not None else load.ops_per_second
     ceiling = load.bytes_per_second * reached / load.ops_per_second, reached
     layer = _layer(facts, load, array)

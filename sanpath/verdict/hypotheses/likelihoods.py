@@ -65,13 +65,19 @@ def counted(events: float, usual: float = 0.5) -> float:
     return min(6.0, 2.0 * log((1 + events) / (1 + usual)))
 
 
-def stall_weight(stall: float) -> float:
-    """Log-likelihood ratio of the share of time without credit.
+def beyond_usual(share: float, usual: float, most: float) -> float:
+    """Log-likelihood ratio of a share of the time at a limit, at most `most`.
 
-    Ports of a sound fabric wait a few percent of the time at most (exponential tail); on a stalled port any share is
-    equally probable. The ratio is never above four, because a port may stall and delay nobody.
+    Where the limit does not limit the load, the share is `usual` in the mean (exponential tail). Where it does, any
+    share is equally probable.
     """
-    return min(4.0, stall / _USUAL_STALL + log(_USUAL_STALL))
+    return min(most, share / usual + log(usual))
+
+
+def stall_weight(stall: float) -> float:
+    """Log-likelihood ratio of the share of time without credit: four at most, because a port may stall and delay
+    nobody."""
+    return beyond_usual(stall, _USUAL_STALL, 4.0)
 
 
 def full_queue(slots: float) -> float:

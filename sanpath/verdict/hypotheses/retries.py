@@ -51,9 +51,8 @@ _LOSS_ALLOWS_READ = 3.5
 """The same where round trip, segments and bytes are those of the connection itself, so that the bound is its own."""
 _LOSS_ALLOWS = 2.0
 """Log-odds of loss where the load moves what it allows: without loss that limits, few networks lose so much."""
-_USUAL_MTU_BYTES = 1500.0
-_HEADER_BYTES = 52
-"""IP and TCP headers of a segment, with time stamps (RFC 7323)."""
+_USUAL_SEGMENT_BYTES = 1448.0
+"""Payload of a full segment: an Ethernet frame of 1500 bytes less IP and TCP headers with time stamps (RFC 7323)."""
 _TOO_SHORT = -9.0
 """Least log-odds of lost I/Os that cannot have taken so long."""
 _NEVER = 1e-6
@@ -164,18 +163,11 @@ def _for_loss(table: PlaceTable, ratio: float, connection: FactRow | None = None
     """
     row = connection or {}
     ratio, round_trip = max(ratio, _NEVER), number(row, "round_trip_seconds")
-    segment_bytes = number(row, "segment_bytes") or _usual_segment_bytes(table)
+    segment_bytes = number(row, "segment_bytes") or _USUAL_SEGMENT_BYTES
     carried = number(row, "bytes_per_second") / max(1.0, number(row, "connections")) or table.load.bytes_per_second
     round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / (1.22 * segment_bytes / sqrt(ratio))
     most = _LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS
     return max(_unusual(ratio), most + min(0.0, 4 * log(max(round_trips, _NEVER))))
-
-
-def _usual_segment_bytes(table: PlaceTable) -> float:
-    """Payload of a full segment by the largest MTU of the host's ports."""
-    ports = [table.facts.topology.entities[port] for port in _ethernet_initiators(table)]
-    mtus = [mtu for port in ports if isinstance(mtu := port.attributes.get("mtu"), int | float)]
-    return max([_USUAL_MTU_BYTES, *mtus]) - _HEADER_BYTES
 
 
 def _unusual(ratio: float) -> float:

@@ -16,6 +16,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.units import bandwidth, duration, percent
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.likelihoods import beyond_usual
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import TcpPath
 
@@ -86,23 +87,21 @@ def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]
     held_up = _held_up(row, "receive_window")
     words = f"the receive window of the {receiver} was full {percent(held_up)} of the time"
     slow = Evidence("the receiver's program reads late what has arrived", log(1.05 - tcp.slow_receiver_ratio))
-    evidence = (Evidence(words, _by_time(held_up)), queues, *([slow] if tcp.slow_receiver_ratio else []))
+    evidence = (
+        Evidence(words, beyond_usual(held_up, _USUAL_HELD_UP, _MOST)),
+        queues,
+        *([slow] if tcp.slow_receiver_ratio else []),
+    )
     yield _Window(evidence, _RECEIVER[table.load.direction], f"a larger receive buffer of the {receiver}", held_up)
     held_up = _held_up(row, "send_buffer")
     words = f"the send buffer of the {sender} was full {percent(held_up)} of the time"
-    evidence = (Evidence(words, _by_time(held_up)), queues)
+    evidence = (Evidence(words, beyond_usual(held_up, _USUAL_HELD_UP, _MOST)), queues)
     yield _Window(evidence, _SENDER[table.load.direction], f"a larger send buffer of the {sender}", held_up)
     filled = number(row, "congestion_window_ratio")
     again = number(row, "retransmit_ratio")
     lost = Evidence(f"{percent(again)} of its segments were sent again", _QUEUED * min(1.0, _by_loss(row, again)))
     evidence = (Evidence(f"bytes on the way fill {percent(filled)} of the congestion window", _fills(filled)),)
     yield _Window((*evidence, queues, lost), "fabric", "more connections", 0.0)
-
-
-def _by_time(held_up: float) -> float:
-    """Log-likelihood ratio of the share of time that a window was full: one that limits may be full for any share,
-    one that does not is so for moments (exponential tail)."""
-    return min(_MOST, held_up / _USUAL_HELD_UP + log(_USUAL_HELD_UP))
 
 
 def _fills(ratio: float) -> float:
