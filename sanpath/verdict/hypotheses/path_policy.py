@@ -11,6 +11,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, percent
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.likelihoods import normal
+from sanpath.verdict.hypotheses.links import uncounted_ports
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 
@@ -122,7 +123,7 @@ def _by_host(table: PlaceTable, links: Collection[str]) -> list[list[str]]:
 def _used_links(table: PlaceTable) -> Iterator[tuple[str, float]]:
     """The links of hosts that carry the load, and the utilisation of each.
 
-    Those of the array where only one host uses them and they are fuller.
+    Those of the array where only one host uses them and they are fuller; the initiators where no switch counts links.
     """
     at_host, at_array = (
         [link for link in table.on_path if link["side"] == side and number(link, "share") >= _IN_USE]
@@ -138,6 +139,11 @@ def _used_links(table: PlaceTable) -> Iterator[tuple[str, float]]:
         yield from counted_at_array.items()
         return
     yield from counted.items()
+    if not at_host:
+        fact = f"filled_ratio_{table.load.direction}"
+        ports = [row for row, is_used in uncounted_ports(table) if is_used and str(row["entity"]).startswith("hba:")]
+        total = sum(number(row, fact) for row in ports)
+        yield from ((str(row["entity"]), number(row, fact)) for row in ports if number(row, fact) >= _IN_USE * total)
 
 
 def _counted(links: Sequence[FactRow]) -> Iterator[tuple[str, float]]:

@@ -118,7 +118,7 @@ def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
         # I/Os that wait for a slot of the adapter wait in the kernel, above the device's clock.
         explains |= table.indices("host_queue")
         slots = ()
-    elif ports:
+    elif ports := [port for port in ports if _has_a_queue(table, port)]:
         words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, ports[0]
     else:
         return
@@ -140,6 +140,12 @@ def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
         prior = UNREAD if is_hypervisor else 0.0
         # The entity is not known, so none is accused.
         yield Claim("unseen", None, explains, evidence, prior=prior, verdict="cannot_tell")
+
+
+def _has_a_queue(table: PlaceTable, port: str) -> bool:
+    """Whether an initiator has a queue of its own: a network card has none, software initiators queue in the block
+    layer."""
+    return table.facts.topology.entities[port].attributes.get("technology") != "ethernet"
 
 
 def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float | None = None) -> Iterator[Evidence]:

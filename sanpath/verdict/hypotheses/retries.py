@@ -20,6 +20,12 @@ from sanpath.verdict.places.table import PlaceTable
 
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
 """Link facts of damaged frames; the first that was read counts."""
+_DEVICE_COUNTERS = {
+    "array_port": ("crc_errors_per_second", "invalid_words_per_second", "errors_per_second"),
+    "initiator": ("errors_per_second",),
+}
+"""Fact table → what its devices count of frames that arrived damaged."""
+_KINDS = ("hba", "array_port")
 _DAMAGE_MOST, _CONFIRMED = 5.0, 1.0
 """Log-odds of loss for damaged frames, and for commands aborted beside them: also paths that lose nothing much to it
 have bad cables."""
@@ -243,18 +249,33 @@ def _explained_segments(table: PlaceTable) -> frozenset[int]:
 
 
 def _damaged_frames(table: PlaceTable) -> dict[str, float]:
-    """Links on the load's paths → damaged frames a second.
+    """Links on the load's paths, and ports at their ends that no switch counts → damaged frames a second.
 
     A path with damaged frames carries little: it need not count as part of the loaded path.
     """
+    by_device, by_link = _device_errors(table), dict[str, float]()
     cables = {cable.id for path in table.paths for cable in path.cables}
-    rows = table.facts.tables["link"].select(step=table.load.step, direction=table.load.direction)
-    damaged = {}
-    for row in rows:
-        counts = [number(row, name) for name in _COUNTERS if row[name] is not None]
-        if counts and row["entity"] in cables:
-            damaged[str(row["entity"])] = counts[0]
-    return damaged
+    for row in table.facts.tables["link"].select(step=table.load.step, direction=table.load.direction):
+        if row["entity"] not in cables:
+            continue
+        counts = [number(row, name) for name in _COUNTERS if row[name] is not None][:1]
+        ends = {f"{kind}:{end}" for kind in _KINDS for end in str(row["entity"]).partition(":")[2].split("--")}
+        counts += [by_device.pop(end) for end in ends & by_device.keys()]
+        if counts:
+            by_link[str(row["entity"])] = sum(counts)
+    return by_link | by_device
+
+
+def _device_errors(table: PlaceTable) -> dict[str, float]:
+    """Initiators and target ports of the load → damaged frames a second by their own counters."""
+    ports = {*table.initiators, *table.targets, *table.array_ports}
+    errors: dict[str, float] = {}
+    for kind, names in _DEVICE_COUNTERS.items():
+        for row in table.facts.tables[kind].select(step=table.load.step):
+            counts = [number(row, name) for name in names if row.get(name) is not None]
+            if counts and row["entity"] in ports:
+                errors[str(row["entity"])] = max(counts)
+    return errors
 
 
 def _aborts(table: PlaceTable) -> dict[str, float]:

@@ -32,6 +32,11 @@ _FILL_ERROR = 0.4
 _CONGESTION_MOST, _CONGESTION_LEAST = 1.5, -1.5
 """Log-odds of a congestion window that is filled always, and never. A sender enlarges one that is full: it stays full
 only where the path or a setting holds it there."""
+_LOST = 0.01
+"""Share of segments sent again that shows by itself that something on the way drops them: then loss keeps the
+congestion window small."""
+_LEAST = 0.05
+"""Density of a full link on the way where nothing queues and nothing is lost: a round trip is read now and then."""
 _RECEIVER: dict[str, Layer] = {"read": "host", "write": "array_front"}
 _SENDER: dict[str, Layer] = {"read": "array_front", "write": "host"}
 
@@ -72,6 +77,23 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 def reports_windows(tcp: TcpPath) -> bool:
     """Whether the sender of the data tells how long its windows were full."""
     return all(row.get("receive_window_ratio") is not None for row in tcp.rows)
+
+
+def congestion(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence for or against something full on the way. Nothing where no round trip was read.
+
+    What is full makes segments wait or drops them, in any share of the time. Elsewhere any share is as probable too,
+    as machines answer late: so a queue speaks little for a full link, and none speaks clearly against one.
+    """
+    tcp = table.tcp
+    if tcp is None or (queued := tcp.queued_ratio) is None or tcp.round_trip is None:
+        return
+    lost = max((number(row, "retransmit_ratio") for row in (*tcp.rows, *tcp.opposite_rows)), default=0.0)
+    sign = max(queued, min(1.0, lost / _LOST))
+    words = f"a round trip takes {duration(tcp.round_trip)}, the shortest took {duration(tcp.smallest)}"
+    if lost >= _LOST * queued:
+        words += f"; {percent(lost)} of the data were sent again"
+    yield Evidence(words, log(_LEAST + (2 - _LEAST) * sign))
 
 
 def _held_up(row: FactRow, window: str) -> float:

@@ -37,6 +37,7 @@ from sanpath.verdict.hypotheses.claim import (
 from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.hypotheses.links import uncounted_ports
 from sanpath.verdict.hypotheses.path_policy import in_turn_weight, luns_with_policy, policy_evidence
+from sanpath.verdict.hypotheses.tcp_windows import congestion
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 
@@ -87,9 +88,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     unmeasured = Evidence("their bytes were not measured", SELDOM)
     sides = _sides(table)
     known_links = {cable.id for side in sides for cable in side.links}
+    signs = tuple(congestion(table))
     unread = [link for link in table.uncounted if link not in known_links]
     if unread:
-        evidence = (Evidence(f"{unread[0]} is on the path, and how full it is was not measured", 0.0),)
+        evidence = (Evidence(f"{unread[0]} is on the path, and how full it is was not measured", 0.0), *signs)
         because = (
             "nothing that was read accounts for the wait between host and array",
             f"{count(len(unread))} links on the way were not counted",
@@ -102,7 +104,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         first = side.links[0]
         words = f"the test moves {percent(side.utilisation)} of what {side} can carry"
         lowest = _OTHERS_FILL[first.side] if _negotiated(table, first) else _SLOWER
-        together = (Evidence(words, max(at_limit(side.utilisation, _MODEL), lowest)), unmeasured)
+        together = (Evidence(words, max(at_limit(side.utilisation, _MODEL), lowest)), unmeasured, *signs)
         conclude = partial(_conclude_full, table, sides)
         yield Claim("link", first.id, explains, together, conclude, group="links", may_explain=may_explain)
         if len(side.links) > 1:

@@ -21,6 +21,8 @@ _ALL_BUSY = 0.99
 _MAY_BE_FULL, _SEEN_TO_BE_FULL = 0.75, 0.9
 """Shares of the time that threads wait to submit from which the device under them may be full although some slots
 are free, and from which it is full where its depth is not read."""
+_IDLE_ENOUGH = 0.1
+"""Idle share of a machine's processors from which a thread finds a free one."""
 _FEWER = 0.8
 """A calmer step has at most this share of the I/Os in flight."""
 
@@ -200,7 +202,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
     uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted)
     in_flight_ratio = in_flight / load.in_flight_configured if load.in_flight_configured else None
-    blocked = blocked_ratio(facts, load, in_flight_ratio)
+    blocked = blocked_ratio(facts, load, in_flight_ratio) * _without_wait_for_processors(facts, load)
     return PlaceTable(
         facts,
         load,
@@ -266,6 +268,12 @@ def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
     ratios = [used for used, _ in processors(facts, load)] + [number(row, "controller_busy_ratio") for row in arrays]
     busy = min(max(ratios, default=0.0), _ALL_BUSY)
     return busy / (1 - busy) / facts.ops_per_second_in(load.step)
+
+
+def _without_wait_for_processors(facts: Facts, load: LoadFacts) -> float:
+    """Probability that a thread of the load that does not run waits for something else than a processor, 0 to 1."""
+    idle = 1 - max((used for used, _ in processors(facts, load)), default=0.0)
+    return min(1.0, max(0.0, idle / _IDLE_ENOUGH))
 
 
 def processors(facts: Facts, load: LoadFacts) -> list[tuple[float, str]]:
