@@ -128,8 +128,9 @@ def _claim(
     lost = f"about {duration(lost_seconds)} of {duration(latency_seconds)} are lost between host and array"
     because = (*(reading.words for reading in evidence), lost)
     share, overturn_if = min(1.0, lost_seconds / latency_seconds), (f"the same latency while {without}",)
-    stated = {"waits_inside": True, "ceiling": NO_CEILING, "explains": share}
-    conclude = partial(limited_by, table, "fabric", because, overturn_if, **stated)
+    conclude = partial(
+        limited_by, table, "fabric", because, overturn_if, waits_inside=True, ceiling=NO_CEILING, explains=share
+    )
     return Claim("retries", entity, explains, evidence, conclude, prior, growth="any", independent_of_load=True)
 
 
