@@ -36,6 +36,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         self._inventory: Inventory | None = None
         self._paths: dict[str, HostPath] = {}
         self._states: dict[str, str] = {}
+        self._cores: dict[str, tuple[int, int]] = {}
         self._connections = StorageConnections(TCP_CONNECTION, "write")
 
     async def open(self, ctx: Context) -> None:
@@ -106,7 +107,9 @@ class LinuxHost(Collector[LinuxHostConfig]):
         if not devices:
             raise CollectorError(Failure.UNREADABLE, f"{_DISKSTATS} holds none of the devices")
         yield samples.luns(stats, devices, seen_us, device_time_us)
-        if (rows := samples.host(snapshot, self._name, seen_us, device_time_us)) is not None:
+        before, self._cores = self._cores, parse.core_times(snapshot.content(_STAT))
+        busiest = parse.busiest_core_ratio(before, self._cores)
+        if (rows := samples.host(snapshot, self._name, busiest, seen_us, device_time_us)) is not None:
             yield rows
         if self._inventory is None:
             return

@@ -8,7 +8,7 @@ A line of /proc/diskstats, major, minor, name and 17 fields, of a virtual disk o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 from sanpath.plugin import CollectorError, Failure
 
@@ -71,14 +71,44 @@ def processor_times(content: bytes) -> dict[str, int | None] | None:
     }
     if "cpu" not in lines:
         return None
-    # user, nice, system, idle, iowait, irq, softirq, steal; user includes the time of guests
-    ticks = [number(word) or 0 for word in lines["cpu"][:8]]
+    busy, total = _busy_and_all(lines["cpu"])
     return {
-        "cpu_busy_seconds_total": sum(ticks) - sum(ticks[3:5]),
-        "cpu_seconds_total": sum(ticks),
+        "cpu_busy_seconds_total": busy,
+        "cpu_seconds_total": total,
         "interrupts_total": number((lines.get("intr") or [""])[0]),
         "context_switches_total": number((lines.get("ctxt") or [""])[0]),
     }
+
+
+def core_times(content: bytes) -> dict[str, tuple[int, int]]:
+    """Core → ticks in which it was busy, and all its ticks since boot, from /proc/stat.
+
+    >>> core_times(b"cpu  60 2 13 150 7 0 4 1 9 0\\ncpu0 20 0 5 60 5 0 4 1 0 0\\n")
+    {'cpu0': (30, 95)}
+    """
+    lines = re.findall(rb"^(cpu\d{1,5}) (.*)$", content, re.MULTILINE)
+    return {core.decode(): _busy_and_all(line.decode("ascii", "replace").split()) for core, line in lines}
+
+
+def busiest_core_ratio(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]) -> float | None:
+    """Share of the time between two polls that the busiest core was busy; None: no core was there both times.
+
+    >>> busiest_core_ratio({"cpu0": (30, 95), "cpu1": (0, 95)}, {"cpu0": (120, 195), "cpu1": (9, 195)})
+    0.9
+    """
+    ratios = [
+        (busy - before[core][0]) / (total - before[core][1])
+        for core, (busy, total) in after.items()
+        if core in before and total > before[core][1]
+    ]
+    # The time that a core waits for I/O may decrease (man 5 proc).
+    return max(0.0, min(1.0, max(ratios))) if ratios else None
+
+
+def _busy_and_all(words: Sequence[str]) -> tuple[int, int]:
+    # user, nice, system, idle, iowait, irq, softirq, steal; user includes the time of guests
+    ticks = [number(word) or 0 for word in words[:8]]
+    return sum(ticks) - sum(ticks[3:5]), sum(ticks)
 
 
 def tcp_segments(content: bytes) -> dict[str, int | None]:

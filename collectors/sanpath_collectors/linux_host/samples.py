@@ -28,14 +28,16 @@ def luns(
     return rows(LUN, by_device, seen_us, device_time_us)
 
 
-def host(snapshot: Snapshot, name: str, seen_us: int, device_time_us: int | None) -> Rows | None:
+def host(
+    snapshot: Snapshot, name: str, busiest_core_ratio: float | None, seen_us: int, device_time_us: int | None
+) -> Rows | None:
     """One row for all processors together; None: /proc/stat cannot be read."""
     times = parse.processor_times(snapshot.content("/proc/stat"))
     if times is None:
         return None
-    return rows(
-        HOST, {name: {**times, **parse.tcp_segments(snapshot.content("/proc/net/snmp"))}}, seen_us, device_time_us
-    )
+    segments = parse.tcp_segments(snapshot.content("/proc/net/snmp"))
+    values = {**times, "cpu_busiest_core_ratio": busiest_core_ratio, **segments}
+    return rows(HOST, {name: values}, seen_us, device_time_us)
 
 
 def fibre_channel(
