@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from sanpath.diagnose import diagnose
 from sanpath.model import Column, Scalar, Table
@@ -103,6 +104,7 @@ def test_one_of_twelve_osds_is_named_with_its_figures(tmp_path: Path) -> None:
     )
     assert "slow in 14 of 15 windows" in finding.summary
     assert {fix.platform for fix in finding.fix} == {"Ceph", "any"}
+    TypeAdapter(Finding).dump_json(finding, warnings="error")
 
 
 @pytest.mark.parametrize(
