@@ -229,10 +229,24 @@ def test_a_longer_hold_up_speaks_more_for_a_window(tmp_path: Path) -> None:
     assert probabilities[-1] > 0.8
 
 
-def test_a_target_that_reads_late_closes_the_window_itself(tmp_path: Path) -> None:
+def test_what_has_arrived_and_is_not_read_waits_at_the_host(tmp_path: Path) -> None:
+    """TCP is quick, and 15.4 of 16 ms pass outside it: at the target as far as no bytes wait to be read at the host,
+    bytes over rate. 3 MiB unread at 197 MB/s are all of it."""
+    unread = (0.0, 0.5, 1.0, 2.0, 3.0)
+    verdicts = [plateau(tmp_path / str(n), replace(SLOW_TARGET, unread=n * (1 << 20))).verdict for n in unread]
+    of_array = [sum(s.probability for s in v.suspects if s.entity == "array:fa1") for v in verdicts]
+    assert of_array == sorted(of_array, reverse=True)
+    assert of_array[0] > 0.7
+    assert of_array[-1] < 0.02
+    (bottleneck,) = verdicts[-1].bottlenecks
+    assert (bottleneck.kind, bottleneck.entity, bottleneck.layer) == ("core", "host:esx7", "host")
+
+
+def test_a_host_that_reads_late_closes_the_window_itself(tmp_path: Path) -> None:
     """1 MiB has arrived that no program has read: where the receiver reads late, its window is no fault of TCP."""
     late = plateau(tmp_path / "late", replace(FULL_WINDOW, unread=1 << 20)).verdict
     assert window_of(late) < 0.1
+    assert [(b.kind, b.entity) for b in late.bottlenecks] == [("core", "host:esx7")]
 
 
 @pytest.mark.parametrize(("smallest", "is_confirmed"), [(5e-3, True), (0.1e-3, False)])

@@ -124,10 +124,7 @@ def _outside_tcp(table: PlaceTable) -> tuple[Evidence, ...]:
     spent = sum(table.segments[index].middle for index in table.in_tcp)
     words = f"TCP has an I/O's data for {duration(spent)}: a round trip takes {duration(table.tcp.round_trip)}"
     gap = sum(table.segments[index].middle for index in table.gaps)
-    evidence = [Evidence(words, _OUTSIDE_TCP * max(0.0, 1 - spent / gap) if gap else 0.0)]
-    if (late := table.tcp.slow_receiver_ratio) > 0 and table.load.direction == "read":
-        evidence.append(Evidence("the host reads late what has arrived", log(1.05 - late)))
-    return tuple(evidence)
+    return (Evidence(words, _OUTSIDE_TCP * max(0.0, 1 - spent / gap) if gap else 0.0),)
 
 
 def _utilisations(row: FactRow, *facts: str) -> Iterator[Evidence]:

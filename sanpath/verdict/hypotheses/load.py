@@ -89,7 +89,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
         return
     cpu_ratio, machine = busiest
     words = f"{percent(cpu_ratio)} of the processors of {machine} are busy"
-    explains = table.indices("host_queue", "fabric", "array_door", "below") | {0}
+    explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
     evidence = [Evidence(words, without_pause(cpu_ratio)), *_unused_slots(table)]
     because = (f"{words}; nothing below it is saturated",)
     yield _claim("generator_limited", explains, evidence, because, prior=SELDOM)
@@ -99,24 +99,27 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each machine of the load, or host of that, with a full core while the others idle.
 
     It serves the interrupts of an adapter, or a thread of the I/O path. Completions wait for the core, between the
-    host's last clock and the array's.
+    host's last clock and the array's. What has arrived and is not read waits for a core, also where none was read.
     """
+    late = table.indices("host_receive")
+    gaps = table.gaps | late
+    waits = [Evidence(f"data wait until the host reads them, {table.wait_words(late)}", 0.0)] if late else []
     for row in machine_rows(table.facts, table.load):
-        if row["busiest_core_ratio"] is None:
-            continue
-        used, entity = number(row, "busiest_core_ratio"), str(row["entity"])
-        words = f"the busiest core of {entity} is at {percent(used)}"
-        weight = min(_FULL_CORE, without_pause(used))
-        if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
-            weight = min(0.0, weight)
-        because = (words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
+        entity, is_read = str(row["entity"]), row["busiest_core_ratio"] is not None
+        evidence = list(waits)
+        if is_read:
+            used = number(row, "busiest_core_ratio")
+            weight = min(_FULL_CORE, without_pause(used))
+            if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
+                weight = min(0.0, weight)
+            evidence.insert(0, Evidence(f"the busiest core of {entity} is at {percent(used)}", weight))
+        words = (reading.words for reading in evidence)
+        because = (*words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
         overturn_if = ("the same throughput while no core of the host is full",)
         conclude = partial(limited_by, table, "host", because, overturn_if, waits_inside=True)
-        evidence = (Evidence(words, weight),)
-        for index in sorted(table.gaps):
+        for index in sorted(gaps if is_read else late):
             gap = frozenset({index})
-            others = table.gaps - gap
-            yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=others)
+            yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
 
 
 def _demand(table: PlaceTable) -> Claim:

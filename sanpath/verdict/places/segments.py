@@ -23,8 +23,11 @@ from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
 
 Wait = tuple[float, float, float]
 """Seconds of waiting: (low, likely, high)."""
-SegmentKind = Literal["host_queue", "fabric", "array_door", "cap", "array_queue", "array_service", "below"]
-"""`fabric`: transfer by the array's clock, or all between the host's and the array's clock.
+SegmentKind = Literal[
+    "host_queue", "host_receive", "fabric", "array_door", "cap", "array_queue", "array_service", "below"
+]
+"""`host_receive`: from its arrival at the host until the host reads it. `fabric`: transfer by the array's clock, or
+all between the host's and the array's clock.
 
 `array_door`: the remaining time between those two where the array, or TCP, times the transfer itself. `below`: all
 below the last clock that was read.
@@ -57,6 +60,7 @@ _BY_ARRAY = "transfer by the array's clock"
 _BETWEEN = "between the host's and the array's clock"
 _BY_TCP = "transfer by TCP's clock"
 _OUTSIDE_TCP = "between the host's and the array's clock, without the time in TCP"
+_UNREAD = "arrived at the host, and not read yet, by TCP's clock"
 _SERVICE_INCLUDES_WAIT = 0.2
 """Share of saturated arrays whose own queue shows nothing: the wait for media is part of their service time."""
 _SERVED_AT_ONCE = (8.0, 64.0)
@@ -156,7 +160,10 @@ def segments(
         seconds, error = queues[-1].below_seconds, queues[-1].resolution_seconds
         below = (seconds - error, seconds + error)
     tcp = tcp_path(facts, load)
-    lower = _with_tcp(_below(facts, load, below), tcp) if tcp is not None else _below(facts, load, below)
+    lower = _below(facts, load, below)
+    if tcp is not None:
+        lower = _with_tcp(lower, tcp)
+        lower = _with_unread(lower, tcp) if load.direction == "read" and tcp.unread else lower
     timed = [*(_host_queue(facts, load, queue) for queue in queues), *lower]
     wire, in_flight = wire_seconds(facts, load), facts.in_flight_in(load.step)
     is_counted = wire is not None
@@ -300,6 +307,22 @@ def _with_tcp(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
     return result
 
 
+def _with_unread(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
+    """The segments below the host with what it reads late: it is not in the array, nor under way. An array's clock of
+    the transfer may include it, and loses what does not fit elsewhere."""
+    between = [s for s in segments if s.kind in ("fabric", "array_door", "below") and not s.is_tcp]
+    gap = sum(s.seconds[0] for s in between), sum(s.seconds[1] for s in between)
+    low, high = received = tcp.at_receiver(gap)
+    result: list[Segment] = []
+    for segment in segments:
+        if segment in between:
+            shortest, longest = segment.seconds
+            segment = replace(segment, seconds=(max(0.0, shortest - high), max(0.0, longest - low)))
+            low, high = max(0.0, low - longest), max(0.0, high - shortest)
+        result.append(segment)
+    return [Segment("host_receive", None, "host", received, _UNREAD), *result]
+
+
 def _array(row: FactRow, below: Interval) -> list[Segment]:
     """The segments of an array that reports its service time. `below`: time below the host's last clock."""
     entity, spread = str(row["entity"]), number(row, "spread_seconds")
@@ -433,7 +456,7 @@ def _wait_without_calm(
     middle = segment.middle
     grown = max(0.0, low - calm.seconds[1]) if calm is not None else 0.0
     match segment.kind:
-        case "cap" | "array_queue":
+        case "host_receive" | "cap" | "array_queue":
             return low, middle, high
         case "host_queue":
             return (

@@ -40,7 +40,8 @@ class TcpPath:
     whole run. `sending`: data in the sender's TCP until they are acknowledged, None: the sender of this direction is
     not read. `unsent`: the part of it before they are sent. `backlog_ratio`: how far the sender always has data that
     it cannot send, 0 to 1. `slow_receiver_ratio`: share of that time in which they wait for the receiver's program,
-    which has not read what has arrived. `error`: relative error of these.
+    which has not read what has arrived. `unread`: what has arrived, until that program reads it. `error`: relative
+    error of these.
     `prompt_ratio`: how far acknowledgements of this load are prompt, 0 to 1. `round_trips`: most that an I/O needs.
     """
 
@@ -52,6 +53,7 @@ class TcpPath:
     unsent: float
     backlog_ratio: float
     slow_receiver_ratio: float
+    unread: float
     error: float
     prompt_ratio: float
     round_trips: float
@@ -90,6 +92,18 @@ class TcpPath:
         )
         return min(low, high), high
 
+    def at_receiver(self, gap: Interval) -> Interval:
+        """Seconds of an I/O in which its data wait for the receiver to read them: unread bytes over rate (Little's
+        law). What a window that is closed for it holds back waits for the same reason.
+
+        `gap`: seconds between the clocks above and below, without the time in TCP.
+        """
+        low, high = (
+            min(own, whole) + self.slow_receiver_ratio * max(0.0, whole - own)
+            for own, whole in zip((self.unread * (1 - self.error), self.unread * (1 + self.error)), gap, strict=True)
+        )
+        return low, high
+
 
 def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
     """What TCP tells of a load; None: nothing."""
@@ -115,6 +129,7 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
         unsent or 0.0,
         _mean(rows, _backlog) or 0.0,
         _mean(rows, _slow_receiver) or 0.0,
+        _mean(rows, lambda row: number(row, "unread_bytes") / number(row, "bytes_per_second")) or 0.0,
         min(0.9, _SAMPLING_ERROR / sqrt(polls)),
         min(1.0, block / segment / _PROMPT_SEGMENTS) if segment else 0.0,
         MOST_ROUND_TRIPS[load.direction],
