@@ -78,6 +78,16 @@ class Topology:
                     related.append(far_end)
         return related
 
+    def behind(self, entities: Iterable[str], kind: str) -> set[str]:
+        """Return those of a kind among the entities and what backs them, over all levels that are read."""
+        found: set[str] = set()
+        level = set(entities)
+        while level:
+            found |= level
+            links = [link for entity in level for link in self._links_of.get(entity, ()) if link.from_entity in level]
+            level = {link.to_entity for link in links if link.relation == "backed_by"} - found
+        return {entity for entity in found if self.entities[entity].kind == kind}
+
     def graph(self) -> nx.Graph[str]:
         """Return all entities and links as an undirected graph; edges carry their relation."""
         graph: nx.Graph[str] = nx.Graph()

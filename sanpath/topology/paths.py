@@ -175,8 +175,7 @@ def machine_luns(topology: Topology, *loads: str) -> set[str]:
 
 def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
     ports = set(topology.related(load, "targets", "array_port"))
-    volumes = set(topology.related(load, "targets", "volume"))
-    volumes |= {volume for lun in luns_of(topology, load) for volume in topology.related(lun, "backed_by", "volume")}
+    volumes = topology.behind([*topology.related(load, "targets"), *luns_of(topology, load)], "volume")
     for host in [] if volumes else hosts_of(topology, load):
         presented = topology.related(host, "presents", "volume")
         volumes |= set(presented) if len(presented) == 1 else set()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
+
+import pytest
 
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
@@ -214,3 +217,24 @@ def test_the_only_lun_behind_the_virtual_disks_of_a_machine_carries_its_load() -
     assert luns_of(two_luns, "load:fio") == []
     assert targets_of(two_luns, "load:fio") == (set(), set())
     assert machine_luns(two_luns, "load:fio") == {f"lun:esx7/{NAA}", "lun:esx7/naa.other"}
+
+
+@pytest.mark.parametrize("levels", range(3))
+def test_a_load_addresses_the_same_volume_whatever_levels_are_read_above_it(levels: int) -> None:
+    """LUN of the host; virtual disk above it; block device of the guest above that."""
+    lun = ("config", 0, SourceEntity("lun", f"esx7/{NAA}", NAA, {"naa": (NAA,)}))
+    chain = [f"lun:esx7/{NAA}", "vdisk:sqlvm1/sda", "lun:sqlvm1/sda"]
+    read = [sentence("config", f"{chain[0]} attached_to host:esx7")]
+    for below, level in pairwise(chain[: levels + 1]):
+        read.append(sentence("config", f"{level} attached_to vm:sqlvm1"))
+        read.append(sentence("config", f"{level} backed_by {below}"))
+    read.append(sentence("config", f"load:fio targets {chain[levels]}"))
+    assert targets_of(san(lun, *read), "load:fio") == (set(), {"volume:fa1/vol01"})
+
+
+def test_what_backs_a_device_backs_no_other_of_its_users() -> None:
+    """Two virtual disks on one LUN: neither is behind the other."""
+    disks = [sentence("config", f"vdisk:sqlvm1/{name} backed_by lun:esx7/{NAA}") for name in ("sda", "sdb")]
+    lun = ("config", 0, SourceEntity("lun", f"esx7/{NAA}", NAA, {"naa": (NAA,)}))
+    topology = san(lun, *disks)
+    assert topology.behind(["vdisk:sqlvm1/sda"], "vdisk") == {"vdisk:sqlvm1/sda"}

@@ -94,8 +94,7 @@ def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     if together they carry its bytes. Empty: not known."""
     if volumes := targets_of(topology, *load.roots)[1]:
         return volumes
-    luns = machine_luns(topology, *load.roots)
-    volumes = {volume for lun in luns for volume in topology.related(lun, "backed_by", "volume")}
+    volumes = topology.behind(machine_luns(topology, *load.roots), "volume")
     rows = [
         row
         for row in tables["volume"].select(step=load.step, direction=load.direction)
