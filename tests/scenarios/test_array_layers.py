@@ -160,6 +160,17 @@ def test_a_limit_that_the_array_counts_as_its_queue_is_named_all_the_same(tmp_pa
     assert (found.verdict.kind, cap.entity) == ("configured_cap", "volume:fa1/vol01")
 
 
+@pytest.mark.parametrize("as_queue", [False, True])
+@pytest.mark.parametrize("room", [1.01, 1.08, 1.5])
+def test_a_limit_with_room_hides_no_limit_that_is_reached(tmp_path: Path, room: float, as_queue: bool) -> None:
+    """Knowing more limits changes no verdict, however close they are."""
+    of_volume = {"qos_bytes_per_second": LIMIT, "qos_ops_per_second": room * LIMIT / (64 * KIB)}
+    of_host = {"qos_bytes_per_second": room * LIMIT}
+    (cap,) = capped(tmp_path / "both", of_volume, of_host=of_host, as_queue=as_queue).verdict.bottlenecks
+    (alone,) = capped(tmp_path / "one", {"qos_bytes_per_second": LIMIT}, as_queue=as_queue).verdict.bottlenecks
+    assert (cap.entity, cap.kind, cap.because) == (alone.entity, alone.kind, alone.because)
+
+
 def test_a_queue_of_the_array_below_a_limit_is_the_arrays_own(tmp_path: Path) -> None:
     found = capped(tmp_path, {"qos_bytes_per_second": 1.3 * LIMIT}, as_queue=True)
     (bottleneck,) = found.verdict.bottlenecks

@@ -104,6 +104,8 @@ def at_one_with_itself(found: Diagnosis) -> None:
         if bottleneck.kind == "link" and bottleneck.utilisation is not None and " counted of " in verdict.headline:
             assert percent(bottleneck.utilisation) in verdict.headline
             assert f"in the {bottleneck.direction} direction" in verdict.headline
+    for bottleneck in verdict.bottlenecks[:1]:
+        assert bottleneck.kind in [s.kind for s in verdict.suspects if s.entity == bottleneck.entity]
     off_path = {element.entity for element in found.summary.off_path}
     for bottleneck in verdict.bottlenecks[:1]:
         # The path that is drawn is one that crosses what the first line names.

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.verdict.hypotheses import claim
+from sanpath.verdict.hypotheses.array import _full
 from sanpath.verdict.hypotheses.claim import Claim, Evidence
 from sanpath.verdict.judgement.judge import _grouped, _surely_waiting_seconds, _suspect
 from sanpath.verdict.judgement.posterior import Suspicion
@@ -24,6 +30,16 @@ def test_what_is_said_of_an_element_is_its_most_probable_explanation() -> None:
     suspect = _suspect(load, group)
     assert suspect.kind == "path_policy"
     assert suspect.probability == 0.99
+
+
+def test_an_array_that_only_its_port_stands_for_is_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bottleneck and suspect are of one kind."""
+    monkeypatch.setattr(claim, "wait_at", lambda *_: "")
+    load = LoadFacts(("load:fio",), "q64", "read", 9, 6400.0, 4.2e8, 0.01, 64.0, 64.0, None)
+    suspected = Claim("array", "array_port:524a937000000001", frozenset(), ())
+    table: Any = SimpleNamespace(facts=None, load=load)
+    (bottleneck,) = _full(table, [suspected], "array_back", ()).bottlenecks
+    assert (bottleneck.kind, bottleneck.entity) == (suspected.kind, suspected.entity)
 
 
 def test_a_clock_of_whole_milliseconds_proves_no_wait() -> None:

@@ -21,6 +21,7 @@ from sanpath.units import bandwidth, duration, iops, percent
 from sanpath.verdict.evidence.step import queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.hypotheses.likelihoods import at_limit, beyond_usual
+from sanpath.verdict.hypotheses.links import COINCIDENT
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
@@ -164,7 +165,7 @@ def _caps(table: PlaceTable) -> Iterator[Claim]:
     row, explains, load = table.array, table.indices("cap"), table.load
     reached = _reached_limits(table.facts, load)
     entity, limit, used = (*reached, (str((row or {}).get("entity")), "a QoS limit", 0.0))[0]
-    others = tuple(volume for volume, _, _ in reached[1:])
+    others = tuple(dict.fromkeys(named for named, _, _ in reached if named != entity))
     because = f"{limit} of {entity} is reached"
     if (exceeded := _exceeded(table)) is not None:
         # The array counts the time at each limit: what the load reaches tells less.
@@ -276,8 +277,7 @@ def _full(
         "throughput that grows by more than 5 % with more outstanding I/Os",
         "a job of the array or another host's load that ends while the test runs",
     )
-    kind = str(claims[0].entity).partition(":")[0]
-    return limited_by(table, layer, because, overturn_if, claims, kind=kind, **stated)
+    return limited_by(table, layer, because, overturn_if, claims, **stated)
 
 
 def _slowed(array: FactRow) -> str:
@@ -291,8 +291,8 @@ def _slowed(array: FactRow) -> str:
 def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float]]:
     """The QoS limits that are reached, reads and writes together: (entity, limit in words, share of it in use).
 
-    The entity is the volume, its volume group, or the array for what it gives the host. Empty: none is reached, or
-    several limits are that are not one for each volume of the load.
+    The entity is the volume, its volume group, or the array for what it gives the host. A limit with room beside a
+    fuller one holds nothing.
     """
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
     limits = [
@@ -301,9 +301,8 @@ def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float
         for named, limit, throughput, words in _limits_set(facts, load, volumes, fact)
         if throughput >= _REACHED * limit > 0
     ]
-    entities = {named for named, _, _ in limits}
-    is_one_each = len(entities) == len(limits) and entities <= set(volumes)
-    return limits if len(limits) == 1 or is_one_each else []
+    fullest = max((used for _, _, used in limits), default=0.0)
+    return [limit for limit in limits if limit[2] >= fullest * (1 - COINCIDENT)]
 
 
 def _limits_set(
