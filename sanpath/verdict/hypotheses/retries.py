@@ -190,17 +190,32 @@ def _sender(table: PlaceTable) -> str:
 def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     """A claim where host or array sent lost TCP segments again.
 
-    It names the busiest link, where they may have been dropped, or a port of the host where no link was read.
+    They prove the loss, error counters its place: a link, or a port of the host where no link was read.
     """
     again = [each for machine in _SENDER_TABLES for each in _sent_again(table, machine) if each[1] > 0]
     links = sorted((row for row in table.links if row["technology"] == "ethernet"), key=utilisation_of, reverse=True)
     entities = [str(row["entity"]) for row in links] or ([] if table.links else _ethernet_initiators(table))
     if not entities or not again:
         return
-    entity, (weight, ratio, sender) = entities[0], max(again)
+    weight, ratio, sender = max(again)
+    entity = _place_of_loss(table, entities, ratio)
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
     evidence = [Evidence(words, min(_RETRANSMIT_MOST, weight))]
     yield _claim(table, entity, evidence, _RETRANSMIT_PRIOR)
+
+
+def _place_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) -> str:
+    """The link or port whose ends count most of the segments that were sent again; of equal ones the first.
+
+    Where the end that receives the data is not read, it may have lost half of them. `ratio`: share sent again.
+    """
+    damaged, devices = _damaged_frames(table), _device_errors(table)
+    lost = max(_NEVER, ratio * table.load.bytes_per_second / _usual_segment_bytes(table))
+    receivers = {str(row["entity"]): str(row["receiver"]) for row in table.links}
+    unread = {e for e, end in receivers.items() if end.startswith(_KINDS) and end not in devices}
+    unread |= {entity for entity in entities if entity not in damaged}
+    least = dict.fromkeys(unread, lost / 2)
+    return max(entities, key=lambda e: round(max(damaged.get(e, 0.0), least.get(e, 0.0)) / lost, 2))
 
 
 def _ethernet_initiators(table: PlaceTable) -> list[str]:
