@@ -19,8 +19,8 @@ _AT_ARRAY = {"read": "tx", "write": "rx"}
 def port_use(
     topology: Topology, port: str, samples: Sequence[StepSamples], block_bytes: float | None, at_host: bool
 ) -> dict[str, FactValue]:
-    """Return `bytes_per_second_read` and `_write`, and `filled_ratio_read` and `_write`: these bytes over those of a
-    full link of the port's speed.
+    """Return `bytes_per_second_read` and `_write`, `filled_ratio_read` and `_write`: these bytes over those of a full
+    link of the port's speed, and `filled_ratio_max_read` and `_write`: the same of its fullest window.
 
     None: no bytes or no speed is reported. Where only the capable speed is known, the ratio is too low for a port
     that runs slower."""
@@ -38,7 +38,11 @@ def port_use(
             if (rate := gauge_or_rates(sample, f"bytes_per_second_{port_direction}", f"bytes_{port_direction}_total"))
             is not None
         ]
+        windows = [
+            rate for sample in samples for rate in sample.rates.get(f"bytes_{port_direction}_total", ()) if rate
+        ]
         full = capacity.data_bytes_per_second * full_ratio(technology, block_bytes) if capacity is not None else None
         used[f"bytes_per_second_{direction}"] = max(rates, default=None)
         used[f"filled_ratio_{direction}"] = max(rates) / full if rates and full else None
+        used[f"filled_ratio_max_{direction}"] = max(windows) / full if windows and full else None
     return used

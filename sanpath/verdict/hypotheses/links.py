@@ -230,9 +230,16 @@ def of_ports(table: PlaceTable) -> Iterator[Claim]:
     for row, is_used in uncounted_ports(table):
         utilisation = number(row, f"filled_ratio_{table.load.direction}")
         words = f"{row['entity']} counts {percent(utilisation)} of what a saturated link reads"
-        evidence = [Evidence(words, at_limit(utilisation, _PORT_ERROR))]
+        # As of counted links: what works in bursts has full windows, or is used both ways.
+        ways = [number(row, f"filled_ratio_{way}") for way in ("read", "write")]
+        fullest = row.get(f"filled_ratio_max_{table.load.direction}")
+        is_steady = fullest is not None and float(fullest) < _FULL_WINDOW and abs(ways[0] - ways[1]) > _CLEARLY_FULLER
+        weight = at_limit(utilisation, _PORT_ERROR, _NO_BURSTS) if is_steady else at_limit(utilisation, _PORT_ERROR)
+        evidence = [Evidence(words, weight)]
         if not is_used:
             evidence.append(Evidence("whether the test uses it is not known", _MAY_USE))
+        if table.array is None and 1 - utilisation > _BELOW_FULL:
+            evidence.append(Evidence("without data of the array, a cap just below it is possible", _CAP_UNREAD))
         entity, may_explain = str(row["entity"]), table.before_transfer
         layer = "host" if entity.startswith("hba:") else "array_front"
         because = (words, "no switch port there was measured: these are its own counters")

@@ -1,0 +1,44 @@
+"""Ports that only their own counters tell of: how sure a full one is."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sanpath.facts.table import FactRow, FactTable
+from sanpath.verdict.hypotheses.links import of_ports
+
+PORT = "hba:db1/eth0"
+
+
+def weight(filled: float, fullest: float | None = None, array: FactRow | None = None) -> float:
+    """The log-likelihood ratio of a port of the test's host that has used this share of its speed for reads."""
+    row: FactRow = {"entity": PORT, "step": "q8", "filled_ratio_read": filled, "filled_ratio_max_read": fullest}
+    tables = {"initiator": FactTable("initiator", (row,)), "array_port": FactTable("array_port", ())}
+    table: Any = SimpleNamespace(
+        load=SimpleNamespace(step="q8", direction="read"),
+        facts=SimpleNamespace(tables=tables),
+        links=(),
+        initiators=[PORT],
+        targets=set(),
+        array_ports=set(),
+        array=array,
+        transfer=frozenset(),
+        before_transfer=frozenset(),
+    )
+    (claim,) = of_ports(table)
+    return sum(evidence.weight for evidence in claim.evidence)
+
+
+@pytest.mark.parametrize("filled", [0.7, 0.8, 0.88])
+def test_a_port_below_its_limit_in_every_window_has_no_bursts(filled: float) -> None:
+    assert weight(filled, filled + 0.01) < weight(filled, 1.0) <= weight(filled)
+    assert weight(filled, filled + 0.01) < 0
+
+
+@pytest.mark.parametrize("filled", [0.7, 0.8, 0.88, 1.0])
+def test_a_port_below_its_limit_may_be_held_there_by_an_array_that_nobody_reads(filled: float) -> None:
+    read = weight(filled, array={"entity": "array:fa1"})
+    assert weight(filled) == read if filled == 1 else weight(filled) < read
