@@ -210,7 +210,7 @@ def _place_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) -> 
     Where the end that receives the data is not read, it may have lost half of them. `ratio`: share sent again.
     """
     damaged, devices = _damaged_frames(table), _device_errors(table)
-    lost = max(_NEVER, ratio * table.load.bytes_per_second / _usual_segment_bytes(table))
+    lost = max(_NEVER, ratio * table.load.bytes_per_second / _USUAL_SEGMENT_BYTES)
     receivers = {str(row["entity"]): str(row["receiver"]) for row in table.links}
     unread = {e for e, end in receivers.items() if end.startswith(_KINDS) and end not in devices}
     unread |= {entity for entity in entities if entity not in damaged}
