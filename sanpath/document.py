@@ -1,9 +1,10 @@
-"""Read a YAML file written by a person with the line of every key, so that a mistake is reported with its line."""
+"""Reads YAML that people write: with the line of every key, as fast as libyaml, and no larger than anybody writes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,31 +13,58 @@ from typing import Any
 import yaml
 
 from sanpath.errors import ConfigError, UsageError
-from sanpath.yaml_text import MOST_VALUES, TooMuchError, compose
 
+Place = tuple[str | int, ...]
+"""The position of an element in the data: keys and list indices, outermost first."""
+
+MOST_VALUES = 100_000
+"""Nobody writes so many values: each takes half a kilobyte while it is read."""
 _MOST_CHARACTERS = 8 << 20
 """The values that are accepted, MOST_VALUES, have some 80 characters each. Some files never end."""
+_MOST_LEVELS = 100
+"""libyaml parses events of any depth, but composing nodes overflows the stack, which it does not guard.
+
+libyaml 0.2.5 survives 16,000 levels but not 30,000 (measured).
+"""
+_SMALL_CHARACTERS = 8192
+"""An invalid text of at most this length is parsed once more in pure Python: a hundred times slower, but with better
+error messages."""
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_FastLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class DocumentError(ValueError):
+    """A text that cannot be used. `line` counts from 1; None: the mistake has no position.
+
+    `key`: the keys that lead to the mistake, with dots between them; "": none.
+    """
+
+    def __init__(self, line: int | None, problem: str, key: str = "") -> None:
+        super().__init__(problem)
+        self.line, self.problem, self.key = line, problem, key
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The lines of the keys of a file.
+    """The lines of the elements of a file: place → line number from 1.
 
-    `lines` maps the place in the data, from the outermost key inwards, to the line number from 1. `warnings` are not
-    mistakes, but the user should correct them.
+    `warnings` are not mistakes, but the user should correct them.
     """
 
     path: Path
-    lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    lines: dict[Place, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
-    def error(self, place: Sequence[str | int], problem: str) -> ConfigError:
-        """Return the error for a key, with its line or that of the nearest enclosing key in the text."""
+    def line(self, place: Sequence[str | int]) -> int | None:
+        """Return the line of an element, or of the innermost enclosing one in the text. None: the text is empty."""
         known_place = tuple(place)
         while known_place and known_place not in self.lines:
             known_place = known_place[:-1]
-        key = ".".join(str(step) for step in place)
-        return ConfigError(self.path, self.lines.get(known_place), key, problem)
+        return self.lines.get(known_place)
+
+    def error(self, place: Sequence[str | int], problem: str) -> ConfigError:
+        """Return the error for a key, with its line or that of the nearest enclosing key in the text."""
+        return ConfigError(self.path, self.line(place), ".".join(map(str, place)), problem)
 
 
 def read_document(path: Path) -> tuple[Document, Any]:
@@ -54,18 +82,37 @@ def read_document(path: Path) -> tuple[Document, Any]:
     if len(text) > _MOST_CHARACTERS:
         raise UsageError(f"{path}: is too long for a configuration file ({_MOST_CHARACTERS:,} characters)")
     try:
-        loader, tree = compose(text)
-        document = Document(path)
-        _note_lines(document, tree, ())
-        raw = None if tree is None else loader.construct_document(tree)
-    except TooMuchError as error:
-        raise ConfigError(path, error.line, "", f"{error.problem}: that is more than a person would write") from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise ConfigError(path, line, "", f"not valid YAML: {_without_values(error.problem)}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(path, None, "", f"not valid YAML: {_without_values(str(error))}") from error
-    return document, raw
+        lines, data = parse(text)
+    except DocumentError as error:
+        raise ConfigError(path, error.line, error.key, _without_values(error.problem)) from error
+    return Document(path, lines), data
+
+
+def parse(text: str, strict: bool = False) -> tuple[dict[Place, int], Any]:
+    """Return the line of each element of a YAML text, and its data. Raises DocumentError.
+
+    A key given twice is refused: YAML would silently use the last one. `strict`: so are aliases, and keys that are no
+    text.
+    """
+    lines: dict[Place, int] = {}
+    with _explained():
+        loader, tree = _compose(text, aliases=not strict)
+        if tree is not None:
+            _note_lines(tree, (), lines, strict)
+        return lines, None if tree is None else loader.construct_document(tree)
+
+
+def read_yaml(text: str) -> Any:
+    """Return the data of a YAML text.
+
+    Raises ValueError with a message of one line: the text is not YAML, or is larger than anybody writes.
+
+    >>> read_yaml("figures: [1, 2]")
+    {'figures': [1, 2]}
+    """
+    with _explained():
+        loader, tree = _compose(text)
+        return None if tree is None else loader.construct_document(tree)
 
 
 def unknown_key(key: str, accepted: Sequence[str]) -> str:
@@ -79,37 +126,80 @@ def suggestion(word: str, accepted: Sequence[str]) -> str:
     return f"did you mean {matches[0]}? " if matches else ""
 
 
-def _without_values(problem: str | None) -> str:
+def _without_values(problem: str) -> str:
     """Return a YAML error as one line, without the word that it quotes (*alias, !tag): it may be a secret."""
-    return " ".join(re.sub(r"'[^']{3,}'", "'…'", problem or "").split())
+    return " ".join(re.sub(r"'[^']{3,}'", "'…'", problem).split())
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise what PyYAML raises as DocumentError."""
+    try:
+        yield
+    except DocumentError:
+        raise
+    except RecursionError:
+        raise DocumentError(None, "nested too deep") from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise DocumentError(line, f"not valid YAML: {error.problem}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise DocumentError(None, f"not valid YAML: {str(error).splitlines()[0]}") from None
+
+
+def _compose(text: str, aliases: bool = True) -> tuple[yaml.SafeLoader, yaml.Node | None]:
+    """Return the loader of a text and its only document; `loader.construct_document(node)` builds the data."""
+    try:
+        _check_size(text, aliases)
+        loader = _FastLoader(text)
+        return loader, loader.get_single_node()
+    except yaml.YAMLError:
+        if len(text) > _SMALL_CHARACTERS:
+            raise
+    slow = yaml.SafeLoader(text)
+    return slow, slow.get_single_node()
+
+
+def _check_size(text: str, aliases: bool) -> None:
+    """Raise DocumentError for too many values or levels, or for an alias where none is allowed. Nothing is stored."""
+    depth = values = 0
+    for event in yaml.parse(text, Loader=_FastLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        values += isinstance(event, yaml.NodeEvent)
+        line = 1 if event.start_mark is None else event.start_mark.line + 1
+        if depth > _MOST_LEVELS:
+            raise DocumentError(line, f"nested too deep: more than {_MOST_LEVELS} levels")
+        if values > MOST_VALUES:
+            raise DocumentError(line, f"more than {MOST_VALUES:,} values: that is more than a person would write")
+        if isinstance(event, yaml.AliasEvent) and not aliases:
+            raise DocumentError(line, "aliases (*name) are not allowed")
 
 
 def _note_lines(
-    document: Document, node: yaml.Node | None, place: tuple[str | int, ...], ancestors: tuple[yaml.Node, ...] = ()
+    node: yaml.Node, place: Place, lines: dict[Place, int], strict: bool, ancestors: tuple[yaml.Node, ...] = ()
 ) -> None:
-    """Record the line of every key.
-
-    Raises ConfigError for a key given twice: YAML would silently use the last one.
-    """
-    if node is None or node in ancestors:
+    """Record the line of every element. Raises DocumentError for a key given twice, or one that is no word."""
+    if node in ancestors:
         return
-    if len(document.lines) > MOST_VALUES:  # A few aliases of aliases expand to billions of values.
-        line = node.start_mark.line + 1
-        raise ConfigError(
-            document.path, line, "", f"more than {MOST_VALUES:,} values; write out what *aliases repeat"
-        )
-    document.lines.setdefault(place, node.start_mark.line + 1)
+    line = node.start_mark.line + 1
+    if len(lines) > MOST_VALUES:  # A few aliases of aliases expand to billions of values.
+        raise DocumentError(line, f"more than {MOST_VALUES:,} values; write out what *aliases repeat")
+    lines.setdefault(place, line)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                raise ConfigError(document.path, line, "", "a key is a list or a mapping: write a word")
-            if (child := (*place, key.value)) in document.lines:
-                raise ConfigError(
-                    document.path, line, ".".join(map(str, child)), f"given before, in line {document.lines[child]}"
-                )
-            document.lines[child] = line
-            _note_lines(document, value, child, (*ancestors, node))
+                raise DocumentError(line, "a key is a list or a mapping: write a word")
+            if strict and key.tag != _TEXT_TAG:
+                raise DocumentError(line, f"the key {key.value!r} is not text: put it in quotes")
+            child = (*place, key.value)
+            if child in lines:
+                raise DocumentError(line, f"given before, in line {lines[child]}", ".".join(map(str, child)))
+            lines[child] = line
+            _note_lines(value, child, lines, strict, (*ancestors, node))
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
-            _note_lines(document, value, (*place, number), (*ancestors, node))
+            _note_lines(value, (*place, number), lines, strict, (*ancestors, node))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sanpath.diagnosis.model import Bottleneck, Cleared, Verdict
-from sanpath.explanation.littles_law import little, throughput
+from sanpath.explanation.in_flight import little, throughput
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED

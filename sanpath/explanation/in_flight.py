@@ -1,20 +1,22 @@
-"""I/Os in flight at every observed plane, N = X R, with the number that each plane lets through."""
+"""Little's law, N = X R: the I/Os in flight at every observed plane, and the law as a sentence of a report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from sanpath.diagnosis.model import InFlight, PlaneInFlight
-from sanpath.explanation.littles_law import little
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
 from sanpath.model import Step
+from sanpath.units import count, duration, iops
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
 _QUEUES = {"vdisk": "virtual_disk", "lun": "device"}
 """Entity kind → fact table that has its queue depth."""
+_SINGLE_DIRECTION = 0.99
+"""A direction with at least this share of the operations stands for the test."""
 
 
 def in_flight(facts: Facts, step: Step, loads: Sequence[LoadFacts]) -> InFlight:
@@ -59,3 +61,21 @@ def _queue_depth(facts: Facts, load: LoadFacts, queue: HostQueue) -> float | Non
     rows = table.select(step=load.step, entity=queue.entity)
     depths = [number(row, "queue_depth") for row in rows if row["queue_depth"] is not None]
     return min(depths, default=None)
+
+
+def throughput(facts: Facts, load: LoadFacts) -> str:
+    """The throughput of a step: for a mix the direction's and the total."""
+    total = facts.ops_per_second_in(load.step)
+    if load.ops_per_second >= _SINGLE_DIRECTION * total:
+        return iops(total)
+    return f"{load.ops_per_second:,.0f} {load.direction}s a second of {iops(total)}"
+
+
+def little(facts: Facts, load: LoadFacts) -> str:
+    """R = N / X with both numbers; for a mix those of the direction, because Little's law holds for each."""
+    in_flight = count(load.in_flight_measured)
+    if load.ops_per_second >= _SINGLE_DIRECTION * facts.ops_per_second_in(load.step):
+        return f"{duration(load.latency_seconds)} is {in_flight} outstanding I/Os / {iops(load.ops_per_second)}"
+    plural = f"{load.direction}s"
+    rate = f"{load.ops_per_second:,.0f} {plural} a second"
+    return f"{duration(load.latency_seconds)} is {in_flight} outstanding {plural} / {rate}"

@@ -9,8 +9,7 @@ from typing import Any
 
 from sanpath.diagnosis.experiment import Action
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.jobs import job_attributes
-from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads import LoadFacts, job_attributes
 from sanpath.model import Scalar
 from sanpath.verdict.step_judgement import Judgement
 

@@ -29,7 +29,7 @@ from sanpath.errors import CollectorError, Failure
 from sanpath.extras import SSH as SSH_EXTRA
 from sanpath.extras import Extra
 from sanpath.model import Column, Event, Rows, SourceEntity, SourceLink, Table
-from sanpath.plugin.collector import API, Check, Collector, Item, Right, Spec
+from sanpath.plugin.collector import API, Check, Collector, HistoryItem, Item, KeepsHistory, Right, Spec
 from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import (
     ClientCertificate,
@@ -47,9 +47,8 @@ from sanpath.plugin.connections import (
     SnmpValue,
     SshTarget,
 )
+from sanpath.plugin.documents import read_json, read_yaml
 from sanpath.plugin.followed import FollowedFile, FollowedFileConfig
-from sanpath.plugin.history import HistoryItem, KeepsHistory
-from sanpath.plugin.json_text import read_json
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
     LOAD_PERCENTILES,
@@ -64,7 +63,6 @@ from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, warning
 from sanpath.plugin.result_load import PrintedResult
 from sanpath.plugin.server_clock import DatedHttp, ServerClock
 from sanpath.plugin.text import Decoder, Lines, text_of
-from sanpath.plugin.yaml_text import read_yaml
 
 __all__ = [
     "API",

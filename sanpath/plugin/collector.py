@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from sanpath.extras import Extra
 from sanpath.model import Event, Rows, SourceEntity, SourceLink, Table
@@ -59,6 +59,28 @@ class Collector(ABC, Generic[C]):
 
     async def close(self) -> None:
         """Log out. At most two seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryItem:
+    """A past item with the device that it is from.
+
+    `source`: the name of that device, under which the item is recorded. `tables`: all tables that this device may
+    yield. Times of the item are microseconds since the epoch.
+    """
+
+    source: str
+    tables: tuple[Table, ...]
+    item: Item
+
+
+@runtime_checkable
+class KeepsHistory(Protocol):
+    """A Collector that can be asked for the past, after `open`."""
+
+    def history(self, ctx: Context, began_us: int, ended_us: int) -> AsyncIterator[HistoryItem]:
+        """Yield what the source stored between two times, in microseconds since the epoch. Raises CollectorError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

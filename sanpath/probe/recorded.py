@@ -13,15 +13,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sanpath.document import read_yaml
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.jobs import job_attributes
-from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads import LoadFacts, job_attributes
 from sanpath.model import Scalar, Step
 from sanpath.probe.plan import SECTIONS, ProbePlan, allowed, contradictions
 from sanpath.sweep.plan import ENGINES, mistake
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.yaml_text import read_yaml
 
 _SECTOR_BYTES = 512
 _MOST_BLOCK_BYTES = 64 << 20

@@ -17,11 +17,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from sanpath.catalogue import load as catalogue
-from sanpath.errors import UsageError
+from sanpath.document import Document, DocumentError, Place, parse
+from sanpath.errors import ConfigError, UsageError
 from sanpath.rulebook import remedy, summary
 from sanpath.rulebook.choice import POLICIES
 from sanpath.rulebook.condition import ConditionError, compile_condition
-from sanpath.rulebook.document import Document, DocumentError, Place, parse
 from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind
 from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
 from sanpath.rulebook.text import did_you_mean, printable
@@ -93,19 +93,21 @@ def load_rule(data: bytes, shown: str) -> Rule:
     if len(data) > MAX_BYTES:
         raise UsageError(f"{shown}: larger than {MAX_BYTES // 1024} KiB")
     try:
-        document = parse(data)
+        lines, content = parse(data.decode("utf-8"), strict=True)
+    except UnicodeDecodeError:
+        raise UsageError(f"{shown}: the file is not UTF-8 text") from None
     except DocumentError as error:
-        location = f"{shown}:{error.line}" if error.line else shown
-        raise UsageError(f"{location}: {error.problem}") from None
+        raise ConfigError(shown, error.line, error.key, error.problem) from None
+    document = Document(Path(shown), lines)
     try:
-        rule = Rule.model_validate(document.data)
+        rule = Rule.model_validate(content)
     except ValidationError as error:
         details = error.errors(include_url=False)
         problems = [_as_problem(detail) for detail in details if not _is_consequence(detail, details)]
-        raise _usage_error(shown, document, problems) from None
-    problems = list(_problems(rule, PurePosixPath(Path(shown).as_posix()).stem))
+        raise _usage_error(document, problems) from None
+    problems = list(_problems(rule, PurePosixPath(document.path.as_posix()).stem))
     if problems:
-        raise _usage_error(shown, document, problems)
+        raise _usage_error(document, problems)
     return rule
 
 
@@ -173,9 +175,10 @@ def _by_id(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(by_id[rule_id] for rule_id in sorted(by_id))
 
 
-def _usage_error(shown: str, document: Document, problems: Iterable[Problem]) -> UsageError:
-    in_order = sorted(problems, key=lambda problem: document.line(problem[0]))
-    return UsageError("\n".join(f"{shown}:{document.line(place)}: {text}" for place, text in in_order))
+def _usage_error(document: Document, problems: Iterable[Problem]) -> UsageError:
+    lines = [(document.line(place) or 1, text) for place, text in problems]
+    in_order = sorted(lines, key=lambda problem: problem[0])
+    return UsageError("\n".join(f"{document.path}:{line}: {text}" for line, text in in_order))
 
 
 def _problems(rule: Rule, stem: str) -> Iterator[Problem]:

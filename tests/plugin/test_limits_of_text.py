@@ -46,8 +46,8 @@ def test_what_python_reads_is_read(text: str) -> None:
         ("[" * 100_000, "nested too deep"),
         ("- " * 100_000, "nested too deep"),
         ("a: 1\n" * 60_000, "more than 100,000 values"),
-        ("a: [", "while parsing a flow"),
-        ("a: &x {b: *x", "while parsing a flow"),
+        ("a: [", "expected the node content"),
+        ("a: &x {b: *x", "expected ',' or '}'"),
         ("!!python/object/apply:os.getcwd []", "could not determine a constructor"),
     ],
 )

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
-from sanpath.facts.fabric.open_links import shares_of_open_links
 from sanpath.facts.fabric.test_shares import (
     OVERHEAD_TOLERANCE,
     Shares,
@@ -21,6 +20,7 @@ from sanpath.facts.fabric.test_shares import (
     on_loaded_path,
     operations_by_target,
     other_path_idle,
+    shares_of_open_links,
     shares_of_test,
     with_open_host_links,
 )

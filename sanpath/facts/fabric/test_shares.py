@@ -2,7 +2,9 @@
 
 On the host's side, the host's own ports carry the test. On the array's side, the array's counts for each initiator
 and target show it, else the ports that the host can reach. Where ports carry clearly more than the test has moved,
-others use them too. Then only what the other ports cannot have carried is certainly the test's.
+others use them too. Then only what the other ports cannot have carried is certainly the test's. A link whose path
+cannot be followed to its end carries the test where it is the only busy one of its switch, or the only one that moves
+what the test brings there.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import isclose
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import Cable, IoPath, initiators_of
+from sanpath.topology.paths import Cable, IoPath, initiators_of, switch_of
 
 OVERHEAD_TOLERANCE = 1.02
 """Allowance for retransmissions, command and status frames: only bytes beyond it count as foreign."""
@@ -22,6 +25,8 @@ _FOREIGN_TOLERANCE = 1.05
 """Ports that together carry more than this multiple of the test's bytes carry foreign bytes as well."""
 LOADED = 0.01
 """Smallest share of the test's bytes that makes a link part of the loaded path."""
+_SAME_FLOW = 0.01
+"""Counters of two ports of one switch, read in one poll, differ by less where they count the same frames."""
 
 Shares = dict[str, float | None]
 """Cable → share of the test's bytes. None: others use the ports too, and the share cannot be determined."""
@@ -238,3 +243,48 @@ def other_path_idle(
     if any(rate_by_id.get(link, byte_rate) < LOADED * byte_rate for link in parallel):
         return True
     return None if any(shares.get(link) is None for link in parallel) else False
+
+
+def shares_of_open_links(
+    topology: Topology,
+    open_links: Sequence[Cable],
+    byte_rates: Mapping[Cable, float],
+    test: float,
+    test_cables: Mapping[str, Collection[str]],
+) -> Shares:
+    """Return the share of the test's bytes on each of these links; None: not known.
+
+    The only busy link of a switch carries the test, and so does the only one that moves what the links of the test's
+    own initiators or target ports bring to that switch: a switch keeps no bytes. Of several others it is not known
+    which does. `test`: the test's bytes a second; `test_cables`: of its initiators and target ports, by side.
+    """
+    busy: defaultdict[str | None, list[Cable]] = defaultdict(list)
+    for cable in open_links:
+        if byte_rates.get(cable, 0.0) >= LOADED * test > 0:
+            busy[switch_of(topology, cable.switch_port)].append(cable)
+    shares: Shares = {}
+    for switch, cables in busy.items():
+        brought = _brought_to(topology, switch, byte_rates, test_cables)
+        same_flow = [cable for cable in cables if isclose(byte_rates[cable], brought, rel_tol=_SAME_FLOW)]
+        if len(cables) == 1 and byte_rates[cables[0]] * OVERHEAD_TOLERANCE >= test:
+            shares[cables[0].id] = 1.0
+        elif len(same_flow) == 1:
+            shares |= {cable.id: min(1.0, brought / test) if cable in same_flow else 0.0 for cable in cables}
+        else:
+            shares |= {cable.id: None for cable in cables}
+    return shares
+
+
+def _brought_to(
+    topology: Topology,
+    switch: str | None,
+    byte_rates: Mapping[Cable, float],
+    test_cables: Mapping[str, Collection[str]],
+) -> float:
+    """Return the bytes a second on the cables of the test's initiators and target ports at a switch."""
+    own = {*test_cables.get("host", ()), *test_cables.get("array", ())}
+    return sum(
+        rate
+        for cable, rate in byte_rates.items()
+        if cable.id in own and switch_of(topology, cable.switch_port) == switch
+    )

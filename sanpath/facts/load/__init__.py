@@ -1,1 +1,1 @@
-"""Facts of the load: throughput, latency, outstanding I/Os, and what a test is good for."""
+"""Facts of the load: throughput, latency, outstanding I/Os, and whether the test is valid."""

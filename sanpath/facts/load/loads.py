@@ -12,7 +12,7 @@ import numpy as np
 
 from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.model import DIRECTIONS, Direction, Step
+from sanpath.model import DIRECTIONS, Direction, Scalar, Step
 from sanpath.topology.identity import Topology
 
 FLAT = 0.05
@@ -182,6 +182,13 @@ def load_facts_of(
         and entity in (_root(topology, sample), topology.known_as.get((sample.source, "load", sample.entity)))
     ]
     return _direction(topology, step, direction, jobs)
+
+
+def job_attributes(topology: Topology, load: LoadFacts) -> dict[str, Scalar]:
+    """The attributes of the step's job. Empty: there are several jobs, or no source describes one."""
+    entities = topology.entities
+    jobs = [f"{root}/{load.step}" for root in load.roots if f"{root}/{load.step}" in entities] or list(load.roots)
+    return dict(entities[jobs[0]].attributes) if len(jobs) == 1 and jobs[0] in entities else {}
 
 
 def _runs_in(sample: StepSamples, step: Step) -> bool:

@@ -16,8 +16,7 @@ from typing import Literal
 import duckdb
 import numpy as np
 
-from sanpath.facts.samples.cached_arrays import in_time
-from sanpath.facts.samples.sample_arrays import Values
+from sanpath.facts.samples.sample_arrays import Values, in_time
 from sanpath.model import Event
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.sample_cache import CachedSamples

@@ -1,4 +1,4 @@
-"""Reading untrusted JSON: every defect raises ValueError, and memory is bounded by the size of the text."""
+"""Reading untrusted JSON and YAML: every defect raises ValueError, and memory is bounded by the size of the text."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ def read_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("is nested too deep") from error
+
+
+def read_yaml(text: str) -> Any:
+    """Parse a YAML text. Raises ValueError with a message of one line: it is not YAML, or exceeds the limits."""
+    from sanpath.document import read_yaml as read  # PyYAML, which few collectors need
+
+    return read(text)
 
 
 def _memory_bytes(text: str | bytes) -> int:
