@@ -217,7 +217,7 @@ class Recorder:
 
         return Source(
             config,
-            lambda: collector_class(config),
+            collector_class(config),
             context,
             self._clock,
             self._sink,

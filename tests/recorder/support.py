@@ -147,7 +147,7 @@ def record(
         if fill is not None:
             fill(sink)
         sources = [
-            Source(_config(name, every_seconds), lambda c=collector: c, context, clock, sink)  # type: ignore[misc]
+            Source(_config(name, every_seconds), collector, context, clock, sink)
             for name, collector in collectors.items()
         ]
         running = [asyncio.create_task(source.run(clock.now_us(), stop)) for source in sources]

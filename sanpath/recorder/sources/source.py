@@ -37,7 +37,7 @@ class Source:
     def __init__(
         self,
         config: SourceConfig,
-        make: Callable[[], Collector[SourceConfig]],
+        collector: Collector[SourceConfig],
         context: NewContext,
         clock: Clock,
         sink: Sink,
@@ -46,7 +46,7 @@ class Source:
         self.name, self.blocking = config.name, blocking
         self._config, self._context, self._clock, self._sink = config, context, clock, sink
         self._cost = Cost()
-        self._collector = make()
+        self._collector = collector
         self._opened: Context | None = None
         self._inventory_due = 0.0
         self._failures = self._refusals = 0
