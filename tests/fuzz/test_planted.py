@@ -15,8 +15,8 @@ from sanpath.transport.snmp import session as snmp_session
 from sanpath_collectors.flasharray import parse as flasharray
 from sanpath_collectors.kubernetes import parse as kubernetes
 from sanpath_collectors.linux_host import parse as linux_host
-from sanpath_collectors.snmp_switch import values
-from sanpath_collectors.vsphere import session, vmomi
+from sanpath_collectors.snmp_switch import parse as snmp_switch
+from sanpath_collectors.vsphere.connection import session, vmomi
 from tests.fuzz.target import Target, fuzz
 from tests.fuzz.targets import TARGETS
 
@@ -46,7 +46,7 @@ def _node_with_status(name: str, item: Any) -> Any:
         ("flasharray answers", flasharray, "name", _name_of, 500),
         ("kubernetes answers", kubernetes, "node", _node_with_status, 1000),
         ("linux_host answers", linux_host, "number", int, 100),
-        ("snmp_switch answers", values, "octets", lambda value: value.hex() and value, 2000),
+        ("snmp_switch answers", snmp_switch, "octets", lambda value: value.hex() and value, 2000),
         ("vsphere answers", vmomi, "_require", lambda *_: None, 1000),
         ("vsphere answers", session, "plain", lambda value: value.name, 300),
         ("SNMP datagrams", snmp_session, "_decoded", _text_of_octets, 2000),

@@ -14,11 +14,11 @@ from pyVmomi import SoapAdapter, VmomiSupport
 
 from sanpath.plugin import Cost, Http, HttpReply
 from sanpath.transport.replay import ReplayContext
-from sanpath_collectors.vsphere import session, vmomi
 from sanpath_collectors.vsphere.collector import Vsphere
 from sanpath_collectors.vsphere.config import VsphereConfig
-from sanpath_collectors.vsphere.plain import plain
-from sanpath_collectors.vsphere.soap import read_reply
+from sanpath_collectors.vsphere.connection import session, vmomi
+from sanpath_collectors.vsphere.connection.plain import plain
+from sanpath_collectors.vsphere.connection.soap import read_reply
 from tests.collectors.test_cases import SteppedClock
 from tests.collectors.vsphere.site import measured, site
 from tests.collectors.vsphere.test_details import LINES

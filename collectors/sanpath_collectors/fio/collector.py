@@ -8,10 +8,10 @@ from typing import Literal
 from sanpath.errors import UsageError
 from sanpath.plugin import Event, Item, LoadReader, WrappedCommand
 from sanpath_collectors.fio.groups import Group, histograms, load_step
-from sanpath_collectors.fio.inventory import Inventory, rows
+from sanpath_collectors.fio.inventory import Inventory
 from sanpath_collectors.fio.parse import Documents, parse_status
 from sanpath_collectors.fio.status import Status
-from sanpath_collectors.fio.tables import LOAD, LUN
+from sanpath_collectors.fio.tables import LOAD, LUN, rows
 
 LOCAL_ID = "fio"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 
 from sanpath.model import Scalar
-from sanpath.plugin import Event, LoadProfile, Rows, SourceEntity, SourceLink, Table, warning
+from sanpath.plugin import Event, LoadProfile, SourceEntity, SourceLink, warning
 from sanpath_collectors.fio.options import combined_profile, rbd_image, target_addresses
-from sanpath_collectors.fio.status import JobStatus, Number, Status
+from sanpath_collectors.fio.status import JobStatus, Status
 
 
 class Inventory:
@@ -74,18 +74,3 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def rows(
-    table: Table, samples: Sequence[tuple[str, int, Mapping[str, Number]]], device_time: int | None = None
-) -> Rows:
-    """Rows of a table from (local id, time in microseconds, metric → value). `device_time`: fio's, microseconds."""
-    metrics = [column.metric for column in table.columns]
-    by_row = [map(values.get, metrics) for _, _, values in samples]
-    return Rows(
-        table,
-        [entity for entity, _, _ in samples],
-        [seen_us for _, seen_us, _ in samples],
-        dict(zip(metrics, map(list, zip(*by_row, strict=True)), strict=True)),
-        device_time=[device_time] * len(samples) if device_time is not None else None,
-    )

@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from sanpath.plugin import CollectorError, Failure, Item, ResultClock, warning
-from sanpath_collectors.fio import client, terse
+from sanpath_collectors.fio.formats import client, terse
+from sanpath_collectors.fio.formats.normal import NormalText
+from sanpath_collectors.fio.formats.normal_entry import Entry
 from sanpath_collectors.fio.inventory import Inventory
-from sanpath_collectors.fio.normal import NormalText
-from sanpath_collectors.fio.normal_entry import Entry
 from sanpath_collectors.fio.parse import LARGEST, Documents, parse_status
 from sanpath_collectors.fio.run import LoadIds, Run
 from sanpath_collectors.fio.status import Status

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sanpath.plugin import Item, ResultFile, ResultReader, text_of
-from sanpath_collectors.fio import log, report
-from sanpath_collectors.fio.log import Log, LogName, parse_line
-from sanpath_collectors.fio.log_histogram import HistogramLog
-from sanpath_collectors.fio.log_means import MeansLog
-from sanpath_collectors.fio.log_raw import RawLog
+from sanpath_collectors.fio import report
+from sanpath_collectors.fio.logs import log
+from sanpath_collectors.fio.logs.histogram import HistogramLog
+from sanpath_collectors.fio.logs.log import Log, LogName, parse_line
+from sanpath_collectors.fio.logs.means import MeansLog
+from sanpath_collectors.fio.logs.raw import RawLog
 from sanpath_collectors.fio.report import Report
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from sanpath.plugin import LOAD_COUNTERS, Item, Rows, warning
 from sanpath_collectors.fio.groups import Group, Progress, histograms, load_step
-from sanpath_collectors.fio.inventory import Inventory, rows
+from sanpath_collectors.fio.inventory import Inventory
 from sanpath_collectors.fio.options import duration
 from sanpath_collectors.fio.status import JobStatus, Number, Status
-from sanpath_collectors.fio.tables import LOAD, LUN
+from sanpath_collectors.fio.tables import LOAD, LUN, rows
 
 _SLACK_US = 1_500_000
 """Tolerance: fio rounds its elapsed time up to whole seconds, and spends some time between two groups."""

@@ -1,8 +1,10 @@
-"""Tables of fio's statuses and logs."""
+"""Tables of fio's statuses and logs, and their rows."""
 
 from __future__ import annotations
 
-from sanpath.plugin import LOAD_COUNTERS, LOAD_PERCENTILES, Column, Table
+from collections.abc import Mapping, Sequence
+
+from sanpath.plugin import LOAD_COUNTERS, LOAD_PERCENTILES, Column, Rows, Table
 
 _NS = 1e-9
 _MS = 1e-3
@@ -36,3 +38,18 @@ LUN = Table(
     ),
     plane="guest_block",
 )
+
+
+def rows(
+    table: Table, samples: Sequence[tuple[str, int, Mapping[str, int | float | None]]], device_time: int | None = None
+) -> Rows:
+    """Rows of a table from (local id, time in microseconds, metric → value). `device_time`: fio's, microseconds."""
+    metrics = [column.metric for column in table.columns]
+    by_row = [map(values.get, metrics) for _, _, values in samples]
+    return Rows(
+        table,
+        [entity for entity, _, _ in samples],
+        [seen_us for _, seen_us, _ in samples],
+        dict(zip(metrics, map(list, zip(*by_row, strict=True)), strict=True)),
+        device_time=[device_time] * len(samples) if device_time is not None else None,
+    )

@@ -1,4 +1,4 @@
-"""Events: a pod moved, restarted or ended, and what of a load is not known. No I/O."""
+"""Events: a pod moved, restarted or ended, and what is not known of a load. No I/O."""
 
 from __future__ import annotations
 

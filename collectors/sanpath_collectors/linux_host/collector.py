@@ -15,8 +15,8 @@ from sanpath_collectors.linux_host.inventory import FILES, NAMES, Inventory, pat
 from sanpath_collectors.linux_host.messages import name_list, quantity
 from sanpath_collectors.linux_host.paths import HostPath
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_host.storage_connections import StorageConnections
 from sanpath_collectors.linux_host.tables import FC_STATISTICS, TCP_CONNECTION
+from sanpath_collectors.linux_host.tcp.connections import StorageConnections
 
 _DISKSTATS, _STAT, _UPTIME, _NET_DEV = "/proc/diskstats", "/proc/stat", "/proc/uptime", "/proc/net/dev"
 _HOSTNAME, _OSRELEASE = "/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease"

@@ -10,9 +10,9 @@ from sanpath_collectors.linux_host import devices, multipath, parse, ports
 from sanpath_collectors.linux_host.multipath import Maps
 from sanpath_collectors.linux_host.paths import HostPath, is_map, lun_of, paths_of, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_host.storage_connections import Sought
-from sanpath_collectors.linux_host.tcp import end_point
-from sanpath_collectors.linux_host.tcp_view import SERVICES
+from sanpath_collectors.linux_host.tcp.connections import Sought
+from sanpath_collectors.linux_host.tcp.ss import end_point
+from sanpath_collectors.linux_host.tcp.view import SERVICES
 
 _FILES: Mapping[str, Sequence[str]] = {
     "/proc": ("diskstats", "stat", "meminfo", "sys/kernel/osrelease"),

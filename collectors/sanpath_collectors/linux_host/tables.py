@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.plugin import Column, Table
-from sanpath_collectors.linux_host import tcp_view
+from sanpath_collectors.linux_host.tcp import view as tcp_view
 
 _MILLISECONDS = 1e-3
 _SECTOR_BYTES = 512  # independent of the device's sector size (Documentation/admin-guide/iostats.rst)

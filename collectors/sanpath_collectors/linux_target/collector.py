@@ -9,7 +9,7 @@ from sanpath.plugin import Check, Collector, CollectorError, Context, Failure, I
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.messages import name_list
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_host.storage_connections import StorageConnections
+from sanpath_collectors.linux_host.tcp.connections import StorageConnections
 from sanpath_collectors.linux_target import inventory, samples, targets
 from sanpath_collectors.linux_target.config import LinuxTargetConfig
 from sanpath_collectors.linux_target.inventory import Inventory

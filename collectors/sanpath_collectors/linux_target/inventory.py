@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_host.storage_connections import Sought
+from sanpath_collectors.linux_host.tcp.connections import Sought
 from sanpath_collectors.linux_target import parse
 from sanpath_collectors.linux_target.targets import Listener, Targets, Volume
 

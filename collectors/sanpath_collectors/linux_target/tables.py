@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.plugin import Column, Table
-from sanpath_collectors.linux_host import tcp_view
 from sanpath_collectors.linux_host.tables import DISKSTATS as LUN_FIELDS
 from sanpath_collectors.linux_host.tables import FC_STATISTICS as HBA_FILES
 from sanpath_collectors.linux_host.tables import HOST, LUN, NET_DEV
+from sanpath_collectors.linux_host.tcp import view as tcp_view
 
 _BLOCK = tuple(f"{quantity}_{d}_total" for quantity in ("ops", "bytes", "latency_seconds") for d in ("read", "write"))
 _PORT = (

@@ -23,8 +23,6 @@ from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
 from sanpath_collectors.snmp_switch.device import Device, discover, read_inventory
 from sanpath_collectors.snmp_switch.plan import Plan, PortCells, by_port
 from sanpath_collectors.snmp_switch.reading import SYS_NAME, SYS_UPTIME, read
-from sanpath_collectors.snmp_switch.samples import samples
-from sanpath_collectors.snmp_switch.values import text
 
 
 class SnmpSwitch(Collector[SnmpSwitchConfig]):
@@ -48,7 +46,7 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
     async def open(self, ctx: Context) -> None:
         """Read the name, to verify host and credentials. Closes the socket on failure."""
         try:
-            self._name = text((await self._agent(ctx).get([SYS_NAME]))[SYS_NAME]) or self.config.name
+            self._name = parse.text((await self._agent(ctx).get([SYS_NAME]))[SYS_NAME]) or self.config.name
         except BaseException:
             await self.close()
             raise
@@ -82,7 +80,7 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
             await self._ask(ctx, device, cells)
         except CollectorError as error:
             problem = error
-        for rows in samples(polled, self._plan.chosen, cells, self._started_us):
+        for rows in self._plan.rows(polled, cells, self._started_us):
             yield rows
             for event in self._changes.events(rows, device.ports):
                 yield event

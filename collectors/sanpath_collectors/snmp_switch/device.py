@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from sanpath.plugin import Snmp, SnmpValue, SourceEntity, SourceLink
 from sanpath_collectors.snmp_switch import logins, ports
-from sanpath_collectors.snmp_switch.forwarding import forwarding_links
-from sanpath_collectors.snmp_switch.neighbours import inter_switch_links, lldp_neighbours
+from sanpath_collectors.snmp_switch.neighbours import forwarding_links, inter_switch_links, lldp_neighbours
+from sanpath_collectors.snmp_switch.parse import text, wwn
 from sanpath_collectors.snmp_switch.profile import Profile, devices, profiles
 from sanpath_collectors.snmp_switch.reading import (
     SYS_DESCR,
@@ -21,7 +21,6 @@ from sanpath_collectors.snmp_switch.reading import (
     get_if_allowed,
     read_if_allowed,
 )
-from sanpath_collectors.snmp_switch.values import text, wwn
 
 _ENTERPRISES = "1.3.6.1.4.1."
 _VENDORS = {"9": "cisco", "1588": "brocade"}

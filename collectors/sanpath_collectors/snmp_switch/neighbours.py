@@ -1,17 +1,21 @@
-"""Neighbours of ports: other switches over Fibre Channel, and any device with LLDP over Ethernet."""
+"""What is at the other end of a port: a switch over Fibre Channel, a device with LLDP, or one whose MAC address was
+learned there."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from sanpath.plugin import Snmp, SnmpValue, SourceLink
+from sanpath_collectors.snmp_switch.parse import integer, octets, text, wwn
 from sanpath_collectors.snmp_switch.ports import Port, port_of_row
-from sanpath_collectors.snmp_switch.profile import Lldp, NeighbourTable, Profile
-from sanpath_collectors.snmp_switch.reading import Cell, Cells, get_if_allowed, read_if_allowed
-from sanpath_collectors.snmp_switch.values import integer, octets, text, wwn
+from sanpath_collectors.snmp_switch.profile import Forwarding, Lldp, NeighbourTable, Profile
+from sanpath_collectors.snmp_switch.reading import Cell, Cells, get_if_allowed, read_if_allowed, sub_identifiers
 
 _MAC_ADDRESS = 3
 """LldpPortIdSubtype of IEEE 802.1AB."""
+_LEARNED = 3
+"""The value `learned` of dot1dTpFdbStatus and dot1qTpFdbStatus."""
 
 
 async def inter_switch_links(
@@ -109,3 +113,42 @@ def identifier(value: SnmpValue) -> str:
     if len(raw) == 6 and not (characters.isascii() and characters.isprintable() and len(characters) == 6):
         return raw.hex(":")
     return characters
+
+
+async def forwarding_links(snmp: Snmp, forwarding: Forwarding, ports: Mapping[str, Port]) -> list[SourceLink]:
+    """Return a link for each address that was learned at only one port, unless that port is an uplink.
+
+    A port with more than `most_addresses` addresses counts as an uplink. Raises CollectorError.
+    """
+    if_index = {
+        row: str(integer(cell.value))
+        for row, cells in (await read_if_allowed(snmp, [forwarding.bridge_port_if_index])).items()
+        for cell in cells.values()
+    }
+    for table in forwarding.tables:
+        ports_by_address: dict[str, set[str]] = defaultdict(set)
+        addresses_by_port: dict[str, set[str]] = defaultdict(set)
+        for row, cells in (await read_if_allowed(snmp, [table.port, table.status])).items():
+            values = {oid: integer(cell.value) for oid, cell in cells.items()}
+            mac, port = _mac(row), if_index.get(str(values.get(table.port)))
+            if mac and port is not None and port in ports and values.get(table.status) == _LEARNED:
+                ports_by_address[mac].add(port)
+                addresses_by_port[port].add(mac)
+        if ports_by_address:
+            return [
+                SourceLink(
+                    "logged_in",
+                    ("mac", mac),
+                    ("switch_port", port),
+                    f"forwarding table, {len(addresses_by_port[port])} there",
+                )
+                for mac, learned_ports in ports_by_address.items()
+                for port in learned_ports
+                if len(learned_ports) == 1 and len(addresses_by_port[port]) <= forwarding.most_addresses
+            ]
+    return []
+
+
+def _mac(row: str) -> str | None:
+    octets = sub_identifiers(row)[-6:]
+    return bytes(octets).hex(":") if len(octets) == 6 and max(octets) < 256 and any(octets) else None

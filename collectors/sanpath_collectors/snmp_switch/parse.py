@@ -1,4 +1,4 @@
-"""Parsing of the system group and of port descriptions. No I/O.
+"""Parsing of SNMP values: texts, counters in octet strings, world wide names, the uptime. No I/O.
 
 `Snmp.get` of the system group of a Brocade DS-5100B:
 
@@ -8,9 +8,12 @@
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 
-from sanpath.plugin import Rows
+from sanpath.plugin import Rows, SnmpValue
+from sanpath_collectors.snmp_switch.profile import Value
 from sanpath_collectors.snmp_switch.tables import SWITCH
 
 TICK_US = 10_000
@@ -19,6 +22,102 @@ _TICKS_WRAP = 2**32
 _TICKS_SLACK = 100 * 60  # a minute: clocks and answers are not exact
 
 _WWPN = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{2}(?:[:.-]?[0-9a-fA-F]{2}){7}(?![0-9a-fA-F])")
+_UNSUPPORTED = 1 << 63
+"""FCMGMT-MIB: the highest bit of a counter is not part of its value; alone it marks an unsupported counter."""
+_HEX_TEXT = re.compile(rb"[0-9A-Fa-f]{2}(?:[ :.-][0-9A-Fa-f]{2})+")
+_CONTROL = frozenset({"Cc", "Cf", "Cs"})
+
+Decoded = int | float | str | bool | None
+
+
+def text(value: SnmpValue) -> str:
+    """Return a string without padding and control characters, whatever its encoding; "" for other values.
+
+    >>> text(b"array\\x1b[2J port \\xff\\n")
+    'array[2J port \\ufffd'
+    """
+    if not isinstance(value, bytes):
+        return ""
+    decoded = value.decode("utf-8", "replace")
+    if decoded.isprintable():  # as nearly all are: none of its characters is left out below
+        return decoded.strip()
+    characters = (" " if c in "\t\r\n" else c for c in decoded)
+    return "".join(c for c in characters if unicodedata.category(c) not in _CONTROL).strip()
+
+
+def integer(value: SnmpValue) -> int | None:
+    """Return an integer; None for other values."""
+    return value if isinstance(value, int) else None
+
+
+def octets(value: SnmpValue) -> bytes:
+    """Return octets, also from text with their hexadecimal digits, as some agents and gateways send.
+
+    >>> octets(b"00 00 00 00 00 00 01 FE").hex()
+    '00000000000001fe'
+    """
+    if not isinstance(value, bytes):
+        return b""
+    return bytes.fromhex(re.sub(r"[^0-9A-Fa-f]", "", value.decode())) if _HEX_TEXT.fullmatch(value) else value
+
+
+def counted(value: SnmpValue, bits: int) -> tuple[int, int] | None:
+    """Return a counter and its width in bits. None: not a counter, or one that the agent does not support.
+
+    A counter is an integer of the declared width `bits`, or big-endian octets: 8 octets have 63 bits, 4 have 32.
+    """
+    if isinstance(value, int):
+        return (value, bits) if value >= 0 else None
+    raw = octets(value)
+    number = int.from_bytes(raw, "big")
+    match len(raw):
+        case 8 if number != _UNSUPPORTED:
+            return number & (_UNSUPPORTED - 1), 63
+        case 4:
+            return number, 32
+    return None
+
+
+def wwn(value: SnmpValue) -> str | None:
+    """Return a world wide name as 16 hexadecimal digits, also from the start of a longer identifier.
+
+    None: the value is not a world wide name.
+    """
+    raw = octets(value)[:8]
+    return raw.hex() if len(raw) == 8 and any(raw) and raw != b"\xff" * 8 else None
+
+
+def number(value: SnmpValue) -> float | None:
+    """Parse decimal text; None where it is not a number, or infinite ("-inf": no light at a receiver)."""
+    try:
+        value_as_number = float(text(value))
+    except ValueError:
+        return None
+    return value_as_number if math.isfinite(value_as_number) else None
+
+
+def decoded(column: Value, value: SnmpValue) -> Decoded:
+    """Return the value of a column that is not a counter. None: not answered, or not valid."""
+    match column.reading:
+        case "text":
+            return text(value) or None
+        case "wwn":
+            return wwn(value)
+        case "number":
+            return number(value)
+        case "gigabit_list":
+            speeds = [int(digits) for digits in re.findall(r"\d{1,4}", text(value))]
+            return max(speeds, default=0) * 1_000_000_000 or None
+        case "octets":
+            return None
+    raw = integer(value)
+    if raw is None or raw < 0 or (column.above_zero and raw == 0):
+        return None
+    if column.equals is not None:
+        return raw == column.equals
+    if column.values is not None:
+        return column.values.get(raw)
+    return raw if column.factor == 1.0 else round(raw * column.factor)
 
 
 def wwpns_in(alias: str) -> list[str]:

@@ -1,19 +1,21 @@
-"""The columns to poll: for each metric of a port, the first column in the order of the profiles that answers."""
+"""The columns to poll: for each metric of a port, the first column in the order of the profiles that answers. And the
+rows that their cells make."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from sanpath.plugin import Snmp
+from sanpath.plugin import Rows, Snmp, Table
+from sanpath_collectors.snmp_switch.parse import TICK_US, counted, decoded
 from sanpath_collectors.snmp_switch.ports import Port, port_of_index
 from sanpath_collectors.snmp_switch.profile import Counter, Profile
 from sanpath_collectors.snmp_switch.reading import Cell, Cells, read_if_allowed
-from sanpath_collectors.snmp_switch.values import counted, decoded
+from sanpath_collectors.snmp_switch.tables import Bits, port_table
 
-Bits = Literal[0, 32, 63, 64]
 _WIDTHS: dict[int, Bits] = {0: 0, 32: 32, 63: 63, 64: 64}
+_BYTES = "bytes_rx_total"
+_Number = int | float | None
 PortCells = dict[str, dict[str, Cell]]
 """Local id of a port → OID → cell."""
 
@@ -83,6 +85,34 @@ class Plan:
             if any(chosen.bits for chosen in by_metric.values()):
                 yield port
 
+    def rows(self, ports: Sequence[str], cells: PortCells, started_us: int | None) -> Iterator[Rows]:
+        """Yield rows of the ports that answered, one table for each combination of metrics and counter widths.
+
+        The time of a row is that of the answer with its bytes; its other values arrive within the same poll.
+        `started_us`: when the agent started, by the recorder's clock. With sysUpTime in that answer it gives the time
+        at which the agent read its counters, without the delay of the answer. None: only the time of arrival is
+        known.
+        """
+        groups: dict[Table, list[str]] = {}
+        ports_by_widths: dict[tuple[tuple[str, Bits], ...], list[str]] = {}
+        for port in ports:
+            if port in cells:
+                widths = tuple([(metric, choice.bits) for metric, choice in self.chosen[port].items()])
+                if widths not in ports_by_widths:  # thousands of ports share a few tables, each looked up once
+                    ports_by_widths[widths] = groups.setdefault(port_table(dict(widths)), [])
+                ports_by_widths[widths].append(port)
+        for table, members in groups.items():
+            rows = [_row(self.chosen[port], cells[port]) for port in members]
+            arrivals = [_arrival(self.chosen[port], cells[port]) for port in members]
+            uptimes = [arrival.uptime_ticks for arrival in arrivals]
+            device_time = None
+            if started_us is not None and None not in uptimes:
+                device_time = [started_us + ticks * TICK_US for ticks in uptimes if ticks is not None]
+            values: dict[str, Sequence[_Number]] = {
+                column.metric: [row[column.metric] for row in rows] for column in table.columns
+            }
+            yield Rows(table, members, [arrival.seen_us for arrival in arrivals], values, device_time)
+
 
 def by_port(profile: Profile, rows: Cells, interfaces: Mapping[str, object]) -> PortCells:
     """Return the rows by port instead of by index."""
@@ -100,3 +130,28 @@ def width(counter: Counter, cell: Cell) -> Bits | None:
 
 def _applies(counter: Counter, port: Port) -> bool:
     return port.carries and counter.technology in (None, port.technology)
+
+
+def _arrival(chosen: Mapping[str, Chosen], cells: Mapping[str, Cell]) -> Cell:
+    bytes_choice = chosen.get(_BYTES)
+    return cells.get(bytes_choice.counter.oid if bytes_choice else "") or next(iter(cells.values()))
+
+
+def _row(chosen: Mapping[str, Chosen], cells: Mapping[str, Cell]) -> dict[str, _Number]:
+    row = {metric: _number(choice, cells.get(choice.counter.oid)) for metric, choice in chosen.items()}
+    for metric, choice in chosen.items():
+        if choice.counter.while_up and not row.get("link_up"):
+            row[metric] = None
+    return row
+
+
+def _number(choice: Chosen, cell: Cell | None) -> _Number:
+    if cell is None:
+        return None
+    if choice.bits:
+        counter_value = counted(cell.value, choice.bits)
+        return counter_value[0] if counter_value else None
+    value = decoded(choice.counter, cell.value)
+    if isinstance(value, bool):
+        return int(value)
+    return value if isinstance(value, int | float) else None

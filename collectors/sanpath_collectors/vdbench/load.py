@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sanpath.plugin import PrintedResult
-from sanpath_collectors.vdbench.flatfile import FlatfileReader
+from sanpath_collectors.vdbench.reports.flatfile import FlatfileReader
 
 
 class VdbenchLoad(PrintedResult):

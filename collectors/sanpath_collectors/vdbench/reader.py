@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sanpath.plugin import CollectorError, Failure, Item, ResultReader
-from sanpath_collectors.vdbench.flatfile import FlatfileReader
-from sanpath_collectors.vdbench.histogram import HistogramReader
-from sanpath_collectors.vdbench.parmfile import ParmfileReader
-from sanpath_collectors.vdbench.summary import SummaryReader
-from sanpath_collectors.vdbench.totals import TotalsReader
+from sanpath_collectors.vdbench.reports.flatfile import FlatfileReader
+from sanpath_collectors.vdbench.reports.histogram import HistogramReader
+from sanpath_collectors.vdbench.reports.parmfile import ParmfileReader
+from sanpath_collectors.vdbench.reports.summary import SummaryReader
+from sanpath_collectors.vdbench.reports.totals import TotalsReader
 
 _HEAD_BYTES = 1 << 16
 _REPORTS: tuple[type[ResultReader], ...] = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sanpath.plugin import Check, CollectorError
-from sanpath_collectors.vsphere import details
 from sanpath_collectors.vsphere.config import VsphereConfig
+from sanpath_collectors.vsphere.connection.performance import Performance
+from sanpath_collectors.vsphere.connection.session import Session
+from sanpath_collectors.vsphere.connection.soap import FaultError
 from sanpath_collectors.vsphere.counters import Plan
-from sanpath_collectors.vsphere.inventory import NO_HOST, Inventory
-from sanpath_collectors.vsphere.performance import Performance
-from sanpath_collectors.vsphere.session import Session
-from sanpath_collectors.vsphere.soap import FaultError
+from sanpath_collectors.vsphere.properties import details
+from sanpath_collectors.vsphere.properties.inventory import NO_HOST, Inventory
 from sanpath_collectors.vsphere.tables import CONSEQUENCES
 
 _PRIVILEGES = {

@@ -8,11 +8,15 @@ from typing import ClassVar, Literal
 
 from sanpath.model import Scalar
 from sanpath.plugin import Check, Collector, Context, Event, Http, Item, Rows, ServerClock, SourceEntity, SourceLink
-from sanpath_collectors.vsphere import checking, details, states
+from sanpath_collectors.vsphere import checking
 from sanpath_collectors.vsphere.config import VsphereConfig
+from sanpath_collectors.vsphere.connection.performance import Performance
+from sanpath_collectors.vsphere.connection.session import Session
 from sanpath_collectors.vsphere.counters import Plan, plan
-from sanpath_collectors.vsphere.details import Details
-from sanpath_collectors.vsphere.inventory import (
+from sanpath_collectors.vsphere.parse import Samples
+from sanpath_collectors.vsphere.properties import details, states
+from sanpath_collectors.vsphere.properties.details import Details
+from sanpath_collectors.vsphere.properties.inventory import (
     DEVICES,
     EVERYTHING,
     STORAGE,
@@ -21,9 +25,6 @@ from sanpath_collectors.vsphere.inventory import (
     Machine,
     select_inventory,
 )
-from sanpath_collectors.vsphere.parse import Samples
-from sanpath_collectors.vsphere.performance import Performance
-from sanpath_collectors.vsphere.session import Session
 from sanpath_collectors.vsphere.vsan_source import VsanSource
 
 _LATE_US = 60_000_000

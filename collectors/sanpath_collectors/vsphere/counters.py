@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sanpath_collectors.vsphere.plain import Record
+from sanpath_collectors.vsphere.connection.plain import Record
 from sanpath_collectors.vsphere.tables import CONSEQUENCES, GROUPS, SAMPLE_SECONDS, UNITS, Group, Use
 
 

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from sanpath.plugin import Clock, CollectorError, Event, Failure, Rows, SourceEntity, SourceLink
-from sanpath_collectors.vsphere import vmomi, vsan
-from sanpath_collectors.vsphere.session import Session
-from sanpath_collectors.vsphere.soap import Endpoint, FaultError
+from sanpath_collectors.vsphere import vsan
+from sanpath_collectors.vsphere.connection import vmomi
+from sanpath_collectors.vsphere.connection.session import Session
+from sanpath_collectors.vsphere.connection.soap import Endpoint, FaultError
 from sanpath_collectors.vsphere.tables import VSAN_SECONDS
 from sanpath_collectors.vsphere.vsan import KINDS, Statistics
 

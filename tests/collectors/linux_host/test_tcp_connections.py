@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from sanpath_collectors.linux_host import tcp_view
-from sanpath_collectors.linux_host.tcp import Connection, connections
-from sanpath_collectors.linux_host.tcp_view import TcpView
+from sanpath_collectors.linux_host.tcp import view as tcp_view
+from sanpath_collectors.linux_host.tcp.ss import Connection, connections
+from sanpath_collectors.linux_host.tcp.view import TcpView
 
 HOST, TARGET, OTHER = "192.0.2.5", "192.0.2.9", "192.0.2.10"
 NAME = "192.0.2.5--192.0.2.9:3260"

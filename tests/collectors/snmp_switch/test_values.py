@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sanpath_collectors.snmp_switch.logins import Login, role
+from sanpath_collectors.snmp_switch.parse import counted, decoded, number, text, wwn
 from sanpath_collectors.snmp_switch.profile import Counter, Value, devices, profiles
 from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
-from sanpath_collectors.snmp_switch.values import counted, decoded, number, text, wwn
 
 
 @pytest.mark.parametrize(

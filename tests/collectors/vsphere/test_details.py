@@ -7,7 +7,8 @@ from pyVmomi import vim
 
 from sanpath.model import SourceEntity
 from sanpath.plugin import CollectorError
-from sanpath_collectors.vsphere import details, esxcli
+from sanpath_collectors.vsphere.connection import esxcli
+from sanpath_collectors.vsphere.properties import details
 from tests.collectors.vsphere.asking import Ask
 from tests.collectors.vsphere.site import NAA, measured, site
 

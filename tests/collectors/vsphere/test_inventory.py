@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from pyVmomi import vim
 
-from sanpath_collectors.vsphere import adapters, machines, paths, vmomi
-from sanpath_collectors.vsphere.inventory import STORAGE
-from sanpath_collectors.vsphere.plain import plain
+from sanpath_collectors.vsphere.connection import vmomi
+from sanpath_collectors.vsphere.connection.plain import plain
+from sanpath_collectors.vsphere.properties import adapters, machines, paths
+from sanpath_collectors.vsphere.properties.inventory import STORAGE
 from tests.collectors.vsphere.asking import Ask, Asked
 from tests.collectors.vsphere.site import INITIATORS, NAA, RAW, TARGETS, site, vmfs
 

@@ -19,7 +19,7 @@ from sanpath.config import load_config
 from sanpath.errors import ConfigError
 from sanpath.plugin import CollectorError, Failure
 from sanpath.recording.reading.recording import Recording
-from sanpath_collectors.vsphere.soap import read_reply
+from sanpath_collectors.vsphere.connection.soap import read_reply
 from tests.collectors.vsphere.asking import Ask, ask_all
 from tests.collectors.vsphere.conftest import Authority
 from tests.collectors.vsphere.site import site

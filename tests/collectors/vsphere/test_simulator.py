@@ -15,7 +15,7 @@ import pytest
 
 from sanpath.plugin import CollectorError, Cost, Failure, SecretStr
 from sanpath.transport.http import AiohttpSession
-from sanpath_collectors.vsphere.session import Session
+from sanpath_collectors.vsphere.connection.session import Session
 from tests.collectors.vsphere.asking import Asked, ask_all
 from tests.collectors.vsphere.conftest import Authority, Simulator
 

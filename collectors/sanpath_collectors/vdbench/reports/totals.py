@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from sanpath.plugin import CollectorError, Failure, Item
 from sanpath_collectors.vdbench.columns import Figures
 from sanpath_collectors.vdbench.parse import averaged_intervals
-from sanpath_collectors.vdbench.report import Report
+from sanpath_collectors.vdbench.reports.report import Report
 from sanpath_collectors.vdbench.run_header import RunHeader, is_preparation
 
 _TITLE = re.compile(rb"^Run totals[ \t\r]*+$", re.MULTILINE)

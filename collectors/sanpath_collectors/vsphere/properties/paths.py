@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from sanpath.model import Scalar
 from sanpath.plugin import SourceEntity, SourceLink
-from sanpath_collectors.vsphere.adapters import without_empty, wwn
-from sanpath_collectors.vsphere.plain import Record
+from sanpath_collectors.vsphere.connection.plain import Record
+from sanpath_collectors.vsphere.properties.adapters import without_empty, wwn
 
 POLICIES: Mapping[str, str] = {
     "VMW_PSP_RR": "round_robin",

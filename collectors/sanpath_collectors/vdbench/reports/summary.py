@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from sanpath.plugin import CollectorError, Failure, Item
 from sanpath_collectors.vdbench.columns import Figures
 from sanpath_collectors.vdbench.parse import averaged_intervals, day, interval, time_of_day, utc_offset_us
-from sanpath_collectors.vdbench.report import Report
+from sanpath_collectors.vdbench.reports.report import Report
 from sanpath_collectors.vdbench.run_header import RunHeader
 
 _TITLE = b"Vdbench summary report, created"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sanpath.plugin import Column, Table
-from sanpath_collectors.linux_host.tcp import Connection
+from sanpath_collectors.linux_host.tcp.ss import Connection
 
 Pair = tuple[str, str, int]
 """Address of the initiator, address and port of the target."""

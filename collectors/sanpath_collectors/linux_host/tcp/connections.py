@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sanpath.plugin import Clock, Item, Machine, SourceEntity, SourceLink, Table
-from sanpath_collectors.linux_host import samples, tcp
-from sanpath_collectors.linux_host.tcp import Connection
-from sanpath_collectors.linux_host.tcp_view import TcpView, command, pair_name
+from sanpath_collectors.linux_host import samples
+from sanpath_collectors.linux_host.tcp import ss as tcp
+from sanpath_collectors.linux_host.tcp.ss import Connection
+from sanpath_collectors.linux_host.tcp.view import TcpView, command, pair_name
 
 End = tuple[str, str]
 """Kind and local id of an entity at this machine's end."""

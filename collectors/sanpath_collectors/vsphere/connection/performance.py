@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from sanpath_collectors.vsphere import vmomi
+from sanpath_collectors.vsphere.connection import vmomi
+from sanpath_collectors.vsphere.connection.plain import Record
+from sanpath_collectors.vsphere.connection.session import Session
+from sanpath_collectors.vsphere.connection.soap import FaultError
 from sanpath_collectors.vsphere.parse import Answer, answers
-from sanpath_collectors.vsphere.plain import Record
-from sanpath_collectors.vsphere.session import Session
-from sanpath_collectors.vsphere.soap import FaultError
 from sanpath_collectors.vsphere.tables import SAMPLE_SECONDS
 
 _LAST_SAMPLES = 6

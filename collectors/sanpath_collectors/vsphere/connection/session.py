@@ -14,9 +14,9 @@ from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
 from sanpath.plugin import CollectorError, Failure, Http, SecretStr
-from sanpath_collectors.vsphere import vmomi
-from sanpath_collectors.vsphere.plain import Plain, plain
-from sanpath_collectors.vsphere.soap import Endpoint, FaultError, Read, excerpt, name_of
+from sanpath_collectors.vsphere.connection import vmomi
+from sanpath_collectors.vsphere.connection.plain import Plain, plain
+from sanpath_collectors.vsphere.connection.soap import Endpoint, FaultError, Read, excerpt, name_of
 
 _OLDEST = "vim.version.version5"  # vSphere 4.0, the first release with path policies in its API
 _LOGOUT_SECONDS = 1.0

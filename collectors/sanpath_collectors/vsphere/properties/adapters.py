@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sanpath.model import Scalar
 from sanpath.plugin import SourceEntity
-from sanpath_collectors.vsphere.plain import TYPE, Record
+from sanpath_collectors.vsphere.connection.plain import TYPE, Record
 
 _GIGABIT, _MEGABIT = 1_000_000_000, 1_000_000
 _TECHNOLOGIES: Mapping[str, tuple[str | None, str]] = {

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import ExpatError
 
 from sanpath.plugin import CollectorError, Failure, Http
-from sanpath_collectors.vsphere import vmomi
+from sanpath_collectors.vsphere.connection import vmomi
 
 _COOKIE = "vmware_soap_session"
 _REPLY_STATUS = frozenset({200, 500})  # a fault comes as 500 (SOAP 1.1, section 6.2)

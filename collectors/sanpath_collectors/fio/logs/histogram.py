@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import CollectorError, Failure, Item, Rows, histogram
 from sanpath_collectors.fio.buckets import bucket_limits, percentile, shares
-from sanpath_collectors.fio.log import DIRECTION_OF, LATEST_MS, Log, LogName
+from sanpath_collectors.fio.logs.log import DIRECTION_OF, LATEST_MS, Log, LogName
 from sanpath_collectors.fio.tables import LOAD
 
 _NS = 1e-9

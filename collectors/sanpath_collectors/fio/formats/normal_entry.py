@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath_collectors.fio.normal_header import Header, profile, rounded_bytes, shortened
+from sanpath_collectors.fio.formats.normal_header import Header, profile, rounded_bytes, shortened
 from sanpath_collectors.fio.options import common
 from sanpath_collectors.fio.status import JobStatus, Number, finite, integer, milliseconds
 

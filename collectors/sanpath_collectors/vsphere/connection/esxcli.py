@@ -16,9 +16,9 @@ from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
 from sanpath.plugin import CollectorError, Failure
-from sanpath_collectors.vsphere import vmomi
-from sanpath_collectors.vsphere.session import Session
-from sanpath_collectors.vsphere.soap import FaultError, excerpt
+from sanpath_collectors.vsphere.connection import vmomi
+from sanpath_collectors.vsphere.connection.session import Session
+from sanpath_collectors.vsphere.connection.soap import FaultError, excerpt
 
 _SINCE = "vim.version.version5"
 _VERSION = "urn:vim25/5.0"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import Item, ResultFile, Rows, histogram, warning
 from sanpath_collectors.fio.buckets import lower_limit, middle, percentile, upper_bounds
-from sanpath_collectors.fio.log import DIRECTION_OF, GAUGE_OF, LARGEST, LATEST_MS, Log, LogName, parse_line
+from sanpath_collectors.fio.logs.log import DIRECTION_OF, GAUGE_OF, LARGEST, LATEST_MS, Log, LogName, parse_line
 from sanpath_collectors.fio.tables import LOAD, LOG
 
 _WINDOW_MS = 1000

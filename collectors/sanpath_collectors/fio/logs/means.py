@@ -10,7 +10,7 @@ from statistics import median
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Item, Rows
-from sanpath_collectors.fio.log import DIRECTION_OF, GAUGE_OF, Log, LogName, parse_line
+from sanpath_collectors.fio.logs.log import DIRECTION_OF, GAUGE_OF, Log, LogName, parse_line
 from sanpath_collectors.fio.tables import LOAD, LOG
 
 _LINES_FOR_PERIOD = 64

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sanpath.model import Scalar
 from sanpath.plugin import SourceEntity, SourceLink
-from sanpath_collectors.vsphere.adapters import without_empty
-from sanpath_collectors.vsphere.plain import TYPE, Record
+from sanpath_collectors.vsphere.connection.plain import TYPE, Record
+from sanpath_collectors.vsphere.properties.adapters import without_empty
 
 CONTROLLERS: Mapping[str, tuple[str, str]] = {
     "ParaVirtualSCSIController": ("pvscsi", "scsi"),

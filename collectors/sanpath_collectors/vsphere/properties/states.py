@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sanpath.plugin import Event, Rows, SourceEntity, SourceLink
-from sanpath_collectors.vsphere import paths
-from sanpath_collectors.vsphere.inventory import EsxHost, Inventory, host_state
-from sanpath_collectors.vsphere.session import ManagedObject
+from sanpath_collectors.vsphere.connection.session import ManagedObject
+from sanpath_collectors.vsphere.properties import paths
+from sanpath_collectors.vsphere.properties.inventory import EsxHost, Inventory, host_state
 from sanpath_collectors.vsphere.tables import PATH_STATE
 
 _MULTIPATH = "config.storageDevice.multipathInfo"

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import re
 
-from sanpath_collectors.fio.normal_entry import Entry
-from sanpath_collectors.fio.normal_header import Header
+from sanpath_collectors.fio.formats.normal_entry import Entry
+from sanpath_collectors.fio.formats.normal_header import Header
 from sanpath_collectors.fio.status import Number, Status, unique_names
 
 _BANNER = re.compile(r"fio-(\d[\w.-]*)")

@@ -10,12 +10,12 @@ from typing import Any
 
 from sanpath.model import Scalar
 from sanpath.plugin import CollectorError, Failure, SourceEntity, SourceLink
-from sanpath_collectors.vsphere import adapters, machines, paths
-from sanpath_collectors.vsphere.adapters import without_empty
-from sanpath_collectors.vsphere.machines import Datastore, HostStorage
-from sanpath_collectors.vsphere.paths import HostPath
-from sanpath_collectors.vsphere.plain import Record
-from sanpath_collectors.vsphere.session import ManagedObject
+from sanpath_collectors.vsphere.connection.plain import Record
+from sanpath_collectors.vsphere.connection.session import ManagedObject
+from sanpath_collectors.vsphere.properties import adapters, machines, paths
+from sanpath_collectors.vsphere.properties.adapters import without_empty
+from sanpath_collectors.vsphere.properties.machines import Datastore, HostStorage
+from sanpath_collectors.vsphere.properties.paths import HostPath
 
 EVERYTHING: Mapping[str, Sequence[str]] = {
     "HostSystem": ("name", "runtime.connectionState", "runtime.inMaintenanceMode"),

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from sanpath.model import Scalar
 from sanpath.plugin import CollectorError, Failure
-from sanpath_collectors.vsphere.adapters import without_empty
-from sanpath_collectors.vsphere.esxcli import Esxcli, Fields
-from sanpath_collectors.vsphere.inventory import EsxHost
-from sanpath_collectors.vsphere.plain import Record
-from sanpath_collectors.vsphere.session import Session
+from sanpath_collectors.vsphere.connection.esxcli import Esxcli, Fields
+from sanpath_collectors.vsphere.connection.plain import Record
+from sanpath_collectors.vsphere.connection.session import Session
+from sanpath_collectors.vsphere.properties.adapters import without_empty
+from sanpath_collectors.vsphere.properties.inventory import EsxHost
 
 Attributes = Mapping[str, Scalar]
 

@@ -1,0 +1,1 @@
+"""fio's output formats other than JSON: normal text, terse lines, and the document of fio --client."""

@@ -1,0 +1,1 @@
+"""TCP connections of storage on a Linux machine, by iproute2."""

@@ -1,0 +1,1 @@
+"""The files of vdbench's output folder, a module each, and their common format."""

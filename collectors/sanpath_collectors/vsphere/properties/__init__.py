@@ -1,0 +1,1 @@
+"""What the properties of managed objects say, as entities, links and events: pure, but for `details.ask`."""
