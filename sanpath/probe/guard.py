@@ -1,4 +1,4 @@
-"""Protects the others: a probe stops when the latency of a volume that it does not use has grown."""
+"""Protects other users of the storage: a probe stops when a volume that it does not use has become slower."""
 
 from __future__ import annotations
 

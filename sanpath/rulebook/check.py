@@ -39,8 +39,8 @@ def check(rules: Sequence[Rule]) -> list[Failure]:
 def _outcomes(rules: Sequence[Rule]) -> dict[tuple[str, int], Judgement]:
     """Return (rule, number of its test) → judgement.
 
-    Tests with the rule's own limits are judged together for each table, since opening the database takes longer than
-    judging them."""
+    Tests with the rule's own limits are judged together for each table, because a condition is evaluated for all rows
+    at once."""
     result: dict[tuple[str, int], Judgement] = {}
     groups: dict[str, list[tuple[Rule, int, RuleTest]]] = {}
     for rule in rules:

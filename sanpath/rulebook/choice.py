@@ -1,4 +1,4 @@
-"""How the rules are to judge, as a command line has it."""
+"""The options of a command line that say how the rules judge: rules of the user, configuration, policy."""
 
 from __future__ import annotations
 

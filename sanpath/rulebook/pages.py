@@ -1,4 +1,4 @@
-"""Renders the rulebook's documents: a page a rule, their index, and the JSON schema of rule files.
+"""Renders the rulebook's documents: a page for each rule, their index, and the JSON schema of rule files.
 
 `python -m sanpath.rulebook.pages` writes them in a checkout.
 """

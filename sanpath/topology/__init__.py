@@ -1,1 +1,1 @@
-"""Who is who, and how it hangs together: from what sources say to one graph of entities."""
+"""The topology: what all sources report, joined into one graph of entities, links and I/O paths."""

@@ -1,1 +1,1 @@
-"""One command a module."""
+"""The commands of `sanpath`, one in each module."""

@@ -1,4 +1,4 @@
-"""A probe from the command's side: it judges after every step, orders the next, and protects the others."""
+"""A probe from the command's side: it judges after every step, orders the next, and protects other users' I/O."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The storage of recordings, and the only module that opens DuckDB on it."""
+"""Where recordings are stored: folders and object stores, checksums, and the one module that opens DuckDB on them."""

@@ -1,4 +1,4 @@
-"""The drawing of the I/O paths: a column a kind, from load to volume, as SVG."""
+"""The drawing of the I/O paths as SVG: from load to volume, with a column for each entity kind."""
 
 from __future__ import annotations
 
