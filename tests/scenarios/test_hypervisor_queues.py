@@ -111,6 +111,7 @@ def budget(found: Diagnosis, step: str) -> LatencyBudget:
 
 def test_the_queue_of_the_host_limits_where_nothing_below_it_has_slowed_down(tmp_path: Path) -> None:
     verdict = host_queue(tmp_path).verdict
+    assert "read_host" not in {experiment.action for experiment in verdict.experiments}
     (bottleneck,) = verdict.bottlenecks
     assert (verdict.kind, bottleneck.entity, bottleneck.layer) == ("bottleneck", DEVICE, "host")
     assert (bottleneck.wait_at, verdict.from_step) == (DEVICE, "t128")

@@ -45,6 +45,7 @@ def test_a_disk_with_more_slots_than_outstanding_ios_is_not_accused(tmp_path: Pa
     verdict = admitted(tmp_path, 16, guest_queue_depth=254).verdict
     assert verdict.suspects[0].kind in ("unseen", "hba")
     assert LUN not in [b.entity for b in verdict.bottlenecks]
+    assert "read_host" in {experiment.action for experiment in verdict.experiments}
 
 
 def test_an_acquittal_needs_seven_to_one(tmp_path: Path) -> None:

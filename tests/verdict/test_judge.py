@@ -30,6 +30,8 @@ def test_what_is_said_of_an_element_is_its_most_probable_explanation() -> None:
     suspect = _suspect(load, group)
     assert suspect.kind == "path_policy"
     assert suspect.probability == 0.99
+    assert suspect.because == ("two links carry what one can",)
+    assert suspect.against == ("their bytes were not measured",)
 
 
 def test_an_array_that_only_its_port_stands_for_is_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
