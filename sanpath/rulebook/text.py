@@ -14,5 +14,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text with control characters replaced: names come from devices and from files of others."""
+    """Return the text with control characters replaced: names come from devices and from files of others, and would
+    reach the terminal."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sanpath.facts.figures.model import amount
+from sanpath.rulebook.text import printable as printable
 from sanpath.summary.names import noun as noun
 from sanpath.units import bandwidth, count, duration, iops, percent, percent_rounded
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS
@@ -112,11 +113,6 @@ DISRUPTION = {
     "host": "host restart",
     "outage": "outage or purchase",
 }
-
-
-def printable(text: str) -> str:
-    """The text without control characters: names come from devices, and would reach the terminal."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else "�" for c in text)
 
 
 def elapsed(seconds: float) -> str:

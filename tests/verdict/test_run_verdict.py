@@ -49,3 +49,16 @@ def test_a_step_with_fewer_outstanding_ios_says_nothing_of_a_faster_one(limited:
 def test_of_two_steps_that_show_a_limit_the_faster_one_decides(limited: Judgement) -> None:
     faster = replace(undecided(limited), kind=limited.kind, bottlenecks=limited.bottlenecks)
     assert deciding([limited, faster]) is faster
+
+
+def test_a_deeper_step_with_as_many_ios_a_second_decides_though_they_were_smaller(limited: Judgement) -> None:
+    """Of a mix of sizes, as many I/Os a second have 8 % fewer bytes by chance: more outstanding ones gave no more."""
+    load = limited.load
+    deeper = replace(
+        load,
+        step="deeper",
+        in_flight_measured=2 * load.in_flight_measured,
+        bytes_per_second=0.92 * load.bytes_per_second,
+    )
+    judged = replace(limited, load=deeper)
+    assert deciding([limited, judged]) is judged
