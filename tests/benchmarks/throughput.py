@@ -60,11 +60,11 @@ def measure() -> str:
                 time.sleep(START_SECONDS)
                 rates = list(_bytes_per_second(recording.parent.name))
                 run.wait()
-            alone, beside = rates[::2], rates[1::2]
-            ratios = [with_it / ((a + b) / 2) for with_it, a, b in zip(beside, alone, alone[1:], strict=False)]
-            beside_what = "its live view" if view else "sanpath"
+            alone, watched = rates[::2], rates[1::2]
+            ratios = [with_it / ((a + b) / 2) for with_it, a, b in zip(watched, alone, alone[1:], strict=False)]
+            addition = "its live view" if view else "sanpath"
             lines.append(
-                f"\n  with {beside_what} beside it fio reads {spread(beside, 1e-6, 'MB/s')}, alone "
+                f"\n  with {addition} beside it fio reads {spread(watched, 1e-6, 'MB/s')}, alone "
                 f"{spread(alone, 1e-6, 'MB/s')}: {spread(ratios)} of it in {len(ratios)} pairs (goal 0.99)"
             )
     return "".join(lines)
