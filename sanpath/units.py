@@ -29,7 +29,7 @@ def duration(seconds: float) -> str:
 
 def percent(ratio: float) -> str:
     """97.7 %; 0.05 % below a tenth of one."""
-    return f"{ratio:.{2 if 0 < ratio < 0.001 else 1}%}".replace("%", " %")
+    return f"{ratio:z.{2 if 0 < ratio < 0.001 else 1}%}".replace("%", " %")
 
 
 def percent_rounded(ratio: float) -> str:

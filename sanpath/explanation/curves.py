@@ -15,7 +15,7 @@ from sanpath.explanation.scalability import FEWEST, fit_scalability
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machine_of
-from sanpath.units import count, duration, iops
+from sanpath.units import count, duration, iops, percent_rounded
 
 _LEAST_CHANGE = 0.03
 """A smaller relative change is chance, however steady the steps were."""
@@ -99,7 +99,10 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
             f"{iops(last.ops_per_second)} from {count(calm.in_flight_measured)} to "
             f"{count(last.in_flight_measured)} outstanding I/Os: more add only latency"
         )
-    return "rising", f"{count(last.in_flight_measured)} outstanding I/Os still give {gain:.0%} more than half as many"
+    return "rising", (
+        f"{count(last.in_flight_measured)} outstanding I/Os still give {percent_rounded(gain)} more throughput than "
+        f"{count(before.in_flight_measured)}"
+    )
 
 
 def _chance(first: LoadFacts, second: LoadFacts) -> float:

@@ -65,7 +65,7 @@ def in_unit(value: float, unit: str) -> str:
     """Return a number in its usual unit: 0.9769 ratio is 97.7 %, 4e9 bits per second is 4 Gb/s."""
     match unit:
         case "ratio":
-            return f"{100 * value:.1f} %"
+            return f"{100 * value:z.1f} %"
         case "seconds":
             return _seconds(value)
         case "bits per second":

@@ -91,7 +91,7 @@ def _budget(budget: LatencyBudget) -> Iterator[str]:
             percent(words.middle(p.seconds) / total),
             words.part_text(p),
         ]
-        for p in budget.parts
+        for p in words.timed_parts(budget)
     ]
     unexplained = words.middle(budget.unexplained_seconds)
     rows.append(["unexplained", duration(unexplained), percent(unexplained / total), "in no measured part"])

@@ -104,7 +104,7 @@ def _probe(diagnosis: Diagnosis) -> list[RenderableType]:
 def _budget(budget: LatencyBudget) -> list[RenderableType]:
     table = Table.grid(padding=(0, 1, 0, 0))
     total = budget.total_seconds
-    for part in budget.parts:
+    for part in words.timed_parts(budget):
         seconds = words.middle(part.seconds)
         table.add_row(
             Text(f"  {words.LAYERS[part.layer]}"),

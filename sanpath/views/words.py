@@ -53,9 +53,11 @@ CLOCKS = {
     "load_edges": "by the load's edges",
 }
 
+_SHORTEST_PRINTED_SECONDS = 0.5e-6
+
 FROM_STEP = (
-    "the step with the highest throughput (of equal ones, the one with the most outstanding I/Os), "
-    "or a step with as many outstanding I/Os that shows a limit"
+    "it has the highest throughput; of steps with the same throughput, the one with the most outstanding I/Os, and of "
+    "these one that shows a limit"
 )
 
 GRADES = {
@@ -150,6 +152,11 @@ def budgets_of(diagnosis: Diagnosis, step: str) -> list[LatencyBudget]:
 def middle(interval: tuple[float, float]) -> float:
     """Mid-point of an interval."""
     return (interval[0] + interval[1]) / 2
+
+
+def timed_parts(budget: LatencyBudget) -> list[BudgetPart]:
+    """Parts of the budget that take at least half a microsecond: the others print as 0."""
+    return [part for part in budget.parts if abs(middle(part.seconds)) >= _SHORTEST_PRINTED_SECONDS]
 
 
 def part_text(part: BudgetPart) -> str:

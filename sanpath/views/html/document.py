@@ -46,6 +46,15 @@ def code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))  # noqa: S704 - escaped before
 
 
+_QUANTITY = re.compile(r"\d[\d.,]* (?:%|[mµ]?s|IOPS|[KMGT]i?B(?:/s)?|[MG]b/s)(?!\w)")
+
+
+def unbroken(text: str) -> Markup:
+    """A text in which no line ends between a number and its unit, as HTML."""
+    escaped = str(escape(words.printable(text)))
+    return Markup(_QUANTITY.sub(r'<span class="quantity">\g<0></span>', escaped))  # noqa: S704 - escaped before
+
+
 def rounded(rows: Sequence[Cells]) -> list[Cells]:
     """Rows of a CSV file: numbers with six digits, and names that are safe to print."""
     return [
@@ -66,7 +75,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(bandwidth=bandwidth, count=count, duration=duration, iops=iops, percent=percent)
-    environment.filters.update(short=words.short, code=code)
+    environment.filters.update(short=words.short, code=code, unbroken=unbroken)
     return environment
 
 

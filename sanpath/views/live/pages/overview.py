@@ -34,7 +34,7 @@ def budget(diagnosis: Diagnosis, verdict: ShownVerdict, cursor: Cursor, width: i
 def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
     bar = max(6, min(40, (width - 44) // 2))
     rows = []
-    for part in shown.parts:
+    for part in words.timed_parts(shown):
         seconds = words.middle(part.seconds)
         limited = bool(part.limited_by)
         limited_elsewhere = part.limited_by is not None and part.limited_by != part.entity
