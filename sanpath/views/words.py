@@ -53,12 +53,7 @@ CLOCKS = {
     "load_edges": "by the load's edges",
 }
 
-_SHORTEST_PRINTED_SECONDS = 0.5e-6
-
-FROM_STEP = (
-    "it has the highest throughput; of steps with the same throughput, the one with the most outstanding I/Os, and of "
-    "these one that shows a limit"
-)
+FROM_STEP = "steps are ranked by throughput, then by outstanding I/Os, then by whether they show a limit"
 
 GRADES = {
     grade: f"at least {100 * least:g} of 100 such verdicts are right in simulated tests"
@@ -156,7 +151,7 @@ def middle(interval: tuple[float, float]) -> float:
 
 def timed_parts(budget: LatencyBudget) -> list[BudgetPart]:
     """Parts of the budget that take at least half a microsecond: the others print as 0."""
-    return [part for part in budget.parts if abs(middle(part.seconds)) >= _SHORTEST_PRINTED_SECONDS]
+    return [part for part in budget.parts if abs(middle(part.seconds)) >= 0.5e-6]
 
 
 def part_text(part: BudgetPart) -> str:

@@ -15,3 +15,196 @@ from sanpath.facts.fabric.test_shares import (
     shares_of_open_links,
     shares_of_test,
     with_open_host_links,
+)
+from sanpath.model import SourceEntity, SourceLink
+from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.paths import Cable, IoPath
+
+A, B, C = (Cable(f"link:a{n}", f"switch_port:sw1/{n}", f"hba:h/{n}", "host", "host", "host") for n in range(3))
+P, Q = (
+    Cable(f"link:p{n}", f"switch_port:sw1/{n + 4}", f"array_port:fa1/{n}", "array", "array", "array")
+    for n in range(2)
+)
+HOST = {"host": {A.id, B.id, C.id}}
+
+
+def test_where_nobody_else_sends_the_bytes_are_the_shares() -> None:
+    assert shares_of_test({A: 75.0, B: 25.0}, 100, HOST, {}) == {A.id: 0.75, B.id: 0.25}
+
+
+def test_what_followed_links_do_not_carry_left_by_the_others_of_the_host() -> None:
+    """Two initiators; the path of the second ends at a switch that is not read."""
+    followed = [IoPath("load:fio", "host:h", A.device, (A, P), P.device, "array:fa1")]
+    known, own = {"host": {A.id}, "array": {P.id}}, [A, B]
+    half = with_open_host_links(known, own, followed, {A: 50.0, B: 50.0}, 100.0)
+    assert half["host"] == {A.id, B.id}
+    assert shares_of_test({A: 50.0, B: 50.0}, 100.0, half, {}) == {A.id: 0.5, B.id: 0.5}
+    assert with_open_host_links(known, own, followed, {A: 100.0, B: 50.0}, 100.0)["host"] == {A.id}, (
+        "A carries it all"
+    )
+
+
+def test_seven_per_cent_more_are_commands_and_clock_edges() -> None:
+    assert shares_of_test({A: 80.0, B: 27.0}, 100, HOST, {})[A.id] == pytest.approx(80 / 107)
+    assert shares_of_test({A: 80.0, B: 28.0}, 100, HOST, {})[A.id] == pytest.approx(0.72)
+
+
+def test_only_what_the_rest_cannot_have_carried_is_certain() -> None:
+    """80 + 60 for a test of 100: at most 60 went by the second, so at least 40 by the first; and 20 by the second."""
+    assert shares_of_test({A: 80.0, B: 60.0}, 100, HOST, {}) == pytest.approx({A.id: 0.4, B.id: 0.2})
+
+
+def test_a_port_that_the_others_can_stand_in_for_is_not_known() -> None:
+    """95 + 110 for a test of 100: the second may have carried it all, the first at most 95."""
+    assert shares_of_test({A: 95.0, B: 110.0}, 100, HOST, {}) == {A.id: None, B.id: pytest.approx(0.05)}
+
+
+def test_an_idle_port_is_idle_whoever_uses_the_rest() -> None:
+    shares = shares_of_test({A: 90.0, B: 120.0, C: 0.5}, 100, HOST, {})
+    assert shares[C.id] == pytest.approx(0.005)
+    assert on_loaded_path(C, True, True, shares, HOST) is False
+    assert on_loaded_path(A, True, True, {**shares, A.id: None}, HOST) is None
+
+
+def test_the_only_port_in_use_carries_it_all() -> None:
+    assert shares_of_test({A: 300.0, B: 0.0}, 100, HOST, {}) == {A.id: 1.0, B.id: 0.0}
+
+
+def test_no_certain_share_is_more_than_the_test_has_sent_there() -> None:
+    random.seed(2)
+    for _ in range(500):
+        parts = [random.random() ** 3 for _ in range(3)]
+        local = [100 * part / sum(parts) for part in parts]
+        others = [random.choice([0.0, random.uniform(0, 200)]) for _ in range(3)]
+        sizes = dict(zip((A, B, C), (m + o for m, o in zip(local, others, strict=True)), strict=True))
+        if sum(others) <= 7.1:
+            continue
+        shares = shares_of_test(sizes, 100, HOST, {})
+        for cable, sent in zip((A, B, C), local, strict=True):
+            share = shares[cable.id]
+            assert share is None or share <= sent / 100 + 1e-9 or sizes[cable] < 1
+
+
+def test_the_array_s_count_tells_whose_bytes_its_ports_carry() -> None:
+    both = {"host": {A.id}, "array": {P.id, Q.id}}
+    sizes = {A: 100.0, P: 100.0, Q: 300.0}
+    assert shares_of_test(sizes, 100, both, {P.device: 900.0}) == {A.id: 1.0, P.id: 1.0, Q.id: 0.0}
+    assert shares_of_test(sizes, 100, both, {P.device: 900.0, Q.device: 300.0})[Q.id] == 0.25
+
+
+def test_the_array_s_count_is_not_the_test_s_where_others_use_its_initiators() -> None:
+    """The host has sent 400 for a test of 100. What it never went to is still off the path."""
+    both = {"host": {A.id}, "array": {P.id, Q.id}}
+    sizes = {A: 400.0, P: 100.0, Q: 300.0}
+    shares = shares_of_test(sizes, 100, both, {P.device: 100.0, Q.device: 300.0})
+    assert (shares[P.id], shares[Q.id]) == (None, None)
+    assert shares_of_test(sizes, 100, both, {Q.device: 300.0}) == {A.id: 1.0, P.id: 0.0, Q.id: 1.0}
+
+
+def test_without_the_test_s_bytes_the_array_s_count_is_taken_as_it_is() -> None:
+    both = {"host": {A.id}, "array": {P.id, Q.id}}
+    shares = shares_of_test({A: 400.0, P: 100.0, Q: 300.0}, 0, both, {P.device: 1.0})
+    assert (shares[P.id], shares[Q.id]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "idle"),
+    [
+        ({A: 100.0, B: 0.2}, True),
+        ({A: 100.0, B: 100.0}, False),
+        ({A: 100.0, B: 40.0}, False),
+        ({A: 100.0}, False),
+    ],
+    ids=["idle", "as busy", "used by others", "alone"],
+)
+def test_another_path_idles_when_nothing_goes_over_it(sizes: dict[Cable, float], idle: bool) -> None:
+    local = {"host": {cable.id for cable in sizes}}
+    shares: Shares = {cable.id: 1.0 if cable == A else 0.0 for cable in sizes}
+    assert other_path_idle(A, sizes, shares, local) is idle
+
+
+@pytest.mark.parametrize(("second_host_share", "idle"), [(0.0, True), (0.5, False)], ids=["one path", "in turn"])
+def test_an_idle_target_port_is_no_path_of_a_host_that_uses_its_paths_in_turn(
+    second_host_share: float, idle: bool
+) -> None:
+    used, unused = P, Q
+    sizes = {A: 100.0, B: 200.0 * second_host_share, used: 100.0, unused: 0.0}
+    cables = {"host": {A.id, B.id}, "array": {used.id, unused.id}}
+    shares: Shares = {A.id: 1 - second_host_share, B.id: second_host_share, used.id: 1.0, unused.id: 0.0}
+    assert other_path_idle(used, sizes, shares, cables) is idle
+
+
+def test_a_path_that_was_not_counted_may_idle() -> None:
+    assert other_path_idle(A, {A: 100.0}, {A.id: 1.0}, {"host": {A.id, B.id}}) is None
+
+
+def between(number: int, group: str) -> Cable:
+    return Cable(f"link:i{number}", f"switch_port:sw1/{number}", f"switch_port:sw3/{number}", "switch", "host", group)
+
+
+def path(*way: Cable) -> IoPath:
+    return IoPath("load:fio", "host:h", way[0].device, way, "array_port:fa1/0", "array:fa1")
+
+
+ISL_1, ISL_2 = between(8, "sw1--sw3"), between(9, "sw2--sw4")
+TWO_FABRICS = {"host": {A.id, B.id}, "sw1--sw3": {ISL_1.id}, "sw2--sw4": {ISL_2.id}}
+
+
+def test_a_link_between_switches_carries_the_share_of_the_initiators_that_lead_over_it() -> None:
+    """Others use it as well: what it counts does not tell the test's part, the host's own ports do."""
+    crossed = crossings([path(A, ISL_1, P), path(B, ISL_2, Q)])
+    shares = shares_of_test({A: 75.0, B: 25.0, ISL_1: 300.0, ISL_2: 400.0}, 100, TWO_FABRICS, {}, crossed)
+    assert (shares[ISL_1.id], shares[ISL_2.id]) == pytest.approx((0.75, 0.25))
+    one_path = shares_of_test({A: 100.0, B: 0.0, ISL_1: 300.0, ISL_2: 400.0}, 100, TWO_FABRICS, {}, crossed)
+    assert (one_path[ISL_1.id], one_path[ISL_2.id]) == pytest.approx((1.0, 0.0))
+
+
+def test_parallel_links_share_what_crosses_them() -> None:
+    other = replace(ISL_2, group=ISL_1.group)
+    crossed = crossings([path(A, ISL_1, P), path(A, other, P)])
+    shares = shares_of_test(
+        {A: 100.0, ISL_1: 90.0, other: 30.0}, 100, {"host": {A.id}, ISL_1.group: {ISL_1.id, other.id}}, {}, crossed
+    )
+    assert (shares[ISL_1.id], shares[other.id]) == pytest.approx((0.75, 0.25))
+
+
+def test_where_some_paths_of_an_initiator_stay_on_its_switch_only_counted_bytes_tell() -> None:
+    crossed = crossings([path(A, ISL_1, P), path(A, Q)])
+    local = {"host": {A.id}, ISL_1.group: {ISL_1.id}}
+    assert shares_of_test({A: 100.0, ISL_1: 300.0}, 100, local, {}, crossed)[ISL_1.id] is None
+    assert shares_of_test({A: 100.0, ISL_1: 40.0}, 100, local, {}, crossed)[ISL_1.id] == pytest.approx(0.4)
+
+
+def one_switch(*ports: int) -> Topology:
+    """The ports of sw1, by number."""
+    reported: list[tuple[str, int, SourceEntity | SourceLink]] = [("sw1", 0, SourceEntity("switch", "sw1", "sw1"))]
+    for port in ports:
+        reported.append(("sw1", 0, SourceEntity("switch_port", str(port), str(port))))
+        link = SourceLink("member_of", ("switch_port", str(port)), ("switch", "sw1"), "ifTable")
+        reported.append(("sw1", 0, link))
+    return resolve(reported)
+
+
+OPEN = tuple(
+    Cable(f"switch_port:sw1/{n}", f"switch_port:sw1/{n}", f"switch_port:sw1/{n}", "switch", "array", "open")
+    for n in (8, 9)
+)
+
+
+@pytest.mark.parametrize(
+    ("rates", "shares"),
+    [
+        ((50.0, 900.0), (0.5, 0.0)),
+        ((900.0, 50.2), (0.0, 0.5)),
+        ((50.0, 50.0), (None, None)),
+        ((90.0, 900.0), (None, None)),
+    ],
+)
+def test_what_a_switch_takes_in_leaves_by_the_port_that_moves_as_much(
+    rates: tuple[float, float], shares: tuple[float | None, float | None]
+) -> None:
+    """An initiator brings half of the test's 100 to the switch. Nobody knows what is behind two other ports."""
+    topology = one_switch(0, 8, 9)
+    byte_rates = {A: 50.0, **dict(zip(OPEN, rates, strict=True))}
+    found = shares_of_open_links(topology, OPEN, byte_rates, 100.0, HOST)
+    assert found == dict(zip((cable.id for cable in OPEN), shares, strict=True))

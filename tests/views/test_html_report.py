@@ -44,11 +44,14 @@ class Page(HTMLParser):
         self.text: list[str] = []
         self.raw: dict[str, list[str]] = {"script": [], "style": []}
         self._open: list[str] = []
+        self._in_text = self._in_quantity = False
         self.feed(html)
         assert self._open == [], "elements that are never closed"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
+        self._in_quantity = ("class", "quantity") in attrs
+        self._in_text &= self._in_quantity
         if tag in self.raw:
             self.raw[tag].append("")
         if tag not in VOID:
@@ -59,13 +62,18 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self._open.pop() == tag
+        self._in_text &= self._in_quantity
+        self._in_quantity = False
 
     def handle_data(self, data: str) -> None:
         inside = self._open[-1] if self._open else ""
         if inside in self.raw:
             self.raw[inside][-1] += data
+        elif self._in_text:  # a number with its unit, and what follows, go on with the line
+            self.text[-1] += data
         else:
             self.text.append(data)
+            self._in_text = True
 
     def all(self, name: str) -> list[dict[str, str | None]]:
         return [attributes for tag, attributes in self.elements if tag == name]
