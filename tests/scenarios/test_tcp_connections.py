@@ -254,6 +254,17 @@ def test_what_has_arrived_and_is_not_read_waits_at_the_host(tmp_path: Path) -> N
     assert (bottleneck.kind, bottleneck.entity, bottleneck.layer) == ("core", "host:esx7", "host")
 
 
+def test_one_io_that_the_host_is_reading_waits_for_none(tmp_path: Path) -> None:
+    """One I/O at a time is unread for half of its time: so long the host needs to read it, however long that is."""
+    san = san_with(tmp_path / "a", replace(SLOW_TARGET, unread=4 * KIB))
+    flow = Flow(1000.0, 1e-3)
+    ports = {port.name: (1.05 * flow.ops * 8 * KIB, NOTHING) for port in san.ports}
+    san.step("q1", 1, block=8 * KIB, read=flow, ports=ports, disk={"read": flow}, array={"read": AtArray(SERVED)})
+    suspects = judged(san.write()).verdict.suspects
+    assert suspects[0].verdict == "concurrency_limited"
+    assert sum(suspect.probability for suspect in suspects if suspect.kind == "core") < 0.05
+
+
 def test_a_host_that_reads_late_closes_the_window_itself(tmp_path: Path) -> None:
     """1 MiB has arrived that no program has read: where the receiver reads late, its window is no fault of TCP."""
     late = plateau(tmp_path / "late", replace(FULL_WINDOW, unread=1 << 20)).verdict

@@ -196,7 +196,8 @@ def _waiting_ratio(segment: Segment, load: LoadFacts, in_flight: float) -> float
 
     Of a segment that serves them, those inside it count.
     """
-    return 1 - 1 / max(1.0, _inside(segment, load, in_flight) if segment.includes_service else in_flight)
+    serves = segment.includes_service or segment.kind == "host_receive"
+    return 1 - 1 / max(1.0, _inside(segment, load, in_flight) if serves else in_flight)
 
 
 def _inside(segment: Segment, load: LoadFacts, in_flight: float) -> float:
@@ -456,8 +457,10 @@ def _wait_without_calm(
     middle = segment.middle
     grown = max(0.0, low - calm.seconds[1]) if calm is not None else 0.0
     match segment.kind:
-        case "host_receive" | "cap" | "array_queue":
+        case "cap" | "array_queue":
             return low, middle, high
+        case "host_receive":
+            return waiting_ratio * low, waiting_ratio * middle, high
         case "host_queue":
             return (
                 max(0.0, waiting_ratio * low - 4 * _SOFTWARE_SECONDS),
