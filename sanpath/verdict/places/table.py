@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.storage.load_volumes import array_side
+from sanpath.facts.storage.load_volumes import array_side, volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
@@ -196,7 +196,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     calmer = [f for f in facts.loads if alike(facts.loads, load, f) and f.in_flight_measured <= most]
     calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
     paths = io_paths(facts.topology, *load.roots)
-    ports, volumes = targets_of(facts.topology, *load.roots)
+    ports, volumes = targets_of(facts.topology, *load.roots)[0], volumes_of(facts.topology, load, facts.tables)
     ends = (*ports, *volumes, *(path.array_port for path in paths))
     arrays = {array for end in ends for array in facts.topology.related(end, "member_of", "array")}
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
