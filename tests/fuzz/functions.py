@@ -50,9 +50,9 @@ def of(collector: str) -> Mapping[str, Function]:
     """Those of a collector, by module and name: "parse.diskstats"."""
     package = importlib.import_module(f"sanpath_collectors.{collector}")
     modules = [
-        importlib.import_module(f"{package.__name__}.{module.name}")
-        for module in pkgutil.iter_modules(package.__path__)
-        if module.name not in _NOT_READING
+        importlib.import_module(module.name)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        if module.name.rpartition(".")[2] not in _NOT_READING
     ]
     return {function.name: function for module in modules for function in of_module(module)}
 
