@@ -78,7 +78,8 @@ def _bottleneck_headline(
     if bottleneck.kind == "io_thread":
         return f"A thread of the hypervisor is full: {'; '.join(bottleneck.because)}; {latency}."
     if bottleneck.kind == "core":
-        return f"A processor core of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."
+        what = "is slow to read what has arrived" if bottleneck.utilisation is None else "has a full processor core"
+        return f"{bottleneck.entity} {what}: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "tcp_window":
         return f"A TCP window of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "path_policy":

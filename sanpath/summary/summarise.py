@@ -110,6 +110,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"TCP window of {name} is full"
         case "io_thread":
             return f"Thread that serves the disk of {noun(first.entity)} {name} is full"
+        case "core" if first.utilisation is None:
+            return f"{noun(first.entity).capitalize()} {name} is slow to read what has arrived"
         case "core":
             return f"One processor core of {name} is full"
         case "lun" | "hba" | "vdisk":

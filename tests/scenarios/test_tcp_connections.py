@@ -252,6 +252,8 @@ def test_what_has_arrived_and_is_not_read_waits_at_the_host(tmp_path: Path) -> N
     assert of_array[-1] < 0.02
     (bottleneck,) = verdicts[-1].bottlenecks
     assert (bottleneck.kind, bottleneck.entity, bottleneck.layer) == ("core", "host:esx7", "host")
+    assert bottleneck.utilisation is None, "nobody has read the cores"
+    assert "host:esx7 is slow to read what has arrived" in verdicts[-1].headline
 
 
 def test_one_io_that_the_host_is_reading_waits_for_none(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import log
+from typing import cast
 
 from sanpath.diagnosis.experiment import Kind
 from sanpath.facts.table import number
@@ -105,10 +106,9 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
     gaps = table.gaps | late
     waits = [Evidence(f"data wait until the host reads them, {table.wait_words(late)}", 0.0)] if late else []
     for row in machine_rows(table.facts, table.load):
-        entity, is_read = str(row["entity"]), row["busiest_core_ratio"] is not None
+        entity, used = str(row["entity"]), cast("float | None", row["busiest_core_ratio"])
         evidence = list(waits)
-        if is_read:
-            used = number(row, "busiest_core_ratio")
+        if used is not None:
             weight = min(_FULL_CORE, without_pause(used))
             if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
                 weight = min(0.0, weight)
@@ -116,8 +116,8 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
         words = (reading.words for reading in evidence)
         because = (*words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
         overturn_if = ("the same throughput while no core of the host is full",)
-        conclude = partial(limited_by, table, "host", because, overturn_if, waits_inside=True)
-        for index in sorted(gaps if is_read else late):
+        conclude = partial(limited_by, table, "host", because, overturn_if, waits_inside=True, utilisation=used)
+        for index in sorted(late if used is None else gaps):
             gap = frozenset({index})
             yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
 
