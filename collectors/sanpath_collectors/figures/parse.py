@@ -69,7 +69,8 @@ class Figure:
 
 
 def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """(number from 1, keys and values) of each figure. Raises ValueError: neither YAML nor CSV of figures."""
+    """(number from 1, keys and values) of each figure. Raises ValueError: neither YAML nor CSV of figures;
+    DocumentError, which is one: YAML that is not valid."""
     if not re.search(r"^figures\s*:", text, re.MULTILINE):
         separator = separator_of(text.partition("\n")[0])
         try:
