@@ -54,7 +54,12 @@ class Terminal:
         self._tmux("send-keys", *keys)
 
     def resize(self, width: int, height: int) -> None:
-        self._tmux("resize-window", "-x", str(width), "-y", str(height))
+        """Again until tmux has done it: on a busy machine it may leave a window as it was."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while self._tmux("display-message", "-p", "#{pane_width} #{pane_height}").strip() != f"{width} {height}":
+            assert time.monotonic() < until, "tmux does not change the size of the terminal"
+            self._tmux("resize-window", "-x", str(width), "-y", str(height))
+            time.sleep(0.1)
 
     def process(self) -> int:
         """The process id of the command."""
