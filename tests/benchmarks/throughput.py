@@ -24,7 +24,7 @@ from tests.benchmarks.rounds import spread
 from tests.benchmarks.terminal import on_a_terminal
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "real-lab"
-PERIODS = 25
+PERIODS = 15
 PERIOD_SECONDS = 5.0
 START_SECONDS = 15.0
 """fio has begun by then, the page cache is full, and the first verdict is there."""
