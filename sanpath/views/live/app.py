@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 _END_SECONDS = 0.2
 """How often it is checked whether the run has ended."""
 PULSE_SECONDS = 1.0
+_SIZE_SECONDS = 1.0
+"""How often the size of the terminal is read: on a busy machine its signal can be lost, and Textual's timer for it can
+end without a call."""
 _WHEEL_ROWS = 1
 clock = time.monotonic
 
@@ -125,6 +129,8 @@ class LiveView(App[None]):
     def on_mount(self) -> None:
         """Draw the first screen, and follow the recording only then."""
         self.call_after_refresh(self.run_worker, self._follow())
+        if not self.is_headless:
+            self.set_interval(_SIZE_SECONDS, self._follow_size)
         if self._ended is not None:
             self.set_interval(_END_SECONDS, self._exit_when_ended)
 
@@ -137,6 +143,13 @@ class LiveView(App[None]):
             self.run_worker(self._pulse_feed.run())
             self.set_interval(PULSE_SECONDS, self._refresh_pulse)
             self._refresh_pulse()
+
+    def _follow_size(self) -> None:
+        size = Size(*shutil.get_terminal_size())
+        if size != self.screen.size:
+            resize = events.Resize(size, size)
+            self.post_message(resize)
+            self.screen.post_message(resize)
 
     async def on_unmount(self) -> None:
         """Close the feed."""

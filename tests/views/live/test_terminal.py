@@ -54,6 +54,18 @@ def test_watch_shows_verdict_and_budget_of_a_finished_recording_and_changes_noth
     assert files(recording) == before
 
 
+def test_a_new_size_is_drawn_although_its_signal_is_lost(recording: Path, tmp_path: Path) -> None:
+    blocked = "import os, signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGWINCH})"
+    without_signal = [sys.executable, "-c", f"{blocked}; os.execv(sys.argv[1], sys.argv[1:])"]
+    screen = Terminal([*without_signal, *SANPATH, "watch", str(recording)], tmp_path, 80, 24)
+    try:
+        screen.wait_for("BOTTLENECK", "ENDED")
+        screen.resize(160, 48)
+        screen.wait_for("do next", "BOTTLENECK")
+    finally:
+        screen.close()
+
+
 def test_watch_prints_lines_where_there_is_no_terminal(recording: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [*SANPATH, "watch", str(recording)],
