@@ -44,6 +44,20 @@ def test_the_published_test_is_limited_by_its_link_in_that_direction(test_of_201
     assert bottleneck.overturn_if
 
 
+@pytest.mark.parametrize("noise", [-1e-4, -3e-5, 0.0, 3e-5, 1e-4])
+def test_two_steps_that_fill_the_same_queue_leave_the_wait_below_it_as_it_is(tmp_path: Path, noise: float) -> None:
+    """32 are below the guest's queue in both steps: that a transfer takes as long in the shallower one is no sign of
+    distance, whichever of them is a hair faster."""
+    san = San(tmp_path / "a")
+    for n, ops in ((64, X * (1 - noise)), (512, X)):
+        ports = {port.name: (COUNTED, NOTHING) for port in (HOST_PORT, ARRAY_PORT)}
+        array = {"read": AtArray(0.00035, san=0.0047)}
+        san.step(f"t{n}", n, read=Flow(ops, n / ops), ports=ports, disk={"read": Flow(ops, 32 / ops)}, array=array)
+    verdict = judged(san.write()).verdict
+    assert (verdict.bottlenecks[0].entity, verdict.grade) == (HOST_LINK, "A")
+    assert {suspect.kind for suspect in verdict.suspects} == {"link"}
+
+
 def test_its_headline_says_speed_direction_law_and_what_is_cleared(test_of_2012: Diagnosis, direction: str) -> None:
     reported = test_of_2012.verdict.headline
     assert (

@@ -419,11 +419,9 @@ def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> Wait:
     itself, the growth alone tells.
     """
     grown = _growth(segment, calm)
-    low, likely, high = (
-        min(wait + seconds, by_growth)
-        for wait, seconds, by_growth in zip(calm.wait, grown, _wait_by_growth(segment, calm, calm_ratio), strict=True)
-    )
-    return min(low, grown[0]) if calm_ratio < 1.0 else low, likely, high
+    by_growth = _wait_by_growth(segment, calm, calm_ratio)
+    low, likely, high = (min(w + g, b) for w, g, b in zip(calm.wait, grown, by_growth, strict=True))
+    return min(low, grown[0]) if by_growth[2] < inf and calm_ratio < 1.0 else low, likely, high
 
 
 def _growth(segment: Segment, calm: Segment) -> Wait:
@@ -440,12 +438,13 @@ def _wait_by_growth(segment: Segment, calm: Segment, calm_ratio: float) -> Wait:
     """The wait in seconds that growth since the calm step leaves possible: low, likely, high.
 
     The time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k equal servers of a closed network
-    (Reiser and Lavenberg 1980), from one I/O without any wait.
+    (Reiser and Lavenberg 1980), from one I/O without any wait. With as many inside, as below a queue that was full in
+    both steps, it tells nothing: infinite.
     """
-    calm_inside = min(1.0, calm_ratio * calm.middle / segment.middle) if segment.middle else 1.0
-    low, likely, high = (
-        seconds / (1 - calm_inside) if calm_inside < 1.0 else inf for seconds in _growth(segment, calm)
-    )
+    calm_inside = calm_ratio * calm.middle / segment.middle if segment.middle else 1.0
+    if calm_inside > 1 - _REPEATS:
+        return inf, inf, inf
+    low, likely, high = (seconds / (1 - calm_inside) for seconds in _growth(segment, calm))
     return low, likely, high
 
 
