@@ -131,13 +131,13 @@ IMPORT_EXTRAS = {
     "sanpath.views.live.app",
     "sanpath.views.prometheus.exporter",
     "sanpath.views.prometheus.exposition",
-    "sanpath_lab.vcenter_esxcli",
-    "sanpath_lab.vcenter_inventory",
-    "sanpath_lab.vcenter_performance",
-    "sanpath_lab.vcenter_server",
-    "sanpath_lab.vcenter_service",
-    "sanpath_lab.vcenter_soap",
-    "sanpath_lab.vcenter_types",
+    "sanpath_lab.vcenter.esxcli",
+    "sanpath_lab.vcenter.inventory",
+    "sanpath_lab.vcenter.performance",
+    "sanpath_lab.vcenter.server",
+    "sanpath_lab.vcenter.service",
+    "sanpath_lab.vcenter.soap",
+    "sanpath_lab.vcenter.types",
 }
 """Modules that cannot be imported without one of them: all others import these inside a function."""
 

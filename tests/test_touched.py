@@ -13,7 +13,7 @@ from tests.touched import ALWAYS, touched
         ("sanpath/verdict/rank.py", "tests/verdict"),
         ("collectors/sanpath_collectors/fio/parse.py", "tests/collectors/fio"),
         ("rules/sanpath_rules/fabric/link-full.yaml", "tests/rulebook"),
-        ("lab/sanpath_lab/link.py", "tests/lab"),
+        ("lab/sanpath_lab/physics/link.py", "tests/lab"),
         ("examples/real-lab/real_lab/agent.py", "tests/real_lab"),
         ("tests/facts/test_paths.py", "tests/facts/test_paths.py"),
         ("tests/facts/support.py", "tests/facts"),

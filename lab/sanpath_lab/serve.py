@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Literal
 
 from sanpath_lab.certificate import server_context
-from sanpath_lab.flasharray_server import FlashArrayServer
-from sanpath_lab.load_control import LoadControl
+from sanpath_lab.fio.load_control import LoadControl
+from sanpath_lab.flasharray.server import FlashArrayServer
+from sanpath_lab.flasharray.simulated_array_state import SimulatedArrayState
 from sanpath_lab.scenario import Scenario
-from sanpath_lab.simulated_array_state import SimulatedArrayState
 from sanpath_lab.simulation import Simulation
 from sanpath_lab.site_config import site_config, vcenter_source, write_config, write_secret
-from sanpath_lab.snmp_agent import SnmpAgent
-from sanpath_lab.switch_mib import switch_objects
+from sanpath_lab.switch.snmp_agent import SnmpAgent
+from sanpath_lab.switch.switch_mib import switch_objects
 
 CONFIGS: Mapping[str, Literal[1, 2]] = {"sanpath.yaml": 2, "sanpath-rest1.yaml": 1}
 """File name of a configuration and the interface over which it reads the array."""
@@ -64,7 +64,7 @@ async def _serve_vcenter(
     if (vcenter := simulation.scenario.vcenter) is None:
         return []
     # pyVmomi takes a third of a second to load: only a scenario with a vCenter pays for it.
-    from sanpath_lab.vcenter_server import VcenterServer
+    from sanpath_lab.vcenter.server import VcenterServer
 
     password = secrets.token_urlsafe(24)
     server = VcenterServer(simulation, password, catch_up)
@@ -118,7 +118,7 @@ async def running_lab(scenario: Scenario, folder: Path, address: str = LOOPBACK)
             config = site_config(scenario, addresses, references, read, ca_file.name, rest_version, vcenters)
             write_config(config, folder / name)
         host, port = control.address
-        load = (sys.executable, "-P", "-m", "sanpath_lab.fio_double", "--lab", f"{host}:{port}")
+        load = (sys.executable, "-P", "-m", "sanpath_lab.fio.double", "--lab", f"{host}:{port}")
         yield Lab((folder / "sanpath.yaml").resolve(), load)
     finally:
         pace.cancel()

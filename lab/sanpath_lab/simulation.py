@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sanpath_lab.array_model import SimulatedArray
-from sanpath_lab.events import EventQueue
-from sanpath_lab.fabric import Fabric
-from sanpath_lab.host_model import SimulatedHost, SimulatedNeighbour
-from sanpath_lab.load_model import LoadRun
+from sanpath_lab.physics.array_model import SimulatedArray
+from sanpath_lab.physics.events import EventQueue
+from sanpath_lab.physics.fabric import Fabric
+from sanpath_lab.physics.host_model import SimulatedHost, SimulatedNeighbour
+from sanpath_lab.physics.hypervisor_counters import HypervisorCounters
+from sanpath_lab.physics.load_model import LoadRun
 from sanpath_lab.scenario import Load, Scenario
-from sanpath_lab.vcenter_counters import HypervisorCounters
 
 
 class Simulation:

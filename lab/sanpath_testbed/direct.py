@@ -22,14 +22,14 @@ from sanpath.plugin import (
     SnmpValue,
     SshTarget,
 )
-from sanpath_lab import flasharray_performance as performance
-from sanpath_lab.array_state import ArrayState
-from sanpath_lab.flasharray_server import NEWEST, RESOURCES
-from sanpath_lab.flasharray_versions import as_of
-from sanpath_lab.object_tree import Getter, ObjectTree
+from sanpath_lab.flasharray import performance as performance
+from sanpath_lab.flasharray.array_state import ArrayState
+from sanpath_lab.flasharray.server import NEWEST, RESOURCES
+from sanpath_lab.flasharray.versions import as_of
+from sanpath_lab.switch.object_tree import Getter, ObjectTree
 
 if TYPE_CHECKING:
-    from sanpath_lab.vcenter_service import VcenterService
+    from sanpath_lab.vcenter.service import VcenterService
 
 _VERSION = ".".join(map(str, NEWEST))
 

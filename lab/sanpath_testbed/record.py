@@ -26,19 +26,19 @@ from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.writing.writer import Writer
 from sanpath.sweep.progress import PROBE_PAUSE
-from sanpath_lab.fio_document import document, render
-from sanpath_lab.load_model import LoadRun
-from sanpath_lab.load_status import DiskStatus, disk_status, load_status
+from sanpath_lab.fio.document import document, render
+from sanpath_lab.fio.load_status import DiskStatus, disk_status, load_status
+from sanpath_lab.flasharray.simulated_array_state import SimulatedArrayState
+from sanpath_lab.physics.load_model import LoadRun
 from sanpath_lab.scenario import Load, Scenario
-from sanpath_lab.simulated_array_state import SimulatedArrayState
 from sanpath_lab.simulation import Simulation
 from sanpath_lab.site_config import site_config, vcenter_source, write_config, write_secret
-from sanpath_lab.switch_mib import switch_objects
+from sanpath_lab.switch.switch_mib import switch_objects
 from sanpath_testbed.defects import LOAD, Defect, Defects, as_tested
 from sanpath_testbed.direct import DirectContext
 
 if TYPE_CHECKING:
-    from sanpath_lab.vcenter_service import VcenterService
+    from sanpath_lab.vcenter.service import VcenterService
 
 EPOCH_SECONDS = 1_800_000_000
 """Wall clock at the start of a simulation. A fixed one makes recordings reproducible."""
@@ -279,7 +279,7 @@ def _marked(marks: Mapping[str, Scalar], item: Item) -> Item:
 
 def _vcenter(simulation: Simulation) -> VcenterService:
     # pyVmomi takes a third of a second to import, so only scenarios with a vCenter import it.
-    from sanpath_lab.vcenter_service import VcenterService
+    from sanpath_lab.vcenter.service import VcenterService
 
     return VcenterService(simulation, _PASSWORD)
 

@@ -12,8 +12,8 @@ from duckdb import connect
 from pysnmp.proto.rfc1902 import Counter64, Gauge32, Integer32, OctetString, TimeTicks
 
 from sanpath.recording.reading.recording import Recording
-from sanpath_lab.object_tree import Getter, ObjectTree, Oid
-from sanpath_lab.snmp_agent import SnmpAgent
+from sanpath_lab.switch.object_tree import Getter, ObjectTree, Oid
+from sanpath_lab.switch.snmp_agent import SnmpAgent
 from tests.faults.proxies import Address
 
 BYTES_PER_SECOND = 100e6

@@ -24,8 +24,8 @@ from sanpath.plugin import CollectorError, Cost, Failure, SnmpCredentials
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.http import AiohttpSession
 from sanpath.transport.snmp.session import PysnmpSession
-from sanpath_lab.object_tree import ObjectTree
-from sanpath_lab.snmp_agent import SnmpAgent
+from sanpath_lab.switch.object_tree import ObjectTree
+from sanpath_lab.switch.snmp_agent import SnmpAgent
 from tests.faults.proxies import LOOPBACK, Address, Fault, TcpProxy, UdpProxy, standing_for, unused_port
 
 SYS_NAME, SYS_UPTIME = "1.3.6.1.2.1.1.5.0", "1.3.6.1.2.1.1.3.0"

@@ -17,8 +17,8 @@ from pysnmp.hlapi.v3arch.asyncio import (
 )
 
 from sanpath_lab.simulation import Simulation
-from sanpath_lab.snmp_agent import SnmpAgent
-from sanpath_lab.switch_mib import switch_objects
+from sanpath_lab.switch.snmp_agent import SnmpAgent
+from sanpath_lab.switch.switch_mib import switch_objects
 
 COMMUNITY = "not-public"
 

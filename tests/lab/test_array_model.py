@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sanpath_lab.array_model import Totals
-from sanpath_lab.array_state import DirectionSample
-from sanpath_lab.load_model import Job
+from sanpath_lab.flasharray.array_state import DirectionSample
+from sanpath_lab.flasharray.simulated_array_state import SimulatedArrayState
+from sanpath_lab.physics.array_model import Totals
+from sanpath_lab.physics.load_model import Job
 from sanpath_lab.scenario import Scenario, load_scenario
-from sanpath_lab.simulated_array_state import SimulatedArrayState
 from sanpath_lab.simulation import Simulation
 
 EPOCH_SECONDS = 1_800_000_000.0

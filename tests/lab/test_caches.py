@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sanpath_lab.families import case
+from sanpath_lab.physics.write_cache import WriteBuffer
 from sanpath_lab.scenario import GuestMemory, Load, Scenario, WriteCache, load_scenario
 from sanpath_lab.simulation import Simulation
-from sanpath_lab.write_cache import WriteBuffer
 
 GIB = 2**30
 

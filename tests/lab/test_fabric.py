@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic import ValidationError
 
-from sanpath_lab.link import LinkDirection
+from sanpath_lab.physics.link import LinkDirection
 from sanpath_lab.routing import egress_ports
 from sanpath_lab.scenario import Scenario, load_scenario
 from sanpath_lab.simulation import Simulation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sanpath_lab.families import FAMILIES, case
-from sanpath_lab.load_model import LoadRun
+from sanpath_lab.physics.load_model import LoadRun
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
 

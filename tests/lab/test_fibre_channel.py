@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath_lab.fibre_channel import bursts_of, data_bytes_per_second, sequence_of
+from sanpath_lab.physics.fibre_channel import bursts_of, data_bytes_per_second, sequence_of
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sanpath_lab.fio_document import document, render
-from sanpath_lab.load_status import disk_status, load_status
+from sanpath_lab.fio.document import document, render
+from sanpath_lab.fio.load_status import disk_status, load_status
 from sanpath_lab.simulation import Simulation
 
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from sanpath_lab.array_state import ArrayState
 from sanpath_lab.certificate import server_context
-from sanpath_lab.flasharray_server import FlashArrayServer
-from sanpath_lab.simulated_array_state import SimulatedArrayState
+from sanpath_lab.flasharray.array_state import ArrayState
+from sanpath_lab.flasharray.server import FlashArrayServer
+from sanpath_lab.flasharray.simulated_array_state import SimulatedArrayState
 from sanpath_lab.simulation import Simulation
 
 API_TOKEN = "6e1b80a1-cd63-de90-0e5a-b94f4c2d1a8d"

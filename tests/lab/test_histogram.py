@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from sanpath_lab.histogram import LatencyHistogram, bucket_of, middle_of
+from sanpath_lab.physics.histogram import LatencyHistogram, bucket_of, middle_of
 
 
 @pytest.mark.parametrize("ns", [0, 1, 63, 64, 127, 128, 1_000, 348_000, 5_086_111, 127_134_117, 3_000_000_000])

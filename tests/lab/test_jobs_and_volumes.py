@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from sanpath_lab.families.san import San
-from sanpath_lab.fio_document import document
-from sanpath_lab.load_status import disk_status, load_status
+from sanpath_lab.fio.document import document
+from sanpath_lab.fio.load_status import disk_status, load_status
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
 

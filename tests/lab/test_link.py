@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath_lab.events import EventQueue
-from sanpath_lab.exchange import Exchange
-from sanpath_lab.fabric import Route
-from sanpath_lab.fibre_channel import data_bytes_per_second, sequence_of
-from sanpath_lab.link import Burst, LinkDirection
+from sanpath_lab.physics.events import EventQueue
+from sanpath_lab.physics.exchange import Exchange
+from sanpath_lab.physics.fabric import Route
+from sanpath_lab.physics.fibre_channel import data_bytes_per_second, sequence_of
+from sanpath_lab.physics.link import Burst, LinkDirection
 
 DATA = sequence_of(65536)
 SECONDS_AT_4GFC = 32 * 2108 / 425e6

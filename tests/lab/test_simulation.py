@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath_lab.load_model import Job
+from sanpath_lab.physics.load_model import Job
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
 

@@ -15,12 +15,12 @@ from pyVim import connect as pyvim_connect
 from sanpath.model import SourceEntity
 from sanpath.plugin import CollectorError
 from sanpath_lab.certificate import server_context
+from sanpath_lab.physics.hypervisor_counters import PathTotals, total
 from sanpath_lab.scenario import Scenario, load_scenario
 from sanpath_lab.simulation import Simulation
 from sanpath_lab.site_config import VCENTER_USER
-from sanpath_lab.vcenter_counters import PathTotals, total
-from sanpath_lab.vcenter_server import VcenterServer
-from sanpath_lab.vcenter_types import vim, vmodl
+from sanpath_lab.vcenter.server import VcenterServer
+from sanpath_lab.vcenter.types import vim, vmodl
 from tests.collectors.vsphere.asking import Asked, ask_all
 
 connect: Any = pyvim_connect

@@ -15,7 +15,7 @@ from real_lab.cases import CASES
 from real_lab.measured_array import MeasuredArray
 from real_lab.state import LabError
 from sanpath_lab.certificate import server_context
-from sanpath_lab.flasharray_server import FlashArrayServer
+from sanpath_lab.flasharray.server import FlashArrayServer
 
 READ_EVERY_SECONDS = 0.1
 """Well below `SETTLE_SECONDS`, after which a second is reported."""

@@ -13,7 +13,7 @@ from real_lab.cases import Case
 from real_lab.nbd_target import log_file, port_name
 from real_lab.nbdkit_log import Exchange, NbdkitLog
 from real_lab.network import VETH_BITS_PER_SECOND, array_address, host_address
-from sanpath_lab.array_state import (
+from sanpath_lab.flasharray.array_state import (
     ArrayConnection,
     ArrayController,
     ArrayHost,

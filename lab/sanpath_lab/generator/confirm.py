@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from sanpath_lab.generator.relief import CAPACITY_PLACES, PLACES, Place, relieved
-from sanpath_lab.load_model import LoadRun
+from sanpath_lab.physics.load_model import LoadRun
 from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
 

@@ -20,9 +20,9 @@ from sanpath.transport.context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
 from sanpath_collectors.flasharray.config import FlashArrayConfig
 from sanpath_lab.certificate import server_context
-from sanpath_lab.flasharray_server import FlashArrayServer
+from sanpath_lab.flasharray.server import FlashArrayServer
+from sanpath_lab.flasharray.simulated_array_state import SimulatedArrayState
 from sanpath_lab.scenario import load_scenario
-from sanpath_lab.simulated_array_state import SimulatedArrayState
 from sanpath_lab.simulation import Simulation
 
 TOKEN = "token-of-a-readonly-user"

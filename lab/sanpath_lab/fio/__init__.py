@@ -1,0 +1,1 @@
+"""A double of fio, and how it starts the simulated load."""

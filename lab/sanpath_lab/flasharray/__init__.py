@@ -1,0 +1,1 @@
+"""What a simulated FlashArray answers over REST."""

@@ -1,0 +1,1 @@
+"""What a simulated switch answers over SNMP."""
