@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import date
 
 from sanpath import __version__
-from sanpath.diagnosis.accounts import Mark
 from sanpath.diagnosis.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
+from sanpath.diagnosis.source_accounts import Mark
 from sanpath.explanation.cleared import as_far_as_valid, cleared_elements
 from sanpath.explanation.coverage import accounts, iso, recorders, unobserved
 from sanpath.explanation.curves import curves
@@ -24,7 +24,7 @@ from sanpath.explanation.in_flight import in_flight
 from sanpath.explanation.latency_budget import latency_budget
 from sanpath.explanation.next_command import with_commands
 from sanpath.explanation.plan import plan
-from sanpath.explanation.trials import probe
+from sanpath.explanation.probe_steps import probe
 from sanpath.facts.compute import Facts, compute
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.load_events import warnings
@@ -32,10 +32,10 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, operation_bytes, same_operations
 from sanpath.model import MARK, Event, Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.rulebook.accepted import split_accepted
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
-from sanpath.rulebook.site import Site
+from sanpath.rulebook.site.accepted import split_accepted
+from sanpath.rulebook.site.settings import Site
 from sanpath.summary.summarise import summary
 from sanpath.topology.paths import host_of
 from sanpath.verdict.judgement.judge import judge_all

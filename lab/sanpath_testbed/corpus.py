@@ -17,7 +17,7 @@ from sanpath import diagnose
 from sanpath.diagnosis.experiment import Action
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.probe.budget import Spent
-from sanpath.probe.orders import Finish, Order
+from sanpath.probe.experiment_steps import Finish, Order
 from sanpath.probe.plan import ProbePlan
 from sanpath.probe.search import find_limit, repeat
 from sanpath.recording.reading.recording import Recording

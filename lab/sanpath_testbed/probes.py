@@ -17,7 +17,7 @@ from sanpath.diagnosis.experiment import LoadChange
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
 from sanpath.probe.budget import Spent
-from sanpath.probe.orders import Finish, Order
+from sanpath.probe.experiment_steps import Finish, Order
 from sanpath.probe.plan import Budget, ProbePlan
 from sanpath.probe.plan import Load as PlannedLoad
 from sanpath.probe.search import Search

@@ -11,11 +11,8 @@ from sanpath.cli.commands import (
     check,
     collectors,
     compare,
-    demo,
     diagnose,
-    import_file,
     init,
-    lab,
     probe,
     redact,
     report,
@@ -26,6 +23,8 @@ from sanpath.cli.commands import (
     watch,
     whatif,
 )
+from sanpath.cli.commands.import_results import import_file
+from sanpath.cli.commands.simulation import demo, lab
 from sanpath.errors import ConfigMistakesError, ExitCode, SanpathError
 
 app = typer.Typer(

@@ -11,7 +11,7 @@ import typer
 from sanpath.recording.storage.store import location
 
 if TYPE_CHECKING:
-    from sanpath.rulebook.choice import Choice
+    from sanpath.rulebook.site.options import Choice
 
 
 class Format(StrEnum):
@@ -77,7 +77,7 @@ Recording = Annotated[
 
 def choice(rules: Path | None, config: Path | None, policy: PolicyOf | None) -> Choice:
     """How the rules are to judge."""
-    from sanpath.rulebook.choice import POLICIES, Choice
+    from sanpath.rulebook.site.options import POLICIES, Choice
 
     return Choice(rules, config, next((name for name in POLICIES if name == policy), None))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sanpath.diagnosis.model import Diagnosis
     from sanpath.recording.storage.store import Location
-    from sanpath.rulebook.choice import Choice
+    from sanpath.rulebook.site.options import Choice
 
 
 def diagnosis_of(
@@ -36,7 +36,7 @@ def diagnosis_of(
     from sanpath.diagnose import diagnose
     from sanpath.errors import RecordingError
     from sanpath.recording.reading.recording import Recording
-    from sanpath.rulebook.site import rules_of
+    from sanpath.rulebook.site.settings import rules_of
 
     rules, site = rules_of(choice) if choice is not None else (None, None)
     try:
@@ -50,7 +50,7 @@ def diagnosis_of(
 def checked(choice: Choice) -> Choice:
     """The choice, once its rules load; rule files that do not are reported on standard error. Raises UsageError for
     mistakes in the configuration of rules."""
-    from sanpath.rulebook.site import rules_of
+    from sanpath.rulebook.site.settings import rules_of
 
     _, site = rules_of(choice)
     for mistake in site.refused:

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sanpath.diagnosis.accounts import Mark, RecorderAccount, SourceAccount
 from sanpath.diagnosis.experiment import Experiment, Kind
+from sanpath.diagnosis.source_accounts import Mark, RecorderAccount, SourceAccount
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.figures.model import FigureComparison
-from sanpath.rulebook.accepted import Accepted
-from sanpath.rulebook.choice import PolicyName
 from sanpath.rulebook.model import ChangedLimit, Disruption, Finding
+from sanpath.rulebook.site.accepted import Accepted
+from sanpath.rulebook.site.options import PolicyName
 
 SCHEMA = "sanpath.diagnosis/1"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sanpath.docgen.markdown import GENERATED, table
-from sanpath.views.prometheus.declared import METRICS
 from sanpath.views.prometheus.exporter import OF_THE_EXPORTER
 from sanpath.views.prometheus.exposition import LABEL_CHARACTERS, LEFT_OUT, SERIES
+from sanpath.views.prometheus.metric_declarations import METRICS
 
 _INTRODUCTION = f"""\
 `sanpath run --metrics 9464` serves the run at `http://127.0.0.1:9464/metrics` until it ends, in the classic text

@@ -17,7 +17,7 @@ from sanpath.verdict.evidence.step import BUSY, queues_inside, response_small
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.step_judgement import WINDOWS, Judgement
-from sanpath.whatif.proven import array_dominates
+from sanpath.whatif.proven_ceilings import array_dominates
 
 _CALM = 2.0
 """Growth of service and queue time over the lowest load below which queueing has not begun."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from sanpath.diagnosis.accounts import Absence, RecorderAccount, SourceAccount
 from sanpath.diagnosis.model import Unobserved
+from sanpath.diagnosis.source_accounts import Absence, RecorderAccount, SourceAccount
 from sanpath.explanation.source_limits import coarse_sources, reported_gaps
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import dropped, warnings

@@ -19,7 +19,7 @@ from sanpath.facts.host.block_devices import device_rows
 from sanpath.facts.host.machines import host_rows, initiator_rows
 from sanpath.facts.host.multipath import multipath_rows
 from sanpath.facts.host.plane_rows import plane_rows
-from sanpath.facts.host.under_test import under_test
+from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
 from sanpath.facts.load.host_loads import host_loads
@@ -27,7 +27,7 @@ from sanpath.facts.load.load_events import Histogram, SourceEvents, histograms, 
 from sanpath.facts.load.loads import LoadFacts, load_facts
 from sanpath.facts.load.manual_figures import ManualFigures, manual_figures
 from sanpath.facts.load_table import load_rows
-from sanpath.facts.peers.rows import compared, peer_rows
+from sanpath.facts.peers.peer_rows import compared, peer_rows
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.facts.sources import source_rows

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.facts.host.planes import devices_of_load, planes_of
-from sanpath.facts.host.under_test import device_names, platform
+from sanpath.facts.host.tested_machines import device_names, platform
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.load.validity import validity_facts
 from sanpath.facts.table import FactRow, FactTable, FactValue, number

@@ -48,7 +48,7 @@ from sanpath.plugin.connections import (
     SshTarget,
 )
 from sanpath.plugin.documents import read_json, read_yaml
-from sanpath.plugin.followed import FollowedFile, FollowedFileConfig
+from sanpath.plugin.growing_file import FollowedFile, FollowedFileConfig
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
     LOAD_PERCENTILES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sanpath.probe.orders import Order
+from sanpath.probe.experiment_steps import Order
 from sanpath.probe.plan import ProbePlan
 
 _START_SECONDS = 1.0

@@ -11,8 +11,8 @@ from sanpath.probe import knee as knee_search
 from sanpath.probe import objective as objective_search
 from sanpath.probe.budget import Spent, refused, step_seconds
 from sanpath.probe.choice import best_choice, expected_bits, is_certain, separates
+from sanpath.probe.experiment_steps import Finish, Order, in_flight_order, order_of, start_order
 from sanpath.probe.objective import Highest, Objective
-from sanpath.probe.orders import Finish, Order, in_flight_order, order_of, start_order
 from sanpath.probe.plan import RUNNABLE, ProbePlan
 from sanpath.units import iops
 

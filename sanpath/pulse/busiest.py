@@ -17,9 +17,9 @@ import numpy.typing as npt
 from sanpath.catalogue.capacity import Capacity, Technology, link_capacity
 from sanpath.facts.fabric.links import ABOVE_LINE_RATE
 from sanpath.model import DIRECTIONS, Direction
+from sanpath.pulse.link_counters import WiredLink
 from sanpath.pulse.model import LinkNow
-from sanpath.pulse.rounds import Batch, Rounds, Window
-from sanpath.pulse.wiring import WiredLink
+from sanpath.pulse.poll_rounds import Batch, Rounds, Window
 
 SPEED = "link_speed_bits_per_second"
 MOST_LINKS = 8

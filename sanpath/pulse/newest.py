@@ -11,9 +11,9 @@ from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.time.steps import StepMarks
 from sanpath.model import Event, Poll, Rows, Step, StepLoad
 from sanpath.pulse.busiest import SPEED, busiest_links
+from sanpath.pulse.link_counters import WiredLink
 from sanpath.pulse.model import Freshness, LinkNow, Pulse
-from sanpath.pulse.rounds import NOW, Rounds
-from sanpath.pulse.wiring import WiredLink
+from sanpath.pulse.poll_rounds import NOW, Rounds
 from sanpath.recording.format.documents import Declaration
 from sanpath.recording.handover import LiveItem
 from sanpath.topology.identity import Topology

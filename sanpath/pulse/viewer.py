@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from sanpath.catalogue.load import metrics
 from sanpath.errors import SanpathError
 from sanpath.model import Event, Poll, Rows
+from sanpath.pulse.link_counters import WiredLink, wiring
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import METRICS, Newest
-from sanpath.pulse.wiring import WiredLink, wiring
 from sanpath.recording.format.layout import read_manifest
 from sanpath.recording.format.writers import Start, ended, latest, starts
 from sanpath.recording.handover import LONGEST_BYTES, Hello, decoded, socket_path

@@ -13,7 +13,7 @@ from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.condition import Columns, Condition, Values, compile_condition
 from sanpath.rulebook.kinds import Kind, fact_kinds, finite_or_none, is_kind, units
 from sanpath.rulebook.model import RUN_BY_DEFAULT, Judgement, Outcome, Rule, Status
-from sanpath.rulebook.policy import Policy, apply_policy
+from sanpath.rulebook.site.policy import Policy, apply_policy
 from sanpath.rulebook.summary import fill
 
 

@@ -20,10 +20,10 @@ from sanpath.catalogue import load as catalogue
 from sanpath.document import Document, DocumentError, Place, parse
 from sanpath.errors import ConfigError, UsageError
 from sanpath.rulebook import remedy, summary
-from sanpath.rulebook.choice import POLICIES
 from sanpath.rulebook.condition import ConditionError, compile_condition
 from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind
 from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
+from sanpath.rulebook.site.options import POLICIES
 from sanpath.rulebook.text import did_you_mean, printable
 
 MAX_BYTES = 64 * 1024

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 
 from sanpath.facts.table import FactValue
-from sanpath.rulebook.choice import PolicyName
+from sanpath.rulebook.site.options import PolicyName
 
 Status = Literal["sandbox", "stable", "deprecated"]
 Severity = Literal["critical", "high", "medium", "low", "info"]

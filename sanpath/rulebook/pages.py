@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sanpath.catalogue import load as catalogue
-from sanpath.rulebook.choice import POLICIES
 from sanpath.rulebook.judge import rule_condition
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import SEVERITIES, Fix, Limit, Rule
+from sanpath.rulebook.site.options import POLICIES
 
 FOLDER = "docs/rules"
 SCHEMA = "rules/schema.json"

@@ -12,7 +12,6 @@ from sanpath.units import bandwidth, count, duration, iops, percent, percent_rou
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS
 
 if TYPE_CHECKING:
-    from sanpath.diagnosis.accounts import RecorderAccount, SourceAccount
     from sanpath.diagnosis.experiment import Experiment
     from sanpath.diagnosis.model import (
         BudgetPart,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         Suspect,
         Verdict,
     )
+    from sanpath.diagnosis.source_accounts import RecorderAccount, SourceAccount
     from sanpath.rulebook.model import Finding
 
 TITLES = {

@@ -29,7 +29,7 @@ from sanpath.whatif.ceilings import (
 )
 from sanpath.whatif.change import UNCHANGED, Change
 from sanpath.whatif.next_limit import order
-from sanpath.whatif.proven import all_ceilings, array_dominates
+from sanpath.whatif.proven_ceilings import all_ceilings, array_dominates
 
 _EXPLAINED = 0.85
 """Share of the throughput of such a closed loop from which the known ceilings explain a step."""

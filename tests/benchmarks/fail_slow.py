@@ -22,11 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sanpath.facts.peers.excess import Floats, standings
+from sanpath.facts.peers.excess_latency import Floats, standings
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.judge import judge
 from sanpath.rulebook.load import find_rule, load_rulebook
-from sanpath.rulebook.policy import Policy
+from sanpath.rulebook.site.policy import Policy
 
 Drive = tuple[str, str, str]
 """Cluster, host, disk."""

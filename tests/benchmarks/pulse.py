@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from sanpath.model import Event, Rows
 from sanpath.pulse.busiest import SPEED
+from sanpath.pulse.link_counters import Port, WiredLink
 from sanpath.pulse.newest import Newest, narrowed
-from sanpath.pulse.wiring import Port, WiredLink
 from sanpath.recording.handover import decoded, encoded
 from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.pages.now import Now

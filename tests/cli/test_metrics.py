@@ -21,7 +21,7 @@ from sanpath.cli.sessions import exporter
 from sanpath.cli.sessions.child_process import environment, python
 from sanpath.errors import UsageError
 from sanpath.recording.format.layout import create
-from sanpath.rulebook.choice import Choice
+from sanpath.rulebook.site.options import Choice
 from tests.support.stories import recorded
 
 

@@ -12,7 +12,7 @@ from sanpath.config import default_config, load_config
 from sanpath.errors import UsageError
 from sanpath.probe.job_file import job_load
 from sanpath.probe.job_text import is_job_file
-from sanpath.rulebook.site import Choice, rules_of
+from sanpath.rulebook.site.settings import Choice, rules_of
 
 NOT_FILES = [os.mkfifo, lambda path: path.symlink_to("/dev/zero")] if hasattr(os, "mkfifo") else []
 

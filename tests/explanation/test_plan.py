@@ -15,7 +15,7 @@ from sanpath.diagnosis.model import R0, Bottleneck, Next, PlanStep, Verdict
 from sanpath.explanation.plan import plan
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import DISRUPTIONS, Disruption, Finding, Fix, Role, Severity
-from sanpath.rulebook.site import Site, Suppression
+from sanpath.rulebook.site.settings import Site, Suppression
 from sanpath.views import markdown, text
 from tests.support.stories import STORIES, diagnosed, recorded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sanpath.facts.peers.excess import Floats, Standing, standings
+from sanpath.facts.peers.excess_latency import Floats, Standing, standings
 
 WINDOWS = 15
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sanpath.probe.budget import Spent, rate_limit, rate_options, refused, step_seconds, unmeasured_bytes
-from sanpath.probe.orders import Order, in_flight_order, possible, start_order
+from sanpath.probe.experiment_steps import Order, in_flight_order, possible, start_order
 from sanpath.probe.plan import ProbePlan
 from sanpath.sweep import commands
 from tests.probe.plans import plan

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.errors import SanpathError
+from sanpath.probe.experiment_steps import in_flight_order, possible
 from sanpath.probe.job_file import job_load
 from sanpath.probe.job_options import KEPT, LOAD
-from sanpath.probe.orders import in_flight_order, possible
 from sanpath.probe.plan import ProbePlan
-from sanpath.probe.recorded import RecordedLoad, plan_of
+from sanpath.probe.plan_from_recording import RecordedLoad, plan_of
 from sanpath.sweep import commands
 from sanpath.sweep.plan import PLANNED_FIO_OPTIONS
 from tests.recorder.processes import sanpath

@@ -9,7 +9,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.probe.budget import Spent
-from sanpath.probe.orders import Finish, order_of, start_order
+from sanpath.probe.experiment_steps import Finish, order_of, start_order
 from sanpath.probe.search import change_text, find_limit
 from sanpath.recording.reading.recording import Recording
 from sanpath.views import json, markdown, text

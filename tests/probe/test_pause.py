@@ -9,7 +9,7 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis, Trial
 from sanpath.probe.budget import Spent, rate_limit, refused, step_seconds
 from sanpath.probe.choice import best_choice, expected_bits
-from sanpath.probe.orders import Order, order_of, start_order
+from sanpath.probe.experiment_steps import Order, order_of, start_order
 from sanpath.views import json, markdown, text
 from sanpath_lab.generator import draw
 from sanpath_testbed.experiments import heaviest_step_alone

@@ -14,7 +14,7 @@ from sanpath.diagnose import diagnose
 from sanpath.errors import SanpathError
 from sanpath.model import Scalar
 from sanpath.probe.budget import Spent
-from sanpath.probe.orders import Finish, Order
+from sanpath.probe.experiment_steps import Finish, Order
 from sanpath.probe.search import go_on_from
 from sanpath.recording.reading.recording import Recording
 from sanpath_lab.generator import draw

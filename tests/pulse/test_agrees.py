@@ -14,10 +14,10 @@ from sanpath.facts.samples.step_samples import step_samples
 from sanpath.facts.time.placement import place_in_time
 from sanpath.facts.time.steps import load_steps
 from sanpath.model import Step
+from sanpath.pulse.link_counters import wiring
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import Newest
-from sanpath.pulse.rounds import NOW
-from sanpath.pulse.wiring import wiring
+from sanpath.pulse.poll_rounds import NOW
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import Topology, resolve
 from tests.pulse.support import judged_again

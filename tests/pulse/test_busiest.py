@@ -9,8 +9,8 @@ import pytest
 
 from sanpath.model import Column, Rows, Table
 from sanpath.pulse.busiest import MOST_LINKS, SPEED, busiest_links
-from sanpath.pulse.rounds import Rounds
-from sanpath.pulse.wiring import Port, WiredLink
+from sanpath.pulse.link_counters import Port, WiredLink
+from sanpath.pulse.poll_rounds import Rounds
 
 SOURCES = ("left", "right")
 LINKS, POLLS, US = 60, 8, 1_000_000

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sanpath.rulebook.check import check
-from sanpath.rulebook.choice import Choice
 from sanpath.rulebook.load import find_rule, load_rulebook, read_rules
 from sanpath.rulebook.model import OUTCOMES, ROLES, Rule
-from sanpath.rulebook.site import rules_of
+from sanpath.rulebook.site.options import Choice
+from sanpath.rulebook.site.settings import rules_of
 
 ROOT = Path(__file__).parents[2]
 RULES = load_rulebook()

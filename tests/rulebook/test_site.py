@@ -9,13 +9,13 @@ import pytest
 
 from sanpath.errors import ConfigError, UsageError
 from sanpath.facts.table import FactTable
-from sanpath.rulebook.accepted import split_accepted
-from sanpath.rulebook.choice import POLICIES, Choice
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
 from sanpath.rulebook.load import find_rule, load_rulebook, usable_rulebook
 from sanpath.rulebook.model import Finding
-from sanpath.rulebook.site import Suppression, rules_of
+from sanpath.rulebook.site.accepted import split_accepted
+from sanpath.rulebook.site.options import POLICIES, Choice
+from sanpath.rulebook.site.settings import Suppression, rules_of
 
 RULES = load_rulebook()
 LINK_FULL = Path(__file__).parents[2] / "rules/sanpath_rules/fabric/link-full.yaml"

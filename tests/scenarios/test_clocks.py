@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import judge_recording
-from sanpath.diagnosis.accounts import SourceAccount
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.diagnosis.source_accounts import SourceAccount
 from sanpath.model import Column, Table
 from sanpath.recording.reading.recording import Recording
 from sanpath.views import json, markdown, text

@@ -9,7 +9,7 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.load.loads import _offered
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.verdict.hypotheses.likelihoods import full_queue
+from sanpath.verdict.evidence.likelihoods import full_queue
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
 

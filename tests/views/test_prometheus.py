@@ -20,9 +20,9 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.views.live.reading.snapshot import SILENT_SECONDS, Snapshot
-from sanpath.views.prometheus.declared import METRICS
 from sanpath.views.prometheus.exporter import OF_THE_EXPORTER, Shown
 from sanpath.views.prometheus.exposition import LABEL_CHARACTERS, SERIES, render
+from sanpath.views.prometheus.metric_declarations import METRICS
 from tests.support.stories import STORIES, diagnosed
 
 ROOT = Path(__file__).parents[2]

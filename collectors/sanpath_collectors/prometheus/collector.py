@@ -22,8 +22,8 @@ from sanpath_collectors.prometheus.config import PrometheusConfig
 from sanpath_collectors.prometheus.devices import Devices
 from sanpath_collectors.prometheus.parse import Answer, Series
 from sanpath_collectors.prometheus.profile import Profile, profiles, selector
-from sanpath_collectors.prometheus.remarks import Remarks
 from sanpath_collectors.prometheus.samples import Samples
+from sanpath_collectors.prometheus.warnings import Remarks
 
 _MAX_DELAY_SECONDS = 60.0
 """The maximum delay of a sample on its way to the server: remote write sends every few seconds, and retries."""

@@ -12,7 +12,7 @@ from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.linux_host.parse import identifiers
 from sanpath_collectors.prometheus.parse import Labels, Series
 from sanpath_collectors.prometheus.profile import AttributeSource, EntityProfile, Profile
-from sanpath_collectors.prometheus.remarks import Remarks
+from sanpath_collectors.prometheus.warnings import Remarks
 
 Scope = tuple[str, ...]
 Attribute = str | int | float | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sanpath_collectors.prometheus.remarks import Remarks
+from sanpath_collectors.prometheus.warnings import Remarks
 
 Number = int | float | None
 

@@ -15,8 +15,8 @@ from sanpath_collectors.prometheus.devices import Devices, Entity
 from sanpath_collectors.prometheus.parse import Point, Series
 from sanpath_collectors.prometheus.plausibility import Number, Plausibility
 from sanpath_collectors.prometheus.profile import EntityProfile, Profile, Source
-from sanpath_collectors.prometheus.remarks import Remarks
 from sanpath_collectors.prometheus.updates import Updates, covered_seconds
+from sanpath_collectors.prometheus.warnings import Remarks
 
 _SAME_SCRAPE_US = 1_000_000
 """Samples closer than this are of one scrape, as long as the scrape interval is not known."""

@@ -18,11 +18,11 @@ from sanpath.plugin import (
 )
 from sanpath_collectors.snmp_switch import parse
 from sanpath_collectors.snmp_switch.changes import Changes
-from sanpath_collectors.snmp_switch.checking import check
+from sanpath_collectors.snmp_switch.check import check
+from sanpath_collectors.snmp_switch.column_reader import SYS_NAME, SYS_UPTIME, read
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
 from sanpath_collectors.snmp_switch.device import Device, discover, read_inventory
 from sanpath_collectors.snmp_switch.plan import Plan, PortCells, by_port
-from sanpath_collectors.snmp_switch.reading import SYS_NAME, SYS_UPTIME, read
 
 
 class SnmpSwitch(Collector[SnmpSwitchConfig]):

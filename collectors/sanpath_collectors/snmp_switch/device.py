@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 
 from sanpath.plugin import Snmp, SnmpValue, SourceEntity, SourceLink
 from sanpath_collectors.snmp_switch import logins, ports
-from sanpath_collectors.snmp_switch.neighbours import forwarding_links, inter_switch_links, lldp_neighbours
-from sanpath_collectors.snmp_switch.parse import text, wwn
-from sanpath_collectors.snmp_switch.profile import Profile, devices, profiles
-from sanpath_collectors.snmp_switch.reading import (
+from sanpath_collectors.snmp_switch.column_reader import (
     SYS_DESCR,
     SYS_NAME,
     SYS_OBJECT_ID,
@@ -21,6 +18,9 @@ from sanpath_collectors.snmp_switch.reading import (
     get_if_allowed,
     read_if_allowed,
 )
+from sanpath_collectors.snmp_switch.neighbours import forwarding_links, inter_switch_links, lldp_neighbours
+from sanpath_collectors.snmp_switch.parse import text, wwn
+from sanpath_collectors.snmp_switch.profile import Profile, devices, profiles
 
 _ENTERPRISES = "1.3.6.1.4.1."
 _VENDORS = {"9": "cisco", "1588": "brocade"}

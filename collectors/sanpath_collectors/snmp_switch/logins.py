@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sanpath.plugin import Snmp, SourceEntity, SourceLink
+from sanpath_collectors.snmp_switch.column_reader import Cell, Cells, read_if_allowed, sub_identifiers
 from sanpath_collectors.snmp_switch.parse import octets, text, wwn, wwpns_in
 from sanpath_collectors.snmp_switch.ports import Port, port_of_row
 from sanpath_collectors.snmp_switch.profile import Devices, FcId, LoginTable, Profile
-from sanpath_collectors.snmp_switch.reading import Cell, Cells, read_if_allowed, sub_identifiers
 
 Role = Literal["initiator", "target"]
 _KINDS = {"initiator": "hba", "target": "array_port"}

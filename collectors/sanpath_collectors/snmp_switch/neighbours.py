@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from sanpath.plugin import Snmp, SnmpValue, SourceLink
+from sanpath_collectors.snmp_switch.column_reader import Cell, Cells, get_if_allowed, read_if_allowed, sub_identifiers
 from sanpath_collectors.snmp_switch.parse import integer, octets, text, wwn
 from sanpath_collectors.snmp_switch.ports import Port, port_of_row
 from sanpath_collectors.snmp_switch.profile import Forwarding, Lldp, NeighbourTable, Profile
-from sanpath_collectors.snmp_switch.reading import Cell, Cells, get_if_allowed, read_if_allowed, sub_identifiers
 
 _MAC_ADDRESS = 3
 """LldpPortIdSubtype of IEEE 802.1AB."""

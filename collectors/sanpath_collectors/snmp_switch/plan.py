@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sanpath.plugin import Rows, Snmp, Table
+from sanpath_collectors.snmp_switch.column_reader import Cell, Cells, read_if_allowed
 from sanpath_collectors.snmp_switch.parse import TICK_US, counted, decoded
 from sanpath_collectors.snmp_switch.ports import Port, port_of_index
 from sanpath_collectors.snmp_switch.profile import Counter, Profile
-from sanpath_collectors.snmp_switch.reading import Cell, Cells, read_if_allowed
 from sanpath_collectors.snmp_switch.tables import Bits, port_table
 
 _WIDTHS: dict[int, Bits] = {0: 0, 32: 32, 63: 63, 64: 64}

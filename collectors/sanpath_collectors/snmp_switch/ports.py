@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sanpath.plugin import SourceEntity, SourceLink
+from sanpath_collectors.snmp_switch.column_reader import Cell, Cells, sub_identifiers
 from sanpath_collectors.snmp_switch.parse import Decoded, decoded, integer, octets
 from sanpath_collectors.snmp_switch.profile import Index, PortNumber, Profile
-from sanpath_collectors.snmp_switch.reading import Cell, Cells, sub_identifiers
 
 # IANAifType-MIB
 _LOOPBACK, _FIBRE_CHANNEL = 24, 56

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from sanpath.model import Scalar
 from sanpath.plugin import Check, Collector, Context, Event, Http, Item, Rows, ServerClock, SourceEntity, SourceLink
-from sanpath_collectors.vsphere import checking
+from sanpath_collectors.vsphere import check as checking
 from sanpath_collectors.vsphere.config import VsphereConfig
 from sanpath_collectors.vsphere.connection.performance import Performance
 from sanpath_collectors.vsphere.connection.session import Session

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
     from sanpath.probe.plan import ProbePlan
     from sanpath.probe.search import Search
-    from sanpath.rulebook.choice import Choice
+    from sanpath.rulebook.site.options import Choice
 
 
 def probe(
@@ -98,7 +98,7 @@ def probe(
     from sanpath.cli.sessions.probe import ProbeSession
     from sanpath.errors import UsageError
     from sanpath.probe.budget import Spent
-    from sanpath.probe.orders import Finish
+    from sanpath.probe.experiment_steps import Finish
     from sanpath.probe.search import go_on_from
     from sanpath.recorder.request import RunRequest, SweepRequest
     from sanpath.views.words import printable
@@ -145,7 +145,7 @@ def _plan(
     from sanpath.errors import UsageError
     from sanpath.probe.job_text import is_job_file
     from sanpath.probe.plan import load_probe_plan
-    from sanpath.probe.recorded import RecordedLoad, plan_of, recorded_load
+    from sanpath.probe.plan_from_recording import RecordedLoad, plan_of, recorded_load
     from sanpath.recording.format.layout import SUFFIX
 
     if isinstance(begin, Path) and begin.suffix != SUFFIX and not begin.is_dir():
@@ -196,7 +196,7 @@ def _search(after: Path | None, knee: bool, objective: str) -> Search:
 
 
 def _command_lines(plan: ProbePlan, allow_writes: bool) -> Iterator[str]:
-    from sanpath.probe.orders import possible, start_order
+    from sanpath.probe.experiment_steps import possible, start_order
     from sanpath.sweep.commands import printed
 
     sweep = plan.sweep_plan(allow_writes)

@@ -130,7 +130,7 @@ def _show(rule: Rule) -> None:
 
 def _policies(limit: Limit) -> str:
     """The values under the policies that set it, in brackets; "" where none does."""
-    from sanpath.rulebook.choice import POLICIES
+    from sanpath.rulebook.site.options import POLICIES
 
     values = [f"{name} {value:g}" for name in POLICIES if (value := limit.under(name)) is not None]
     return f" ({', '.join(values)})" if values else ""

@@ -16,7 +16,7 @@ from sanpath.extras import METRICS
 from sanpath.recording.storage.store import Location
 
 if TYPE_CHECKING:
-    from sanpath.rulebook.choice import Choice
+    from sanpath.rulebook.site.options import Choice
 
 MetricsOption = Annotated[
     str,

@@ -15,7 +15,7 @@ from sanpath.recording.storage.store import Location
 
 if TYPE_CHECKING:
     from sanpath.pulse.viewer import Viewer
-    from sanpath.rulebook.choice import Choice
+    from sanpath.rulebook.site.options import Choice
 
 
 def fits() -> bool:

@@ -16,8 +16,8 @@ from sanpath.errors import RecordingError
 from sanpath.facts.load.moved_bytes import moved_bytes
 from sanpath.facts.storage.other_loads import volumes_of_others
 from sanpath.probe.budget import Spent, rate_limit, rate_options, unmeasured_bytes
+from sanpath.probe.experiment_steps import Finish, Order
 from sanpath.probe.guard import Watch
-from sanpath.probe.orders import Finish, Order
 from sanpath.probe.plan import ProbePlan
 from sanpath.probe.search import Search
 from sanpath.recorder.control import CUT, END, RUN
@@ -28,7 +28,7 @@ from sanpath.views.words import printable
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
-    from sanpath.rulebook.choice import Choice
+    from sanpath.rulebook.site.options import Choice
 
 _LOOK_SECONDS = 0.5
 _GUARD_SECONDS = 1.0

@@ -28,7 +28,7 @@ their poll."""
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
     from sanpath.recorder.request import RunRequest
-    from sanpath.rulebook.choice import Choice
+    from sanpath.rulebook.site.options import Choice
 
 
 class Session:

@@ -22,7 +22,7 @@ from sanpath.sweep.progress import Progress, progress, remaining_seconds, span
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
-    from sanpath.rulebook.choice import Choice
+    from sanpath.rulebook.site.options import Choice
 
 LOOK_SECONDS = 1.0
 

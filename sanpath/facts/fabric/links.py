@@ -24,7 +24,7 @@ from sanpath.facts.fabric.test_shares import (
     shares_of_test,
     with_open_host_links,
 )
-from sanpath.facts.host.under_test import platform_of_hosts
+from sanpath.facts.host.tested_machines import platform_of_hosts
 from sanpath.facts.host.usable_paths import usable_paths
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sanpath.facts.host.under_test import (
+from sanpath.facts.host.tested_machines import (
     UnderTest,
     as_bool,
     as_number,

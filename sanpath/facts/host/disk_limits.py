@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sanpath.facts.host.under_test import UnderTest, as_number, rate
+from sanpath.facts.host.tested_machines import UnderTest, as_number, rate
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Scalar
 

@@ -7,7 +7,16 @@ from typing import cast
 
 from sanpath.catalogue.capacity import Technology, link_capacity
 from sanpath.facts.host.port_utilisation import port_use
-from sanpath.facts.host.under_test import UnderTest, as_bool, as_number, as_text, gauge, is_always, platform, rate
+from sanpath.facts.host.tested_machines import (
+    UnderTest,
+    as_bool,
+    as_number,
+    as_text,
+    gauge,
+    is_always,
+    platform,
+    rate,
+)
 from sanpath.facts.samples.step_samples import StepSamples, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import DIRECTIONS

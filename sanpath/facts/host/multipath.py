@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.host.under_test import (
+from sanpath.facts.host.tested_machines import (
     UnderTest,
     as_bool,
     as_number,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.host.under_test import as_number
+from sanpath.facts.host.tested_machines import as_number
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction

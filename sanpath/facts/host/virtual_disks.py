@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.facts.host.disk_limits import Rates, disk_rates, limit_facts, load_rates, summed
-from sanpath.facts.host.under_test import UnderTest, as_number, as_text, both_directions, in_flight, platform, rate
+from sanpath.facts.host.tested_machines import (
+    UnderTest,
+    as_number,
+    as_text,
+    both_directions,
+    in_flight,
+    platform,
+    rate,
+)
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from sanpath.topology.identity import Topology

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.host.under_test import UnderTest, as_number, as_text
+from sanpath.facts.host.tested_machines import UnderTest, as_number, as_text
 from sanpath.model import Entity, Scalar
 from sanpath.topology.identity import Topology
 

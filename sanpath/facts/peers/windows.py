@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sanpath.facts.peers.excess import Floats
+from sanpath.facts.peers.excess_latency import Floats
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS
 

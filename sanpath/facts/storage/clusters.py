@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from sanpath.facts.host.under_test import UnderTest, as_number, as_text, gauge, rate
+from sanpath.facts.host.tested_machines import UnderTest, as_number, as_text, gauge, rate
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.topology.identity import Topology

@@ -14,11 +14,11 @@ from sanpath import __version__, registry
 from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
-from sanpath.recorder.importing import doubts
-from sanpath.recorder.importing.ahead import FLUSH_ROWS, read_ahead
+from sanpath.recorder.importing import doubtful_placement as doubts
 from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath.recorder.importing.place import Placement, step_limits
+from sanpath.recorder.importing.placement import Placement, step_limits
+from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead
 from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header

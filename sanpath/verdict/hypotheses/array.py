@@ -17,9 +17,9 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
 from sanpath.units import bandwidth, duration, iops, percent
+from sanpath.verdict.evidence.likelihoods import at_limit, beyond_usual
 from sanpath.verdict.evidence.step import queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
-from sanpath.verdict.hypotheses.likelihoods import at_limit, beyond_usual
 from sanpath.verdict.hypotheses.links import COINCIDENT
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.segments import wire_seconds

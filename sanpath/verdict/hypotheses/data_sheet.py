@@ -16,8 +16,8 @@ from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.units import bandwidth, iops, percent
+from sanpath.verdict.evidence.likelihoods import at_limit
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, limited_by, next_of
-from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.places.table import PlaceTable
 
 _ROUND = 0.04

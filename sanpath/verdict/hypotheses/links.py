@@ -17,6 +17,7 @@ from sanpath.facts.fabric.neighbours import WAITED_FOR
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, percent
+from sanpath.verdict.evidence.likelihoods import at_limit, stall_weight
 from sanpath.verdict.evidence.step import flat_words, is_full
 from sanpath.verdict.hypotheses.claim import (
     NO_CEILING,
@@ -26,7 +27,6 @@ from sanpath.verdict.hypotheses.claim import (
     limited_by,
     payload_ceiling,
 )
-from sanpath.verdict.hypotheses.likelihoods import at_limit, stall_weight
 from sanpath.verdict.places.table import PlaceTable
 
 COINCIDENT = 0.03

@@ -12,8 +12,8 @@ from sanpath.diagnosis.experiment import Kind
 from sanpath.facts.table import number
 from sanpath.units import count, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
+from sanpath.verdict.evidence.likelihoods import at_limit, normal, without_pause
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
-from sanpath.verdict.hypotheses.likelihoods import at_limit, normal, without_pause
 from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density
 from sanpath.verdict.places.table import PlaceTable, machine_rows, processors
 

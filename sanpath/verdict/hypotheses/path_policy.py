@@ -9,8 +9,8 @@ from statistics import fmean
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, percent
+from sanpath.verdict.evidence.likelihoods import normal
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
-from sanpath.verdict.hypotheses.likelihoods import normal
 from sanpath.verdict.hypotheses.links import uncounted_ports
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable

@@ -13,8 +13,8 @@ from math import log, sqrt
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
+from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, counted
 from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Evidence, limited_by
-from sanpath.verdict.hypotheses.likelihoods import UNEXPLAINED, counted
 from sanpath.verdict.hypotheses.links import utilisation_of
 from sanpath.verdict.places.table import PlaceTable
 

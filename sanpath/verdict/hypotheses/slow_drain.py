@@ -17,9 +17,9 @@ from typing import Any
 from sanpath.facts.compute import Facts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, duration, percent
+from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.evidence.step import is_full
 from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Conclusion, Evidence, limited_by
-from sanpath.verdict.hypotheses.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.places.table import PlaceTable
 
 STALLED = 0.3

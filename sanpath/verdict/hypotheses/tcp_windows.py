@@ -15,8 +15,8 @@ from math import exp, log, sqrt
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.units import bandwidth, duration, percent
+from sanpath.verdict.evidence.likelihoods import beyond_usual
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
-from sanpath.verdict.hypotheses.likelihoods import beyond_usual
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import TcpPath
 

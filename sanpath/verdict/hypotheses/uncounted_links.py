@@ -21,6 +21,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Scalar
 from sanpath.topology.paths import Cable
 from sanpath.units import bandwidth, count, percent
+from sanpath.verdict.evidence.likelihoods import at_limit
 from sanpath.verdict.evidence.step import flat_words
 from sanpath.verdict.hypotheses.claim import (
     NO_CEILING,
@@ -34,7 +35,6 @@ from sanpath.verdict.hypotheses.claim import (
     next_of,
     payload_ceiling,
 )
-from sanpath.verdict.hypotheses.likelihoods import at_limit
 from sanpath.verdict.hypotheses.links import uncounted_ports
 from sanpath.verdict.hypotheses.path_policy import in_turn_weight, luns_with_policy, policy_evidence
 from sanpath.verdict.hypotheses.tcp_windows import congestion

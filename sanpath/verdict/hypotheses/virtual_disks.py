@@ -7,8 +7,8 @@ from functools import partial
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import percent
+from sanpath.verdict.evidence.likelihoods import at_limit, without_pause
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by
-from sanpath.verdict.hypotheses.likelihoods import at_limit, without_pause
 from sanpath.verdict.places.table import PlaceTable
 
 _MOST = 0.5

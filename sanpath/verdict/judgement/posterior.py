@@ -18,6 +18,7 @@ from math import exp, hypot, log, prod
 from statistics import fmean
 from typing import NamedTuple
 
+from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, normal
 from sanpath.verdict.hypotheses import (
     array,
     data_sheet,
@@ -33,7 +34,6 @@ from sanpath.verdict.hypotheses import (
     virtual_disks,
 )
 from sanpath.verdict.hypotheses.claim import Claim
-from sanpath.verdict.hypotheses.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, normal
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
 from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment

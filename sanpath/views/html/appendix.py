@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sanpath.catalogue.load import facts
-from sanpath.diagnosis.accounts import SourceAccount
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.diagnosis.source_accounts import SourceAccount
 from sanpath.model import Scalar
 from sanpath.rulebook.model import Finding
 from sanpath.topology.identity import Topology

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sanpath.pulse.viewer import Viewer
 from sanpath.recording.storage.store import Location, location
-from sanpath.rulebook.choice import Choice
+from sanpath.rulebook.site.options import Choice
 from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.reading.feed import ReaderProcess, SnapshotFeed
 from sanpath.views.live.reading.shown_verdict import DebouncedVerdict, verdict_of

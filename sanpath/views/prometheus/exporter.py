@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location, location, store_at
-from sanpath.rulebook.choice import Choice
+from sanpath.rulebook.site.options import Choice
 from sanpath.views.live.reading.judging import prepare, read_snapshot
 from sanpath.views.live.reading.priority import lower_priority
 from sanpath.views.live.reading.snapshot import Snapshot

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.views import words
-from sanpath.views.prometheus.declared import METRICS, Metric
+from sanpath.views.prometheus.metric_declarations import METRICS, Metric
 
 SERIES = 2000
 """At most so many series a metric, so that no fabric makes the server stumble."""

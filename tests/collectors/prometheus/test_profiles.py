@@ -12,9 +12,9 @@ from sanpath_collectors.prometheus import parse
 from sanpath_collectors.prometheus.devices import Devices
 from sanpath_collectors.prometheus.parse import Series
 from sanpath_collectors.prometheus.profile import Profile, profiles
-from sanpath_collectors.prometheus.remarks import Remarks
 from sanpath_collectors.prometheus.samples import Samples
 from sanpath_collectors.prometheus.tables import TABLES
+from sanpath_collectors.prometheus.warnings import Remarks
 
 FOLDER = Path(parse.__file__).parent
 each_profile = pytest.mark.parametrize("key", profiles())

@@ -11,8 +11,8 @@ from sanpath.plugin import Event
 from sanpath_collectors.prometheus.devices import Devices
 from sanpath_collectors.prometheus.parse import Series
 from sanpath_collectors.prometheus.profile import Profile
-from sanpath_collectors.prometheus.remarks import Remarks
 from sanpath_collectors.prometheus.samples import Samples
+from sanpath_collectors.prometheus.warnings import Remarks
 
 SECOND_US = 1_000_000
 PROFILE = Profile.model_validate(

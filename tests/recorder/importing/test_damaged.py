@@ -12,7 +12,7 @@ from sanpath.model import Column, Event, Rows, Table
 from sanpath.plugin import CollectorError, Item
 from sanpath.recorder.importing.batch import single
 from sanpath.recorder.importing.importer import Importing
-from sanpath.recorder.importing.place import Placement, zone
+from sanpath.recorder.importing.placement import Placement, zone
 from sanpath.recording.format import layout
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer

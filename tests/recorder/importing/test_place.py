@@ -10,7 +10,7 @@ import pytest
 from sanpath.errors import UsageError
 from sanpath.model import Column, Event, Rows, Table
 from sanpath.plugin import ResultClock
-from sanpath.recorder.importing.place import Placement, step_limits, zone
+from sanpath.recorder.importing.placement import Placement, step_limits, zone
 
 
 def us(text: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanpath.diagnosis.accounts import Mark, SourceAccount
 from sanpath.diagnosis.model import (
     R0,
     Bottleneck,
@@ -24,6 +23,7 @@ from sanpath.diagnosis.model import (
     Unobserved,
     Verdict,
 )
+from sanpath.diagnosis.source_accounts import Mark, SourceAccount
 from sanpath.explanation.plan import plan
 from sanpath.facts.timeline import Line, Quantity, Series
 from sanpath.pulse.model import Freshness

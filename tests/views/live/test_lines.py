@@ -21,7 +21,7 @@ from sanpath.model import Event
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import Newest
 from sanpath.pulse.viewer import Viewer
-from sanpath.rulebook.choice import Choice
+from sanpath.rulebook.site.options import Choice
 from sanpath.views.live.plain_lines import Lines, print_lines
 from sanpath.views.live.reading.priority import Processors, processors
 from sanpath.views.live.reading.snapshot import Snapshot

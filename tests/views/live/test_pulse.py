@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from sanpath.cli.commands.demo import HINT
+from sanpath.cli.commands.simulation.demo import HINT
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.pulse.model import Freshness, LinkNow, Pulse
 from sanpath.views.live.reading.snapshot import Snapshot

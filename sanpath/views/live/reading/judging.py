@@ -18,9 +18,9 @@ from sanpath.pulse.newest import FLUSH_DELAY_SECONDS, LATE_POLLS
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location
-from sanpath.rulebook.choice import Choice
 from sanpath.rulebook.model import Rule
-from sanpath.rulebook.site import Site, rules_of
+from sanpath.rulebook.site.options import Choice
+from sanpath.rulebook.site.settings import Site, rules_of
 from sanpath.views.live.reading.io_path import Stop, io_path
 from sanpath.views.live.reading.priority import processors
 from sanpath.views.live.reading.snapshot import Snapshot

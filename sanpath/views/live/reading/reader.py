@@ -17,7 +17,7 @@ from sanpath.recording.format.writers import ended, starts
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location, location, store_at
 from sanpath.recording.writing.mark import add_mark
-from sanpath.rulebook.choice import Choice
+from sanpath.rulebook.site.options import Choice
 from sanpath.views.live.reading.feed import SIZE_BYTES
 from sanpath.views.live.reading.judging import prepare, read_snapshot
 from sanpath.views.live.reading.priority import lower_priority

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sanpath.facts.host.under_test import UnderTest, device_names, platform
-from sanpath.facts.peers.excess import standings
+from sanpath.facts.host.tested_machines import UnderTest, device_names, platform
+from sanpath.facts.peers.excess_latency import standings
 from sanpath.facts.peers.groups import Group, groups
 from sanpath.facts.peers.windows import Windows, averaged, counted
 from sanpath.facts.table import FactRow

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from sanpath.diagnosis.accounts import SourceAccount
 from sanpath.diagnosis.model import Diagnosis, DirectionResult, ElementUse, StepResult
+from sanpath.diagnosis.source_accounts import SourceAccount
 from sanpath.views import words
 
 Shown = Iterable[tuple[tuple[str | None, ...], float | None]]

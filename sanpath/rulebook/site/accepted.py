@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sanpath.rulebook.model import Finding
 
 if TYPE_CHECKING:
-    from sanpath.rulebook.site import Suppression
+    from sanpath.rulebook.site.settings import Suppression
 
 
 @dataclass(frozen=True, slots=True)

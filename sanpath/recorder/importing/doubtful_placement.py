@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sanpath.plugin import ResultClock
-from sanpath.recorder.importing.place import Placement, step_limits
+from sanpath.recorder.importing.placement import Placement, step_limits
 from sanpath.recording.reading.recording import Recording
 
 _QUARTER_US = 900 * 1_000_000

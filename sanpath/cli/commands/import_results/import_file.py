@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sanpath.cli.commands.import_prometheus import import_prometheus
+from sanpath.cli.commands.import_results.import_prometheus import import_prometheus
 from sanpath.recording.storage.store import location
 
 _MOST_SECONDS = 100 * 366 * 86_400.0
@@ -82,7 +82,7 @@ def import_file(
     from sanpath.errors import UsageError
     from sanpath.model import SourceEntity, SourceLink
     from sanpath.recorder.importing.importer import ImportRequest, import_file
-    from sanpath.recorder.importing.place import Placement, zone
+    from sanpath.recorder.importing.placement import Placement, zone
 
     for file in files:
         if not file.is_file():
@@ -114,7 +114,7 @@ def _epoch_us(text: str, utc_offset: str | None) -> int:
     from datetime import datetime
 
     from sanpath.errors import UsageError
-    from sanpath.recorder.importing.place import zone
+    from sanpath.recorder.importing.placement import zone
 
     try:
         time = datetime.fromisoformat(text)

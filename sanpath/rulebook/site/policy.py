@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from sanpath.errors import UsageError
-from sanpath.rulebook.choice import PolicyName
 from sanpath.rulebook.load import find_rule
 from sanpath.rulebook.model import Rule
+from sanpath.rulebook.site.options import PolicyName
 from sanpath.rulebook.text import did_you_mean
 
 Policy = Mapping[str, Mapping[str, float]]

@@ -1,0 +1,1 @@
+"""The commands that add results of other tools to a recording."""
