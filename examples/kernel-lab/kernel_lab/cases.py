@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from real_lab.cases import Load as RandomLoad
@@ -83,6 +84,10 @@ class Case:
         load = replace(self.load, queue_depths=self.load.queue_depths[-1:])
         return replace(self, **{"load": load, **self.repair, "name": f"{self.name}-repaired"})
 
+    def recording_in(self, folder: Path) -> Path:
+        """Where its recording is below a folder of cases."""
+        return folder / self.name / f"{self.name}.sanpath"
+
 
 def _bottleneck(*elements: str) -> Truth:
     return Truth(("bottleneck",), elements)
@@ -98,7 +103,7 @@ _LARGE = Load(queue_depths=(4, 16), block_bytes=64 << 10)
 _SWITCHES = frozenset({"sw-a", "sw-b"})
 _MODEST = Load(queue_depths=(2, 8, 16))
 """More would overflow the queue of a slow port: Fibre Channel has no congestion control of its own."""
-_DEPTH = "for d in /sys/block/sd*/device/queue_depth; do echo {} >$d; done"
+DEPTH = "for d in /sys/block/sd*/device/queue_depth; do echo {} >$d; done"
 _FEW = Load(queue_depths=(1, 2, 4), block_bytes=8 << 10)
 _SMALL = Load(block_bytes=8 << 10)
 _MEDIA_5_MS = ("completion_nsec=5000000",)
@@ -274,9 +279,9 @@ CASES = {
             _bottleneck("lun:"),
             policy="round-robin 0",
             media=_MEDIA_5_MS,
-            host_after=_DEPTH.format(4),
+            host_after=DEPTH.format(4),
             load=_SMALL,
-            repair={"host_after": _DEPTH.format(8)},
+            repair={"host_after": DEPTH.format(8)},
         ),
         Case(
             "nvme-queue-size",
@@ -401,8 +406,8 @@ CASES = {
             _bottleneck("lun:"),
             media=_MEDIA_5_MS,
             load=_SMALL,
-            host_after=_DEPTH.format(4),
-            repair={"host_after": _DEPTH.format(8)},
+            host_after=DEPTH.format(4),
+            repair={"host_after": DEPTH.format(8)},
         ),
         Case(
             "nvme-host-cpu",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -48,24 +50,21 @@ def all_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first_s
     """Record and judge every case, or so many drawn ones; print each verdict beside the true answer."""
     for case in _cases(only, draws, first_seed):
         if not (folder / case.name).exists():
-            _record(case, folder / case.name, quiet=True)
-            typer.echo(outcome(case, folder).line())
+            _try(case, folder, partial(outcome, case, folder))
 
 
 @app.command("confirm")
-def confirm_command(folder: EachInFolder, only: Only = "") -> None:
+def confirm_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first_seed: FirstSeed = 1) -> None:
     """Record each case of `all` again with its labelled place relieved, which proves or refutes the label."""
-    for case in _cases(only, 0, 1):
-        recorded = folder / case.repaired.name
-        if case.repair and (folder / case.name).exists() and not recorded.exists():
-            _record(case.repaired, recorded, quiet=True)
-            typer.echo(confirmation(case, folder))
+    for case in _recorded(folder, only, draws, first_seed):
+        if case.repair and not (folder / case.repaired.name).exists():
+            _try(case.repaired, folder, partial(_confirmed, case, folder))
 
 
 @app.command("table")
-def table_command(folder: EachInFolder, only: Only = "") -> None:
+def table_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first_seed: FirstSeed = 1) -> None:
     """Print what came of `all` and `confirm` as a table in Markdown."""
-    typer.echo(table([case for case in _cases(only, 0, 1) if (folder / case.name).exists()], folder))
+    typer.echo(table(_recorded(folder, only, draws, first_seed), folder))
 
 
 @app.command("dataset")
@@ -75,15 +74,14 @@ def dataset_command(
     only: Only = "",
 ) -> None:
     """Pack the recordings of `all` with their labels, for others to score their tools on."""
-    dataset.write([case for case in _cases(only, 0, 1) if (folder / case.name).exists()], folder, into)
+    dataset.write(_recorded(folder, only, 0, 1), folder, into)
 
 
 @app.command("score")
 def score_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first_seed: FirstSeed = 1) -> None:
     """Judge what `all` recorded again."""
-    for case in _cases(only, draws, first_seed):
-        if (folder / case.name).exists():
-            typer.echo(outcome(case, folder).line())
+    for case in _recorded(folder, only, draws, first_seed):
+        typer.echo(outcome(case, folder))
 
 
 def _cases(only: str, draws: int, first_seed: int) -> list[Case]:
@@ -91,10 +89,27 @@ def _cases(only: str, draws: int, first_seed: int) -> list[Case]:
     return [case for case in drawn or CASES.values() if only in case.name]
 
 
+def _recorded(folder: Path, only: str, draws: int, first_seed: int) -> list[Case]:
+    return [case for case in _cases(only, draws, first_seed) if case.recording_in(folder).exists()]
+
+
+def _confirmed(case: Case, folder: Path) -> str:
+    return f"{case.name:24} {confirmation(case, folder)}"
+
+
+def _try(case: Case, folder: Path, result: Callable[[], object]) -> None:
+    """Record a case and print what came of it. One that cannot be built does not end the others."""
+    try:
+        _record(case, folder / case.name, quiet=True)
+        typer.echo(result())
+    except LabError as error:
+        typer.echo(f"{case.name:24} not recorded: {error}")
+
+
 def _record(case: Case, folder: Path, *, quiet: bool = False) -> int:
     if lacking := missing():
         raise LabError("; ".join(lacking))
-    recording = folder.resolve() / f"{case.name}.sanpath"
+    recording = case.recording_in(folder.resolve().parent)
     with running(case, folder) as lab:
         done = subprocess.run(  # noqa: S603 - our own command
             [*_ANYWHERE, sys.executable, "-m", "sanpath", "run", "--load", "fio", "--on", "host1", "--plain",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from random import Random
+from typing import Any
 
-from kernel_lab.cases import ARRAY, Case, Fabric, Load, Truth
+from kernel_lab.cases import ARRAY, DEPTH, Case, Fabric, Load, Truth
 
 _STEPS = ((2, 16, 64), (4, 32), (1, 8, 48), (32,))
 _FEW = ((1, 2), (1, 2, 4), (2, 4))
@@ -25,7 +27,9 @@ def _ports(name: str, random: Random) -> Case:
     fabric = Fabric(target=rate) if writes else Fabric(host=rate)
     mix = 100 if writes else random.choice((0, 0, 20, 30))
     load = Load(random.choice(_STEPS), random.choice((32, 64, 128)) * _KIB, write_percent=mix)
-    return _case(name, random, Truth(("bottleneck",), ("link:",)), load, (fabric,) * (1 + several))
+    faster = Fabric(target=2 * rate) if writes else Fabric(host=2 * rate)
+    drawn = _case(name, random, Truth(("bottleneck",), ("link:",)), load, (fabric,) * (1 + several))
+    return replace(drawn, repair={"fabrics": (faster,) * (1 + several)})
 
 
 def _media(name: str, random: Random) -> Case:
@@ -33,35 +37,39 @@ def _media(name: str, random: Random) -> Case:
     at_a_time, service_ms = random.randint(1, 4), random.randint(6, 15)
     media = (f"completion_nsec={service_ms * 1_000_000}", f"hw_queue_depth={at_a_time}", "submit_queues=1")
     load = Load(random.choice(_STEPS), random.choice((4, 8, 16)) * _KIB, write_percent=random.choice((0, 0, 30, 50)))
-    return _case(name, random, Truth(("bottleneck",), ARRAY), load, media=media)
+    drawn = _case(name, random, Truth(("bottleneck",), ARRAY), load, media=media)
+    return replace(drawn, repair={"media": (media[0], f"hw_queue_depth={2 * at_a_time}", media[2])})
 
 
 def _cap(name: str, random: Random) -> Case:
     """A bandwidth limit of the media."""
     load = Load(random.choice(_STEPS), 8 * _KIB, write_percent=random.choice((0, 0, 30)))
-    media = ("completion_nsec=300000", f"mbps={random.randint(2, 5)}")
-    return _case(name, random, Truth(("bottleneck", "configured_cap"), ARRAY), load, media=media)
+    megabytes = random.randint(2, 5)
+    media = ("completion_nsec=300000", f"mbps={megabytes}")
+    drawn = _case(name, random, Truth(("bottleneck", "configured_cap"), ARRAY), load, media=media)
+    return replace(drawn, repair={"media": (media[0], f"mbps={2 * megabytes}")})
 
 
 def _depth(name: str, random: Random) -> Case:
     """A shallow LUN queue in front of media without a limit of I/Os at a time."""
     depth, service_ms = random.randint(1, 3), random.randint(8, 15)
     load = Load(random.choice(_STEPS), 8 * _KIB)
-    after = f"for d in /sys/block/sd*/device/queue_depth; do echo {depth} >$d; done"
     media = (f"completion_nsec={service_ms * 1_000_000}",)
-    return _case(
+    after = DEPTH.format(depth)
+    drawn = _case(
         name, random, Truth(("bottleneck",), ("lun:",)), load, media=media, host_after=after, transport="iscsi"
     )
+    return replace(drawn, repair={"host_after": DEPTH.format(2 * depth)})
 
 
 def _little(name: str, random: Random) -> Case:
     """Too few I/Os in flight for slow media or a long distance."""
     load = Load(random.choice(_FEW), 8 * _KIB)
+    given: dict[str, Any] = {"media": (f"completion_nsec={random.randint(5, 15) * 1_000_000}",)}
     if random.random() < 0.5:
-        fabrics = (Fabric(emulation=f"delay {random.randint(5, 20)}ms"),) * 2
-        return _case(name, random, Truth(("concurrency_limited",)), load, fabrics)
-    media = (f"completion_nsec={random.randint(5, 15) * 1_000_000}",)
-    return _case(name, random, Truth(("concurrency_limited",)), load, media=media)
+        given = {"fabrics": (Fabric(emulation=f"delay {random.randint(5, 20)}ms"),) * 2}
+    drawn = _case(name, random, Truth(("concurrency_limited",)), load, **given)
+    return replace(drawn, repair={"load": replace(load, queue_depths=(4 * load.queue_depths[-1],))})
 
 
 def _demand(name: str, random: Random) -> Case:

@@ -30,7 +30,7 @@ class Outcome:
         grade = f" ({verdict['grade']})" if verdict.get("grade") else ""
         return f"{verdict['kind'].replace('_', ' ')}{f': {named}' if named else ''}{grade}"
 
-    def line(self) -> str:
+    def __str__(self) -> str:
         """Return one line: whether the verdict is right, the verdict, its suspects and the steps."""
         mark = {True: "ok   ", False: "WRONG", None: "dunno"}[self.right]
         suspects = ", ".join(
@@ -47,7 +47,7 @@ class Outcome:
 
 def outcome(case: Case, folder: Path) -> Outcome:
     """Return the outcome of a case that was recorded in `folder`. Raises LabError."""
-    document = _sanpath("diagnose", str(_recording(case, folder)))
+    document = _sanpath("diagnose", str(case.recording_in(folder)))
     verdict = document["verdict"]
     entities = [bottleneck["entity"] for bottleneck in verdict["bottlenecks"]]
     right: bool | None = verdict["kind"] in case.truth.kinds and (
@@ -59,17 +59,17 @@ def outcome(case: Case, folder: Path) -> Outcome:
 
 def is_confirmed(case: Case, folder: Path) -> bool:
     """Return whether the case was recorded with the labelled place relieved."""
-    return _recording(case.repaired, folder).exists()
+    return case.repaired.recording_in(folder).exists()
 
 
 def confirmation(case: Case, folder: Path) -> str:
     """Return throughput before and after the repair, and what sanpath predicted of it. Raises LabError."""
     before = _last_step(outcome(case, folder))
-    after = _last_step(Outcome(case, None, _sanpath("diagnose", str(_recording(case.repaired, folder)))))
+    after = _last_step(Outcome(case, None, _sanpath("diagnose", str(case.repaired.recording_in(folder)))))
     parts = [f"{_total(before):.0f} → {_total(after):.0f} IOPS (× {_total(after) / _total(before):.2f})"]
     if case.change:
         settings = [word for change in case.change for word in ("--set", change)]
-        document = _sanpath("whatif", str(_recording(case, folder)), *settings)
+        document = _sanpath("whatif", str(case.recording_in(folder)), *settings)
         predicted = [step for step in document["steps"] if step["step"] == before["name"]]
         low, high = (sum((s["likely_ops_per_second"] or (0, 0))[end] for s in predicted) for end in (0, 1))
         parts.append(f"predicted {low:.0f} to {high:.0f}")
@@ -90,10 +90,6 @@ def table(cases: Sequence[Case], folder: Path) -> str:
         right = {True: "yes", False: "**no**", None: "cannot tell"}[done.right]
         lines.append(f"| {case.name} | {truth}{elements} | {relieved} | {done.verdict} | {right} |")
     return "\n".join(lines)
-
-
-def _recording(case: Case, folder: Path) -> Path:
-    return folder / case.name / f"{case.name}.sanpath"
 
 
 def _sanpath(*words: str) -> dict[str, Any]:
