@@ -37,7 +37,9 @@ PORTS = (
 class Tcp:
     """What the sender of the data tells, the same in every step. Times are in seconds.
 
-    `waiting`: time that data wait in its send buffer, as a share of the time of an I/O between host and array;
+    `unread`, `unread_commands`: bytes that have arrived and that no program has read, of data at the host and of
+    commands at the target. `lost_commands`: share of the host's segments sent again. `waiting`: time that data wait
+    in its send buffer, as a share of the time of an I/O between host and array;
     `window_full`, `buffer_full`: shares of the time; `lost`: share of segments sent again; `busy`: share of the time
     with data that are not acknowledged."""
 
@@ -51,6 +53,8 @@ class Tcp:
     window: float = 4 << 20
     congestion_window: float = 1 << 20
     unread: float = 0.0
+    unread_commands: float = 0.0
+    lost_commands: float = 0.0
 
 
 SLOW_TARGET = Tcp(0.25e-3, 0.1e-3)
@@ -100,7 +104,9 @@ class TcpSan(Storage):
             f"bytes_sent_{data}_total": round(sent * (1 + tcp.lost)),
             f"bytes_acknowledged_{data}_total": round(sent),
             f"segments_sent_{data}_total": round(sent / (SEGMENT if source == "srv" else 72)),
-            f"segments_retransmitted_{data}_total": round(sent / SEGMENT * tcp.lost) if source == "srv" else 0,
+            f"segments_retransmitted_{data}_total": round(
+                sent / SEGMENT * tcp.lost if source == "srv" else sent / 72 * tcp.lost_commands
+            ),
             f"busy_seconds_{data}_total": round(1e3 * elapsed * tcp.busy),
             f"receive_window_limited_seconds_{data}_total": round(1e3 * elapsed * tcp.window_full),
             f"send_buffer_limited_seconds_{data}_total": round(1e3 * elapsed * tcp.buffer_full),
@@ -123,7 +129,7 @@ class TcpSan(Storage):
             f"send_queue_bytes_{data}": round(unsent + rate * tcp.round_trip),
             f"send_window_bytes_{data}": round(tcp.window),
             f"congestion_window_bytes_{data}": round(tcp.congestion_window),
-            f"unread_bytes_{commands}": round(tcp.unread),
+            f"unread_bytes_{commands}": round(tcp.unread if source == "esx7" else tcp.unread_commands),
         }
 
 
@@ -254,6 +260,24 @@ def test_what_has_arrived_and_is_not_read_waits_at_the_host(tmp_path: Path) -> N
     assert (bottleneck.kind, bottleneck.entity, bottleneck.layer) == ("core", "host:esx7", "host")
     assert bottleneck.utilisation is None, "nobody has read the cores"
     assert "host:esx7 is slow to read what has arrived" in verdicts[-1].headline
+
+
+def test_commands_that_were_sent_again_and_waited_in_no_hands_of_tcp_are_no_limit(tmp_path: Path) -> None:
+    """The host sent 4 % of its segments again, as to a server that is too busy to acknowledge in time. What is lost
+    waits in its sender's TCP, and there an I/O was for a quarter of a millisecond."""
+    verdict = plateau(tmp_path / "a", replace(SLOW_TARGET, lost_commands=0.04)).verdict
+    assert verdict.bottlenecks[0].entity == "array:fa1"
+    assert sum(suspect.probability for suspect in verdict.suspects if suspect.kind == "retries") < 0.01
+
+
+def test_commands_that_the_target_has_not_read_wait_for_it(tmp_path: Path) -> None:
+    """4,000 commands of 72 bytes a second: 4.4 kB unread are 15.4 ms, all that passes before the array's clock."""
+    unread = (0.0, 1100.0, 2200.0, 4400.0)
+    verdicts = [plateau(tmp_path / str(n), replace(SLOW_TARGET, unread_commands=n)).verdict for n in unread]
+    of_array = [sum(s.probability for s in v.suspects if s.entity == "array:fa1") for v in verdicts]
+    assert of_array == sorted(of_array)
+    assert (verdicts[-1].bottlenecks[0].entity, verdicts[-1].grade) == ("array:fa1", "A")
+    assert "at the target until it reads them" in " ".join(verdicts[-1].suspects[0].because)
 
 
 def test_one_io_that_the_host_is_reading_waits_for_none(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
 from sanpath.units import bandwidth, duration, iops, percent
-from sanpath.verdict.evidence.likelihoods import at_limit, beyond_usual
+from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, at_limit, beyond_usual
 from sanpath.verdict.evidence.step import queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.hypotheses.links import COINCIDENT
@@ -45,6 +45,8 @@ _UNCOUNTED = -1.2
 _OUTSIDE_TCP = 1.0
 """Largest log-likelihood ratio of the array's door where TCP has the data for a small part of the time between the
 clocks: the rest passes on a machine at one of the ends, and the host counts its own queues and processors."""
+_READ_LATE = 4.0
+"""Largest log-likelihood ratio of the array where what has arrived at the target waits until it is read."""
 _SLOWED = 3.0
 """Log-likelihood ratio where the array took clearly longer and the load got clearly less within one step. Nothing
 else does that."""
@@ -82,7 +84,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # Where the array times the transfer itself, a wait in the transfer is not before its clock.
         before_clock = table.indices("array_door") or table.indices("fabric")
         busy = (replace(e, weight=e.weight * _BEFORE_CLOCK) for e in _utilisations(row, "controller_busy_ratio"))
-        before = (*_uncounted_links(table), *_outside_tcp(table), *busy)
+        before = (*_uncounted_links(table), *_outside_tcp(table), *_read_late(table), *busy)
         inside, share = table.indices("array_queue", "array_service"), table.others_share
         evidence = tuple(_evidence_inside(table, row))
         yield Claim("array", entity, before_clock, before, partial(_at_door, table), UNREAD, others_share=share)
@@ -100,7 +102,7 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
         row = next(iter(table.facts.tables["array"].select(**key)), None)
         shared = row is not None and row["array_seconds"] is not None
         time_words = "is a mean over other hosts' I/Os as well" if shared else "was not read"
-        evidence = [Evidence(f"the array's own time {time_words}", 0.0)]
+        evidence = [Evidence(f"the array's own time {time_words}", 0.0), *_read_late(table)]
         if row is not None:
             evidence += _parts(table, row)
         explains = table.gaps - table.in_tcp
@@ -125,6 +127,14 @@ def _outside_tcp(table: PlaceTable) -> tuple[Evidence, ...]:
     words = f"TCP has an I/O's data for {duration(spent)}: a round trip takes {duration(table.tcp.round_trip)}"
     gap = sum(table.segments[index].middle for index in table.gaps)
     return (Evidence(words, _OUTSIDE_TCP * max(0.0, 1 - spent / gap) if gap else 0.0),)
+
+
+def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
+    """Evidence that a busy target does not read what has arrived, by the clocks of TCP."""
+    seconds = 0.0 if table.tcp is None else table.tcp.unread_by_target
+    weight = beyond_usual(seconds / table.load.latency_seconds, UNEXPLAINED, _READ_LATE)
+    words = f"commands and data wait {duration(seconds)} at the target until it reads them"
+    return (Evidence(words, weight),) if weight > 0 else ()
 
 
 def _utilisations(row: FactRow, *facts: str) -> Iterator[Evidence]:

@@ -200,8 +200,25 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     weight, ratio, sender = max(again)
     entity = _place_of_loss(table, entities, ratio)
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
-    evidence = [Evidence(words, min(_RETRANSMIT_MOST, weight))]
+    evidence = [Evidence(words, min(_RETRANSMIT_MOST, weight)), *_seen_in_tcp(table)]
     yield _claim(table, entity, evidence, _RETRANSMIT_PRIOR)
+
+
+def _seen_in_tcp(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence against lost segments that cost more time than TCP was seen to have them in its hands.
+
+    What is lost, and all that follows it, waits in its sender's TCP until it is acknowledged. A state that lasts a
+    share u of the time is met by none of n polls with the probability (1 - u)^n.
+    """
+    tcp = table.tcp
+    if tcp is None or not table.in_tcp or tcp.answers_sending is None:
+        return
+    most = sum(table.segments[index].seconds[1] for index in table.in_tcp) + tcp.answers_sending * (1 + tcp.error)
+    waited = sum(table.segments[index].independent_wait[1] for index in _explained_segments(table))
+    unseen_ratio = min(1.0, (waited - most) / table.load.latency_seconds)
+    if unseen_ratio > 0:
+        words = f"TCP has commands, data and answers of an I/O for {duration(most)} at most"
+        yield Evidence(words, max(_TOO_SHORT, tcp.polls * log(max(_NEVER, 1 - unseen_ratio))))
 
 
 def _place_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) -> str:

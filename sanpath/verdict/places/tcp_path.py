@@ -40,8 +40,9 @@ class TcpPath:
     whole run. `sending`: data in the sender's TCP until they are acknowledged, None: the sender of this direction is
     not read. `unsent`: the part of it before they are sent. `backlog_ratio`: how far the sender always has data that
     it cannot send, 0 to 1. `slow_receiver_ratio`: share of that time in which they wait for the receiver's program,
-    which has not read what has arrived. `unread`: what has arrived, until that program reads it. `error`: relative
-    error of these.
+    which has not read what has arrived. `unread`: what has arrived, until that program reads it. `unread_by_target`:
+    the same of commands and data at the target. `answers_sending`: as `sending`, of commands or answers in the
+    opposite direction. `polls`: how often these were read.
     `prompt_ratio`: how far acknowledgements of this load are prompt, 0 to 1. `round_trips`: most that an I/O needs.
     """
 
@@ -54,9 +55,16 @@ class TcpPath:
     backlog_ratio: float
     slow_receiver_ratio: float
     unread: float
-    error: float
+    unread_by_target: float
+    answers_sending: float | None
+    polls: float
     prompt_ratio: float
     round_trips: float
+
+    @property
+    def error(self) -> float:
+        """Relative error of times that are read at each poll."""
+        return min(0.9, _SAMPLING_ERROR / sqrt(self.polls))
 
     @property
     def distance(self) -> Interval:
@@ -118,8 +126,8 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
     round_trip = _mean(rows, lambda row: _round_trip(row, opposite_rows))
     segment = _mean(rows, lambda row: row.get("segment_bytes")) or 0.0
     unsent = _mean(rows, lambda row: row.get("unsent_seconds"))
-    polls = fmean(number(row, "windows") + 1 for row in rows)
     block = load.operation_bytes or 0.0
+    unread = _mean(rows, _unread) or 0.0
     return TcpPath(
         tuple(rows),
         tuple(opposite_rows),
@@ -129,8 +137,10 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
         unsent or 0.0,
         _mean(rows, _backlog) or 0.0,
         _mean(rows, _slow_receiver) or 0.0,
-        _mean(rows, lambda row: number(row, "unread_bytes") / number(row, "bytes_per_second")) or 0.0,
-        min(0.9, _SAMPLING_ERROR / sqrt(polls)),
+        unread,
+        unread if load.direction == "write" else _mean(opposite_rows, _unread) or 0.0,
+        _mean(opposite_rows, lambda row: row.get("sending_seconds")),
+        fmean(number(row, "windows") + 1 for row in rows),
         min(1.0, block / segment / _PROMPT_SEGMENTS) if segment else 0.0,
         MOST_ROUND_TRIPS[load.direction],
     )
@@ -168,6 +178,10 @@ def _backlog(row: FactRow) -> float:
     sending = number(row, "sending_seconds")
     busy = min(1.0, number(row, "busy_connections") / max(1.0, number(row, "connections")))
     return busy * min(1.0, number(row, "unsent_seconds") / sending) if sending else 0.0
+
+
+def _unread(row: FactRow) -> float:
+    return number(row, "unread_bytes") / number(row, "bytes_per_second") if row["bytes_per_second"] else 0.0
 
 
 def _slow_receiver(row: FactRow) -> float:
