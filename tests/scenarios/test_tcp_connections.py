@@ -308,6 +308,19 @@ def test_distance_is_read_and_not_assumed(tmp_path: Path, smallest: float, is_co
     assert rising(tmp_path / "unread", None).grade != "A"
 
 
+def test_an_array_that_idles_limits_nothing_however_much_slower_it_gets(tmp_path: Path) -> None:
+    """18 ms are distance. With twice the I/Os the array takes 1.6 ms for 0.9, but it has 130 x 1.6 ms = 0.2 of the 4
+    I/Os inside: it idles four fifths of the time."""
+    san = san_with(tmp_path / "a", Tcp(26e-3, 18e-3))
+    for n, ops, served in ((2, 79.0, 0.9e-3), (4, 130.0, 1.6e-3)):
+        flow = Flow(ops, n / ops)
+        ports = {port.name: (1.05 * ops * 8 * KIB, NOTHING) for port in san.ports}
+        array = {"read": AtArray(served, queue=None)}
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, ports=ports, disk={"read": flow}, array=array)
+    suspects = judged(san.write()).verdict.suspects
+    assert sum(s.probability for s in suspects if s.entity == "array:fa1") < 0.2
+
+
 def test_a_single_step_tells_distance_from_waiting(tmp_path: Path) -> None:
     assert rising(tmp_path / "near", Tcp(0.12e-3, 0.1e-3), (16,)).kind != "concurrency_limited"
     far = rising(tmp_path / "far", Tcp(5.1e-3, 5e-3), (16,))

@@ -17,7 +17,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer, Scalar
 from sanpath.topology.paths import array_of, host_of
 from sanpath.units import bandwidth, duration, iops, percent
-from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, at_limit, beyond_usual
+from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, beyond_usual
 from sanpath.verdict.evidence.step import queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.hypotheses.links import COINCIDENT
@@ -45,6 +45,8 @@ _UNCOUNTED = -1.2
 _OUTSIDE_TCP = 1.0
 """Largest log-likelihood ratio of the array's door where TCP has the data for a small part of the time between the
 clocks: the rest passes on a machine at one of the ends, and the host counts its own queues and processors."""
+_IDLES = -4.0
+"""Least log-odds of an array with less than one I/O inside: the load may come in bursts."""
 _READ_LATE = 4.0
 """Largest log-likelihood ratio of the array where what has arrived at the target waits until it is read."""
 _SLOWED = 3.0
@@ -164,6 +166,14 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
         yield Evidence(_slowed(row), _SLOWED)
     if takes_from_others(table.facts, table.load, row):
         yield Evidence("what the test gained from more outstanding I/Os, other hosts lost", _TAKEN)
+    yield from _idles(table)
+
+
+def _idles(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence against an array that idles: it is busy only while an I/O is inside (utilisation law)."""
+    inside = table.in_flight_inside("array_queue", "array_service") / max(1e-3, 1 - table.others_share)
+    if (weight := at_limit(min(1.0, inside), DEPTH_ERROR)) < 0:
+        yield Evidence(f"{inside:.2f} I/Os are inside on average, so it idles", max(_IDLES, weight))
 
 
 def _caps(table: PlaceTable) -> Iterator[Claim]:

@@ -145,6 +145,13 @@ class PlaceTable:
             table.load.ops_per_second * table.seconds_below(kind) for table in (self, *self.opposite_direction)
         )
 
+    def in_flight_inside(self, *kinds: str) -> float:
+        """Mean number of I/Os of both directions inside segments of these kinds (Little's law)."""
+        return sum(
+            table.load.ops_per_second * sum(table.segments[index].middle for index in table.indices(*kinds))
+            for table in (self, *self.opposite_direction)
+        )
+
     def seconds_below(self, kind: str) -> float:
         """Seconds that an I/O spends below the last segment of a kind; 0 where there is none."""
         last = max((i for i, segment in enumerate(self.segments) if segment.kind == kind), default=len(self.segments))
