@@ -166,14 +166,17 @@ def _for_loss(table: PlaceTable, ratio: float, connection: FactRow | None = None
 
     A connection that loses a share p of its segments moves at most 1.22 segments / sqrt(p) in a round trip (Mathis,
     Semke, Mahdavi and Ott 1997). The load speaks for loss where it moves about what that allows, and against it where
-    loss would allow far more. `connection`: facts of the connection that carries it, None: these are not read.
+    loss would allow far more. A connection moves just as much through a full queue that drops what it cannot hold: as
+    far as a round trip is time in a queue, this speaks for neither. `connection`: facts of the connection that
+    carries it, None: these are not read.
     """
     row = connection or {}
     ratio, round_trip = max(ratio, _NEVER), number(row, "round_trip_seconds")
     segment_bytes = number(row, "segment_bytes") or _USUAL_SEGMENT_BYTES
     carried = number(row, "bytes_per_second") / max(1.0, number(row, "connections")) or table.load.bytes_per_second
     round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / (1.22 * segment_bytes / sqrt(ratio))
-    most = _LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS
+    alone_ratio = min(1.0, number(row, "round_trip_seconds_min") / round_trip) if round_trip else 1.0
+    most = (_LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS) * alone_ratio
     return max(_unusual(ratio), most + min(0.0, 4 * log(max(round_trips, _NEVER))))
 
 
