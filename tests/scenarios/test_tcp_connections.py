@@ -243,9 +243,9 @@ def test_a_window_that_is_full_because_segments_queue_is_not_the_limit(tmp_path:
     queueing = replace(FULL_WINDOW, round_trip=5e-3)
     (bottleneck,) = plateau(tmp_path / "full", queueing, ports=slow).verdict.bottlenecks
     assert bottleneck.kind == "link"
-    # Where the links have room, a queue still speaks against the window: something else may be full.
+    # Where the links have room, a queue still speaks against the window: something else is full, and fills it.
     windows = [window_of(plateau(tmp_path / str(n), tcp).verdict) for n, tcp in enumerate((queueing, FULL_WINDOW))]
-    assert windows[0] < windows[1]
+    assert windows[0] < windows[1] - 0.15
 
 
 def test_a_longer_hold_up_speaks_more_for_a_window(tmp_path: Path) -> None:

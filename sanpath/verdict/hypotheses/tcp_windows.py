@@ -102,6 +102,12 @@ def _held_up(row: FactRow, window: str) -> float:
     return number(row, f"{window}_ratio") * min(1.0, number(row, "busy_connections") / connections)
 
 
+def _full(held_up: float, queued_ratio: float) -> float:
+    """Log-likelihood ratio of how long a window was full. A queue on the way fills it as well."""
+    weight = beyond_usual(held_up, _USUAL_HELD_UP, _MOST)
+    return weight * (1 - queued_ratio) if weight > 0 else weight
+
+
 def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]:
     receiver, sender = ("initiator", "target") if table.load.direction == "read" else ("target", "initiator")
     queued = tcp.queued_ratio or 0.0
@@ -110,14 +116,14 @@ def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]
     words = f"the receive window of the {receiver} was full {percent(held_up)} of the time"
     slow = Evidence("the receiver's program reads late what has arrived", log(1.05 - tcp.slow_receiver_ratio))
     evidence = (
-        Evidence(words, beyond_usual(held_up, _USUAL_HELD_UP, _MOST)),
+        Evidence(words, _full(held_up, queued)),
         queues,
         *([slow] if tcp.slow_receiver_ratio else []),
     )
     yield _Window(evidence, _RECEIVER[table.load.direction], f"a larger receive buffer of the {receiver}", held_up)
     held_up = _held_up(row, "send_buffer")
     words = f"the send buffer of the {sender} was full {percent(held_up)} of the time"
-    evidence = (Evidence(words, beyond_usual(held_up, _USUAL_HELD_UP, _MOST)), queues)
+    evidence = (Evidence(words, _full(held_up, queued)), queues)
     yield _Window(evidence, _SENDER[table.load.direction], f"a larger send buffer of the {sender}", held_up)
     filled = number(row, "congestion_window_ratio")
     again = number(row, "retransmit_ratio")
