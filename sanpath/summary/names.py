@@ -30,6 +30,12 @@ def readable(entity: str) -> str:
     return "–".join(_end(end) for end in ends)
 
 
+def with_owner(entity: str) -> str:
+    """The name of a part and of what it belongs to: `lun:esx7/naa.1` is naa.1 on esx7."""
+    owner, _, local_name = entity.partition(":")[2].partition("/")
+    return f"{_cut(local_name)} on {_cut(owner)}" if local_name else readable(entity)
+
+
 def _end(name: str) -> str:
     owner, _, local_name = name.partition("/")
     return " ".join(_cut(word) for word in (owner, local_name) if word)

@@ -8,7 +8,7 @@ from sanpath.diagnosis.model import Bottleneck, Cleared, Diagnosis, DirectionRes
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.load.loads import FLAT
 from sanpath.rulebook.model import Finding
-from sanpath.summary.names import noun, readable
+from sanpath.summary.names import noun, readable, with_owner
 from sanpath.summary.path import summary_path
 from sanpath.topology.identity import Topology
 from sanpath.units import bandwidth, count, duration, iops, percent_rounded
@@ -115,7 +115,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "core":
             return f"One processor core of {name} is full"
         case "lun" | "hba" | "vdisk":
-            return f"Queue of {noun(first.entity)} {name} is full{_depth(first, step)}"
+            return f"Queue of {noun(first.entity)} {with_owner(first.entity)} is full{_depth(first, step)}"
         case _:
             return _array(first, step)
 
@@ -132,7 +132,7 @@ def _depth(first: Bottleneck, step: StepResult) -> str:
     planes = [p for p in step.in_flight.planes if p.entity == first.entity and p.admitted]
     # Something smaller than the reported depth may be what limits them.
     held = sum(p.measured[1] for p in planes if p.plane == planes[0].plane)
-    return f" ({count(min(planes[0].admitted or 0.0, held))} outstanding I/Os)" if planes else ""
+    return f" ({count(min(planes[0].admitted or 0.0, held))} slots)" if planes else ""
 
 
 def _array(first: Bottleneck, step: StepResult) -> str:
