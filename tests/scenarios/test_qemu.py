@@ -31,7 +31,8 @@ class Qemu(San):
 
     `at_disk`: step → latency of an I/O by QEMU's clock, by default that of the load; `busy`: share of a core that the
     disk's thread uses; `others`: I/Os a second of the other disk; `below`: step → latency at the host's device.
-    `guest_serial`: of the guest's own block device that fio names, "": fio names none.
+    `guest_serial`: of the guest's own block device that fio names, "": fio names none. `guest_slots`: of its queue,
+    which are read with its clock, 0: neither is read.
     """
 
     disk: Mapping[str, Scalar] = field(default_factory=dict)
@@ -41,6 +42,7 @@ class Qemu(San):
     others: float = 0.0
     below: Mapping[str, float] = field(default_factory=dict)
     guest_serial: str = ""
+    guest_slots: int = 0
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on vm:db1")
@@ -64,7 +66,8 @@ class Qemu(San):
         if self.guest_serial:
             out.source("guest", "linux_host", LUN)
             device = ("lun", "vda")
-            out.entity("guest", *device, "db1/vda", {"device": ("vda",)}, {"serial": self.guest_serial})
+            about = {"serial": self.guest_serial, "queue_depth": self.guest_slots or None}
+            out.entity("guest", *device, "db1/vda", {"device": ("vda",)}, about)
             out.entity("fio", "load", "fio", ids={"name": ("fio",)})
             out.entity("fio", *device, ids={"device": ("vda",)})
             out.link("fio", "targets", (("load", "fio"), device), "fio disk_util")
@@ -80,7 +83,13 @@ class Qemu(San):
             out.samples("kvm1", VDISK, at, {DISK: tested, OTHER: aside})
             if self.below:
                 out.poll("host", at)
-                out.samples("host", LUN, at, {"dm-1": self._host_device(at)})
+                out.samples("host", LUN, at, {"dm-1": self._device(at, self.below)})
+            if self.guest_slots:
+                out.poll("guest", at)
+                admitted = {
+                    step.name: min(step.in_flight, self.guest_slots) / step.flows["read"].ops for step in self.steps
+                }
+                out.samples("guest", LUN, at, {"vda": self._device(at, admitted)})
 
     def _done(self, at: float) -> list[tuple[str, Flow, float, float]]:
         """Step, its flow, I/Os done so far, bytes of each."""
@@ -103,12 +112,12 @@ class Qemu(San):
             values |= {"io_thread_busy_seconds_total": round(at * self.busy * 1e9), "io_thread_wait_seconds_total": 0}
         return values
 
-    def _host_device(self, at: float) -> dict[str, Number]:
+    def _device(self, at: float, latency_seconds: Mapping[str, float]) -> dict[str, Number]:
         done = self._done(at)
         return {
             "ops_read_total": round(sum(ops for *_, ops, _ in done)),
             "bytes_read_total": round(sum(ops * size for *_, ops, size in done) / 512),
-            "latency_seconds_read_total": round(sum(ops * self.below[name] * 1e3 for name, _, ops, _ in done)),
+            "latency_seconds_read_total": round(sum(ops * latency_seconds[name] * 1e3 for name, _, ops, _ in done)),
         }
 
 
@@ -208,6 +217,16 @@ def test_a_thread_without_polling_that_fills_its_core_limits(tmp_path: Path) -> 
     assert (bottleneck.entity, bottleneck.layer) == ("vm:db1", "host")
     assert "iothread1 of db1 uses 99.0 % of a core" in bottleneck.because[0]
     assert findings(found, "io-thread-busy")
+
+
+def test_a_thread_accounts_for_the_full_queue_of_the_guest_above_it(tmp_path: Path) -> None:
+    """As above, with 256 in flight as well, of which the guest's queue admits 128."""
+    disk = {"io_thread_poll_max_ns": 0, "io_threads": 1, "serial": "DATA1"}
+    at_disk = {f"t{n}": 0.0001 for n in (32, 128, 256)}
+    san = qemu(tmp_path, disk=disk, busy=0.99, at_disk=at_disk, guest_serial="DATA1", guest_slots=128)
+    verdict = reads(san, {32: 60_000, 128: 60_000, 256: 60_000}).verdict
+    assert [bottleneck.kind for bottleneck in verdict.bottlenecks] == ["io_thread"]
+    assert verdict.grade in "AB"
 
 
 def test_a_thread_that_only_polls_is_not_accused(tmp_path: Path) -> None:

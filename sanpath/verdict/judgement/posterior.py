@@ -208,7 +208,7 @@ def _full_above(table: PlaceTable, claim: Claim) -> float:
     return sum(
         _full_because_of_below(segment) * max(0.0, at_limit(segment.filled_ratio, DEPTH_ERROR))
         for index, segment in enumerate(above)
-        if index not in claim.explains and index not in claim.may_explain and segment.filled_ratio
+        if index not in claim.may_explain and segment.filled_ratio
     )
 
 
