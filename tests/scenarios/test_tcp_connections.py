@@ -272,6 +272,13 @@ def test_what_has_arrived_and_is_not_read_waits_at_the_host(tmp_path: Path) -> N
     assert "host:esx7 is slow to read what has arrived" in verdicts[-1].headline
 
 
+def test_what_tcp_has_in_its_hands_waits_in_no_queue_of_the_host(tmp_path: Path) -> None:
+    """Segments queue on the way for 15 ms of 16, and neither the host's queues nor the array were read."""
+    queueing = replace(SLOW_TARGET, round_trip=15e-3)
+    suspects = plateau(tmp_path / "a", queueing, leave_out=frozenset({"array"})).verdict.suspects
+    assert sum(suspect.probability for suspect in suspects if suspect.kind in ("lun", "hba")) < 0.01
+
+
 def test_commands_that_were_sent_again_and_waited_in_no_hands_of_tcp_are_no_limit(tmp_path: Path) -> None:
     """The host sent 4 % of its segments again, as to a server that is too busy to acknowledge in time. What is lost
     waits in its sender's TCP, and there an I/O was for a quarter of a millisecond."""

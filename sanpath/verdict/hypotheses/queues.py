@@ -98,7 +98,7 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
 
 def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
     """Claims for the queues of a host that no source reads below the load or the guest, and one for the initiator."""
-    explains = table.indices("array_door") or table.indices("fabric", "below")
+    explains = table.indices("array_door") or table.indices("fabric", "below") - table.in_tcp
     if not explains:
         return
     slots = tuple(_slot_evidence(table, max(explains)))
