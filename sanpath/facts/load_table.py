@@ -17,7 +17,7 @@ _USED = 0.2
 _LIMITED_RATIO = 0.5
 """A block device that admits less than this share of the load's I/Os limits the load."""
 _FULL_QUEUE_TOLERANCE = 0.1
-"""A full queue admits equally many I/Os of any load, within this ratio."""
+"""A full queue admits the same number of I/Os whatever the load, within this ratio."""
 
 
 def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[str, FactTable]) -> Iterator[FactRow]:
@@ -85,9 +85,8 @@ def _admits_few(row: FactRow, load: LoadFacts) -> bool:
 
 
 def _admits_another_number(topology: Topology, row: FactRow, other_load: LoadFacts, planes: FactTable) -> bool:
-    """Return whether the same queue also admits few I/Os of another load, but a clearly different number.
-
-    Then it is not full: the load itself limits its I/Os before they reach the queue."""
+    """Return whether the queue admits a clearly different, also small number of I/Os in another load. Then the queue
+    is not full: the load itself limits its I/Os before they reach the queue."""
     return any(
         match["entity"] == row["entity"]
         and match["plane"] == row["plane"]

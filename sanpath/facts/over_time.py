@@ -44,7 +44,7 @@ class Grid:
         return sums, times
 
     def means(self, *entities: Sequence[Window]) -> Values:
-        """Return the sum over entities in each interval; None: not known.
+        """Return the entities' values, summed, in each interval; None: not known.
 
         Before its first and after its last window an entity counts as idle. In a gap between windows its value, and
         so the sum, is not known."""
@@ -64,8 +64,8 @@ class Grid:
         return tuple(float(rate) if is_known else None for rate, is_known in zip(rates, enough, strict=True))
 
     def _outside(self, windows: Sequence[Window]) -> Numbers:
-        """Return how much of each interval lies before the first window, or after the next one that is still
-        possible."""
+        """Return how many microseconds of each interval lie before the first window, or later than a further window
+        after the last one would end."""
         first, last = min(ended - 1e6 * seconds for ended, seconds, _ in windows), max(windows)
         inside = np.diff(np.clip(self.edges, first, last[0] + 1e6 * last[1]))
         return np.asarray(np.diff(self.edges) - inside)

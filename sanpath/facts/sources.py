@@ -61,7 +61,7 @@ def source_rows(
 
 
 def _complaint(event: Event) -> str | None:
-    """Return the fault that a device reports of itself. None: no fault, or a fault that has been cleared."""
+    """Return the fault that a device reports about itself. None: no fault, or a fault that has been cleared."""
     detail = event.detail
     if event.name == "alert" and str(detail.get("severity")) not in _INFORMATIVE_SEVERITIES:
         return f"{detail.get('summary')} ({detail.get('severity')})"
@@ -78,7 +78,7 @@ def _steps_of(source: str, steps: Sequence[Step]) -> list[Step]:
 def longest_gap(done: Sequence[Poll], own_steps: Sequence[Step]) -> float | None:
     """Return the longest time between answered polls, seconds. None: fewer than two were answered.
 
-    `own_steps`: of a load, which is silent between its steps; only what is missing in them counts.
+    `own_steps`: the steps of a load. A load is silent between its steps, so only gaps inside them count.
     """
     answered = sorted(poll.ended for poll in done if poll.outcome in ("ok", "partial"))
     gaps = list(pairwise(answered))

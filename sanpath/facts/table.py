@@ -47,6 +47,6 @@ class FactTable:
 
 
 def number(row: FactRow, fact: str) -> float:
-    """Return a fact as a number; 0.0 if it is not known. Where that matters, read the fact itself."""
+    """Return a fact as a number; 0.0 if it is not known. Where "not known" differs from 0, read the fact itself."""
     value = row.get(fact)
     return float(value) if isinstance(value, int | float) else 0.0

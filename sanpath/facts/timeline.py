@@ -123,8 +123,8 @@ def _samples_over_time(
 
 
 def _is_named(sample: StepSamples, steps: Sequence[Step]) -> bool:
-    """Return whether a load is one of those that ran in the steps. Its source may report their sum as another
-    load."""
+    """Return whether a load is one of those that ran in the steps. A source may also report their sum as an
+    additional load."""
     named = {(load.source, entity) for step in steps for load in step.loads for entity in load.entities}
     return sample.source not in {source for source, _ in named} or (sample.source, sample.entity) in named
 

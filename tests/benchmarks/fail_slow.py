@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sanpath.facts.peers.excess_latency import Floats, standings
+from sanpath.facts.peers.excess_latency import Floats, compare_peers
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.judge import judge
 from sanpath.rulebook.load import find_rule, load_rulebook
@@ -63,23 +63,23 @@ def score(data: Path, unit_seconds: float, limits: Mapping[str, float] | None = 
 def peer_rows(path: Path, unit_seconds: float) -> Iterator[FactRow]:
     """Yield the facts of each drive of a host on one day."""
     names, seconds, loads = windows(path, unit_seconds)
-    found = standings(seconds, (loads,))
-    slow = sum(standing is not None and standing.mostly_slow for standing in found)
-    for name, standing in zip(names, found, strict=True):
-        if standing is not None:
+    comparisons = compare_peers(seconds, (loads,))
+    slow = sum(comparison is not None and comparison.is_mostly_slow for comparison in comparisons)
+    for name, comparison in zip(names, comparisons, strict=True):
+        if comparison is not None:
             yield {
                 "entity": name,
                 "step": path.stem,
                 "direction": "both",
-                "windows": standing.windows,
-                "operation_seconds": standing.seconds,
-                "peer_seconds": standing.peer_seconds,
-                "excess_seconds": standing.seconds - standing.seconds / standing.ratio,
-                "slower_than_peers_ratio": standing.ratio,
-                "scatters_above_peers": standing.scatters,
-                "peers_compared": float(standing.peers),
-                "slow_windows": float(standing.slow_windows),
-                "slow_windows_ratio": standing.slow_windows / standing.windows,
+                "windows": comparison.windows,
+                "operation_seconds": comparison.seconds,
+                "peer_seconds": comparison.peer_seconds,
+                "excess_seconds": comparison.seconds - comparison.seconds / comparison.ratio,
+                "slower_than_peers_ratio": comparison.ratio,
+                "scatters_above_peers": comparison.scatters,
+                "peers_compared": float(comparison.peers),
+                "slow_windows": float(comparison.slow_windows),
+                "slow_windows_ratio": comparison.slow_windows / comparison.windows,
                 "slow_members_ratio": slow / len(names),
             }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sanpath.facts.peers.excess_latency import Floats, Standing, standings
+from sanpath.facts.peers.excess_latency import Floats, PeerComparison, compare_peers
 
 WINDOWS = 15
 
@@ -20,23 +20,25 @@ def draw(seed: int, peers: int, noise: float = 0.2, unequal: float = 0.05) -> tu
     return 0.004 * (rates / 1000) * np.exp(together + own), rates
 
 
-def is_slow(standing: Standing | None) -> bool:
+def is_slow(comparison: PeerComparison | None) -> bool:
     """The condition of the rule slower-than-peers, but for its absolute limit."""
     return (
-        standing is not None
-        and standing.peers >= 2
-        and standing.windows >= 5
-        and standing.ratio >= 2
-        and standing.scatters >= 3.5
-        and standing.slow_windows >= 0.75 * standing.windows
+        comparison is not None
+        and comparison.peers >= 2
+        and comparison.windows >= 5
+        and comparison.ratio >= 2
+        and comparison.scatters >= 3.5
+        and comparison.slow_windows >= 0.75 * comparison.windows
     )
 
 
 def slow_ones(seconds: Floats, *loads: Floats) -> list[int]:
-    found = standings(seconds, loads)
-    if sum(standing is not None and standing.mostly_slow for standing in found) > 0.34 * len(found):
+    comparisons = compare_peers(seconds, loads)
+    if sum(comparison is not None and comparison.is_mostly_slow for comparison in comparisons) > 0.34 * len(
+        comparisons
+    ):
         return []
-    return [index for index, standing in enumerate(found) if is_slow(standing)]
+    return [index for index, comparison in enumerate(comparisons) if is_slow(comparison)]
 
 
 def test_among_equal_peers_none_is_slow() -> None:
@@ -65,7 +67,9 @@ def test_one_that_takes_four_times_as_long_is_found_and_no_other(peers: int, fou
 def test_the_unit_of_time_does_not_matter() -> None:
     seconds, rates = draw(1, 6)
     seconds[2] *= 4
-    for before, after in zip(standings(seconds, [rates]), standings(1000 * seconds, [3 * rates]), strict=True):
+    for before, after in zip(
+        compare_peers(seconds, [rates]), compare_peers(1000 * seconds, [3 * rates]), strict=True
+    ):
         assert before is not None
         assert after is not None
         assert after.ratio == pytest.approx(before.ratio)
@@ -78,9 +82,9 @@ def test_the_order_of_the_peers_does_not_matter() -> None:
     seconds, rates = draw(2, 7)
     seconds[3] *= 4
     order = np.random.default_rng(0).permutation(7)
-    shuffled = standings(seconds[order], [rates[order]])
+    shuffled = compare_peers(seconds[order], [rates[order]])
     for place, index in enumerate(order):
-        assert repr(shuffled[place]) == repr(standings(seconds, [rates])[index])
+        assert repr(shuffled[place]) == repr(compare_peers(seconds, [rates])[index])
 
 
 @pytest.mark.parametrize("more", [1.05, 1.3, 2, 5])
@@ -113,7 +117,7 @@ def test_one_with_less_to_do_that_takes_longer_is_slow() -> None:
 def test_one_that_does_hardly_anything_is_not_compared() -> None:
     seconds, rates = draw(5, 6)
     seconds[5], rates[5] = 4 * seconds[5], rates[5] / 50
-    assert standings(seconds, [rates])[5] is None
+    assert compare_peers(seconds, [rates])[5] is None
 
 
 def test_a_few_slow_windows_do_not_last() -> None:
@@ -140,7 +144,7 @@ def test_of_two_the_other_is_the_only_measure() -> None:
     seconds, rates = draw(9, 2)
     rates[0] = rates[1]
     seconds[0] *= 4
-    slower, faster = standings(seconds, [rates])
+    slower, faster = compare_peers(seconds, [rates])
     assert slower is not None
     assert faster is not None
     assert slower.peers == 1
@@ -152,8 +156,8 @@ def test_what_is_not_known_is_left_out() -> None:
     seconds[0] *= 4
     seconds[0, ::2] = np.nan
     seconds[1] = np.nan
-    first, second, *_ = standings(seconds, [rates])
+    first, second, *_ = compare_peers(seconds, [rates])
     assert first is not None
     assert (first.windows <= WINDOWS // 2, first.peers, second) == (True, 3, None)
-    assert standings(seconds[:1], [rates[:1]]) == [None]
-    assert standings(np.full((3, 4), np.nan), [np.ones((3, 4))]) == [None] * 3
+    assert compare_peers(seconds[:1], [rates[:1]]) == [None]
+    assert compare_peers(np.full((3, 4), np.nan), [np.ones((3, 4))]) == [None] * 3

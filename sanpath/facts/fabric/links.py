@@ -35,11 +35,14 @@ from sanpath.topology.open_ends import open_ends
 from sanpath.topology.paths import Cable, IoPath, cables, initiators_of, io_paths, luns_of, switch_of
 
 FULL = 0.95
-"""From this share of what a full link reads, a window counts as full; the limit of the rule link-full."""
+"""A window counts as full from this share of the utilisation that a full link shows; the limit of the rule
+link-full."""
 _ABOVE_FULL = 1.01
-"""Windows above this share of what a full link reads are an artefact of the agent's cache or of late polls."""
+"""Windows above this multiple of the utilisation that a full link shows come from the agent's cache or from late
+polls."""
 ABOVE_LINE_RATE = 1.05
-"""An entire step above this is no artefact: the agent reports a wrong speed, and utilisation is not known."""
+"""If the mean of an entire step exceeds this multiple of line rate, the agent reports a wrong speed: then utilisation
+is not known."""
 
 
 _Counted = Mapping[tuple[str, str, str], StepSamples]
@@ -75,9 +78,10 @@ class _Port:
     def mean(self, direction: Direction) -> float | None:
         """Bytes per second over the step.
 
-        A single window above line rate is left out where it takes the entire step above it: an agent that answered
-        from its cache until then has counted bytes of the time before the step, or will count none after it. It is
-        late by one poll at most, so the window has the bytes of two; more is no delay but a jump of the counter."""
+        A single window above line rate is left out if it alone raises the mean of the step above line rate. The agent
+        answered from its cache before or after it, so the window also contains bytes of another window. The delay is
+        one poll at most, so the window can contain the bytes of two windows. More than that is a jump of the counter,
+        not a delay."""
         mean = self.sample.rate(f"bytes_{self.cable.counter(direction)}_total")
         limit = ABOVE_LINE_RATE * self.capacity.data_bytes_per_second if self.capacity is not None else None
         if mean is None or limit is None or mean <= limit:
@@ -96,8 +100,8 @@ class _Port:
         return _sum(port.rate(counter) for port in (self.sample, self.far_sample) if port is not None)
 
     def ends_ratio(self, direction: Direction) -> float | None:
-        """Bytes that the far end of a link between switches counts, over those of this end; None: one does not
-        report."""
+        """Bytes that the far end of a link between switches counts, over those of this end; None: one end does not
+        report them."""
         if self.far_sample is None or not (near_rate := self.mean(direction)):
             return None
         far_rate = self.far_sample.rate(f"bytes_{self.cable.from_far_end.counter(direction)}_total")
@@ -191,7 +195,8 @@ def _sampled_port(topology: Topology, cable: Cable, step: Step, samples: _Counte
 
 
 def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> _Port | None:
-    """Return the port with the samples of one source: of several that read it, the one with the most windows."""
+    """Return the port with the samples of one source: if several sources read the port, the one with the most
+    windows."""
     entity = topology.entities[cable.switch_port]
     read = [samples[key] for source_id in entity.known_as if (key := (step.name, *source_id)) in samples]
     sample = max((s for s in read if s.length_seconds), key=lambda s: s.windows, default=None)
@@ -298,9 +303,8 @@ def _row(
 def both_faster(
     device_speed: float | None, switch_speed: float | None, negotiated_bits_per_second: float | None
 ) -> bool | None:
-    """Return whether both ends are capable of more than the speed that they negotiated. None: not known.
-
-    An end that is at its highest speed decides alone.
+    """Return whether both ends are capable of more than the speed that they negotiated. None: not known. If one end
+    already runs at its highest speed, the other end need not be known.
     """
     if negotiated_bits_per_second is None:
         return None

@@ -14,14 +14,15 @@ _STALLED_RATIO = 0.3
 """A port that spends this share of a second without transmit credit is congested (port monitor policies of switches);
 the limit of the rule slow-drain-device."""
 _STALLED_IDLE_RATIO, _IDLE_UTILISATION = 0.1, 0.5
-"""The same for a port that carries little: a port without credit cannot be full."""
+"""The same share for a port whose utilisation is below the second value: lack of credit keeps a port from being
+full."""
 
 _COUNTED_BEHIND = 0.8
-"""Share of a link's bytes that counted ports behind it have to forward to show that none of its frames waits."""
+"""If the counted ports behind a link forward at least this share of its bytes, none of its frames waits there."""
 
 WAITED_FOR = 0.9
-"""A link that makes another one wait is busy, or waits itself, for at least this share of that time: frames are held
-back while those in front of them are not gone. The rest is for errors of the counters."""
+"""If a link makes another link wait, it is itself busy or waiting for at least this share of that time, because
+frames wait only for frames ahead of them. The remainder allows for counter errors."""
 
 Key = tuple[str, str, str]
 """(step, direction, and a switch, device, trunk or link)."""
@@ -31,7 +32,7 @@ Key = tuple[str, str, str]
 class Leaving:
     """What leaves a switch in one direction. `has_waiting_frames`: None where not all links report it.
 
-    `busiest_ratio`: the largest share of the time that one of its links sends or waits for credit.
+    `busiest_ratio`: the largest share of the time for which one of these links sends or waits for credit.
     """
 
     has_waiting_frames: bool | None
@@ -46,7 +47,7 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
     """Yield the rows of the table `link`, with facts of the links upstream, downstream and parallel to each."""
     links = list(rows)
     by_sender, by_receiver, by_trunk = (_by_end(links, name) for name in ("sender", "receiver", "trunk"))
-    # Computed once a switch and not once a link: at a large switch, each link has all others as neighbours.
+    # Computed once per switch, not once per link: at a large switch, every link has all others as neighbours.
     downstream = {key: _total_leaving(leaving) for key, leaving in by_sender.items()}
     stalled = {key: _most_stalled(arriving) for key, arriving in by_receiver.items()}
     trunks = {key: _mean_utilisation(trunk_links) for key, trunk_links in by_trunk.items()}

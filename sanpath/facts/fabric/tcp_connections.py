@@ -20,7 +20,8 @@ def tcp_connection_rows(
 ) -> Iterator[FactRow]:
     """Yield one row for the connections between two addresses, step and direction that an end has counted.
 
-    What a sender tells counts for the direction whose data it sends: an initiator sends writes, a target reads."""
+    The counters of a sender belong to the direction of the data that it sends: an initiator sends writes, a target
+    sends reads."""
     by_row: dict[tuple[str, str], list[StepSamples]] = {}
     for sample in samples:
         if (entity := topology.known_as.get((sample.source, _KIND, sample.entity))) is not None:
@@ -78,7 +79,8 @@ def _facts(samples: Collection[StepSamples], direction: Direction) -> dict[str, 
 
 
 def _of_sender(sender: StepSamples, direction: Direction, bytes_per_second: float) -> dict[str, FactValue]:
-    """Return what a sender tells. Bytes on the way are the rate times the round trip (Little's law)."""
+    """Return the facts that a sender's counters give. Bytes in flight are the rate times the round trip (Little's
+    law)."""
 
     def gauge(name: str) -> float | None:
         return sender.means.get(f"{name}_{direction}")

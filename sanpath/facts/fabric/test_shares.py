@@ -1,10 +1,10 @@
 """Determines which links carry the test, and the share of its bytes on each: measured, or not known.
 
 On the host's side, the host's own ports carry the test. On the array's side, the array's counts for each initiator
-and target show it, else the ports that the host can reach. Where ports carry clearly more than the test has moved,
-others use them too. Then only what the other ports cannot have carried is certainly the test's. A link whose path
-cannot be followed to its end carries the test where it is the only busy one of its switch, or the only one that moves
-what the test brings there.
+and target show it, else the ports that the host can reach. Where ports carry clearly more bytes than the test has
+moved, other hosts use them too. Then only those bytes of the test that the other ports cannot have carried are
+certain to be on a port. A link whose path cannot be followed to its end carries the test if it is the only busy link
+of its switch, or the only one that moves as many bytes as the test brings to that switch.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def with_open_host_links(
     byte_rates: Mapping[Cable, float],
     test: float,
 ) -> Mapping[str, set[str]]:
-    """Return the test's links with those of its initiators whose path ends at a switch that is not read, where the
-    links with a known path carry less than the test has moved: what is missing left by the others.
+    """Return the test's links, with more links added if those with a known path carry fewer bytes than the test has
+    moved. The added links are those of the test's initiators whose path ends at a switch that is not read: the
+    missing bytes must have left the host over them.
 
     `own_cables`: of the test's initiators. `paths`: all that are cabled. `byte_rates`, `test`: as of shares_of_test.
     """
@@ -70,7 +71,8 @@ def with_open_host_links(
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The host's links of which all paths, or only some, cross a group of links between switches."""
+    """The host's links whose paths `always` (all of them) or `sometimes` (some of them) cross a group of links
+    between switches."""
 
     always: frozenset[str]
     sometimes: frozenset[str]
@@ -231,8 +233,8 @@ def other_path_idle(
 ) -> bool | None:
     """Return whether a parallel link, which the test could use as well, carries neither the test nor foreign bytes.
 
-    A host that uses several of its links in turn sends over every path it has: a target port that is idle then is
-    none of them, and no path policy will use it. None: not known."""
+    A host that uses several of its links in turn sends over all of its paths. A target port that stays idle meanwhile
+    is on none of these paths, and no path policy can use it. None: not known."""
     if (
         cable.group == "array"
         and sum((shares.get(link) or 0.0) >= LOADED for link in test_cables.get("host", ())) > 1
@@ -254,9 +256,10 @@ def shares_of_open_links(
 ) -> Shares:
     """Return the share of the test's bytes on each of these links; None: not known.
 
-    The only busy link of a switch carries the test, and so does the only one that moves what the links of the test's
-    own initiators or target ports bring to that switch: a switch keeps no bytes. Of several others it is not known
-    which does. `test`: the test's bytes a second; `test_cables`: of its initiators and target ports, by side.
+    The only busy link of a switch carries the test. So does the only link that moves as many bytes as the links of
+    the test's initiators or target ports bring to that switch: a switch keeps no bytes. If several links qualify, it
+    is not known which of them carries the test. `test`: the test's bytes a second; `test_cables`: of its initiators
+    and target ports, by side.
     """
     busy: defaultdict[str | None, list[Cable]] = defaultdict(list)
     for cable in open_links:

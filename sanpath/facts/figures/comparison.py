@@ -19,11 +19,12 @@ from sanpath.facts.table import FactRow
 from sanpath.model import Event
 
 _PARTS = ("reduction_stage",)
-"""Quantities of which an entity has several values, each of another part."""
+"""Quantities of which an entity has several values, one for each of its parts: these are not compared with each
+other."""
 _INPUTS = ("copies", "miss_ratio", "latency_limit", "capacity", "transfer")
-"""Quantities that other figures follow from."""
+"""Quantities that are entered only as inputs of other figures."""
 _BITS_FOR_BYTES = (7.6, 8.6)
-"""Range of the factor between bits and bytes, also where one of them is in powers of 1,024 (8 x 1.049)."""
+"""Range of the factor between bits and bytes, also where one figure is in powers of 1,024 (8 x 1.049)."""
 
 
 def figure_comparisons(events: SourceEvents, measurements: Measurements) -> list[FigureComparison]:
@@ -110,7 +111,8 @@ def _comparison(
 
 
 def _comparable(quantity: str, values: Sequence[FigureValue]) -> list[FigureValue]:
-    """What is measured lies below a ceiling, and does not contradict it; nor need a task cross the wire."""
+    """Return the values that contradict each other if they differ. A measured throughput below a ceiling is no
+    contradiction, and neither are fewer bytes on the wire than a task moved."""
     if quantity == "crossed":
         return [value for value in values if value.origin == "stated"]
     is_ceiling = quantity in ("ceiling", "drive_ceiling")
@@ -139,8 +141,8 @@ def _throughput_of_task(event: Event) -> FigureValue | None:
 
 
 def _io_sizes(groups: Mapping[Key, Sequence[FigureValue]]) -> Iterator[tuple[Key, FigureValue]]:
-    """Yield the size of an I/O where the first figures for throughput are in bytes and in I/Os: one of them may be of
-    another mix."""
+    """Yield the size of an I/O where throughput was entered in bytes and in I/Os. Only the first figure of each is
+    used: later ones may be of another mix of I/O."""
     for (quantity, unit, step, direction), values in groups.items():
         operations = groups.get((quantity, "ops_per_second", step, direction), ())
         if quantity == "throughput" and unit == "bytes_per_second" and operations and operations[0].low:
@@ -160,7 +162,8 @@ def _seconds(value: FigureValue) -> str:
 
 
 def _bits_for_bytes(unit: str, values: Sequence[FigureValue]) -> Disagreement | None:
-    """The pair of figures that differs by the factor between bits and bytes, also where others lie further apart."""
+    """The first pair of figures that differ by the factor between bits and bytes, even if other pairs lie further
+    apart."""
     low, high = _BITS_FOR_BYTES
     pairs = disagreements(values) if unit == "bytes_per_second" else []
     return next((pair for pair in pairs if low <= pair.middle_ratio <= high), None)

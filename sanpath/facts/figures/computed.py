@@ -34,7 +34,8 @@ def computed(
 def _reduction(
     _entity: str, stated: Mapping[str, Sequence[tuple[str, FigureValue]]], _measurements: Measurements
 ) -> Iterator[tuple[Key, FigureValue]]:
-    """Each stage leaves a share of what the one before it left."""
+    """Total data reduction: the product of the reductions of all stages, because each stage reduces the output of the
+    one before it."""
     stages = [value for _, value in stated.get("reduction_stage", ())]
     remaining = [
         prod(1 - share for share in shares) for shares in zip(*((v.low, v.high) for v in stages), strict=True)
@@ -61,7 +62,7 @@ def _capacity(
 def _drives(
     entity: str, stated: Mapping[str, Sequence[tuple[str, FigureValue]]], measurements: Measurements
 ) -> Iterator[tuple[Key, FigureValue]]:
-    """A write reaches the drives once for each copy, a read where the cache misses it."""
+    """I/Os that reach the drives: each write once for each copy, each read only if it misses the cache."""
     if "drive_ceiling" not in stated or "miss_ratio" not in stated:
         return
     misses = [value for _, value in stated["miss_ratio"]]
@@ -78,7 +79,7 @@ def _drives(
 def _task_bytes(
     _entity: str, stated: Mapping[str, Sequence[tuple[str, FigureValue]]], _measurements: Measurements
 ) -> Iterator[tuple[Key, FigureValue]]:
-    """What a timed task moved, beside what crossed the wire meanwhile."""
+    """The bytes that a timed task moved, for comparison with the bytes that crossed the wire meanwhile."""
     for _, moved in stated.get("transfer", ()) if "crossed" in stated else ():
         yield ("crossed", "bytes", None, None), FigureValue(moved.low, moved.high, f"of {moved.source}", "computed")
 

@@ -67,12 +67,13 @@ class Measurements:
         return float(value) if isinstance(value, int | float) else None
 
     def highest_through(self, entity: str, unit: str, direction: str | None) -> float | None:
-        """Return the highest throughput of a step over an entity that all of the load crosses. None: it is not known
-        whether it does."""
+        """Return the highest throughput of a step over an entity that all I/Os of the load cross. None: it is not
+        known whether they do."""
         return max((sum(rates) for rates in self._rates(entity, unit, direction)), default=None)
 
     def highest(self, direction: str | None) -> float | None:
-        """Return the most bytes a second of one direction in any step; of the lower one where `direction` is None."""
+        """Return the most bytes a second of one direction in any step. `direction` None: of the direction with the
+        lower maximum."""
         directions = [each for each in DIRECTIONS if direction in (None, each)]
         highest = [
             max((load.bytes_per_second for load in self.loads if load.direction == each), default=None)
@@ -82,9 +83,8 @@ class Measurements:
         return min(known) if known else None
 
     def best_operations(self, latency_limit_seconds: float | None) -> float | None:
-        """Return the most I/Os a second, both directions, of a step whose reads keep a latency.
-
-        A step without reads is judged by its writes. None: no step keeps it.
+        """Return the most I/Os a second, both directions, of a step whose reads stay within a latency limit. A step
+        without reads is judged by its writes. None: no step stays within it.
         """
         kept = []
         for step in self.steps:

@@ -10,7 +10,8 @@ from typing import Literal
 Origin = Literal["stated", "computed", "measured"]
 
 BEATEN_RATIO = 1.3
-"""Share of a data sheet's figure from which it is wrong rather than reached: two of its standard errors of 15 %."""
+"""Measured throughput over a data sheet's figure from which the figure is wrong rather than reached: two standard
+errors of 15 %."""
 _UNITS = {
     "seconds": (1e3, " ms"),
     "bytes_per_second": (1e-6, " MB/s"),
@@ -37,11 +38,11 @@ class FigureValue:
 class FigureComparison:
     """All figures of one quantity of an entity. `step`, `direction`: None: of all steps, of both directions.
 
-    `ratio`: the largest factor between two of them that is more than their rounding and their ranges; 1: they agree,
-    None: there is only one. What was measured is compared with a ceiling in `used_ratio` instead: the highest
+    `ratio`: the largest factor between two figures that rounding and ranges do not explain; 1: they agree, None:
+    there is only one figure. What was measured is compared with a ceiling in `used_ratio` instead: the highest
     measured throughput over the ceiling. Of a timed task it is the task's throughput over the highest that the load
-    tests of the recording moved in that direction. Of bytes that crossed
-    the wire it is their share of the task's bytes. None: none of these. `is_timed_task`: it took bytes and seconds.
+    tests of the recording moved in that direction. Of bytes that crossed the wire it is their share of the task's
+    bytes. None: none of these. `is_timed_task`: it took bytes and seconds.
     """
 
     entity: str
@@ -65,7 +66,7 @@ class Disagreement:
 
     @property
     def middle_ratio(self) -> float:
-        """The factor between the middles of both, without allowance for rounding."""
+        """The factor between the middles of the two values, without allowance for rounding."""
         lower, higher = ((value.low + value.high) / 2 for value in (self.lower, self.higher))
         return higher / lower if lower else float("inf")
 

@@ -75,7 +75,8 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
 def _in_flight_below_queue(samples: Sequence[StepSamples]) -> float | None:
     """Return the mean number in flight below a hypervisor's queue: operations times DAVG (Little's law).
 
-    None: not reported. The true mean is, on average, half the resolution above a truncated one.
+    None: not reported. Where the reported mean is truncated, the true mean is higher by half the resolution, on
+    average.
     """
     by_direction = []
     for direction in DIRECTIONS:

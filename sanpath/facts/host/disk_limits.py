@@ -40,7 +40,7 @@ class _Use:
 
 
 def disk_rates(step: UnderTest, disk: str) -> Rates:
-    """Return what a virtual disk does by its own counters; unknown where no source counts it."""
+    """Return the throughput of a virtual disk by its own counters; unknown where no source counts it."""
     samples = step.samples_of(disk)
     by_quantity = {
         quantity: {d: value for d in DIRECTIONS if (value := rate(samples, f"{quantity}_{d}_total")) is not None}
@@ -50,7 +50,7 @@ def disk_rates(step: UnderTest, disk: str) -> Rates:
 
 
 def load_rates(step: UnderTest) -> Rates:
-    """Return what the load does, for a disk that only the load counts."""
+    """Return the throughput of the load, for a disk that only the load counts."""
     return Rates(
         {load.direction: load.ops_per_second for load in step.loads},
         {load.direction: load.bytes_per_second for load in step.loads},

@@ -54,7 +54,7 @@ class _ConfiguredPath:
 class _Path:
     """A path in one step. `usable`: share of the step in which it could carry I/O.
 
-    `ops`: I/Os a second in the direction of the main load. `speed`: that of its slower end, bits a second. None: not
+    `ops`: I/Os a second in the direction of the main load. `speed`: speed of its slower end, bits a second. None: not
     known."""
 
     configured: _ConfiguredPath

@@ -18,7 +18,8 @@ _DIRECTIONS_RATIO = 10.0
 """At one clock, I/Os of one direction take at most this many times as long as those of the other: a read from flash
 beside a write into a cache."""
 _EXACT = 0.2
-"""Resolution of a mean, as a ratio to it, from which it is too coarse to tell reads from writes."""
+"""Resolution of a mean, as a ratio to the mean, from which the mean is too coarse to distinguish reads from
+writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,9 @@ def _hypervisor_luns(topology: Topology) -> set[str]:
 def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSamples) -> float | None:
     """Return the queue depth: how many I/Os a plane admits at once.
 
-    A block device admits as many as it has slots, or requests where those are fewer: what finds no free request waits
-    above the clock of the device. With several hardware queues it may admit more. None: not reported."""
+    A block device admits as many as it has slots, or as it has requests if these are fewer: an I/O that finds no free
+    request waits before the device's clock starts. With several hardware queues it may admit more. None: not
+    reported."""
     if plane == "device":
         return sample.means.get("queue_depth")
     attributes = topology.entities[entity].attributes if entity in topology.entities else {}

@@ -16,8 +16,8 @@ _RATE_TOLERANCE = 0.05
 _SINGLE_WINDOW_TOLERANCE = 0.2
 """Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
 _OTHER_DIFFERENCE = 0.2
-"""Ratio by which a direction's time may lie beyond that: two differences may have opposite signs, and clocks windows
-of their own."""
+"""Additional ratio by which a direction's time may lie outside of these bounds: two differences may have opposite
+signs, and each clock has its own windows."""
 
 
 def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[FactRow]:
@@ -97,9 +97,10 @@ def combined(rows: Sequence[FactRow]) -> FactRow:
 def of_direction(row: FactRow, above: FactRow | LoadFacts, opposite: FactRow | LoadFacts | None) -> FactRow:
     """Return a row of a plane with a narrower latency where the source gives one mean for reads and writes.
 
-    `above`, `opposite`: the same I/Os at a clock further up, of this direction and of the other. Queues do not tell
-    reads from writes. So what makes one direction slower up there lies below the plane, or above it, or in part:
-    between the mean of both and that mean with the entire difference."""
+    `above`, `opposite`: the same I/Os at a clock further up, of this direction and of the other. A queue treats reads
+    and writes alike. The difference between the two directions at the upper clock therefore arises below the plane,
+    above it, or partly in both. So the latency of this direction lies between the mean of both directions and that
+    mean plus the entire difference."""
     if opposite is None or row["mean_of_both_seconds"] is None:
         return row
     mean, middle, error = (
@@ -141,8 +142,8 @@ def _by_its_disks(topology: Topology, row: FactRow, planes: FactTable) -> FactRo
 
 
 def _luns_by_bytes(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
-    """Return rows of the LUN that carries the load's bytes in a guest, and of that in its host, where no source
-    reports which LUN the load uses there.
+    """Return rows of the LUN in a guest, and of the LUN in its host, that carry the load's bytes, where no source
+    reports which LUN the load uses.
 
     There are none where several LUNs carry as many bytes. A path carries the same as its multipath map: the map is
     the LUN."""

@@ -20,7 +20,7 @@ def port_use(
     topology: Topology, port: str, samples: Sequence[StepSamples], block_bytes: float | None, at_host: bool
 ) -> dict[str, FactValue]:
     """Return `bytes_per_second_read` and `_write`, `filled_ratio_read` and `_write`: these bytes over those of a full
-    link of the port's speed, and `filled_ratio_max_read` and `_write`: the same of its fullest window.
+    link of the port's speed, and `filled_ratio_max_read` and `_write`: the same ratio in the port's fullest window.
 
     None: no bytes or no speed is reported. Where only the capable speed is known, the ratio is too low for a port
     that runs slower."""

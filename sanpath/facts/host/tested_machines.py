@@ -15,7 +15,7 @@ from sanpath.topology.paths import hosts_of, machines_of
 _USED_RATIO = 0.2
 """If no source reports which devices the load uses, a block device with this share of its I/Os counts as used."""
 _ALWAYS_RATIO = 1 - 1e-6
-"""A share that is 1.0 but for the rounding of a mean."""
+"""A share of at least this is 1.0, apart from the rounding of a mean."""
 _IDENTIFIERS = ("naa", "eui")
 _PLATFORMS = {"linux": "linux", "windows": "windows", "esx": "esxi"}
 """Text in the name of an operating system → name of the platform in remedies."""
@@ -27,10 +27,10 @@ _NEVER_LOOKED_UP = ("switch_port",)
 class UnderTest:
     """One step of a test with the machines and devices that it uses.
 
-    `load`: the direction that moves more. A setting holds for both directions, so that facts of settings appear once
-    a step, in that direction. `machines`: virtual machines and hosts of the load. `devices`: block devices, multipath
-    maps instead of their paths. `busiest_utilisation`: that of the busiest link of the loaded path, None: not known.
-    `samples`: entity → its samples in the step, except those of switch ports. `loads`: both directions.
+    `load`: the direction that moves more. A setting applies to both directions, so facts about settings appear once
+    per step, in that direction. `machines`: virtual machines and hosts of the load. `devices`: block devices,
+    multipath maps instead of their paths. `busiest_utilisation`: that of the busiest link of the loaded path, None:
+    not known. `samples`: entity → its samples in the step, except those of switch ports. `loads`: both directions.
     """
 
     load: LoadFacts
@@ -143,7 +143,7 @@ def both_directions(samples: Sequence[StepSamples], prefix: str, suffix: str = "
 
 
 def is_always(share: float) -> bool:
-    """Return whether a share of the time is 1.0, but for rounding."""
+    """Return whether a share of the time is 1.0, apart from rounding."""
     return share >= _ALWAYS_RATIO
 
 

@@ -50,7 +50,7 @@ def virtual_disk_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterato
                 rates[disk] = disk_rate
                 rows.append(_disk_row(topology, step, machine, disk, attached, disk_rate))
         yield from rows
-        # A group has the columns of a disk; what it has not is not known.
+        # A group has the columns of a disk; columns that do not apply to a group are not known.
         yield from ({**dict.fromkeys(rows[0]), **row} for row in _group_rows(topology, step, rates))
 
 
@@ -72,7 +72,8 @@ def _carriers(step: UnderTest, attached: Sequence[str]) -> list[str]:
 
 
 def _rates(step: UnderTest, disk: str, named: Sequence[str], attached: Sequence[str]) -> Rates:
-    """Return what a disk does. Where only the load counts it, it is the load's throughput if it uses no other."""
+    """Return the throughput of a disk. If only the load counts it, this is the throughput of the load, provided that
+    the load uses no other disk."""
     counted = disk_rates(step, disk)
     is_only = [disk] in (list(named), list(attached))
     return load_rates(step) if counted.ops is None and is_only else counted
@@ -130,7 +131,8 @@ def _hypervisor(topology: Topology, machine: str) -> str | None:
 
 
 def _thread_facts(topology: Topology, step: UnderTest, disk: str, attached: Sequence[str]) -> FactRow:
-    """Return the facts of the hypervisor's threads that serve a disk; a share is of one core, their mean."""
+    """Return the facts of the hypervisor's threads that serve a disk. Shares are of one core, averaged over the
+    threads."""
     samples, attributes = step.samples_of(disk), topology.entities[disk].attributes
     thread, threads = as_text(attributes.get("io_thread")), as_number(attributes.get("io_threads")) or 1.0
     busy, waiting = (rate(samples, f"io_thread_{part}_seconds_total") for part in ("busy", "wait"))

@@ -1,4 +1,5 @@
-"""Derives the load from its hosts, for a test whose generator is not read: a restore, a copy, a deployment."""
+"""Derives the load from the hosts' block devices, for a test without a load generator that is read: a restore, a
+copy, a deployment."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ SourceEvents = Sequence[tuple[str, Event]]
 
 
 def histograms(steps: Sequence[Step], events: SourceEvents) -> dict[tuple[str, str], Histogram]:
-    """Return (step, direction) → the last distribution reported in it. Left out where several loads report one."""
+    """Return (step, direction) → the last distribution reported in the step. Where several loads report one, it is
+    left out."""
     distributions: dict[tuple[str, str], tuple[object, Histogram]] = {}
     ambiguous = set()
     for step, (source, event) in _in_steps(steps, events, "latency-histogram"):
@@ -34,7 +35,7 @@ def histograms(steps: Sequence[Step], events: SourceEvents) -> dict[tuple[str, s
 
 
 def histograms_of_loads(steps: Sequence[Step], events: SourceEvents) -> dict[tuple[str, str, str], Histogram]:
-    """Return (load, step, direction) → the last distribution that this load reported in it."""
+    """Return (load, step, direction) → the last distribution that the load reported in the step."""
     return {
         (str(event.detail.get("load")), step.name, str(event.detail.get("direction"))): buckets
         for step, (_, event) in _in_steps(steps, events, "latency-histogram")

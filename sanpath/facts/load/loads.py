@@ -20,7 +20,7 @@ FLAT = 0.05
 SAME_SIZE = 0.1
 """I/Os whose mean sizes differ by less count as the same: the means of a mix of sizes scatter."""
 SAME_LOAD = ("", "start", "repeat", "more_in_flight", "fewer_in_flight", "knee", "objective")
-"""Experiments of a probe that change the number of I/Os in flight at most."""
+"""Experiments of a probe that change nothing, or only the number of I/Os in flight."""
 _QUARTER = 2
 """A quarter of a step needs this many windows, or its mean may be chance."""
 _SAME_TRAFFIC_RATIO = 0.05
@@ -29,7 +29,7 @@ _TOGETHER_RATIO = 0.8
 """Jobs ran together if all of them were active for this share of the time in which any was: windows of their counters
 do not begin and end together."""
 HALF = 0.55
-"""Half as many in flight, with a tolerance because it is measured: a step of 64 may read 63.9 next to one of 128."""
+"""One half, plus a tolerance for measured numbers of I/Os in flight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,21 +110,21 @@ class LoadFacts:
         return self.bytes_per_second / self.ops_per_second or None
 
     def sampling_error(self, windows: int) -> float:
-        """How far off the step's mean throughput the mean over so many windows of another source may be: two standard
-        errors, as a ratio. 0 where the load reports too few windows.
+        """Return how far another source's mean over this many windows may lie from the step's mean throughput: two
+        standard errors, as a ratio. 0 if the load reports too few windows.
 
-        Entire windows leave out up to the length of one at either edge of the step. The mean over n of N like parts
-        differs from that over all of them by the latter's standard error times sqrt(N / n - 1) (Cochran, Sampling
-        Techniques, 1977, section 2.5); here N / n is (windows + 2) / windows."""
+        Entire windows leave out up to the length of one at either edge of the step. The mean over n of N equal parts
+        differs from the mean over all N parts by the standard error of the latter times sqrt(N / n - 1) (Cochran,
+        Sampling Techniques, 1977, section 2.5); here N / n is (windows + 2) / windows."""
         return 2 * (self.throughput_spread or 0.0) * sqrt(2 / max(1, windows))
 
     def same_traffic_tolerance(self, windows: int) -> float:
-        """How far off the throughput over so many windows of another source may be, as a ratio, where both count the
+        """Return how far another source's throughput over this many windows may differ, as a ratio, if both count the
         same I/Os."""
         return max(_SAME_TRAFFIC_RATIO, self.sampling_error(windows))
 
     def most_beyond(self, bytes_per_second: float) -> float:
-        """The most bytes that windows in a row moved beyond what this rate allows in their time."""
+        """Return by how many bytes any consecutive windows exceed what this rate moves in the same time, at most."""
         most = running = 0.0
         for operations, seconds in self.series:
             moved = operations * (self.operation_bytes or 0.0) - bytes_per_second
@@ -133,7 +133,8 @@ class LoadFacts:
         return most
 
     def comparable(self, other: LoadFacts) -> bool:
-        """Return whether both differ only in the number of I/Os. Only then do they show the effect of more I/Os."""
+        """Return whether the two loads differ only in the number of I/Os in flight. Only then do they show the effect
+        of more I/Os."""
         sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0
         same_conditions = self.direction == other.direction and self.variation == other.variation
         return same_conditions and isclose(*sizes, rel_tol=SAME_SIZE)

@@ -1,4 +1,4 @@
-"""Figures that a person read stand in where no source measured. They never outrank a measurement."""
+"""Figures that a person read are used where no source measured. A measurement always has precedence."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def manual_figures(
                 None if (d := event.detail.get("direction")) is None else str(d),
             )
             ceiling = _number(event.detail.get("low")), _source(event)
-            # Of sheets that contradict each other the higher one counts: a limit is not claimed lightly.
+            # If data sheets contradict each other, the higher figure counts: a limit is not claimed lightly.
             ceilings[key] = max(ceiling, ceilings.get(key, ceiling))
             continue
         if event.detail.get("quantity") not in ("latency", "throughput") or entity.startswith("load:"):
-            continue  # It is compared with other figures, and stands in for no measurement.
+            continue  # This figure is only compared with other figures; it does not replace a measurement.
         for step in [s for s in steps if event.detail.get("step") in (None, s.name)]:
             remark = f"{entity}: {_figure_text(event)}, read by hand ({_source(event)})"
             if entity not in topology.entities:

@@ -1,1 +1,1 @@
-"""Facts of things that are alike and share a load: which of them takes longer than its load explains."""
+"""Facts of peers, similar components that share a load: which of them takes longer than its load explains."""

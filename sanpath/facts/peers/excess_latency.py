@@ -1,10 +1,10 @@
-"""How much longer one of several peers takes than its load explains. Pure arithmetic.
+"""How much longer an I/O takes at one of several peers than the peer's load explains. Pure arithmetic.
 
-A peer is compared, in each window, with those of the others that carry at least as much, because less load does not
-make an I/O slower. What it carries beyond them raises its expected time by the group's own slope of time over load
-(Theil and Sen: the median of the slopes of all pairs), at least in proportion. What varies for all at once cancels
-within a window. Scatter is by how much the others differ among themselves over all windows (median absolute
-deviation), and by how much chance may move a median of so many windows.
+In each window, a peer is compared with those other peers that carry at least as much load, because less load does not
+make an I/O slower. Load beyond theirs raises its expected time by the group's own slope of time over load (Theil and
+Sen: the median of the slopes of all pairs), at least in proportion. Variations that affect all peers at once cancel
+within a window. Scatter is how much the other peers differ from each other over all windows (median absolute
+deviation), and how much chance may move a median of that many windows.
 
 That a regression of latency on load finds one slow drive among many is the idea of Perseus (Lu and others, FAST
 2023), that peers are the measure that of IASO (Panda and others, ATC 2019). Neither algorithm is repeated here: a
@@ -23,29 +23,31 @@ Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 
 SLOW_FACTOR = 2.0
-"""In a slow window it takes at least this many times as long as expected: the limit of Hao and others, The Tail at
-Store, FAST 2016, for a drive beside its peers in one RAID group."""
+"""In a slow window, an I/O at the peer takes at least this many times as long as expected: the limit of Hao and
+others, The Tail at Store, FAST 2016, for a drive beside its peers in one RAID group."""
 _MAD_SCALE = 1.4826
 """Median absolute deviation → standard deviation, if errors are normal."""
 _LEAST_SCATTER = 0.05
 """Natural logarithm. Scatter below 5 % is not credible from a few windows."""
 _MEDIAN_ERROR = 1.2533
 """Standard error of a median over that of a mean, if errors are normal: the root of half of pi."""
-_LIKE_LOAD = 1.1
-"""A peer may carry this much less and still be compared: nearer than counters of one poll agree."""
+_SIMILAR_LOAD = 1.1
+"""A peer is still compared if the other one carries up to this factor less: counters of one poll do not agree more
+closely."""
 _LEAST_LOAD_RATIO = 0.1
-"""What carries less than this share of its peers' load does something else, such as checking a path."""
+"""A peer with less than this share of its peers' load is not serving the test but, for example, only checking a
+path."""
 _FEWEST_PAIRS = 3
 """Pairs of peers with unequal load from which a slope is taken; with fewer it is 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """One peer beside the others. `ratio`: its time over the expected one, the median of the windows compared.
-    `scatters`: how far that is above 1, in scatters of the others, on a logarithmic scale.
+class PeerComparison:
+    """One peer compared with the others. `ratio`: the time of its I/Os over the expected time, median of the windows
+    compared. `scatters`: how far the ratio is above 1, in multiples of the others' scatter, on a logarithmic scale.
 
-    `seconds`, `peer_seconds`, `load`, `peer_load`: medians over the same windows. `peers`: those it was compared
-    with. `slow_windows`: windows of these in which it is slow.
+    `seconds`, `peer_seconds`, `load`, `peer_load`: medians over the same windows. `peers`: number of peers it was
+    compared with. `slow_windows`: how many of the windows are slow.
     """
 
     ratio: float
@@ -59,13 +61,14 @@ class Standing:
     slow_windows: int
 
     @property
-    def mostly_slow(self) -> bool:
-        """Return whether it is slow in more than half of the windows."""
+    def is_mostly_slow(self) -> bool:
+        """Whether more than half of the windows are slow."""
         return self.slow_windows > self.windows / 2
 
 
-def standings(seconds: Floats, loads: Sequence[Floats]) -> list[Standing | None]:
-    """Compare each peer with the others. None: in no window do two others (of a pair, the other) carry as much.
+def compare_peers(seconds: Floats, loads: Sequence[Floats]) -> list[PeerComparison | None]:
+    """Compare each peer with the others. None: there is no window in which at least two others (in a pair: the other
+    one) carry as much load.
 
     `seconds`: mean time of an I/O, a row for each peer and a column for each window, NaN where it is not known or
     stands for a handful of I/Os. `loads`: what may explain it, each of the same shape: first the rate, then, if
@@ -79,33 +82,33 @@ def standings(seconds: Floats, loads: Sequence[Floats]) -> list[Standing | None]
     times[np.isnan(amounts).any(axis=0)] = np.nan
     amounts[:, np.isnan(times)] = np.nan
     middle_times, middle_rates = _median(times, axis=1), _median(amounts[0], axis=1)
-    return [_standing(times, amounts, index, middle_times, middle_rates) for index in range(count)]
+    return [_compare_peer(times, amounts, index, middle_times, middle_rates) for index in range(count)]
 
 
-def _standing(
+def _compare_peer(
     times: Floats, amounts: Floats, index: int, middle_times: Floats, middle_rates: Floats
-) -> Standing | None:
+) -> PeerComparison | None:
     others = np.arange(len(times)) != index
     own, other_times = times[index], times[others]
     more = np.maximum((amounts[:, index, None, :] - amounts[:, others, :]).max(axis=0), 0.0)
-    like = ~np.isnan(other_times) & (more <= np.log(_LIKE_LOAD))
-    enough = like.sum(axis=0) >= min(2, len(other_times))
+    similar = ~np.isnan(other_times) & (more <= np.log(_SIMILAR_LOAD))
+    enough = similar.sum(axis=0) >= min(2, len(other_times))
     compared = enough & ~(amounts[0, index] < _median(amounts[0, others], axis=0) + np.log(_LEAST_LOAD_RATIO))
     compared &= ~np.isnan(own)
     if not compared.any():
         return None
     slope = _slope(middle_rates[others], middle_times[others])
-    expected = _median(np.where(like, other_times + slope * more, np.nan), axis=0)[compared]
+    expected = _median(np.where(similar, other_times + slope * more, np.nan), axis=0)[compared]
     excess = own[compared] - expected
     middle = float(np.median(excess))
-    return Standing(
+    return PeerComparison(
         ratio=float(np.exp(middle)),
         scatters=middle / _scatter(other_times[:, compared], excess),
         seconds=float(np.exp(np.median(own[compared]))),
-        peer_seconds=float(np.exp(np.median(_median(np.where(like, other_times, np.nan), axis=0)[compared]))),
+        peer_seconds=float(np.exp(np.median(_median(np.where(similar, other_times, np.nan), axis=0)[compared]))),
         load=float(np.exp(np.median(amounts[0, index, compared]))),
-        peer_load=float(np.exp(np.median(_median(np.where(like, amounts[0, others], np.nan), axis=0)[compared]))),
-        peers=int(like[:, compared].any(axis=1).sum()),
+        peer_load=float(np.exp(np.median(_median(np.where(similar, amounts[0, others], np.nan), axis=0)[compared]))),
+        peers=int(similar[:, compared].any(axis=1).sum()),
         windows=int(compared.sum()),
         slow_windows=int((excess >= np.log(SLOW_FACTOR)).sum()),
     )

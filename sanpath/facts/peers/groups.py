@@ -1,4 +1,4 @@
-"""Finds things that are alike: OSDs of a cluster, paths to a LUN, drives of a host, nodes, disks of a pool."""
+"""Finds groups of peers: OSDs of a cluster, paths to a LUN, drives of a host, nodes, disks of a pool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_MEMBERS = 256
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Things that are alike. `of`: what they belong to. `members`: thing → the entity whose samples are its own."""
+    """Peers of one kind. `of`: what they belong to. `members`: peer → the entity whose samples describe it."""
 
     kind: str
     of: str
@@ -44,21 +44,22 @@ def groups(topology: Topology, steps: Sequence[UnderTest]) -> list[Group]:
 
 
 _Keyed = tuple[tuple[Scalar, ...], str, str]
-"""Kind, what it belongs to, and what it is like; the thing; the entity whose samples are its own."""
+"""(kind, what it belongs to, and the values in which peers agree), the peer, and the entity whose samples describe
+it."""
 
 
-def _parts(topology: Topology, kind: str, whole: str, alike: Sequence[str]) -> Iterator[_Keyed]:
-    """Yield the parts of a whole. Nodes and disks without one that is known are taken for parts of the same."""
+def _parts(topology: Topology, kind: str, whole: str, attributes: Sequence[str]) -> Iterator[_Keyed]:
+    """Yield the parts of a whole. Nodes and disks whose whole is not known count as parts of the same one."""
     for entity in topology.of_kind(kind):
         wholes = topology.related(entity.id, "member_of", whole)
-        if kind == "media":  # A pool is no peer of its disks, whose node may be known in place of the pool.
+        if kind == "media":  # A pool is not a peer of its disks; for a disk, the node may be known instead.
             wholes = wholes or topology.related(entity.id, "member_of", "cluster_node")
         of = topology.entities[wholes[0]].label if wholes else ""
-        yield (kind, of, *_values(entity, alike)), entity.id, entity.id
+        yield (kind, of, *_values(entity, attributes)), entity.id, entity.id
 
 
 def _paths(topology: Topology, devices: Sequence[str]) -> Iterator[_Keyed]:
-    """Yield the paths to a LUN; those in another state or of another speed are not alike."""
+    """Yield the paths to a LUN; paths in different states or of different speeds are not peers."""
     for lun in devices:
         for path in topology.related(lun, "member_of", "path"):
             entity = topology.entities[path]

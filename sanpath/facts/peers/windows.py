@@ -12,18 +12,18 @@ from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS
 
 _FEWEST_OPERATIONS = 20
-"""In a window. With fewer, a clock of whole milliseconds and one slow I/O move their mean."""
+"""In a window. With fewer I/Os, rounding to whole milliseconds or one slow I/O changes their mean."""
 _MOST_COMPARISONS = 1_500_000
 """Windows times pairs of peers: 0.4 s of a processor. Of more windows, every second or so is used."""
 _COARSEST = 0.25
 """An average that may be off by this share of itself is left out."""
 _TIMES = ("latency_seconds_mean", "guest_seconds_mean", "device_seconds_mean")
-"""Averages of the time of an I/O, by what sources report; one is enough."""
+"""Averages of the time of an I/O; the first one that a source reports is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """A row for each peer and a column for each window, as `standings` takes them."""
+    """A row for each peer and a column for each window, as `compare_peers` takes it."""
 
     members: tuple[str, ...]
     seconds: Floats
@@ -31,7 +31,8 @@ class Windows:
 
 
 def counted(samples: Mapping[str, Sequence[StepSamples]], direction: str) -> Windows | None:
-    """Return what counters say of one step. `samples`: peer → its samples in it. None: fewer than two count times."""
+    """Return the windows of one step, computed from counters. `samples`: peer → its samples in it. None: fewer than
+    two count times."""
     ops, spent = f"ops_{direction}_total", f"latency_seconds_{direction}_total"
     chosen = {
         member: sample
@@ -61,9 +62,9 @@ def counted(samples: Mapping[str, Sequence[StepSamples]], direction: str) -> Win
 
 
 def averaged(samples: Sequence[Mapping[str, Sequence[StepSamples]]], direction: str) -> Windows | None:
-    """Return what averages say, a window for each step. `samples`: for each step, peer → its samples.
+    """Return one window for each step, computed from averages. `samples`: for each step, peer → its samples.
 
-    None: fewer than two peers report averages, or they have counters, which say more.
+    None: fewer than two peers report averages, or they have counters, which are more precise.
     """
     members = sorted({member for step in samples for member in step})
     seconds, rates = np.full((2, len(members), len(samples)), np.nan)
@@ -84,7 +85,8 @@ def averaged(samples: Sequence[Mapping[str, Sequence[StepSamples]]], direction: 
 
 
 def _aligned(sample: StepSamples, counter: str, ended_us: Floats, seconds: Floats) -> Floats:
-    """Return the rates of the windows that end with the given ones, or less than half a window apart."""
+    """Return the rates in the windows that end at the given times, or less than half a window from them; NaN where
+    there is none."""
     values = np.array([np.nan if rate is None else rate for rate in sample.rates.get(counter, ())], dtype=float)
     ends = np.array(sample.ended_us[: len(values)], dtype=float)
     if not len(ends):

@@ -34,7 +34,7 @@ class ClockOffset:
 
     `compared_by`: `protocol`, the protocol compared the two clocks. `newest_sample`: by the age of the newest sample
     of each poll; the uncertainty is the scatter of these ages, and an age that all have in common goes unnoticed.
-    `load_edges`: by when the source's throughput begins and ends, compared with the load's.
+    `load_edges`: from the times at which the source's throughput begins and ends, compared with the load's.
     """
 
     seconds: float
@@ -46,8 +46,8 @@ class ClockOffset:
 class SampleTimes:
     """`received_us`: when the first and the last sample were received, None: there is none.
 
-    `newest_seconds`: source that dates its samples → by how much its newest ones are at most ahead of the time they
-    were received, and by how much the median poll is below that."""
+    `newest_seconds`: source that dates its samples → the most by which its newest samples are dated ahead of the time
+    they were received, and how far the median poll lies below that."""
 
     received_us: tuple[int, int] | None
     newest_seconds: Mapping[str, tuple[float, float]]
@@ -75,9 +75,8 @@ def clock_offsets(
 
 
 def _compared(events: Iterable[tuple[str, Event]]) -> dict[str, ClockOffset]:
-    """Return the interval that all comparisons of a source share.
-
-    Where two share none, its clock was set between them: then the later one counts."""
+    """Return the interval that is common to all comparisons of a source. If two intervals do not overlap, the
+    source's clock was set between them: then the later one counts."""
     intervals: dict[str, tuple[float, float]] = {}
     for source, event in events:
         offset, uncertainty = event.detail.get("offset_seconds"), event.detail.get("uncertainty_seconds")

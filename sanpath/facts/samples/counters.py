@@ -118,13 +118,13 @@ class Sums:
         return [sets[tuple(bits)] for bits in packed]
 
     def key(self) -> object:
-        """Return a value that is equal for equal figures."""
+        """Return a key that is equal if all figures are equal."""
         rates = [(name, values.key()) for name, values in self.rates.items()]
         return self.names, self.entity.tobytes(), self.windows.tobytes(), self.seconds.tobytes(), rates
 
 
 class _EntityRates(Rates):
-    """The rates of one entity. A list is made when it is asked for: those of most ports never are.
+    """The rates of one entity. A list is made on request, because the lists of most ports are never needed.
 
     `columns`: counter → the rates of all entities, of which it has those in [`first`, `before`)."""
 

@@ -1,6 +1,6 @@
 """Computes the means of gauges over entire steps.
 
-States are averaged over time, times of operations over operations."""
+States are averaged over time, and times of operations over the operations."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from sanpath.facts.samples.sample_arrays import Floats, Integers, SampleArrays, 
 from sanpath.model import Column, Step
 
 _BY_QUARTER = ("service_seconds_", "queue_seconds_")
-"""Times at a device that are also averaged over the first and the last quarter of a step: those that some fact
-needs."""
+"""Times at a device that some fact needs as averages over the first and the last quarter of a step, too."""
 _Means = dict[str, float | None]
 _QuarterMeans = Mapping[str, tuple[float | None, float | None]]
 _NO_QUARTERS: _QuarterMeans = {}
@@ -63,7 +62,7 @@ class Means:
             yield self.names[index], count, means_by_gauge, last_values, quarters
 
     def key(self) -> object:
-        """Return a value that is equal for equal figures."""
+        """Return a key that is equal if all figures are equal."""
         figures = (self.means, self.lasts, self.earliest, self.latest)
         values = [[(name, values.key()) for name, values in columns.items()] for columns in figures]
         return self.names, self.entity.tobytes(), self.samples.tobytes(), values
@@ -131,7 +130,7 @@ class _Groups:
 
     def __init__(self, samples: SampleArrays, steps: Sequence[Step]) -> None:
         moment, covers_seconds = samples.moment, samples.covers_seconds
-        # Where a value covers the seconds before its time stamp, all of these have to lie in the step.
+        # A value that covers the seconds before its time stamp counts only if all of them lie in the step.
         began_us = moment - np.where(covers_seconds.is_known(), covers_seconds.numbers, 0.0) * 1e6
         ordered = sorted(steps, key=lambda step: step.start)
         rows = [np.flatnonzero((began_us >= step.start) & (moment <= step.end)) for step in ordered]
@@ -167,7 +166,8 @@ class _Groups:
             yield step, entity, of_step[entity], first + entity
 
     def mean(self, values: Values, weights: Values, scale: float) -> Values:
-        """Return the weighted mean of each group, in the base unit. Not known: nothing has a value and a weight."""
+        """Return the weighted mean of each group, in the base unit. Not known: no sample of the group has both a
+        value and a weight."""
         known = values.known if weights.known is None else weights.known
         if values.known is not None and weights.known is not None:
             known = values.known & weights.known

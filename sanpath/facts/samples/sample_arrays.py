@@ -41,7 +41,7 @@ class Values:
         return Values(self.numbers[rows], None if self.known is None else self.known[rows])
 
     def key(self) -> object:
-        """Return a value that is equal for equal columns."""
+        """Return a key that is equal for equal columns."""
         return self.numbers.tobytes(), None if self.known is None else self.known.tobytes()
 
     def as_list(self) -> list[Any]:
@@ -65,9 +65,9 @@ class Values:
 class SampleArrays:
     """Samples in the order of entity names, each entity's in the order of time.
 
-    `entities`: the names. `entity`: the index of each row's name. `moment`: when it was true, and `seen`: when it was
-    received, both microseconds on the recorder's clock. `covers_seconds`: the seconds before its time that it is a
-    mean of, if it is one. `columns`: metric → its values.
+    `entities`: the names. `entity`: the index of each row's name. `moment`: when the sample was true, and `seen`:
+    when it was received, both in microseconds on the recorder's clock. `covers_seconds`: the seconds before its time
+    that it is a mean of, if it is one. `columns`: metric → its values.
     """
 
     entities: Sequence[str]
@@ -238,7 +238,7 @@ class SampleReader:
         self, counts: Mapping[str, int], selected: str, parameters: Mapping[str, str | Sequence[str]]
     ) -> SampleArrays:
         """`counts`: entity → number of its samples, of all entities that are selected."""
-        # Names are not fetched with the rows: to make a text for each costs more than all numbers of the row.
+        # Names are not fetched with the rows: a text object for each row costs more than all its numbers.
         columns = ", ".join([*_TIMES, *map(quoted, self._metrics)])
         query = f"SELECT {columns} FROM {selected} ORDER BY entity, moment"  # noqa: S608 - quoted
         fetched = self._connection.execute(query, parameters).fetchnumpy()

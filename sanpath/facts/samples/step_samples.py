@@ -22,14 +22,14 @@ from sanpath.recording.reading.recording import Recording
 ENTIRE_RECORDING = Step("* the whole recording *", 0, 2**62, "whole run", (), None)
 """The entire recording as one step."""
 _MAX_DETAILED_ENTITIES = 256
-"""Up to this many entities of a source have each of their windows retained: those of the loaded path, then the
-busiest."""
+"""For this many entities of a source at most, every window is retained: first for those of the loaded path, then for
+the busiest."""
 _MAX_DETAILED_DIFFERENCES = 2_000_000
 """Counter differences that are retained window by window beyond those of the loaded path: 0.1 GB of memory."""
 _MAX_ROUND_ENTITIES = 64
 """In a source with very many entities, this many decide whether a poll round of the agent has news."""
 _MAX_EDGE_RATIO = 1 / 8
-"""At most this ratio of a step is left out at either edge because a clock is uncertain."""
+"""At most this share of a step is left out at each edge because a clock is uncertain."""
 
 
 _EMPTY: Mapping[str, Any] = {}
@@ -128,7 +128,8 @@ def step_samples(
 ) -> list[StepSamples]:
     """Return rates and means of every entity of a kind in every step.
 
-    A window that crosses a step's edge is left out, and so is one that may cross it by what is known of the clocks.
+    A window that crosses a step's edge is left out, and so is a window that may cross it because clocks are
+    uncertain.
 
     `detailed`: source → entities whose windows are needed one by one, even if the source has very many entities;
     None: those of all entities. `executor` computes sources with very many entities; None: threads of this process.
@@ -173,8 +174,8 @@ def step_samples(
 
 
 def _certain_part(step: Step, uncertainty_us: int) -> Step:
-    """The part of a step that a source's windows surely belong to, with a clock that is known to so much. A clock
-    that is hardly known still leaves most of the step: it cannot be told which windows are wrong."""
+    """The part of a step in which a source's windows certainly belong to the step, given the uncertainty of its
+    clock. Even a very uncertain clock leaves most of the step, because it is not known which windows are wrong."""
     if step == ENTIRE_RECORDING or not uncertainty_us:
         return step
     margin = min(uncertainty_us, round(_MAX_EDGE_RATIO * (step.end - step.start)))
@@ -262,7 +263,8 @@ def _entire_steps(
 ) -> list[Sequence[StepSamples]]:
     """Return the samples of each part and step, without windows. They must not be changed.
 
-    Most steps of a growing recording have ended: while its figures are the same, the samples of a step are made once.
+    Most steps of a growing recording have ended. The samples of such a step are built once and used again while its
+    figures are the same.
     """
     made: dict[tuple[int, str], tuple[object, Sequence[StepSamples]]] = {}
     before = recording.remembered(f"steps of {table.kind} of {table.source}", None, made.copy)

@@ -23,7 +23,7 @@ def shifts(
         source: seconds if seconds is None else round(1e6 * seconds)
         for source, seconds in (late_seconds or {}).items()
     }
-    # The scatter of the newest samples and the edges of the load bound no single sample.
+    # Neither the scatter of the newest samples nor the edges of the load bound the error of a single sample.
     uncertainty_us = {
         source: round(1e6 * offset.uncertainty_seconds)
         for source, offset in offsets.items()
@@ -38,9 +38,9 @@ def shifts(
 def timed_samples(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> tuple[str, list[str]]:
     """Return SQL of the samples of a kind with the `moment` at which each was true, and their metrics.
 
-    That is the device's own time where there is one, on the recorder's clock. Both are empty without samples. The
-    offset is the source's, not estimated from these samples: those that arrive late, as a minute of averages at once,
-    would give a wrong one.
+    The moment is the device's own time stamp where there is one, converted to the recorder's clock. Both are empty
+    without samples. The offset is that of the source and not estimated from these samples: samples that arrive late,
+    such as a minute of averages at once, would give a wrong offset.
     """
     samples, metrics = recording.samples(kind)
     if not metrics:

@@ -23,7 +23,7 @@ _GAUGES = (
     "pause_frames_per_second_tx",
 )
 _SPARE = 0.5
-"""A link that is used to less than this share of what it carries when full has room for as much again."""
+"""A link that carries less than this share of what it carries when full can carry at least twice as much."""
 
 
 def array_port_rows(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> Iterator[FactRow]:

@@ -1,4 +1,5 @@
-"""How much of the limits of volumes and instances of a cloud is used, where nobody counts the time at them."""
+"""How much of the limits of a cloud's volumes and instances is used, where no source counts the time spent at a
+limit."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.topology.identity import Topology
 
 COUNTED = ("over_volume_ops", "over_volume_bytes", "over_host_ops", "over_host_bytes")
-"""Limits that an array may count the time for in which more was wanted: of the volume, of the host."""
+"""Limits of the volume and of the host for which an array may count how long the demand exceeded them."""
 SHARES = ("volume_limit_ratio", "host_limit_ratio")
 _RATES = ("ops_per_second", "bytes_per_second")
 

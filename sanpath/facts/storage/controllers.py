@@ -22,7 +22,8 @@ _USE: Mapping[str, Callable[[Iterable[float]], float]] = {
     "media_busy_ratio": max,
     "tcp_retransmit_ratio": max,
 }
-"""Fact of an array → which of the values of its controllers it is: that of the controller that limits first."""
+"""Fact of an array → function that picks it from its controllers' values: the value of the controller that limits
+first."""
 
 UNKNOWN_USE: Mapping[str, None] = dict.fromkeys(_USE)
 """The facts of an array whose controllers no source reads."""
@@ -98,8 +99,9 @@ _FEWEST_OPERATIONS = 20
 def peer_times(topology: Topology, samples: Sequence[StepSamples]) -> dict[str, Mapping[str, float]]:
     """Return controller → its mean time over the median of its peers', and both times in seconds.
 
-    Of several steps it is the one with the lowest ratio: one that only has more to do is slower only near its limit.
-    Of both directions it is the one with the higher ratio. Controllers without peers that report times are left out.
+    Of several steps, the step with the lowest ratio counts: a controller that merely has more to do is slower only
+    near its limit. Of both directions, the one with the higher ratio counts. Controllers without peers that report
+    times are left out.
     """
     times: dict[tuple[str, str, str], dict[str, float]] = {}
     for sample in samples:

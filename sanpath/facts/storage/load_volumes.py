@@ -49,15 +49,15 @@ def path_pair_rows(
 
 
 def _max_rest_seconds(load: LoadFacts, row: FactRow, array_seconds: float) -> float:
-    """Return the upper bound of the load's latency outside of array and transfer, seconds, by the bounds of both."""
+    """Return the upper bound of the load's latency outside of array and transfer, in seconds, from the bounds of both
+    latencies."""
     return load.latency_bounds[1] - (array_seconds - number(row, "spread_seconds") + number(row, "san_seconds"))
 
 
 def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> FactRow | None:
     """Return the row of the array, or else of the volume, that describes this load's traffic. None: neither is known.
-
-    It is the array's row, whose samples are more frequent, if nearly all of its bytes are the test's. If only the
-    volume reports the test's own operations, it is the volume's."""
+    The array's row, whose samples are more frequent, is used if nearly all of its bytes belong to the test. If only
+    the volume reports the test's own operations, the volume's row is used."""
     step_and_direction = {"step": load.step, "direction": load.direction}
     ports, _ = targets_of(topology, *load.roots)
     volumes = volumes_of(topology, load, tables)
@@ -106,7 +106,7 @@ def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
 
 
 def _tolerance(load: LoadFacts, row: FactRow) -> float:
-    """How far throughputs of load and row may differ, as a ratio, where both count the same I/Os."""
+    """Return how far the throughputs of load and row may differ, as a ratio, if both count the same I/Os."""
     return load.same_traffic_tolerance(int(number(row, "windows")))
 
 
@@ -177,8 +177,7 @@ def array_time(load: LoadFacts, row: FactRow | None) -> FactRow | None:
 
 def response_time(load: LoadFacts, row: FactRow | None) -> FactRow | None:
     """Return the row if the array reports response times of the test's own operations, but not its own part of them.
-
-    A response time includes the transfer: it is an upper bound of the array's part, and equals neither."""
+    A response time includes the transfer, so it is an upper bound of the array's part."""
     if row is None or row["array_seconds"] is not None or row["response_seconds"] is None:
         return None
     return row if _is_of_test(load, row) else None

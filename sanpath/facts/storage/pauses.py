@@ -32,9 +32,8 @@ class Pause:
 def pauses(
     recording: Recording, topology: Topology, loads: Sequence[LoadFacts], events: SourceEvents
 ) -> tuple[Pause, ...]:
-    """The pauses of a probe, in their order. Only what the sources report in whole windows is in them.
-
-    The recording has been placed in time. `loads`: those of its steps, whose links are of interest.
+    """The pauses of a probe, in their order, with values from whole windows only. The recording must have been placed
+    in time. `loads`: those of its steps, whose links are of interest.
     """
     marks = [event for _, event in events if event.name == PROBE_PAUSE]
     steps = [

@@ -1,1 +1,2 @@
-"""Where things belong in time: load steps, the clock of each source, imported files, recorders that came and went."""
+"""Places everything in time: load steps, the clock of each source, imported files, recorders that started or stopped
+during the run."""

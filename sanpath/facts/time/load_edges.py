@@ -20,10 +20,10 @@ _MAX_OFFSET_SECONDS = 600.0
 """A file with a larger offset was placed by a wrong time zone or day; its import has reported that."""
 _STEP_SECONDS, _FINE_SECONDS = 0.5, 0.05
 _FIT = 0.8
-"""From this correlation on, a file is taken to count the same work as the load."""
+"""A file counts the same work as the load if they correlate at least this much."""
 _FIT_TOLERANCE = 0.01
-"""Another offset fits nearly as well if it leaves at most twice the variance of the best one unexplained, plus
-this."""
+"""Another offset fits nearly as well if the variance that it leaves unexplained is at most twice that of the best
+offset, plus this."""
 _TRUSTED_SECONDS = 1.0
 """An offset below this, or below its own uncertainty, shifts nothing."""
 _PAUSE_RATIO = 0.5
@@ -73,7 +73,7 @@ def edge_offsets(
     ]
     live_works = [source_work for source_name, source_work in below if source_name not in imported]
     if len(imported_loads) == len(sources) == 1 and live_works:
-        # The sources that were read are late by as much as the load is early.
+        # If the load is early by some time, the sources that were read live are late by the same time.
         result = offset(load_work, max(live_works, key=lambda source_work: len(source_work.limits)))
         if isinstance(result, ClockOffset):
             offsets[imported_loads[0]] = ClockOffset(-result.seconds, result.uncertainty_seconds, "load_edges")

@@ -14,7 +14,7 @@ from sanpath.recording.reading.recording import Recording
 
 _LATE_POLLS = 3.0
 _WRITTEN_US = 6_000_000
-"""A recorder writes every five seconds: until then a missing write means nothing."""
+"""A recorder writes every five seconds: within this time, a missing write means nothing."""
 _DOUBTFUL_SECONDS = 2.0
 """With a larger uncertainty of a recorder's clock, a window may be booked to the step before or after."""
 
@@ -161,7 +161,7 @@ def _missing(
         active_until_us, ended = max(active_until_us, until), start.ending is not None
     if ended and last > active_until_us + every_us:
         yield active_until_us, None, "ended"
-    # Until the others have ended, it may just not have written yet.
+    # Until the other recorders have ended, this one may just not have written yet.
     others_ended = all(
         start.ending is not None for start in latest(recording.starts) if start.recorder_id != starts[-1].recorder_id
     )

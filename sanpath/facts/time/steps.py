@@ -12,14 +12,15 @@ from sanpath.model import Event, Step, StepLoad
 
 _RAMP_RATIO = 0.1
 _RAMP_SECONDS = 1.0
-"""Left out at the start of a step whose load marks no ramp: a tenth of the step, at least a second."""
+"""Where a load marks no ramp, a tenth of the step is left out at its start, but at least this."""
 COMMAND = "load command"
 """The step of a load command whose output no collector reads."""
 MOST_STEPS = 5_000
-"""A sweep of two days has as many steps of half a minute. A file of some kilobytes can mark a hundred thousand."""
+"""As many steps as a sweep of half-minute steps has in two days. A hostile file of some kilobytes can mark a hundred
+thousand."""
 _MIN_OVERLAP_RATIO = 0.1
-"""Loads never begin and end at exactly the same moment: an overlap shorter than this share of the shortest of its
-steps is not a step."""
+"""Loads never begin and end at exactly the same moment: an overlap is not a step if it is shorter than this share of
+the shortest step in it."""
 
 
 def load_steps(
@@ -138,7 +139,7 @@ class StepMarks:
         return ended_us if ended_us is not None and ended_us >= marks.begin.seen else None
 
     def _is_unfinished(self, marks: _Marks) -> bool:
-        """Return whether a step goes on: its load has not ended, and has not begun the next step."""
+        """Return whether a step is still running: its load has neither ended nor begun the next step."""
         command = self._commands.get(marks.source)
         ended = command is not None and command.ended_us is not None and command.ended_us >= marks.begin.seen
         last = self._running.get((marks.source, marks.begin.detail.get("group")), marks)

@@ -22,11 +22,11 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import Topology
 
 _BUSY_RATIO = 0.1
-"""A load is busy from this share of the throughput that it exceeds in a tenth of its windows."""
+"""A load is busy from this share of its high throughput, which a tenth of its windows exceed."""
 _JUMP_RATIO = 1.25
 """From one step to the next, outstanding I/Os or latency change by at least this factor."""
 _MEDIAN_WINDOWS = 4
-"""The change is that of medians over this many windows on each side; a step has at least as many windows."""
+"""The change is between medians over this many windows on each side; a step has at least this many windows."""
 _NOISE = 4.0
 """The change is larger than this many times the median difference of successive windows."""
 _RAMP_RATIO = 0.1
@@ -87,7 +87,7 @@ def _jumps(operations: Numbers, in_flight: Numbers, offset: int) -> list[int]:
 
 
 def _height(values: Numbers) -> Numbers:
-    """Return how far the medians before and after each limit differ (logarithm); 0 where that may be noise."""
+    """Return the difference of the medians before and after each limit (logarithm); 0 where it may be noise."""
     levels = np.log(np.maximum(values, _TINY))
     middles = np.median(np.lib.stride_tricks.sliding_window_view(levels, _MEDIAN_WINDOWS), axis=1)
     height = np.abs(middles[_MEDIAN_WINDOWS:] - middles[:-_MEDIAN_WINDOWS])
