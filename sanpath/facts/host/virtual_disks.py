@@ -67,8 +67,8 @@ def _carriers(step: UnderTest, attached: Sequence[str]) -> list[str]:
     """Return the one disk that does as many I/Os as the load; [] where none or several do."""
     total = sum(load.ops_per_second for load in step.loads)
     rates = {disk: both_directions(step.samples_of(disk), "ops") for disk in attached}
-    alike = [disk for disk, ops in rates.items() if ops is not None and isclose(ops, total, rel_tol=_SAME_RATE)]
-    return alike if len(alike) == 1 else []
+    matching = [disk for disk, ops in rates.items() if ops is not None and isclose(ops, total, rel_tol=_SAME_RATE)]
+    return matching if len(matching) == 1 else []
 
 
 def _rates(step: UnderTest, disk: str, named: Sequence[str], attached: Sequence[str]) -> Rates:

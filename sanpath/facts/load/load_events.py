@@ -79,9 +79,9 @@ def _dropped(steps: Sequence[Step], events: SourceEvents) -> Iterator[tuple[Step
     before, reason = dropped(events) or (0, "")
     for step in steps:
         if step.end <= before:
-            yield step, f"{reason}: nothing of it can be judged"
+            yield step, f"{reason}: the step cannot be judged"
         elif step.start < before:
-            yield step, f"{reason}: its first {(before - step.start) / 1e6:.0f} s are not in its figures"
+            yield step, f"{reason}: the step's figures leave out its first {(before - step.start) / 1e6:.0f} s"
 
 
 def _in_steps(steps: Sequence[Step], events: SourceEvents, name: str) -> Iterator[tuple[Step, tuple[str, Event]]]:

@@ -61,13 +61,13 @@ def manual_figures(
         for step in [s for s in steps if event.detail.get("step") in (None, s.name)]:
             remark = f"{entity}: {_figure_text(event)}, read by hand ({_source(event)})"
             if entity not in topology.entities:
-                notes.setdefault(step.name, []).append(f"{remark}: nothing of this name is known")
+                notes.setdefault(step.name, []).append(f"{remark}: no entity of this name is known")
                 continue
             kind = topology.entities[entity].kind
             kind_samples = samples.get(kind, ())
             for load in [f for f in loads if f.step == step.name and _is_for(event, f)]:
                 measured = _apply(topology, new_samples.setdefault(kind, []), event, step, load, kind_samples)
-                remark += "".join(f"; {value:.4g} was measured, and is what counts" for value in measured)
+                remark += "".join(f"; the measured {value:.4g} is used instead" for value in measured)
             notes.setdefault(step.name, []).append(remark)
     return ManualFigures(
         {kind: _replaced(samples.get(kind, ()), replacements) for kind, replacements in new_samples.items()},

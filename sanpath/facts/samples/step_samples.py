@@ -266,20 +266,20 @@ def _entire_steps(
     Most steps of a growing recording have ended. The samples of such a step are built once and used again while its
     figures are the same.
     """
-    made: dict[tuple[int, str], tuple[object, Sequence[StepSamples]]] = {}
-    before = recording.remembered(f"steps of {table.kind} of {table.source}", None, made.copy)
+    cached: dict[tuple[int, str], tuple[object, Sequence[StepSamples]]] = {}
+    before = recording.remembered(f"steps of {table.kind} of {table.source}", None, cached.copy)
     for part, (sums, means) in enumerate(parts):
-        counted, averaged = {one.step: one for one in sums}, {one.step: one for one in means}
+        counted, averaged = {s.step: s for s in sums}, {m.step: m for m in means}
         for step in dict.fromkeys((*counted, *averaged)):
             figures = counted.get(step), averaged.get(step)
-            key = table, *(one and one.key() for one in figures)
+            key = table, *(step_figures and step_figures.key() for step_figures in figures)
             last = before.get((part, step))
             if last is None or last[0] != key:
                 last = key, _entire_step(table.source, *figures)
-            made[part, step] = last
+            cached[part, step] = last
     before.clear()
-    before.update(made)
-    return [samples for _, samples in made.values()]
+    before.update(cached)
+    return [samples for _, samples in cached.values()]
 
 
 def _entire_step(source: str, sums: Sums | None, means: Means | None) -> Sequence[StepSamples]:

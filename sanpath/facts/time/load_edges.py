@@ -113,9 +113,9 @@ def offset(load: Work, source_work: Work) -> ClockOffset | str:
         return "it does not rise and fall with the load"
     candidates = np.flatnonzero(unexplained <= 2 * unexplained[best] + _FIT_TOLERANCE)
     if np.any(np.diff(candidates) > 1):
-        return "its throughput fits the load's at several times: steps and pauses are all of one length"
+        return "its throughput fits the load's at several offsets: all steps and pauses have the same length"
     if candidates[0] == 0 or candidates[-1] == len(shifts) - 1:
-        return "its throughput fits the load's only at the end of what was tried, ten minutes"
+        return "its throughput fits the load's best at the largest offset tried, ten minutes"
     uncertainty = max(shifts[best] - shifts[candidates[0]], shifts[candidates[-1]] - shifts[best]) + _STEP_SECONDS / 2
     fine_shifts = shifts[best] + np.arange(-_STEP_SECONDS, _STEP_SECONDS + _FINE_SECONDS, _FINE_SECONDS)
     best_fine = fine_shifts[np.argmin(_unexplained(load, limits, rates, fine_shifts))]
