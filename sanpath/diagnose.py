@@ -211,7 +211,7 @@ def _by_hand(facts: Facts, step: Step, marks: Sequence[Event]) -> list[str]:
     """Remarks on the step from figures that were read by hand, and from marks."""
     marked = [
         f"before and after cannot be separated: {str(event.detail.get('text', ''))!r} was marked "
-        f"{(event.seen - step.start) / 1e6:.0f} s into it, and its figures are means of both"
+        f"{(event.seen - step.start) / 1e6:.0f} s into the step, whose figures are means over both"
         for event in marks
         if step.start <= event.seen < step.end
     ]
@@ -235,9 +235,10 @@ def _moves(facts: Facts, step: Step, load: LoadFacts) -> Iterator[str]:
         if move.seen_us >= step.start:
             host = host_of(facts.in_step(step.name).topology, load.roots[0])
             label = facts.topology.entities[host].label if host is not None else "no host"
-            yield f"{vm} moved from {before} to {after} in it: it is judged on {label}, and two hosts are mixed in it"
+            yield f"{vm} moved from {before} to {after} in this step: judged on {label}, with figures from both hosts"
         else:
-            yield f"{vm} had moved from {before} to {after} before it: not compared with the steps on {before}"
+            moved = f"{vm} had moved from {before} to {after} before this step"
+            yield f"{moved}, which is not compared with steps on {before}"
 
 
 def _direction(load: LoadFacts, facts: Facts) -> DirectionResult:
@@ -267,7 +268,7 @@ def _validity_notes(facts: Facts, step: Step, windows: int, loads: Sequence[Load
     if windows < (1 if loads and all(load.summary for load in loads) and windows == 1 else 4):
         notes.append(f"too short: {windows} complete windows of the slowest source, 4 are needed")
     if any(load.summary for load in loads):
-        notes.append("whether it was steady is not known: the load gave one figure for the whole step")
+        notes.append("whether the step was steady is not known: the load gave one figure for all of it")
     if step.origin == "found":
         notes.append("the load gave no marks: steps are taken from its pauses and from jumps of its outstanding I/Os")
     elif step.origin != "marks":

@@ -43,7 +43,7 @@ def spec(name: str) -> Spec:
         raise UsageError(f"collector {name} cannot be loaded: {type(error).__name__}: {error}") from error
     if collector.name != name:
         raise UsageError(
-            f"collector {name}: its Spec is called {collector.name!r}; it has to be called as its folder"
+            f"collector {name}: its Spec is called {collector.name!r}; it must have the name of its folder"
         )
     if collector.api != API:
         raise UsageError(f"collector {name} was written for plugin API {collector.api}, this sanpath has {API}")

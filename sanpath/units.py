@@ -40,3 +40,14 @@ def percent_rounded(ratio: float) -> str:
 def count(number: float) -> str:
     """800; with one decimal, as 31.8, for a fraction below a hundred."""
     return f"{number:,.0f}" if number >= 100 or abs(number - round(number)) < 0.05 else f"{number:.1f}"
+
+
+def counted(number: float, noun: str) -> str:
+    """1 file, 2 files, 31.8 outstanding I/Os: a number of a noun whose plural ends in s."""
+    text = count(number)
+    return f"{text} {noun}{'' if text == '1' else 's'}"
+
+
+def outstanding(number: float) -> str:
+    """1 outstanding I/O, 64 outstanding I/Os."""
+    return counted(number, "outstanding I/O")

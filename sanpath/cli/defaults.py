@@ -38,15 +38,15 @@ def defaults(hosts: Sequence[str], community: str) -> str:
     local = asyncio.run(surroundings())
     _print_surroundings(local)
     announced = [(neighbour.address, _SNMP_PORT) for neighbour in local.neighbours if neighbour.address]
-    asked = list(dict.fromkeys([*named, *announced]))
+    candidates = list(dict.fromkeys([*named, *announced]))
     sources: list[dict[str, Any]] = []
     if Path("/proc/diskstats").exists():
         sources.append({"name": platform.node() or "this-host", "collector": "linux_host"})
-    agents = asyncio.run(answering(asked, secret))
-    for (host, port), agent in zip(asked, agents, strict=True):
+    agents = asyncio.run(answering(candidates, secret))
+    for (host, port), agent in zip(candidates, agents, strict=True):
         if agent is None:
-            whose = community or "the community 'public'"
-            typer.echo(f"SNMP: {host}:{port} does not answer {whose}; name another with --community env:NAME")
+            described = community or "the community 'public'"
+            typer.echo(f"SNMP: {host}:{port} does not answer {described}; name another with --community env:NAME")
             continue
         typer.echo(f"SNMP: {host}:{port} is {printable(agent.name)}: {printable(agent.description)}")
         sources.append(_switch(agent, community, {source["name"] for source in sources}))

@@ -76,6 +76,7 @@ def _printed(lines: Iterable[RenderableType]) -> str:
 def _lines(check: SourceCheck) -> list[Text]:
     from rich.text import Text
 
+    from sanpath.units import counted
     from sanpath.views.words import printable
 
     verdict = Text("answers", "green") if check.answers else Text("DOES NOT ANSWER", "bold red")
@@ -92,15 +93,14 @@ def _lines(check: SourceCheck) -> list[Text]:
     if check.inventory:
         facts.append(("inventory", f"{_cost(check.inventory)}, {check.inventory.items} entities and links"))
     if check.poll:
-        facts.append(("poll", f"{_cost(check.poll)}, {check.poll.items} rows; {_fit(check)}"))
+        facts.append(("poll", f"{_cost(check.poll)}, {counted(check.poll.items, 'row')}; {_fit(check)}"))
     return [*lines, *(Text(f"  {label:<12}{printable(text)}") for label, text in facts)]
 
 
 def _cost(effort: Effort) -> str:
-    from sanpath.units import duration
+    from sanpath.units import counted, duration
 
-    requests = "1 request" if effort.requests == 1 else f"{effort.requests} requests"
-    return f"{duration(effort.seconds)}, {requests}, {effort.bytes_in / 1e3:,.1f} kB"
+    return f"{duration(effort.seconds)}, {counted(effort.requests, 'request')}, {effort.bytes_in / 1e3:,.1f} kB"
 
 
 def _fit(check: SourceCheck) -> str:

@@ -1,4 +1,4 @@
-"""What did not limit the test, and up to which load that was shown."""
+"""Which elements did not limit the test, and up to which load that is proven."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from sanpath.verdict.step_judgement import WINDOWS, Judgement
 from sanpath.whatif.proven_ceilings import array_dominates
 
 _CALM = 2.0
-"""Growth of service and queue time over the lowest load below which queueing has not begun."""
+"""Queueing has not begun while service and queue time are below this multiple of those at the lowest load."""
 _QUEUEING = 0.5
-"""Ratio of wait to service time from which queueing has begun."""
+"""Queueing has begun from this ratio of wait to service time."""
 _SLOW_TRANSFER = 5.0
-"""Ratio of transfer time to wire time, at a free link, from which something makes the transfer wait."""
+"""On a free link, something makes a transfer wait if it takes at least this multiple of the wire time."""
 _NOTHING_LIMITS = ("concurrency_limited", "demand_limited", "healthy")
 _SUSPECTED = 0.05
-"""Probability from which a suspect is not cleared."""
+"""A suspect with at least this probability is not cleared."""
 _IDLE = 0.001
-"""Utilisation below which a link carries only what keeps it up."""
+"""A link with a lower utilisation carries only its keep-alive traffic."""
 _DOUBTED = 0.02
-"""Probability from which a suspect is not cleared, whatever else is named."""
+"""A suspect with at least this probability is not cleared, even if the verdict names something else."""
 
 
 def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
@@ -52,7 +52,7 @@ def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Clea
         if entity in facts.topology.entities
         for volume in _related_storage(facts, entity)
     }
-    # A transfer that takes far longer than the wire needs is a wait on some link, and it is unknown on which.
+    # A transfer that takes far longer than the wire needs has waited at some link, and it is not known at which.
     is_delayed = any(_transfer_waits(facts, judged) for judged in judgements)
     links = [] if is_delayed else _cleared_links(facts, limiters)
     return [*_cleared_arrays(facts, judgements, limiters), *links, *_cleared_load(facts)]
@@ -85,7 +85,7 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
         calm = [(row, j) for row, j in rows if _is_calm(row) and not _may_be_full(facts, j, row)]
         if entity in limiters or len(calm) < len(rows):
             continue
-        # A single step does not show how the time grows: then it must be a small part of the latency.
+        # A single step does not show how the array's time grows: then that time must be a small part of the latency.
         row, judged = calm[0]
         if any(_gap_dominates(facts, judgement, array_row) for array_row, judgement in calm):
             continue
@@ -107,10 +107,9 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set
 def _with_array(
     facts: Facts, by_entity: dict[str, list[tuple[FactRow, Judgement]]]
 ) -> dict[str, list[tuple[FactRow, Judgement]]]:
-    """The same rows, those of a volume with its array's, where another step is described by the array's own row.
-
-    Which of both describes a step depends on what else the array serves then. How the time grows over the load is
-    seen only in all steps together.
+    """The same rows, with the rows of a volume added to those of its array if other steps are described by the
+    array's own row. Which of the two describes a step depends on what else the array serves in it. Only all steps
+    together show how the time grows with the load.
     """
     joined: dict[str, list[tuple[FactRow, Judgement]]] = {}
     for entity, rows in by_entity.items():
@@ -120,7 +119,8 @@ def _with_array(
 
 
 def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
-    """Arrays that report their own time and the transfer as one, if even that is a small part of the latency."""
+    """Arrays that report their own time and the transfer as one figure, if even that figure is a small part of the
+    latency."""
     by_entity: dict[str, list[tuple[FactRow | None, FactRow, Judgement]]] = {}
     for judged in judgements:
         row = array_side(facts.topology, judged.load, facts.tables)
@@ -147,7 +147,7 @@ def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], limiters
 
 
 def _most(rows: Sequence[FactRow]) -> dict[str, float]:
-    """The most that an array or volume was seen to do."""
+    """The highest throughput at which an array or volume was seen."""
     return {fact: max(number(row, fact) for row in rows) for fact in ("bytes_per_second", "ops_per_second")}
 
 
@@ -169,8 +169,8 @@ def _is_calm(row: FactRow) -> bool:
 def _may_be_full(facts: Facts, judged: Judgement, row: FactRow) -> bool:
     """Whether the array may have been full at the lowest load already.
 
-    That is so where more load brought no more throughput and most of the time still passes in the array. Then it
-    proves nothing that its time has not grown since.
+    This is possible if more load brought no more throughput and most of the time passes in the array. Then the array
+    is not cleared by the fact that its time has not grown since.
     """
     if judged.limiter is not None and judged.limiter.startswith("lun:"):
         array = array_of(facts.topology, str(row["entity"]))
@@ -210,9 +210,8 @@ def _cleared_load(facts: Facts) -> list[Cleared]:
 
 
 def as_far_as_valid(cleared: Sequence[Cleared], findings: Sequence[Finding]) -> Iterator[Cleared]:
-    """The same elements, with the invalidity of the test in the reason for arrays and volumes.
-
-    An array that is fast with zeros has shown nothing of its media.
+    """The same elements. For arrays and volumes, the reason also says in which respect the test is not valid: an
+    array that is fast with zeros has proven nothing about its media.
     """
     doubts = sorted({f.rule for f in findings if f.role == "validity" and f.outcome == "hit"})
     for element in cleared:

@@ -1,4 +1,4 @@
-"""What was observed and what was not: the account of every source, and everything that could not be seen."""
+"""What was observed and what was not: an account of every source, and everything that was not measured."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.clock import CLOCK_JUMP
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths
+from sanpath.units import counted
 from sanpath.verdict.evidence.step import unseen_between
 
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
-    """Sources that gave nothing or too little, failed joins, and parts of the path without a source."""
+    """Sources that delivered nothing or too little, failed joins, and parts of the path without a source."""
     _, doubts = warnings(facts.steps, facts.events)
     doubtful = [Unobserved(f"part of {source}", text, "its figures may be off") for source, text in doubts]
     return [
@@ -76,7 +77,7 @@ def accounts(
 
 
 def _dropped_samples(facts: Facts) -> list[Unobserved]:
-    """Samples that were too old to be kept, or to be read here."""
+    """Samples that are missing because of their age: deleted from the recording, or not read."""
     if (oldest := dropped(facts.events)) is None:
         return []
     before, reason = oldest
@@ -115,21 +116,21 @@ _ABSENCES = {
 
 
 def _absent_recorders(facts: Facts) -> Iterator[Unobserved]:
-    """Times in which a recorder did not run."""
+    """Periods in which a recorder did not run."""
     for gap in facts.absences:
         since = iso(gap.since_us)
-        when = f"from {since} on" if gap.until_us is None else f"from {since} to {iso(gap.until_us)}"
+        period = f"from {since} on" if gap.until_us is None else f"from {since} to {iso(gap.until_us)}"
         yield Unobserved(
-            f"{', '.join(gap.sources)} {when}",
+            f"{', '.join(gap.sources)} {period}",
             _ABSENCES[gap.kind].format(who=gap.recorder),
-            "nothing of that time was judged; counters that went on give its mean",
+            "nothing in that period was judged; counters that kept counting give its mean",
         )
 
 
 def _clock_jumps(facts: Facts) -> Iterator[Unobserved]:
     """Steps of the recorder's wall clock.
 
-    The times of the recording do not follow them, but people's notes and logs do.
+    These steps do not affect the times in the recording, but they do affect people's notes and logs.
     """
     details = [(event.seen, event.detail.get("seconds")) for _, event in facts.events if event.name == CLOCK_JUMP]
     jumps = [(time_us, seconds) for time_us, seconds in details if isinstance(seconds, int | float)]
@@ -144,7 +145,7 @@ def _clock_jumps(facts: Facts) -> Iterator[Unobserved]:
     yield Unobserved(
         f"the wall clock of the recorder at {iso(jumps[0][0])}",
         f"it was set by {words}, or the machine slept",
-        "recorded times do not follow: notes and logs by the wall clock differ by that afterwards",
+        "recorded times ignore the step: notes and logs with later wall-clock times differ from them by it",
     )
 
 
@@ -163,7 +164,7 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
             incomplete.append(Unobserved(name, failed[-1].message, "nothing of it was judged"))
         elif failed or skipped:
             reason = failed[-1].message if failed else skipped[-1].message
-            description = f"{name}, {len(failed)} failed polls and {len(skipped)} gaps"
+            description = f"{name}, {counted(len(failed), 'failed poll')} and {counted(len(skipped), 'gap')}"
             incomplete.append(
                 Unobserved(description, reason, "steps with fewer than four complete windows are graded C")
             )
@@ -172,7 +173,7 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
         for name in sorted(recording.unreadable)
     ]
     altered = [
-        Unobserved(name, "was changed after it was written", "its present content is used")
+        Unobserved(name, "was changed after it was written", "its current content is used")
         for name in sorted(recording.altered)
     ]
     return incomplete + damaged + altered
@@ -184,7 +185,7 @@ def _unjoined(topology: Topology) -> list[Unobserved]:
 
 def _unplaced(facts: Facts) -> list[Unobserved]:
     """Sources whose time the load cannot determine: imported files, and sources read with an unknown clock."""
-    by_its_file = "its place in time comes from the file alone: it may belong to another step"
+    by_its_file = "its times come from the file alone: its samples may belong to another step"
     left_out = "nothing of it was judged"
     return [
         Unobserved(f"the clock of {source.source}", source.reason, left_out if source.left_out else by_its_file)

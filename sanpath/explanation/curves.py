@@ -15,7 +15,7 @@ from sanpath.explanation.scalability import FEWEST, fit_scalability
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machine_of
-from sanpath.units import count, duration, iops, percent_rounded
+from sanpath.units import count, duration, iops, outstanding, percent_rounded
 
 _LEAST_CHANGE = 0.03
 """A smaller relative change is chance, however steady the steps were."""
@@ -41,9 +41,8 @@ def curves(topology: Topology, loads: Sequence[LoadFacts]) -> tuple[Curve, ...]:
 
 
 def _one_load(topology: Topology, group: Sequence[LoadFacts], load: LoadFacts) -> bool:
-    """Whether a load continues the others: it has their name, or it ran where they did, after or before them.
-
-    A generator that is started anew for each step may have a new name each time.
+    """Whether a load continues the others: it has the same name, or it ran on the same machine, before or after them.
+    A generator that is restarted for each step may have a new name each time.
     """
     if set(group[0].roots) == set(load.roots):
         return True
@@ -63,7 +62,7 @@ def _curve(loads: Sequence[LoadFacts]) -> Curve:
 
 
 def _distinct(loads: Sequence[LoadFacts]) -> list[LoadFacts]:
-    """One load for each number in flight, the later where there are several."""
+    """One load for each number of I/Os in flight; if there are several, the latest."""
     distinct: list[LoadFacts] = []
     for load in loads:
         if distinct and isclose(distinct[-1].in_flight_measured, load.in_flight_measured, rel_tol=_SAME_LOAD):
@@ -84,7 +83,7 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     change = last.ops_per_second / peak.ops_per_second - 1
     if change < -max(FLAT, _chance(peak, last)) and last.latency_seconds > peak.latency_seconds:
         return "retrograde", (
-            f"{iops(peak.ops_per_second)} at {count(peak.in_flight_measured)} outstanding I/Os fall to "
+            f"{iops(peak.ops_per_second)} at {outstanding(peak.in_flight_measured)} fall to "
             f"{iops(last.ops_per_second)} at {count(last.in_flight_measured)}, while latency grows from "
             f"{duration(peak.latency_seconds)} to {duration(last.latency_seconds)}: a collapse, no plateau"
         )
@@ -97,7 +96,7 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
         calm = next(load for load in distinct if load.ops_per_second >= (1 - FLAT) * last.ops_per_second)
         return "plateau", (
             f"{iops(last.ops_per_second)} from {count(calm.in_flight_measured)} to "
-            f"{count(last.in_flight_measured)} outstanding I/Os: more add only latency"
+            f"{outstanding(last.in_flight_measured)}: more add only latency"
         )
     return "rising", (
         f"{count(last.in_flight_measured)} outstanding I/Os still give {percent_rounded(gain)} more throughput than "
@@ -122,4 +121,4 @@ def _knee(loads: Sequence[LoadFacts], shape: Shape) -> Knee:
         return Knee(None, None, f"above the most tested, {count(max(in_flight))}", law)
     if high > _WIDE * low:
         return Knee(None, None, f"somewhere between {count(low)} and {count(high)}: the steps do not show it", law)
-    return Knee((low, high), None, f"{count(low)} to {count(high)} outstanding I/Os", law)
+    return Knee((low, high), None, f"{count(low)} to {outstanding(high)}", law)

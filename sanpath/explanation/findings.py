@@ -36,7 +36,7 @@ def findings(
 ) -> list[Finding]:
     """What the rules find: hits before unknowns, causes first.
 
-    A finding limits the run exactly if the verdict names what it is about.
+    A finding limits the run if, and only if, the verdict names the element that the finding is about.
     """
     limiting = set(_limiting(verdict))
     named = NamedEntities(topology, verdict)
@@ -68,7 +68,7 @@ def findings(
 
 
 def stamps(findings: Sequence[Finding], step: str) -> Iterator[str]:
-    """What a step is not valid for, by the rules."""
+    """The purposes for which a step is not valid, according to the rules."""
     for finding in findings:
         if finding.role == "validity" and finding.outcome == "hit" and step in finding.steps:
             yield f"{finding.title} ({finding.rule})"
@@ -96,8 +96,8 @@ def _limiting(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 
 def _without_idle_path(tables: Mapping[str, FactTable], judgements: Sequence[Judgement]) -> Iterator[tuple[str, str]]:
-    """Links that limit together, if one of them has no parallel idle link: a path round the others crosses that
-    one."""
+    """Links that limit together, if one of them has no parallel idle link: a path that avoids the others still
+    crosses that one."""
     for judged in judgements:
         for bottleneck in judged.bottlenecks:
             links, direction = (bottleneck.entity, *bottleneck.coincident), bottleneck.direction
@@ -128,9 +128,8 @@ def _limiting_path(topology: Topology, verdict: Verdict, lun: str) -> str | None
 
 
 def switch_make(topology: Topology, rows: Sequence[FactRow]) -> str | None:
-    """The make of the switch that a finding is about, or of all switches if it is about none.
-
-    None: unknown, or they are of several makes.
+    """The make of the switch that a finding is about, or of all switches if the finding is about no switch. None:
+    unknown, or several makes.
     """
     ports = {str(row[name]) for row in rows for name in ("near_port", "far_port") if row.get(name)}
     ports |= {str(row["entity"]) for row in rows if str(row["entity"]).startswith("switch_port:")}
@@ -146,7 +145,7 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
     relieves."""
     if finding.outcome != "hit":
         return finding
-    # A sweep begins with few I/Os in flight and ends with a full element: a limit of another step is no cause.
+    # A sweep begins with few I/Os in flight and ends with a full element. A limit of another step is not a cause.
     limits = limits and (
         not verdict.from_step or verdict.from_step in finding.steps or finding.steps == ("whole run",)
     )
@@ -159,12 +158,14 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
     gain = None
     if verdict.next is not None:
         low, high = verdict.next.predicted_ops_per_second
-        gain = f"up to {iops(high)} with every saturated element relieved; the rest has carried {iops(low)}"
+        carried = f"the rest of the path has carried {iops(low)} so far"
+        gain = f"up to {iops(high)} with every saturated element relieved; {carried}"
     return replace(finding, role="cause" if finding.role == "risk" else finding.role, gain=gain)
 
 
 def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> str:
-    """Whether it limits this run. A setting is no fault only because a list of good practice says so."""
+    """Whether the finding limits this run, in words. Deviating from a list of good practice does not make a setting a
+    cause."""
     if limits:
         return "it limits this run"
     if relieved is not None and relieved.startswith("link:"):
@@ -207,7 +208,8 @@ class NamedEntities:
         if cause_of and self._kind not in cause_of:
             return False
         if finding.entity.startswith("load:"):
-            # A rule about the load names the kinds of verdict that it explains. Paths in turn concern the load, too.
+            # A rule about the load names the kinds of verdict that it explains. A path policy that uses one path at a
+            # time concerns the load, too.
             return self._kind in cause_of or (self._policy and not cause_of)
         # The path policy of a LUN is not the depth of its queue.
         if self._policy and each != "multipath" and finding.entity.startswith("lun:"):
@@ -242,7 +244,7 @@ def _names(topology: Topology, bottleneck: Bottleneck) -> Iterator[str]:
 
 
 def _volumes_at_cap(topology: Topology, verdict: Verdict, bottleneck: Bottleneck) -> Iterator[str]:
-    """The volumes that the limit of a host holds back: they are what counts it."""
+    """The volumes that the limit of a host holds back. The time at this limit is counted at the volumes."""
     if verdict.kind != "configured_cap" or bottleneck.kind != "host":
         return
     for lun in topology.related(bottleneck.entity, "attached_to", "lun"):

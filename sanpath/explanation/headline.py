@@ -11,7 +11,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
-from sanpath.units import bandwidth, count, iops, percent
+from sanpath.units import bandwidth, iops, outstanding, percent
 from sanpath.verdict.hypotheses.links import MOSTLY_OTHERS, others_share
 from sanpath.verdict.run_verdict import deciding_of_run, limits_of_other_direction
 from sanpath.verdict.step_judgement import Judgement
@@ -20,7 +20,7 @@ from sanpath.verdict.step_judgement import Judgement
 def with_headline(
     facts: Facts, judgements: Sequence[Judgement], verdict: Verdict, cleared: Sequence[Cleared]
 ) -> Verdict:
-    """The verdict with its headline. Unchanged where nothing was judged: it says why."""
+    """The verdict with its headline. A verdict without any judgement is unchanged: its headline already says why."""
     if not judgements:
         return verdict
     judged = deciding_of_run(facts, judgements)
@@ -32,28 +32,28 @@ def with_headline(
 def _headline(
     facts: Facts,
     judged: Judgement,
-    alike: Sequence[Judgement],
+    same_io: Sequence[Judgement],
     opposite: Sequence[Judgement],
     cleared: Sequence[Cleared],
 ) -> str:
     """The verdict in one sentence.
 
-    `alike`: judgements of the same I/O in every step. `opposite`: the other direction of this step, if it is full as
-    well.
+    `same_io`: judgements of the same I/O in every step. `opposite`: the other direction of this step, if that
+    is saturated as well.
     """
     load = judged.load
     rate, law = throughput(facts, load), little(facts, load)
     match judged.kind:
         case "bottleneck":
-            return _bottleneck_headline(facts, judged, alike, opposite, cleared, law)
+            return _bottleneck_headline(facts, judged, same_io, opposite, cleared, law)
         case "concurrency_limited":
-            return f"Nothing is saturated; the test keeps too few outstanding I/Os: {law}; {judged.first_reason}."
+            return f"Nothing is saturated; the test has too few outstanding I/Os: {law}; {judged.first_reason}."
         case "demand_limited":
             return f"The load asked for no more than {rate}: {judged.first_reason}."
         case "healthy":
             return f"The rate is met with room to spare: {judged.first_reason}; nothing is near its limit."
         case "configured_cap":
-            return f"A configured limit holds {rate}: {judged.first_reason}."
+            return f"A configured limit holds the test at {rate}: {judged.first_reason}."
         case "generator_limited":
             return f"The load generator is the limit: {judged.first_reason}."
         case _:
@@ -63,28 +63,28 @@ def _headline(
 def _bottleneck_headline(
     facts: Facts,
     judged: Judgement,
-    alike: Sequence[Judgement],
+    same_io: Sequence[Judgement],
     opposite: Sequence[Judgement],
     cleared: Sequence[Cleared],
     law: str,
 ) -> str:
     load, bottleneck = judged.load, judged.bottlenecks[0]
-    calm = min(alike, key=lambda j: j.load.in_flight_measured).load
+    calm = min(same_io, key=lambda j: j.load.in_flight_measured).load
     latency = f"your latency is your own queue, {law}"
     if calm.step != load.step and abs(calm.ops_per_second / load.ops_per_second - 1) <= FLAT:
-        latency += f", and {count(calm.in_flight_measured)} outstanding I/Os give the same throughput"
+        latency += f", and throughput is the same with {outstanding(calm.in_flight_measured)}"
     if bottleneck.kind == "lun":
         return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "io_thread":
         return f"A thread of the hypervisor is full: {'; '.join(bottleneck.because)}; {latency}."
     if bottleneck.kind == "core":
-        what = "is slow to read what has arrived" if bottleneck.utilisation is None else "has a full processor core"
-        return f"{bottleneck.entity} {what}: {bottleneck.because[0]}; {latency}."
+        state = "is slow to read received data" if bottleneck.utilisation is None else "has a full processor core"
+        return f"{bottleneck.entity} {state}: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "tcp_window":
         return f"A TCP window of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "path_policy":
-        how = "The paths are used one after the other" if bottleneck.coincident else "The wrong paths are used"
-        return f"{how}: {bottleneck.because[0]}; {latency}."
+        opening = "The paths are used one after the other" if bottleneck.coincident else "The wrong paths are used"
+        return f"{opening}: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "credit_stall":
         culprit = bottleneck.culprit or bottleneck.entity
         return f"{culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
@@ -127,9 +127,8 @@ def _link_sentence(bottleneck: Bottleneck, row: FactRow) -> str:
 
 
 def _uncounted(bottleneck: Bottleneck) -> str:
-    sentence = (
-        f"The link {_ends(bottleneck.entity)} is saturated in the {bottleneck.direction} direction, by its speed"
-    )
+    link = f"The link {_ends(bottleneck.entity)}"
+    sentence = f"{link} is saturated in the {bottleneck.direction} direction, judging by its speed"
     return f"{sentence}{_coincident(bottleneck)}: {bottleneck.because[0]}"
 
 

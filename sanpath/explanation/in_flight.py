@@ -10,7 +10,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
 from sanpath.model import Step
-from sanpath.units import count, duration, iops
+from sanpath.units import counted, duration, iops, outstanding
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
 _QUEUES = {"vdisk": "virtual_disk", "lun": "device"}
@@ -72,10 +72,11 @@ def throughput(facts: Facts, load: LoadFacts) -> str:
 
 
 def little(facts: Facts, load: LoadFacts) -> str:
-    """R = N / X with both numbers; for a mix those of the direction, because Little's law holds for each."""
-    in_flight = count(load.in_flight_measured)
+    """The sentence R = N / X with its figures; for a mix, those of one direction, because Little's law holds for each
+    direction."""
     if load.ops_per_second >= _SINGLE_DIRECTION * facts.ops_per_second_in(load.step):
-        return f"{duration(load.latency_seconds)} is {in_flight} outstanding I/Os / {iops(load.ops_per_second)}"
-    plural = f"{load.direction}s"
-    rate = f"{load.ops_per_second:,.0f} {plural} a second"
-    return f"{duration(load.latency_seconds)} is {in_flight} outstanding {plural} / {rate}"
+        in_flight = outstanding(load.in_flight_measured)
+        return f"{duration(load.latency_seconds)} is {in_flight} / {iops(load.ops_per_second)}"
+    in_flight = counted(load.in_flight_measured, f"outstanding {load.direction}")
+    rate = f"{load.ops_per_second:,.0f} {load.direction}s a second"
+    return f"{duration(load.latency_seconds)} is {in_flight} / {rate}"

@@ -95,7 +95,7 @@ def _fabric_parts(
         spent, clock_words, method = max(0.0, remaining), "between the load and the array's clock", "difference"
     elif wire is not None:
         spent, method = min(wire, max(0.0, remaining)), "measured"
-        clock_words = "by its size and the speed of the link"
+        clock_words = "computed from its size and the link's speed"
     else:
         return []
     # Without a full link, a few microseconds above the wire's time are the array's rounding.

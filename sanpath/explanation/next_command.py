@@ -17,14 +17,14 @@ _SECONDS = 60
 """Twelve polls of the slowest usual source."""
 _ENGINE = re.compile(r"[a-z0-9_-]+")
 _DEVICE = re.compile(r"[\w+@-][\w.+@-]*(/[\w+@-][\w.+@-]*)*")
-"""Names that a shell takes for what they are: people copy the command."""
+"""Names that a shell does not interpret: people copy the command."""
 
 _VARIED: Mapping[Action, Mapping[str, Any]] = {
     "more_in_flight": {},
     "fewer_in_flight": {},
     "smaller_blocks": {"times_size": 0.5},
 }
-"""Experiments that a command line can make, with what it changes beside the I/Os in flight."""
+"""Experiments that a command line can make, and what each changes in addition to the I/Os in flight."""
 
 
 def with_commands(facts: Facts, judged: Judgement) -> Judgement:
@@ -39,7 +39,8 @@ def with_commands(facts: Facts, judged: Judgement) -> Judgement:
 
 
 def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, times_size: float = 1.0) -> str | None:
-    """The fio command line that reads as the load did. None: it was not fio, it also wrote, or its device is unknown.
+    """The fio command line that reads as the load did. None: the load was not fio, it also wrote, or its device is
+    unknown.
 
     `in_flight`: I/Os in flight, None: as many as before. `times_size`: factor on the block size.
     """

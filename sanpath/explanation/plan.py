@@ -28,8 +28,8 @@ _ORDER: tuple[PlanPurpose, ...] = ("limit", "test", "risk")
 
 @dataclass(slots=True)
 class _Draft:
-    """A step under construction: `fixes` are one action on several elements, `names` are what `after` of others may
-    refer to."""
+    """A step under construction: `fixes` are the same action on several elements, `names` are the names that the key
+    `after` of other fixes may refer to."""
 
     purpose: PlanPurpose
     fix: Fix
@@ -39,15 +39,15 @@ class _Draft:
     after: set[str] = field(default_factory=set)
 
     def key(self, limiting: Collection[str]) -> tuple[int, bool, int, bool, int]:
-        """Its place as far as it depends on no other step: steps about the limiting elements come first, and of
-        these what takes I/Os off them."""
+        """The sort key of the step, before dependencies are considered: steps about the limiting elements come first,
+        and among these the steps that take I/Os off the limiting elements."""
         severity = min(SEVERITIES.index(finding.severity) for finding in self.resolves)
         is_elsewhere = not any({finding.entity, finding.relieves} & set(limiting) for finding in self.resolves)
         disruption = DISRUPTIONS.index(self.fix.disruption)
         return _ORDER.index(self.purpose), is_elsewhere, disruption, self.fix.relieves is None, severity
 
     def add(self, finding: Finding, fix: Fix) -> None:
-        """Adds a finding that it resolves, or a platform to do it on."""
+        """Adds a finding that the step resolves, or another platform for the step."""
         if finding not in self.resolves:
             self.resolves.append(finding)
         if all((fix.platform, fix.commands) != (known_fix.platform, known_fix.commands) for known_fix in self.fixes):
@@ -59,8 +59,8 @@ class _Draft:
 def plan(
     findings: Sequence[Finding], verdict: Verdict, collectors: Collection[str] = frozenset()
 ) -> tuple[PlanStep, ...]:
-    """The steps in order. A symptom is mended with its cause, and information needs no step; nor do contradicting
-    data for which there is nothing to do but to look.
+    """The steps in order. A symptom disappears with its cause. Information needs no step, and neither do
+    contradictory data whose only remedy is to look at them.
 
     `collectors`: the collectors that made the recording; of several load generators only those are advised.
     """
@@ -84,10 +84,8 @@ def plan(
 
 
 def _same_action(draft: _Draft, finding: Finding, fix: Fix) -> bool:
-    """Whether a fix is the same action as a draft.
-
-    It is for the same commands, the same idle paths, the same action on another platform or element, or one rule's
-    remedy on another element.
+    """Whether a fix is the same action as a draft: it has the same commands, uses the same idle paths, is the same
+    action on another platform or element, or is the same rule's remedy for another element.
     """
     if fix.commands and any(fix.commands == earlier.commands for earlier in draft.fixes):
         return True
@@ -109,9 +107,9 @@ def _only_looks(finding: Finding) -> bool:
 
 
 def _useful_fixes(finding: Finding, purpose: PlanPurpose, collectors: Collection[str]) -> Sequence[Fix]:
-    """Every remedy of what limits; of the others those that interrupt least, and what they need.
-
-    A remedy that only reads is no step, unless there is no other.
+    """The remedies of a finding that belong into the plan: all of them if the finding limits; otherwise those that
+    interrupt least, and those that others refer to by name. A remedy that changes nothing is only used if there is no
+    other.
     """
     fixes = [fix for fix in finding.fix if not fix.reads_only] or list(finding.fix)
     if any(_first_word(fix) in collectors for fix in fixes):
@@ -127,7 +125,8 @@ def _first_word(fix: Fix) -> str:
 
 
 def _in_order(drafts: list[_Draft], limiting: Collection[str]) -> list[_Draft]:
-    """By key, but none before the steps that it needs; of steps that need each other the first."""
+    """The steps by key, but none before the steps that it requires. Of steps that require each other, the first by
+    key comes first."""
     remaining, ordered = sorted(drafts, key=lambda draft: draft.key(limiting)), []
     while remaining:
         ready = (
@@ -142,7 +141,7 @@ def _in_order(drafts: list[_Draft], limiting: Collection[str]) -> list[_Draft]:
 
 def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) -> PlanStep:
     fix = draft.fix
-    # The what-if is about faster links, not about idle paths that are brought into use.
+    # The what-if predicts the effect of faster links, not of idle paths that are brought into use.
     gains = (finding.gain for finding in draft.resolves if finding.gain and fix.relieves is None)
     gain = next(gains, None)
     predicted = verdict.next.predicted_ops_per_second if gain and verdict.next is not None else None
@@ -194,13 +193,14 @@ def _variants(fixes: Sequence[Fix]) -> tuple[PlanVariant, ...]:
 
 
 def _of_all_platforms(variants: Sequence[PlanVariant]) -> PlanVariant:
-    """The text of a step for several platforms: no one gets a command line of another platform."""
+    """The text of a step for several platforms, without any platform's commands: nobody should type those of another
+    platform."""
     platforms = ", ".join(dict.fromkeys(variant.platform.partition(",")[0] for variant in variants))
     return PlanVariant(platforms, (), *("See the steps for the platform.",) * 3)
 
 
 def _short_action(fix: Fix) -> str:
-    """The first sentence of its scope, or what it is for."""
+    """The first sentence of the fix's scope, after its platform if the fix has commands."""
     first = fix.scope.partition(". ")[0].rstrip(".")
     return first if not fix.commands else f"{fix.platform}: {first[:1].lower()}{first[1:]}"
 

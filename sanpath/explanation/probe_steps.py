@@ -13,7 +13,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.pauses import Pause
 from sanpath.model import Step
 from sanpath.sweep.progress import PROBE_END
-from sanpath.units import bandwidth, count, duration, iops, percent
+from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.judgement.outcomes import Outcome, outcomes
 from sanpath.verdict.judgement.proposals import START, name_of
@@ -22,15 +22,16 @@ from sanpath.verdict.run_verdict import deciding_of_run
 from sanpath.verdict.step_judgement import Judgement
 
 _LIKELY = 0.05
-"""Probability from which a suspect counts as likely."""
+"""A suspect counts as likely from this probability."""
 _BUSY = 0.2
-"""Utilisation of a link in a pause from which it is named: less leaves nearly all of it to the load."""
+"""A link is named if other hosts use at least this share of it during a pause; a lower share leaves nearly all of the
+link to the load."""
 _COMPARED: tuple[LoadChange, ...] = get_args(LoadChange)
 """Experiments whose outcome is a ratio to the load itself."""
 
 
 def probe(facts: Facts, loads: Sequence[LoadFacts]) -> Probe | None:
-    """What a probe tried. None: the recording is of none. `loads`: those that are judged."""
+    """What a probe tried. None: the recording does not belong to a probe. `loads`: those that are judged."""
     steps = tuple(_trials(facts, loads))
     if not steps:
         return None
@@ -42,7 +43,8 @@ def probe(facts: Facts, loads: Sequence[LoadFacts]) -> Probe | None:
 def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
     before: Judgement | None = None
     done: list[Step] = []
-    # What the others show is a ratio to the load itself, which a probe that begins from a recording runs second.
+    # The other experiments show a ratio to the load itself, which a probe that begins from a recording runs as its
+    # second step.
     pauses = {pause.step.name: pause for pause in facts.pauses}
     paused: list[Pause] = []
     all_steps = sorted([*facts.steps, *(pause.step for pause in facts.pauses)], key=lambda step: step.start)
@@ -108,18 +110,18 @@ def _in_words(step: Step, experiment: Experiment | None) -> str:
         return step.name
     # How many I/Os were outstanding is known from the step; the plan may have allowed fewer than were proposed.
     if experiment is None or experiment.in_flight is not None:
-        return f"repeat it with {count(step.offered or 0)} outstanding I/Os"
+        return f"repeat it with {outstanding(step.offered or 0)}"
     return experiment.text
 
 
 def _proposed(step: Step, before: Judgement | None) -> Experiment | None:
-    """The experiment as it was proposed before the step. None: it was not."""
+    """The experiment as it was proposed before the step. None: it was not proposed."""
     experiments = before.experiments if before is not None else ()
     return next((experiment for experiment in experiments if experiment.action == step.experiment), None)
 
 
 def _outcome(facts: Facts, step: Step, judged: Judgement) -> Outcome | None:
-    """The outcome of a step for the load that the probe began with. None: it watched for nothing."""
+    """The outcome of a step for the load that the probe began with. None: the step tested nothing."""
     for table in place_tables(facts, [judged.load]):
         for outcome in outcomes(table):
             if outcome.step == step.name:
@@ -128,9 +130,9 @@ def _outcome(facts: Facts, step: Step, judged: Judgement) -> Outcome | None:
 
 
 def _paused(facts: Facts, judged: Judgement, outcome: Outcome | None) -> str:
-    """What a pause showed: how other hosts did without the load, and what still loads its links."""
+    """What a pause showed: latency and I/O of other hosts without the load, and what still uses the load's links."""
     if outcome is None or outcome.others is None:
-        return "no I/O of other hosts was measured both in the pause and beside the load"
+        return "no I/O of other hosts was measured both in the pause and under the load"
     others = outcome.others
     words = f"other hosts: {iops(others.ops_per_second)}, {duration(others.paused_seconds)} in the pause, "
     words += f"{duration(others.loaded_seconds)} beside the load, {outcome.ratio:.2f} times: {outcome.in_words}"
@@ -145,7 +147,7 @@ def _paused(facts: Facts, judged: Judgement, outcome: Outcome | None) -> str:
     if utilisation < _BUSY:
         return words
     ends = busiest.partition(":")[2].replace("--", " - ")
-    return f"{words}; others alone keep {ends}, the busiest of its links then, {percent(utilisation)} utilised"
+    return f"{words}; without the load, its busiest link {ends} is {percent(utilisation)} utilised by others"
 
 
 def _measured(loads: Sequence[LoadFacts], outcome: Outcome | None) -> str:

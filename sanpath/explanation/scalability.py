@@ -40,7 +40,7 @@ def fit_scalability(
     chance = np.maximum(_LEAST_CHANCE, np.asarray([s or 0.0 for s in spread], dtype=np.float64))
     best = _fit(n, x[None, :], chance)
     misfit = n / _line(n, best)[0] / x - 1
-    # What the law cannot follow is uncertainty as well.
+    # The misfit of the law is uncertainty, too.
     degrees = max(1, len(n) - 3)
     chance = chance * max(1.0, float(np.sqrt(np.sum((misfit / chance) ** 2) / degrees)))
     noise = np.random.default_rng(0).standard_normal((_REPETITIONS, len(n)))
@@ -59,7 +59,8 @@ def fit_scalability(
 
 
 def _fit(n: _Floats, x: _Floats, chance: _Floats) -> _Floats:
-    """(1/λ, σ/λ, κ/λ) for each row of throughputs: the best of all fits in which some are zero and none is below."""
+    """(1/λ, σ/λ, κ/λ) for each row of throughputs: the best of all fits in which some parameters are zero and none is
+    negative."""
     y = n / x
     terms = np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)
     weight = 1 / (y * chance)

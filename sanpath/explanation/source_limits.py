@@ -1,4 +1,4 @@
-"""What sources reported during the run that they could not read, or only coarsely, in words for the report."""
+"""What sources reported that they could not read, or could read only coarsely, in words for the report."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ _TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
 
 
 def reported_gaps(events: SourceEvents) -> list[Unobserved]:
-    """One entry for each report of a source, however often it came; of many similar ones the first few."""
+    """One entry for each distinct report of a source, however often the source repeated it; only the first few of
+    many similar ones."""
     by_event: dict[tuple[str, str], dict[Unobserved, None]] = {}
     for source, event in events:
         if (words := _translated(event)) is not None:
@@ -75,7 +76,7 @@ def _translated(event: Event) -> tuple[str, str, str] | None:
 
 
 def _host_state(detail: Detail) -> tuple[str, str, str] | None:
-    """A host that is away or not to be relied on. None: it is back."""
+    """The entry for a host that is disconnected or unreliable. None: the host is connected again."""
     if detail.get("to") == "connected":
         return None
     before = f", and was {detail['from']}" if detail.get("from") else ""
@@ -103,7 +104,7 @@ def coarse_sources(facts: Facts) -> list[Unobserved]:
     return [
         Unobserved(
             f"changes within {seconds / 60:g} minutes at {_names(labels)}",
-            f"their source keeps means of {seconds / 60:g} minutes, and the longest step took {longest / 60:.1f}",
+            f"their source reports means over {seconds / 60:g} minutes, and the longest step took {longest / 60:.1f}",
             f"findings on them rest on fewer than {WINDOWS} means, which take {seconds * WINDOWS / 60:g} minutes",
         )
         for seconds, labels in sorted(labels_by_seconds.items())

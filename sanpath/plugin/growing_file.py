@@ -65,8 +65,8 @@ class FollowedFile(Collector[FollowedFileConfig]):
     async def check(self, ctx: Context) -> Check:
         """Report whether the file exists, and its size so far."""
         if await ctx.files.read_from(str(self.config.path), 0, 1) is None:
-            gone = f"{self.config.path} is not there yet"
-            return Check(self.config.path.name, unreadable=(f"{gone}: nothing is known until it is",))
+            missing = f"{self.config.path} does not exist yet: nothing is known until it does"
+            return Check(self.config.path.name, unreadable=(missing,))
         return Check(f"{self.config.path.name}, {self._offset:,} bytes so far")
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature

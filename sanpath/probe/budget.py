@@ -1,4 +1,4 @@
-"""The budget of a probe: whether a step may run, and the rate that keeps it inside."""
+"""The budget of a probe: whether a step may run, and the rate that keeps a step within the budget."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from dataclasses import dataclass
 
 from sanpath.probe.experiment_steps import Order
 from sanpath.probe.plan import ProbePlan
+from sanpath.units import counted
 
 _START_SECONDS = 1.0
 """Time to start and end a load, besides its own duration (fio: half a second, measured)."""
 _LEAST_RATE_RATIO = 0.9
-"""A step that is held below this share of the throughput so far would show the budget, and not the storage."""
+"""A step whose rate limit is below this share of the throughput so far would show the limit and not the storage."""
 _MOST_GROWTH = 4.0
-"""A step that raises throughput over the highest so far by this factor has shown what it could."""
+"""A step that raises throughput by this factor over the highest so far has shown enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a probe has cost: seconds since its begin, bytes moved, steps run.
+    """What a probe has used so far: seconds since its begin, bytes moved, steps run.
 
     `bytes_per_second`: the highest throughput so far.
     """
@@ -29,7 +30,7 @@ class Spent:
 
 
 def step_seconds(plan: ProbePlan, order: Order | None = None) -> float:
-    """How long a step takes at most, pause included. None: any of the plan."""
+    """The longest time that a step takes, pause included. `order` None: any step of the plan."""
     measured = order.seconds if order is not None and order.seconds is not None else plan.seconds
     if order is not None and order.is_pause:
         return measured + plan.pause_seconds
@@ -37,7 +38,7 @@ def step_seconds(plan: ProbePlan, order: Order | None = None) -> float:
 
 
 def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
-    """The bytes a second that a step may move. None: the budget sets no such limit, or it moves nothing.
+    """The bytes a second that a step may move. None: the budget sets no such limit, or the step moves nothing.
 
     At this rate, the whole load of the step fits into the remaining bytes. It is not far above what a step can reach,
     because a warm-up is charged at the limit.
@@ -48,7 +49,7 @@ def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
     limits = [budget.bytes_per_second] if budget.bytes_per_second is not None else []
     if budget.bytes is not None:
         measured = order.seconds if order.seconds is not None else plan.seconds
-        # Before fio starts an I/O, it counts those outstanding; others count only what has completed.
+        # fio counts outstanding I/Os before it starts another one; other generators count only completed I/Os.
         uncounted = 0 if plan.engine == "fio" else order.step.in_flight * order.step.block_bytes
         remaining = max(0.0, budget.bytes - spent.bytes - uncounted)
         limits.append(int(remaining / (plan.warmup_seconds + measured + _START_SECONDS)))
@@ -58,10 +59,10 @@ def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
 
 
 def refused(plan: ProbePlan, spent: Spent, order: Order) -> str:
-    """Why the budget does not allow a step; "": it does."""
+    """The reason why the budget does not allow a step; "": it is allowed."""
     budget, limit = plan.budget, rate_limit(plan, spent, order)
     if spent.steps >= budget.steps:
-        return f"the budget of {budget.steps} steps is used"
+        return f"the budget of {counted(budget.steps, 'step')} is used"
     if spent.seconds + step_seconds(plan, order) > budget.seconds:
         return f"the budget of {budget.seconds:g} s is used"
     if order.is_pause:
@@ -70,7 +71,7 @@ def refused(plan: ProbePlan, spent: Spent, order: Order) -> str:
         return f"{order.step.in_flight} outstanding I/Os are more than the budget of {budget.in_flight}"
     least = _least_rate(plan, order)
     if limit is None or limit == budget.bytes_per_second:
-        return "" if limit is None or limit >= least else f"the rate is below its least, {least:,} bytes a second"
+        return "" if limit is None or limit >= least else f"the rate is below the least, {least:,} bytes a second"
     if limit < max(least, _LEAST_RATE_RATIO * spent.bytes_per_second):
         return f"the budget of {budget.bytes:,} bytes is used"
     return ""
@@ -83,7 +84,8 @@ def _least_rate(plan: ProbePlan, order: Order) -> int:
 
 
 def unmeasured_bytes(plan: ProbePlan, limit: int | None) -> float:
-    """The bytes that a step has moved at most before it was measured. `limit`: its rate limit, None: it had none."""
+    """The most bytes that a step can have moved before its measurement began. `limit`: its rate limit, None: it had
+    none."""
     return (limit or 0) * (plan.warmup_seconds + _START_SECONDS)
 
 

@@ -14,13 +14,14 @@ from sanpath.diagnosis.experiment import Experiment
 from sanpath.diagnosis.model import Verdict
 
 CERTAIN = 0.97
-"""Probability of a verdict from which no further experiment is needed: that of grade A."""
+"""From this probability of a verdict, that of grade A, no further experiment is needed."""
 LEAST_BITS = 0.01
-"""An experiment with less expected information tells nothing."""
+"""An experiment with less expected information is not worth a step."""
 _REPEATED = 0.25
-"""Share of the information that the same experiment has again, such as half as many I/Os once more."""
+"""Share of its information that an experiment yields when it is repeated, such as halving the I/Os once more."""
 _AGAIN = ("fewer_in_flight",)
-"""Experiments that show more the further they go: the calmest step shows the time without a queue."""
+"""Experiments that show more with each repetition: the step with the fewest I/Os shows the latency without a
+queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def is_certain(verdict: Verdict) -> bool:
 def best_choice(
     experiments: Sequence[Experiment], seconds: Mapping[str, float], tried: Sequence[str]
 ) -> Choice | None:
-    """The experiment with the most information a second. None: none would tell.
+    """The experiment with the most information a second. None: no experiment would be informative.
 
     `seconds`: experiment → how long it takes; the others are not allowed. `tried`: those made so far.
     """

@@ -1,4 +1,4 @@
-"""The steps that experiments stand for: each changes one property of the load that a person named."""
+"""Turns experiments into steps: each changes one property of the load that a person named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sanpath.sweep.matrix import SweepStep, binary, io_name
 
 _SMALLEST_BLOCK_BYTES = 512
 _SAME_STEP = ("other_host", "one_path", PAUSE)
-"""Experiments that run the same step in another place, or not at all."""
+"""Experiments that run the same step in another place, or without a load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
         case "more_in_flight" | "fewer_in_flight":
             wanted = share * max(1, round((in_flight or 0) / share))
             limited = min(wanted, plan.budget.in_flight // share * share)
-            # A step that differs by less shows nothing.
+            # A step with a smaller difference shows nothing.
             return _outstanding(plan, limited) if abs(log(limited / load.in_flight)) > log(1.3) else None
         case "smaller_blocks":
             size = load.block_bytes // 2
@@ -90,7 +90,7 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
         case "cached_range":
             room = load.block_bytes * load.threads * plan.target.number
             smaller = load.working_set_bytes is None or load.working_set_bytes > plan.hot_range_bytes
-            # What is only written is never answered by a cache of reads.
+            # A load of writes only is never served by a read cache.
             fits = smaller and plan.hot_range_bytes >= room and load.read_ratio > 0
             return replace(start, working_set_bytes=plan.hot_range_bytes) if fits else None
         case "one_direction":
@@ -126,6 +126,6 @@ def possible(plan: ProbePlan) -> Iterator[Order]:
     """Yield the steps that the plan allows, each as the first experiment after the start."""
     number = plan.load.in_flight
     for experiment in plan.experiments:
-        asked = {"more_in_flight": 2 * number, "fewer_in_flight": number // 2}.get(experiment)
-        if (order := order_of(plan, experiment, asked, "")) is not None:
+        in_flight = {"more_in_flight": 2 * number, "fewer_in_flight": number // 2}.get(experiment)
+        if (order := order_of(plan, experiment, in_flight, "")) is not None:
             yield order

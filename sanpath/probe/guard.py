@@ -13,7 +13,7 @@ from sanpath.units import duration, iops
 _WATCHED_US = 10_000_000
 """The others' latency is a mean over this time at most: a few polls of an array."""
 _LEAST_OPS_PER_SECOND = 5.0
-"""A mean over fewer I/Os is chance."""
+"""A mean over fewer I/Os is too uncertain."""
 _SHOWN = 3
 """Most volumes that are shown."""
 
@@ -28,7 +28,7 @@ class Trip:
 
     @property
     def in_words(self) -> str:
-        """What has grown, for people."""
+        """The growth in words."""
         return (
             f"{self.entity} is used by other hosts, and their latency grew from {1000 * self.before_seconds:.2f} to "
             f"{1000 * self.now_seconds:.2f} ms"
@@ -58,7 +58,7 @@ class Watch:
     def trip(self, recording: Recording, began_us: int, now_us: int) -> Trip | None:
         """The volume whose latency has grown most since the step began. None: none has, or nothing was read yet.
 
-        Times are in microseconds of the recorder's clock. What was before the step would hide what it does.
+        Times are in microseconds of the recorder's clock. Samples from before the step would hide its effect.
         """
         if not self.before:
             return None
@@ -66,7 +66,7 @@ class Watch:
         return tripped(self.guard, self.before, now)
 
     def renewed(self, now: Mapping[str, OtherLoad]) -> Watch:
-        """The watch that compares with a later pause, where that has measured a volume."""
+        """The watch, compared with a later pause if that pause has measured a volume."""
         return Watch(self.guard, {**self.before, **now})
 
     @property
@@ -76,9 +76,8 @@ class Watch:
         return [f"{entity}: {iops(o.ops_per_second)}, {duration(o.latency_seconds)}" for entity, o in busiest]
 
     def changes(self, recording: Recording, began_us: int, ended_us: int) -> list[str]:
-        """How these volumes did in a step, against the pause: the one whose latency grew most first, a line each.
-
-        Volumes with so few I/Os that their mean is chance are left out.
+        """I/O and latency of these volumes in the pause and in a step, a line each, the one whose latency grew most
+        first. Volumes with too few I/Os for a reliable mean are left out.
         """
         now = volumes_of_others(recording, began_us, ended_us) if self.before else {}
         both = [

@@ -1,8 +1,8 @@
 """The load of a probe from a fio job file that a person names.
 
-No line of the file becomes a part of a command line as it stands: options of a fixed list are read as numbers, as
-words of fixed lists, and as names of targets; what else a step keeps is checked for its characters. The rest is left
-out with a word, or refused.
+No line of the file becomes part of a command line unchecked. Options of a fixed list are read as numbers, as words of
+fixed lists, and as names of targets. Other options that a step keeps may contain only harmless characters. The rest
+is left out with a remark, or refused.
 """
 
 from __future__ import annotations
@@ -114,19 +114,20 @@ class _Job:
         return keys | ({"target": targets} if targets else {})
 
     def remarks(self, keys: Mapping[str, Any]) -> list[str]:
-        """What a person has to know about these keys."""
+        """Remarks for people about these keys."""
         load, engine = keys["load"], keys["fio"]["ioengine"]
         remarks = []
         if engine in SYNCHRONOUS and self._number("iodepth", 1) > 1:
             remarks.append(
-                f"iodepth={self._number('iodepth', 1)} is without effect: {engine} has one I/O outstanding a job, so "
-                f"{load['in_flight']} are; ioengine=libaio would have more"
+                f"iodepth={self._number('iodepth', 1)} has no effect: {engine} keeps one I/O outstanding per job, "
+                f"{load['in_flight']} in all; ioengine=libaio can keep more"
             )
         if keys["fio"].get("direct") == 0:
-            remarks.append("direct=1 is not set: the I/O goes through the host's file cache, as that of the job does")
+            remarks.append("direct=1 is not set: the I/O goes through the host's file cache, as it does in the job")
         if load["threads"] > 1 and load["access"] == "sequential":
             remarks.append(
-                f"each of its {load['threads']} threads gets a range of its own, or one reads for the others"
+                f"each of its {load['threads']} threads gets a separate range: otherwise one would fill the cache "
+                "for the others"
             )
         return remarks
 
@@ -136,7 +137,7 @@ class _Job:
         folder = self._text("directory", "")
         if "filename" not in self.options:
             if folder:
-                raise self._error("directory", "what is tested has to be named: give filename too, or --target")
+                raise self._error("directory", "the target is missing: give filename as well, or --target")
             return {}
         names = [name.replace(r"\:", ":") for name in re.split(r"(?<!\\):", self._text("filename", ""))]
         if not all(name and name.isprintable() and name != "-" for name in names):

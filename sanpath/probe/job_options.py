@@ -1,4 +1,4 @@
-"""What becomes of an option of a fio job in a probe: it describes the load, or it is kept, left out or refused."""
+"""How a probe treats each option of a fio job: as part of the load, kept as it is, left out, or refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ REFUSED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(do_)?verify\w*", "a probe only reads or writes: leave it out in a copy"),
         (
             r"(rate|thinktime|latency_(target|window|percentile|run)|flow)\w*",
-            "holds the load back, and would be what limits: leave it out in a copy, and give budget.bytes_per_second",
+            "throttles the load and would be the limit: leave it out in a copy, and give budget.bytes_per_second",
         ),
         (r"bssplit|bsrange|blocksize_range|bs_unaligned", "a probe varies one block size: give bs"),
         (

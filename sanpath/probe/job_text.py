@@ -14,7 +14,7 @@ _SECTION = re.compile(r"\[([^\]]{1,255})\]")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _GLOBAL = "global"
 _ANYWHERE = re.compile(r"\s*(?:[#;][^\n]*\n\s*)*\[")
-"""What a job file begins with, and a plan never does: a section, after comments."""
+"""The beginning of a job file: a section, after comments. A plan never begins in this way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def is_job_file(path: Path) -> bool:
 def read_options(path: Path) -> dict[str, Option]:
     """Return name → option as fio takes it: the last one, that of the job before that of `[global]`.
 
-    Raises ConfigError for what is no job file, or not one with a single job; UsageError if it cannot be read.
+    Raises ConfigError if the file is no job file or does not have exactly one job; UsageError if it cannot be read.
     """
     if path.exists() and not path.is_file():
         raise UsageError(f"{path}: is not a regular file")  # A plan may name a pipe, and opening it would not end.
@@ -72,8 +72,8 @@ def read_options(path: Path) -> dict[str, Option]:
             raise ConfigError(path, line, name, "variables are not filled in: write the value")
         within[name] = Option(line, name, value)
     if len(jobs) != 1:
-        where = f" (lines {', '.join(map(str, jobs[:5]))})" if jobs else ""
-        raise ConfigError(path, None, "", f"has {len(jobs)} jobs{where}: a probe varies one, leave one in a copy")
+        place = f" (lines {', '.join(map(str, jobs[:5]))})" if jobs else ""
+        raise ConfigError(path, None, "", f"has {len(jobs)} jobs{place}: a probe varies one, leave one in a copy")
     return shared | own
 
 

@@ -4,7 +4,7 @@ In a closed loop with N I/Os, throughput is at most N / R and at most X, where R
 queue and X the throughput of the saturated element. The two asymptotes meet at N* = X R, the knee (Lazowska,
 Zahorjan, Graham, Sevcik, "Quantitative System Performance", 1984, chapter 5). Throughput of such networks is concave
 in N (Dowdy, Eager, Gordon, Saxton, "Throughput concavity and response time convexity", 1984), so the chords of the
-measured steps bound what lies between them. The next step is where that bound is highest above what was measured.
+measured steps bound what lies between them. The next step is where that bound exceeds the measured throughput most.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STEPS = 6
 ENOUGH = 0.05
 """Relative uncertainty of the highest throughput at which the search ends."""
 _GROWING = 0.9
-"""Elasticity of throughput at the most I/Os in flight from which no limit was reached."""
+"""No limit was reached if the elasticity of throughput at the most I/Os in flight is at least this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def knee(points: Sequence[Point]) -> KneeFound:
 
 
 def _by_in_flight(points: Sequence[Point]) -> list[Point]:
-    """One point for each number of I/Os, the last where there are several, by that number."""
+    """One point for each number of I/Os, in ascending order; if there are several, the last one."""
     return [point for _, point in sorted({point.in_flight: point for point in points}.items())]
 
 
@@ -98,7 +98,7 @@ def _bounds(points: Sequence[Point]) -> list[tuple[float, float, int, int]]:
 
 
 def _meeting(first: Point, rising: float, second: Point, falling: float | None) -> tuple[float, float]:
-    """Where the chord from before a gap meets the one from behind it: outstanding I/Os and throughput.
+    """The point where the chord before a gap meets the chord behind it: outstanding I/Os and throughput.
 
     `rising`, `falling`: slopes of the chords before and behind; None: nothing lies behind, and any fall is possible.
     """

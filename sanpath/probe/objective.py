@@ -10,9 +10,10 @@ from math import sqrt
 from sanpath.errors import UsageError
 
 _FACTOR = 4
-"""Growth of the load until the objective is missed for the first time."""
+"""Factor by which the load grows from step to step until the objective is first missed."""
 _CLOSE = 1.15
-"""Ratio of the lowest load that misses to the highest that meets at which the search ends."""
+"""The search ends when the lowest load that misses the objective is at most this factor above the highest that meets
+it."""
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _STATISTICS = ("mean", "p50", "p95", "p99", "max")
 
@@ -49,7 +50,9 @@ def parse_objective(text: str) -> Objective:
     """Read `p99<=2ms`. Raises UsageError."""
     match = re.fullmatch(r"\s*([a-z0-9]+)\s*<=?\s*([0-9.]+)\s*(us|ms|s)\s*", text)
     if match is None or match[1] not in _STATISTICS or not re.fullmatch(r"\d+(\.\d+)?", match[2]):
-        raise UsageError(f"--objective: {text!r} is none: write p99<=2ms, or another of {', '.join(_STATISTICS)}")
+        raise UsageError(
+            f"--objective: {text!r} is not an objective: write p99<=2ms, or another of {', '.join(_STATISTICS)}"
+        )
     seconds = float(match[2]) * _UNITS[match[3]]
     if not seconds:
         raise UsageError("--objective: give a latency above zero")

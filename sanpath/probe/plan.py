@@ -1,4 +1,4 @@
-"""The plan of a probe: the load as a person names it, what may be tried with it, and what that may cost."""
+"""The plan of a probe: the load as a person names it, the experiments that may be made, and their budget."""
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ class ProbePlan(Section):
     fio: dict[Text, str | int | float | bool] = Field(default={})
 
     def sweep_plan(self, allow_writes: bool = False) -> SweepPlan:
-        """The plan of a sweep with a single step: the load as it is named. Without writes, fio itself refuses any."""
+        """The plan of a sweep with a single step: the load as it is named. Unless writes are allowed, fio itself
+        refuses them."""
         load = self.load
         refuses_writes = self.engine == "fio" and not allow_writes
         return SweepPlan(
@@ -136,8 +137,8 @@ class ProbePlan(Section):
     @property
     def is_synchronous(self) -> bool:
         """Whether each thread has one I/O outstanding, so that more of them need more threads."""
-        is_such = self.engine == "fio" and self.fio.get("ioengine") in SYNCHRONOUS
-        return is_such and self.load.threads == self.load.in_flight
+        has_synchronous_engine = self.engine == "fio" and self.fio.get("ioengine") in SYNCHRONOUS
+        return has_synchronous_engine and self.load.threads == self.load.in_flight
 
     @property
     def start(self) -> SweepStep:
@@ -154,7 +155,7 @@ class ProbePlan(Section):
         """Outstanding I/Os are shared equally among so many threads and exports: a step needs a multiple of it."""
         if self.is_synchronous:
             return 1
-        if self.engine == "vdbench":  # Its threads are those of each target.
+        if self.engine == "vdbench":  # vdbench's threads are per target.
             return self.target.number
         return self.load.threads * (self.target.number if self.target.uri else 1)
 
@@ -178,7 +179,7 @@ def load_probe_plan(
 
 
 def with_keys(keys: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of a plan with those that come first. Of a target only one is used: its keys exclude each other."""
+    """Keys of a plan, overridden by `first`. The keys of a target exclude each other, so only one is used."""
     merged = {**keys, **first}
     for name in ("load", "fio"):
         below, above = keys.get(name), first.get(name)
@@ -188,7 +189,7 @@ def with_keys(keys: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, An
 
 
 def allowed(plan: ProbePlan, name: str, allow_writes: bool) -> ProbePlan:
-    """The plan, if it writes nothing or may. `name`: where it comes from. Raises UsageError."""
+    """The plan, if it writes nothing or writes are allowed. `name`: where the plan comes from. Raises UsageError."""
     if not allow_writes and plan.load.read_ratio < 1:
         raise UsageError(f"{name}: load.read_ratio: writing destroys what is on the target; allow it: --allow-writes")
     if not allow_writes and plan.target.directory:

@@ -27,12 +27,13 @@ _MOST_BLOCK_BYTES = 64 << 20
 _MOST_IN_FLIGHT = 65_536
 _MOST_BYTES = 1 << 60
 _ALMOST = 0.01
-"""A share of reads this close to none or all of them is none or all."""
+"""A share of reads this close to 0 or 1 counts as 0 or 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedLoad:
-    """The load of a recording, as far as it says. `keys`: keys of the plan. `refused`: key → why it is not known."""
+    """The load of a recording, as far as the recording describes it. `keys`: keys of the plan. `refused`: key → why
+    it is not known."""
 
     keys: Mapping[str, Any]
     refused: Mapping[str, str]
@@ -44,8 +45,8 @@ _Part = tuple[dict[str, Any], dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Decisive:
-    """The step that decides the verdict. `loads`: its loads, one for each direction. `job`: what the generator says
-    of its job. `step` None: it has no marks."""
+    """The step that decides the verdict. `loads`: its loads, one for each direction. `job`: the generator's
+    description of its job. `step` None: it has no marks."""
 
     load: LoadFacts
     loads: Sequence[LoadFacts]
@@ -66,13 +67,13 @@ def recorded_load(facts: Facts, judgement: Judgement) -> RecordedLoad:
     refused: dict[str, str] = {}
     engine = str(decisive.job.get("engine", "")).lower()
     if engine not in ENGINES:
-        refused["engine"] = f"it was run by none of {', '.join(ENGINES)}"
+        refused["engine"] = f"its load generator is none of {', '.join(ENGINES)}"
     for part in (_block_size, _mix, _access, _in_flight, _working_set):
         found, missing = part(decisive)
         keys |= found
         refused |= missing
     plan = {"load": keys} | ({"engine": engine} if engine in ENGINES else {})
-    # A load through the file cache is no load of the device: the same again has to go through it as well.
+    # A load through the file cache is not a load of the device: repeating it has to use the file cache, too.
     return RecordedLoad(plan | ({"fio": {"direct": 0}} if decisive.job.get("direct") is False else {}), refused)
 
 
@@ -88,8 +89,8 @@ def _block_size(decisive: _Decisive) -> _Part:
 def _mix(decisive: _Decisive) -> _Part:
     total = sum(load.ops_per_second for load in decisive.loads)
     reads = sum(load.ops_per_second for load in decisive.loads if load.direction == "read") / total
-    asked = _number(decisive.job.get("read_ratio"), 1)
-    reads = asked if asked is not None and (0 < asked < 1) == (0 < reads < 1) else round(reads, 2)
+    requested = _number(decisive.job.get("read_ratio"), 1)
+    reads = requested if requested is not None and (0 < requested < 1) == (0 < reads < 1) else round(reads, 2)
     return {"read_ratio": 0.0 if reads < _ALMOST else 1.0 if reads > 1 - _ALMOST else reads}, {}
 
 
@@ -104,10 +105,10 @@ def _in_flight(decisive: _Decisive) -> _Part:
     step, job = decisive.step, decisive.job
     measured = sum(load.in_flight_measured for load in decisive.loads)
     number = _number(decisive.load.in_flight_configured or measured, _MOST_IN_FLIGHT)
-    # The rate of a probe's own steps is that of its budget, and keeps no load below what it asks for.
+    # The rate limit of a probe's own steps comes from its budget and does not throttle the load.
     is_limited = bool(job.get("rate_limited")) or (step is not None and step.rate_limited)
     if is_limited and not (step is not None and step.experiment):
-        return {}, {"load.in_flight": "its load was held below a rate"}
+        return {}, {"load.in_flight": "its load was limited to a rate"}
     if number is None or round(number) < 1:
         return {}, {"load.in_flight": "it does not say how many I/Os were outstanding"}
     found = {"in_flight": round(number)}
@@ -136,9 +137,9 @@ def plan_of(
         is_export = "://" in targets[0]
         keys["target"] = {"uri" if is_export else "filename": list(targets)}
         if is_export and isinstance(options := keys.get("fio"), dict):
-            options.pop("ioengine", None)  # That of a file or device cannot reach an export.
+            options.pop("ioengine", None)  # An engine for files or devices cannot reach an export.
     elif "target" not in keys:
-        raise UsageError(f"{name}: what is tested has to be named by you: give --target")
+        raise UsageError(f"{name}: name the device or file to test with --target")
     named = dict(_settings(settings))
     for key, value in named.items():
         section, _, inner = key.partition(".")

@@ -1,4 +1,4 @@
-"""What a probe does next, from the diagnosis so far: each kind of search is one pure function."""
+"""Chooses what a probe does next from the diagnosis so far: each kind of search is a pure function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sanpath.probe.choice import best_choice, expected_bits, is_certain, separat
 from sanpath.probe.experiment_steps import Finish, Order, in_flight_order, order_of, start_order
 from sanpath.probe.objective import Highest, Objective
 from sanpath.probe.plan import RUNNABLE, ProbePlan
-from sanpath.units import iops
+from sanpath.units import counted, iops, outstanding
 
 Search = Callable[[ProbePlan, Diagnosis | None, Spent], Order | Finish]
 """Returns the next step of a probe, or its end. The diagnosis is that of the steps so far, None before the first."""
@@ -22,13 +22,13 @@ Search = Callable[[ProbePlan, Diagnosis | None, Spent], Order | Finish]
 _HOLD = 3
 """The load that meets an objective is held for so many times the usual length of a step."""
 _CHANGED = 1.06
-"""Ratio of throughputs from which they differ: those of one limit differ by less."""
+"""Throughputs differ from this ratio: under the same limit, they differ by less."""
 _SETTINGS = ("deeper_queue", "lift_limit")
 """Experiments that change a setting."""
 
 
 def find_limit(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
-    """Separate the suspects, until one is certain or no experiment of the plan would tell."""
+    """Separate the suspects, until one is certain or no experiment of the plan would separate them further."""
     if diagnosis is None or diagnosis.probe is None:
         return _unmeasured(diagnosis, spent) or _within(plan, spent, start_order(plan))
     return _next(plan, diagnosis.verdict, diagnosis.probe.steps, spent)
@@ -158,14 +158,14 @@ def knee_text(points: Sequence[knee_search.Point]) -> str:
     found = knee_search.knee(points)
     most = max(point.in_flight for point in points)
     if not found.is_reached:
-        return f"no knee up to {most} outstanding I/Os: throughput still grows with them"
+        return f"no knee up to {outstanding(most)}: throughput still grows with them"
     best = iops(max(point.ops_per_second for point in points))
     limits = f"{found.low:.3g} to {found.high:.3g}"
-    return f"the knee is at {found.in_flight:.3g} outstanding I/Os ({limits}), with {best}; {len(points)} steps"
+    return f"the knee is at {outstanding(found.in_flight)} ({limits}), with {best}; {counted(len(points), 'step')}"
 
 
 def change_text(before: Diagnosis, after: Diagnosis) -> str:
-    """What the change of a setting between two probes has proven."""
+    """What the change of a setting between two probes has proven, in words."""
     old, new = _throughput(before), _throughput(after)
     if not old or not new:
         return "the load was not measured in both probes: nothing is proven"
@@ -180,7 +180,7 @@ def change_text(before: Diagnosis, after: Diagnosis) -> str:
     words = " or ".join(
         f"{name} ({share:.0%}, {earlier:.0%} before)" for share, earlier, name in sorted(after_change)[:-3:-1]
     )
-    return f"{text}; if the change was to {best.text}, what limited was {words}"
+    return f"{text}; if the change was to {best.text}, the limit was {words}"
 
 
 def _within(plan: ProbePlan, spent: Spent, order: Order, person: str = "") -> Order | Finish:
@@ -189,7 +189,7 @@ def _within(plan: ProbePlan, spent: Spent, order: Order, person: str = "") -> Or
 
 
 def _unmeasured(diagnosis: Diagnosis | None, spent: Spent) -> Finish | None:
-    """The end of a probe whose steps could not be measured. None: they were, or there was none yet."""
+    """The end of a probe whose steps could not be measured. None: they were measured, or there was no step yet."""
     if not spent.steps or (diagnosis is not None and diagnosis.probe is not None):
         return None
     return Finish("the load could not be measured in its step: give the steps more seconds")
@@ -222,7 +222,7 @@ def _objective_text(diagnosis: Diagnosis | None, objective: Objective, found: Hi
         return f"even the smallest load misses {objective.text}"
     step = next(step for step in reversed(_steps(diagnosis)) if _in_flight(step) == found.in_flight)
     ops = sum(direction.ops_per_second for direction in step.directions.values())
-    return f"{found.in_flight} outstanding I/Os are the most under {objective.text}: {iops(ops)}, met twice"
+    return f"the most under {objective.text} is {outstanding(found.in_flight)}: {iops(ops)}, met twice"
 
 
 def _throughput(diagnosis: Diagnosis) -> float:

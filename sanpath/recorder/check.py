@@ -112,7 +112,7 @@ async def check_source(
     try:
         return await asyncio.wait_for(_in_thread(probe.run), limit)
     except TimeoutError:
-        return probe.failed(Failure.UNREACHABLE.value, f"it blocks, and had not returned after {limit:g} s")
+        return probe.failed(Failure.UNREACHABLE.value, f"it blocked and did not return within {limit:g} s")
 
 
 class _Probe:
@@ -139,7 +139,7 @@ class _Probe:
         try:
             await self._run_stages()
         except TimeoutError:
-            self.failed(Failure.UNREACHABLE.value, f"no end within {self.limit_seconds:g} s")
+            self.failed(Failure.UNREACHABLE.value, f"it did not end within {self.limit_seconds:g} s")
         except CollectorError as error:
             self.failed(error.failure.value, f"{error} {error.excerpt}")
         except Exception as error:  # a defect in one collector must not hide the results of the others

@@ -18,6 +18,7 @@ from sanpath.plugin import Item
 from sanpath.recording.format.layout import RECORDER
 from sanpath.recording.writing.clock import CLOCK_JUMP, RecorderClock
 from sanpath.recording.writing.writer import Writer
+from sanpath.units import counted
 
 FLUSH_SECONDS = 5.0
 FLUSH_ROWS = 20_000
@@ -121,7 +122,7 @@ class Sink:
         with self._lock:
             lost, self._lost = self._lost, 0
         if lost:
-            self._warn(f"{lost} rows were lost: the recording could not be written for too long")
+            self._warn(f"{counted(lost, 'row')} lost: the recording could not be written for too long")
         elif failed:
             self._warn(f"the recording could not be written for a while, but is complete: {failed}")
 

@@ -94,7 +94,7 @@ def decoded(line: bytes) -> Line:
         due, started, ended, outcome = content["poll"]
         return source, Poll(source, moment(due), moment(started), moment(ended), outcome)
     except (*MALFORMED, OverflowError) as error:
-        raise ValueError(f"no line of a recorder: {error}") from error
+        raise ValueError(f"not a line of a recorder: {error}") from error
 
 
 def _line(content: Mapping[str, Any]) -> bytes:

@@ -1,1 +1,1 @@
-"""The first screen of a report as data: verdict, consequence, acquittal, path and first action."""
+"""The first screen of a report as data: verdict, consequence, what is cleared, path and first action."""

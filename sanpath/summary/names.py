@@ -15,7 +15,7 @@ _NOUNS = {
 }
 _LETTERS = 20
 _IDENTIFIER = re.compile(r"(naa|eui|t10|uuid|iqn|nqn)[.:].*|[0-9a-f:]+")
-"""Beyond 20 letters, the middle of a name that no person gave is left out: such names differ at their end."""
+"""Long names that no person chose are cut in the middle to 20 letters: such names differ at their end."""
 
 
 def noun(entity: str) -> str:

@@ -12,7 +12,7 @@ from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, switch_of, targets_of
 
 _DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by", "ends_at")
-"""Relations of an entity to the entity that is drawn for it."""
+"""Relations of an entity to the entity that represents it in the drawing."""
 
 
 def summary_path(
@@ -120,7 +120,8 @@ def _with_limiting_parts(topology: Topology, entities: Sequence[str], limits: se
 
 
 def _drawn_for(topology: Topology, entity: str, entities: Sequence[str]) -> str | None:
-    """The entity that is drawn for an entity: itself, or the one that it is part of. None: neither."""
+    """The entity that represents an entity in the drawing: itself, or the one that it is part of. None: neither is
+    drawn."""
     if entity in entities:
         return entity
     parents = (

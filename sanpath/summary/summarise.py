@@ -11,15 +11,15 @@ from sanpath.rulebook.model import Finding
 from sanpath.summary.names import noun, readable, with_owner
 from sanpath.summary.path import summary_path
 from sanpath.topology.identity import Topology
-from sanpath.units import bandwidth, count, duration, iops, percent_rounded
+from sanpath.units import bandwidth, count, counted, duration, iops, outstanding, percent_rounded
 
 _FEWER = 0.7
-"""Ratio of I/Os in flight of two steps from which one has clearly fewer."""
+"""A step has clearly fewer I/Os in flight than another one up to this ratio."""
 _FULL = 0.8
 _FOREIGN_SHARE = 0.05
-"""Share of a link's bytes that belong to other hosts from which the reader has to know."""
+"""From this share of a link's bytes, those of other hosts are mentioned."""
 _SINGLE_DIRECTION = 0.99
-"""Share of the operations from which a direction stands for the test."""
+"""A direction with at least this share of the operations represents the test."""
 
 
 def summary(diagnosis: Diagnosis, topology: Topology) -> Summary:
@@ -67,7 +67,7 @@ def _verdict(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             rate = sum(result.bytes_per_second for result in step.directions.values())
             return f"{subject}: {bandwidth(rate)}, {reached}"
         case "concurrency_limited":
-            return f"Too few outstanding I/Os ({_outstanding(step)}): nothing on the path is saturated"
+            return f"Too few outstanding I/Os ({count(_in_flight(step))}): nothing on the path is saturated"
         case "demand_limited":
             return f"The load asks for no more than {reached}"
         case "generator_limited":
@@ -111,7 +111,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "io_thread":
             return f"Thread that serves the disk of {noun(first.entity)} {name} is full"
         case "core" if first.utilisation is None:
-            return f"{noun(first.entity).capitalize()} {name} is slow to read what has arrived"
+            return f"{noun(first.entity).capitalize()} {name} is slow to read received data"
         case "core":
             return f"One processor core of {name} is full"
         case "lun" | "hba" | "vdisk":
@@ -130,9 +130,9 @@ def _device(topology: Topology, first: Bottleneck) -> str:
 
 def _depth(first: Bottleneck, step: StepResult) -> str:
     planes = [p for p in step.in_flight.planes if p.entity == first.entity and p.admitted]
-    # Something smaller than the reported depth may be what limits them.
-    held = sum(p.measured[1] for p in planes if p.plane == planes[0].plane)
-    return f" ({count(min(planes[0].admitted or 0.0, held))} slots)" if planes else ""
+    # A limit below the reported depth may be what holds the I/Os back.
+    admitted = sum(p.measured[1] for p in planes if p.plane == planes[0].plane)
+    return f" ({counted(min(planes[0].admitted or 0.0, admitted), 'slot')})" if planes else ""
 
 
 def _array(first: Bottleneck, step: StepResult) -> str:
@@ -269,7 +269,7 @@ def _noun(diagnosis: Diagnosis, direction: str) -> str:
 
 
 def _is_single_direction(step: StepResult, direction: str) -> bool:
-    """Whether a direction stands for the whole test."""
+    """Whether a direction represents the whole test."""
     total = sum(result.ops_per_second for result in step.directions.values())
     return step.directions[direction].ops_per_second >= _SINGLE_DIRECTION * total
 
@@ -277,15 +277,14 @@ def _is_single_direction(step: StepResult, direction: str) -> bool:
 def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str:
     """Little's law with its numbers."""
     latency = result.latency_seconds.mean
-    outstanding = count(result.ops_per_second * latency)
-    unit = "I/Os" if _is_single_direction(step, direction) else f"{direction}s"
-    unit = unit.removesuffix("s") if outstanding == "1" else unit
+    unit = "I/O" if _is_single_direction(step, direction) else direction
+    in_flight = counted(result.ops_per_second * latency, f"outstanding {unit}")
     rate = f"{iops(result.ops_per_second)}{_of_size(result)}"
-    return f"{rate} at {duration(latency)} with {outstanding} outstanding {unit}"
+    return f"{rate} at {duration(latency)} with {in_flight}"
 
 
-def _outstanding(step: StepResult) -> str:
-    return count(step.in_flight.measured or step.in_flight.configured or 0.0)
+def _in_flight(step: StepResult) -> float:
+    return step.in_flight.measured or step.in_flight.configured or 0.0
 
 
 def _foreign_share(use: ElementUse | None) -> float:
@@ -295,7 +294,8 @@ def _foreign_share(use: ElementUse | None) -> float:
 
 
 def _acquittal(diagnosis: Diagnosis, step: StepResult) -> str | None:
-    """The first suspect of most people that was cleared: the array, else the fabric, else the generator."""
+    """Words for the cleared element that most people would suspect first: the array, else the fabric, else the
+    generator."""
     if diagnosis.verdict.kind in ("healthy", "concurrency_limited", "demand_limited"):
         return None
     return _array_cleared(diagnosis, step) or _fabric_cleared(diagnosis) or _load_cleared(diagnosis)
@@ -360,7 +360,7 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str
         next_words = f"{readable(following.entity)} {following.change}".strip()
         limiting = {entity for b in diagnosis.verdict.bottlenecks for entity in (b.entity, *b.coincident)}
         next_words = f"the same link {following.change}" if following.entity in limiting else next_words
-        depth = f"with {_outstanding(step)} outstanding I/Os"
+        depth = f"with {outstanding(_in_flight(step))}"
         return f"up to {iops(high)}, latency down to {best} {depth}; next limit: {next_words}"
     links = _usable_links(first, diagnosis.findings)
     if first.relieves_idle_paths and links and step is not None and diagnosis.verdict.bottlenecks:

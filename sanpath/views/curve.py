@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sanpath.diagnosis.model import Diagnosis, StepResult
-from sanpath.units import bandwidth, count, duration, iops
+from sanpath.units import bandwidth, count, duration, iops, outstanding
 from sanpath.views import words
 from sanpath.views.markdown import safe
 
@@ -24,7 +24,7 @@ def rows(diagnosis: Diagnosis) -> list[list[str]]:
 
 
 def knee(diagnosis: Diagnosis) -> str:
-    """From which number in flight on more load buys only latency."""
+    """The number of I/Os in flight from which more load adds only latency, as a sentence."""
     verdict = diagnosis.verdict
     knee = words.knee_text(diagnosis)
     if knee is None:
@@ -32,7 +32,7 @@ def knee(diagnosis: Diagnosis) -> str:
         if not judged:
             return "Knee: none was found, no step was judged."
         most = max(step.in_flight.configured or 0 for step in judged)
-        return f"Knee: none was found up to {count(most)} outstanding I/Os."
+        return f"Knee: none was found up to {outstanding(most)}."
     calm = ""
     if verdict.r0.seconds is not None and verdict.r0.from_step:
         calm = f" ({duration(verdict.r0.seconds)} without a queue, from step {verdict.r0.from_step})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from sanpath.units import bandwidth, count, duration, iops, percent
+from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.views import words
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ MEASURED_WINDOWS = 4
 """With fewer complete windows of a step, the verdict would change with each of them."""
 
 LINE_SECONDS, LOG_SECONDS = 5.0, 30.0
-"""Between two lines on a terminal, and in a log: the log of a day must be readable."""
+"""Seconds between two lines on a terminal, and in a log: the log of a day must be readable."""
 
 
 NO_IO = "no load has reported I/O yet"
@@ -34,7 +34,7 @@ def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
     for load in pulse.loads:
         tail = f" p99 {duration(load.p99)}" if load.p99 is not None else ""
         figures = f"{iops(load.ops_per_second)}, {bandwidth(load.bytes_per_second)}"
-        in_flight = f"{count(load.in_flight_measured)} outstanding I/Os"
+        in_flight = outstanding(load.in_flight_measured)
         texts.append(f"{load.direction} {figures}, {duration(load.latency_seconds)}{tail}, {in_flight}")
     if not pulse.loads:
         texts.append(no_figures(pulse))
@@ -65,7 +65,7 @@ def no_figures(pulse: Pulse) -> str:
 
 
 def verdict(step: StepResult) -> str:
-    """What limits in a step, in a few words."""
+    """The limit of a step, in a few words."""
     if step.windows_used < MEASURED_WINDOWS:
         return f"measuring {words.printable(step.name)}"
     limits = [f"{words.short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sanpath.facts.figures.model import amount
 from sanpath.rulebook.text import printable as printable
 from sanpath.summary.names import noun as noun
-from sanpath.units import bandwidth, count, duration, iops, percent, percent_rounded
+from sanpath.units import bandwidth, count, duration, iops, outstanding, percent, percent_rounded
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ GRADES = {
 """The meaning of a grade."""
 
 _MENTIONED = 0.01
-"""Suspects below this share are not listed."""
+"""Suspects with a lower probability are not listed."""
 
 
 def grade_meaning(diagnosis: Diagnosis) -> str:
@@ -120,7 +120,7 @@ def elapsed(seconds: float) -> str:
 
 
 def plain(kind: str) -> str:
-    """A verdict's kind as people write it."""
+    """A verdict's kind in words: without underscores."""
     return kind.replace("_", " ")
 
 
@@ -189,7 +189,7 @@ def plan_text(step: PlanStep) -> str:
 
 
 _LOWER_CASE = ("fio", "libvirt", "vdbench")
-"""Names that begin with a small letter even where a sentence begins."""
+"""Names that begin with a small letter even at the beginning of a sentence."""
 
 
 def platform(name: str) -> str:
@@ -314,10 +314,10 @@ def knee_text(diagnosis: Diagnosis) -> str | None:
     """The outstanding I/Os above which more load adds only latency. None: no bottleneck."""
     verdict = diagnosis.verdict
     if verdict.knee_in_flight is not None:
-        return f"{count(verdict.knee_in_flight)} outstanding I/Os saturate it; more add only latency"
+        return f"saturated with {outstanding(verdict.knee_in_flight)}; more add only latency"
     if verdict.knee_below is not None:
-        fewest = count(verdict.knee_below)
-        return f"saturated below {fewest} outstanding I/Os, the fewest tested; unloaded latency not measured"
+        fewest = outstanding(verdict.knee_below)
+        return f"saturated below {fewest}, the fewest tested; unloaded latency not measured"
     return None
 
 
@@ -339,7 +339,8 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
 
 
 def step_cells(step: StepResult) -> list[list[str]]:
-    """Rows of the step table: name, direction, in flight, IOPS, bandwidth, latency, that of Little's law, verdict."""
+    """Rows of the step table: name, direction, in flight, IOPS, bandwidth, latency, latency by Little's law,
+    verdict."""
     rows = []
     for direction, result in step.directions.items():
         in_flight = step.in_flight.measured
@@ -370,7 +371,7 @@ def cleared_text(cleared: Cleared) -> str:
 
 
 _KEEP_ALIVE_BYTES_PER_SECOND = 1e4
-"""A link without I/O carries less: what keeps it up."""
+"""A link without I/O carries less than this, for keep-alive traffic only."""
 
 
 def up_to(limits: dict[str, float]) -> str:
@@ -420,7 +421,7 @@ def element_cells_of(use: ElementUse) -> list[str]:
 
 
 WORTH_A_ROW = 0.001
-"""A link with a lower utilisation carries no I/O, only what keeps it up."""
+"""A link with a lower utilisation carries no I/O, only its keep-alive traffic."""
 
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
@@ -443,7 +444,7 @@ def finding_text(finding: Finding, other_findings: Sequence[Finding]) -> str:
 
 
 _NAMED = 3
-"""So many elements of one finding are named; a fabric has hundreds."""
+"""At most so many elements of one finding are named: a fabric has hundreds."""
 
 
 def recorder(account: RecorderAccount) -> tuple[str, ...]:
@@ -478,7 +479,7 @@ FIGURE_HEADER = ("entity", "quantity", "step", "figures", "largest factor", "sha
 
 
 def figure_cells(diagnosis: Diagnosis) -> list[list[str]]:
-    """A row for each quantity that was entered and has more to it than its own value, or that follows from others."""
+    """A row for each quantity with several values, with a used share, or that was computed or measured."""
     return [
         [
             figures.entity,

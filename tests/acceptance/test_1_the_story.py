@@ -26,7 +26,7 @@ def test_the_link_is_named_in_its_direction_with_how_full_it_is(story: Ran) -> N
 
 def test_latency_is_told_by_the_load_s_own_queue_with_both_numbers(story: Ran) -> None:
     assert "127 ms is 800 outstanding I/Os / 6,29" in story.found.verdict.headline
-    assert "16 outstanding I/Os give the same throughput" in story.found.verdict.headline
+    assert "throughput is the same with 16 outstanding I/Os" in story.found.verdict.headline
 
 
 def test_the_latency_without_a_queue_is_not_known(story: Ran) -> None:

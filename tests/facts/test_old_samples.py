@@ -57,8 +57,8 @@ def valid(diagnosis: Diagnosis, step: str) -> str:
 def test_a_step_that_has_lost_its_samples_is_no_longer_recorded(folder: Path) -> None:
     record(folder, 3, recorded_from=1500)
     found = diagnose(Recording(folder))
-    assert "no longer recorded: nothing of it can be judged" in valid(found, "s0")
-    assert "no longer recorded: its first 400 s are not in its figures" in valid(found, "s1")
+    assert "no longer recorded: the step cannot be judged" in valid(found, "s0")
+    assert "no longer recorded: the step's figures leave out its first 400 s" in valid(found, "s1")
     assert "no longer" not in valid(found, "s2")
     assert next(step for step in found.steps if step.name == "s0").verdict.kind == "cannot_tell"
     assert "samples before 2027-01-15T08:25:00.000Z: no longer recorded" in " ".join(render(found, 400).split())
@@ -68,7 +68,7 @@ def test_a_look_reads_the_last_hour_and_keeps_what_was_said_of_older_steps(folde
     record(folder, 6)
     now = read_snapshot(folder)
     assert now.diagnosis is not None, now.failure
-    assert "not read again in this view: nothing of it can be judged" in valid(now.diagnosis, "s0")
+    assert "not read again in this view: the step cannot be judged" in valid(now.diagnosis, "s0")
     assert "not read again" not in valid(now.diagnosis, "s5")
     (source,) = [source for source in now.diagnosis.sources if source.name == "s"]
     assert source.polls == LIVE_SECONDS // 10 + 1

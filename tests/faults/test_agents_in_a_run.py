@@ -17,6 +17,7 @@ from duckdb import connect
 from sanpath.facts.samples.step_samples import step_samples
 from sanpath.model import Step
 from sanpath.recording.reading.recording import Recording
+from sanpath.units import counted
 from tests.faults.altering import AlteringProxy, damaged, endlessly, of_another_request, truncated, unaltered
 from tests.faults.proxies import standing_for
 from tests.faults.switch import (
@@ -100,9 +101,9 @@ def test_the_others_are_told_and_come_back(ended: Ended, name: str) -> None:
     account = next(a for a in ended.reported["sources"] if a["name"] == name)
     assert account["failures"] >= 1
     assert account["gaps"] >= 1
-    counted = f"source {name}, {account['failures']} failed polls and {account['gaps']} gaps"
+    subject = f"source {name}, {counted(account['failures'], 'failed poll')} and {counted(account['gaps'], 'gap')}"
     unobserved = {entry["what"]: entry["why"] for entry in ended.reported["unobserved"]}
-    assert unobserved.get(counted, unobserved.get(counted.replace("polls", "poll"))) == account["last_failure"]
+    assert unobserved[subject] == account["last_failure"]
     assert name in ended.report
     outcomes = [poll.outcome for poll in ended.recording.polls() if poll.source == name]
     assert outcomes[-1] == "ok"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sanpath.recording.reading.recording import Recording
+from sanpath.units import counted
 from tests.faults.lab import FaultyLab, faulty, four_gigabit_switch, measured_seconds
 from tests.faults.proxies import Fault
 from tests.recorder.processes import Run, wait_for
@@ -95,8 +96,8 @@ def test_every_failure_is_counted_and_what_it_cost_is_said(ended: Ended) -> None
         assert accounts[name]["failures"] >= 2
         assert accounts[name]["gaps"] >= 1
         assert accounts[name]["last_failure"]
-        counted = f"source {name}, {accounts[name]['failures']} failed polls and {accounts[name]['gaps']} gaps"
-        assert unobserved[counted] == accounts[name]["last_failure"]
+        counts = f"{counted(accounts[name]['failures'], 'failed poll')} and {counted(accounts[name]['gaps'], 'gap')}"
+        assert unobserved[f"source {name}, {counts}"] == accounts[name]["last_failure"]
     assert accounts["fio"]["failures"] == 0
 
 

@@ -88,19 +88,19 @@ def test_what_a_budget_refuses_is_said() -> None:
     small = plan(budget={"steps": 1, "bytes": "1g"})
     order = start_order(small)
     assert refused(small, Spent(), order) == ""
-    assert refused(small, Spent(steps=1), order) == "the budget of 1 steps is used"
+    assert refused(small, Spent(steps=1), order) == "the budget of 1 step is used"
     assert "1,073,741,824 bytes" in refused(small, Spent(bytes=2**30), order)
     held = Spent(bytes=0.9 * 2**30, bytes_per_second=1e9)
     assert "bytes is used" in refused(small, held, order), "a step at a tenth of the throughput tells nothing"
     slow = plan(budget={"bytes_per_second": "4k"})
-    assert refused(slow, Spent(), start_order(slow)) == "the rate is below its least, 65,536 bytes a second"
+    assert refused(slow, Spent(), start_order(slow)) == "the rate is below the least, 65,536 bytes a second"
 
 
 def test_the_least_rate_of_diskspd_is_its_unit_in_every_thread() -> None:
     """Below it, DiskSpd would have no limit at all."""
     slow = plan(engine="diskspd", load={"in_flight": 64, "threads": 64, "block_bytes": "4k"}, hosts=["local"])
     slow = slow.model_copy(update={"budget": slow.budget.model_copy(update={"bytes_per_second": 100_000})})
-    assert "below its least, 128,000 bytes a second" in refused(slow, Spent(), start_order(slow))
+    assert "below the least, 128,000 bytes a second" in refused(slow, Spent(), start_order(slow))
 
 
 def test_without_writes_fio_itself_refuses_them() -> None:

@@ -119,7 +119,7 @@ def test_without_direct_or_an_asynchronous_engine_the_load_is_as_of_the_job(tmp_
     (start, more, *_), said = printed(path)
     assert {"--ioengine=psync", "--direct=0", "--numjobs=4", "--iodepth=1"} <= set(start)
     assert {"--numjobs=8", "--iodepth=1"} <= set(more)
-    assert "iodepth=8 is without effect: psync has one I/O outstanding a job, so 4 are" in said
+    assert "iodepth=8 has no effect: psync keeps one I/O outstanding per job, 4 in all" in said
     assert "direct=1 is not set" in said
     plan = plan_of_job(path)
     assert "more_jobs" not in [order.experiment for order in possible(plan)]
@@ -201,7 +201,7 @@ def test_no_text_of_a_job_becomes_another_option(tmp_path: Path, given_lines: li
 
 
 def test_what_is_tested_is_named_by_the_person(tmp_path: Path) -> None:
-    assert "what is tested has to be named by you: give --target" in refused(written(tmp_path, filename=""))
+    assert "name the device or file to test with --target" in refused(written(tmp_path, filename=""))
     assert "give filename too, or --target" in refused(written(tmp_path, filename="directory=/mnt/x"))
     assert "names no file or device" in refused(written(tmp_path, filename="filename=-"))
     (start, *_), _ = printed(written(tmp_path, filename="directory=/mnt/x\nfilename=a\\:b:c"))

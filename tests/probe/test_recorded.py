@@ -80,7 +80,7 @@ def test_another_engine_runs_it_as_in_a_sweep(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("about", "options", "answer"),
     [
-        ({}, [], "has to be named by you: give --target"),
+        ({}, [], "name the device or file to test with --target"),
         ({"engine": "Iometer"}, ["--target", "a"], "run by none of fio, diskspd, vdbench: give --set engine="),
         ({"random_ratio": 0.5}, ["--target", "a"], "random or sequential: give --set load.access="),
         ({"rate_limited": True}, ["--target", "a"], "held below a rate: give --set load.in_flight="),

@@ -109,4 +109,4 @@ def test_a_load_that_fails_before_any_io_is_the_headline(tmp_path: Path, fio: st
 
 def test_a_load_that_nobody_reads_is_announced(tmp_path: Path) -> None:
     done = sanpath("run", "--into", "r.sanpath", "--", "true", cwd=tmp_path)
-    assert "nothing reads the output of true; choose a collector with --load NAME" in done.stderr.splitlines()[0]
+    assert "no collector reads the output of true; choose a collector with --load NAME" in done.stderr.splitlines()[0]

@@ -56,6 +56,6 @@ def test_what_waits_for_room_is_bounded_and_what_was_lost_is_said(
     writer.close()
     events = Recording(tmp_path / "r.sanpath").events()
     assert [(source, event.name, event.detail["text"]) for source, event in events] == [
-        ("recorder", "data-warning", "899 rows were lost: the recording could not be written for too long")
+        ("recorder", "data-warning", "899 rows lost: the recording could not be written for too long")
     ]
     assert capsys.readouterr().err.count("No space left on device") == 1

@@ -152,16 +152,14 @@ def test_ctrl_c_drops_the_step_and_the_same_plan_resumes(
     assert sweep.screen.wait(PATIENCE_SECONDS) == 130
     assert not [process for process in load if is_alive(process)]
     reported = sweep.err.read_text()
-    assert (
-        f"1 of 2 steps are left; resume: sanpath sweep {tmp_path}/plan.yaml --into {tmp_path}/r.sanpath" in reported
-    )
+    assert f"1 of 2 steps left; to resume: sanpath sweep {tmp_path}/plan.yaml --into {tmp_path}/r.sanpath" in reported
     assert "Traceback" not in reported
     judged = json.loads(sanpath("diagnose", "r.sanpath", "--format", "json", cwd=tmp_path).stdout)["steps"]
     assert [step["name"] for step in judged] == ["4 KiB random read, 1 outstanding"]
 
     resumed = swept(tmp_path, plan, "--format", "json")
     assert resumed.returncode == 0, resumed.stderr
-    assert "resumed: 1 of 2 steps are recorded, 1 to do" in resumed.stderr
+    assert "resumed: 1 of 2 steps recorded, 1 to do" in resumed.stderr
     found = json.loads(resumed.stdout)
     assert [step["name"] for step in found["steps"]] == [f"4 KiB random read, {n} outstanding" for n in (1, 2)]
     assert found["run"]["complete"] is True

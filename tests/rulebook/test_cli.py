@@ -78,7 +78,7 @@ def test_failing_test_is_one_line_and_exit_1(tmp_path: Path) -> None:
     assert code == 1
     lines = out.splitlines()
     assert lines[0] == "ours: published 4GFC test, 415.2 of 425 MB/s in every window: expected hit, got clear"
-    assert lines[-1] == "1 rules, 8 tests, 1 failed"
+    assert lines[-1] == "1 rule, 8 tests, 1 failed"
 
 
 def test_broken_rule_file_is_exit_2_with_file_line_and_caret(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_measurement_counts_whatever_the_figure_says(tmp_path: Path) -> None:
     result = with_figures(tmp_path, ARRAY.replace("3-5", "50"))
     assert array_part(result) == (pytest.approx(0.00035), pytest.approx(0.00035))
     reported = [text for step in result.steps for text in step.valid]
-    assert any("0.00035 was measured, and is what counts" in text for text in reported)
+    assert any("the measured 0.00035 is used instead" in text for text in reported)
 
 
 def test_an_array_is_not_cleared_by_what_was_read_by_hand(tmp_path: Path) -> None:

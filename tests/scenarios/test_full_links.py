@@ -66,7 +66,7 @@ def test_its_headline_says_speed_direction_law_and_what_is_cleared(test_of_2012:
     )
     assert "97.7 %" in reported
     assert "128 ms is 800 outstanding I/Os / 6,250 IOPS" in reported
-    assert "16 outstanding I/Os give the same throughput" in reported
+    assert "throughput is the same with 16 outstanding I/Os" in reported
     assert "array:fa1 is cleared up to 409.6 MB/s" in reported
 
 

@@ -65,7 +65,7 @@ def test_each_step_is_judged_on_the_host_that_the_machine_ran_on(tmp_path: Path)
     found = judged(moving(tmp_path, (34.5, "esx8")).write())
     assert limits(found) == {"a16": [FIRST_LINK], "a128": [FIRST_LINK], "b256": [OTHER_LINK]}
     assert found.verdict.from_step == "b256"
-    reported = "sqlvm1 had moved from esx7 to esx8 before it: not compared with the steps on esx7"
+    reported = "sqlvm1 had moved from esx7 to esx8 before this step, which is not compared with steps on esx7"
     assert [reported in one.valid for one in found.steps] == [False, False, True]
     assert not [because for because in step(found, "b256").verdict.because if "16 outstanding I/Os gave" in because]
 
@@ -79,7 +79,7 @@ def test_a_step_in_which_it_moves_is_graded_down_and_says_so(tmp_path: Path) -> 
     found = judged(moving(tmp_path, (28.0, "esx8")).write())
     mixed = step(found, "a128")
     assert mixed.verdict.grade == "C"
-    assert "sqlvm1 moved from esx7 to esx8 in it: it is judged on esx7, and two hosts are mixed in it" in mixed.valid
+    assert "sqlvm1 moved from esx7 to esx8 in this step: judged on esx7, with figures from both hosts" in mixed.valid
 
 
 def test_a_machine_that_comes_back_is_on_its_first_host_again(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_one_io_in_flight_is_the_cause() -> None:
         "read",
         ("calm",),
     )
-    assert "has 1 outstanding I/Os (read), each takes 500 µs" in finding.summary
+    assert "(read): 1; each takes 500 µs" in finding.summary
     assert "7.8 %" in finding.summary
 
 

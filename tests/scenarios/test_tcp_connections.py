@@ -269,7 +269,7 @@ def test_what_has_arrived_and_is_not_read_waits_at_the_host(tmp_path: Path) -> N
     (bottleneck,) = verdicts[-1].bottlenecks
     assert (bottleneck.kind, bottleneck.entity, bottleneck.layer) == ("core", "host:esx7", "host")
     assert bottleneck.utilisation is None, "nobody has read the cores"
-    assert "host:esx7 is slow to read what has arrived" in verdicts[-1].headline
+    assert "host:esx7 is slow to read received data" in verdicts[-1].headline
 
 
 def test_what_tcp_has_in_its_hands_waits_in_no_queue_of_the_host(tmp_path: Path) -> None:

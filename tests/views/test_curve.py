@@ -20,9 +20,9 @@ def test_a_row_a_step_with_what_bound_it() -> None:
 def test_the_knee_names_what_is_full() -> None:
     reported = curve.knee(diagnosed("saturated_array"))
     assert reported.startswith("Knee at fa1")
-    assert "outstanding I/Os saturate it; more add only latency" in reported
+    assert "saturated with " in reported
     assert "without a queue, from step" in reported
-    assert curve.knee(diagnosed("one_in_flight")) == "Knee: none was found up to 1 outstanding I/Os."
+    assert curve.knee(diagnosed("one_in_flight")) == "Knee: none was found up to 1 outstanding I/O."
 
 
 def test_text_and_markdown_say_the_same() -> None:

@@ -186,7 +186,7 @@ def test_what_nothing_explains_is_not_predicted(tmp_path: Path) -> None:
         ("lun:sqlvm1/sdb.queue_depth=3", "did you mean lun:sqlvm1/sda?"),
         ("switch_port:sw1/fc1/77.speed=8GFC", "did you mean switch_port:sw1/fc1/7?"),
         (f"{HOST}.speed=fast", "write a speed, as in 8GFC"),
-        (f"{HOST}.speed=9GFC", "no speed of Fibre Channel"),
+        (f"{HOST}.speed=9GFC", "not a speed of Fibre Channel"),
         (f"{HOST}.queue_depth=3", "queue_depth is a setting of a lun or vdisk, not of a switch_port"),
         ("lun:sqlvm1/sda.queue_depth=0", "a whole number from 1 on"),
         ("lun:sqlvm1/sda.queue_depth=many", "a whole number from 1 on"),
@@ -211,7 +211,7 @@ def test_what_cannot_be_judged_is_said_and_changes_nothing() -> None:
     assert (wanted.judged, wanted.note) == (False, "the paths to it are not known: nothing can be predicted")
     assert all(step.predicted_ops_per_second is None for step in found.steps)
     other_end = asked(recorded("published"), f"{HOST}.speed=32GFC").settings[0]
-    assert "hba:esx7/vmhba2 at its other end does 8GFC at most" in other_end.note
+    assert "hba:esx7/vmhba2 at its other end supports 8GFC at most" in other_end.note
 
 
 def test_reads_and_writes_are_told_apart_and_share_what_is_in_flight() -> None:

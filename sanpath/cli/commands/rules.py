@@ -56,6 +56,7 @@ def run_tests(
     from sanpath.errors import SanpathError
     from sanpath.rulebook.check import check
     from sanpath.rulebook.load import read_rules
+    from sanpath.units import counted
 
     try:
         rules = read_rules(Path(path)) if path else _rulebook("")
@@ -66,7 +67,7 @@ def run_tests(
         typer.echo(str(failure))
     tests = sum(len(rule.tests) for rule in rules)
     _coverage(rules)
-    typer.echo(f"{len(rules)} rules, {tests} tests, {len(failures)} failed")
+    typer.echo(f"{counted(len(rules), 'rule')}, {counted(tests, 'test')}, {len(failures)} failed")
     if failures:
         raise typer.Exit(1)
 

@@ -19,6 +19,7 @@ from sanpath.recording.storage.store import Location, store_at
 from sanpath.sweep.matrix import steps
 from sanpath.sweep.plan import Plan
 from sanpath.sweep.progress import Progress, progress, remaining_seconds, span
+from sanpath.units import counted
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
@@ -59,7 +60,7 @@ class SweepSession(Session):
     def run(self) -> int:
         """Record and report."""
         now = _progress_of(self._request.folder, self._plan)
-        begun = f"resumed: {len(now.done)} of {len(self._steps)} steps are recorded" if now.done else "a sweep"
+        begun = f"resumed: {len(now.done)} of {counted(len(self._steps), 'step')} recorded" if now.done else "a sweep"
         print(f"sanpath: {begun}, {len(self._steps) - len(now.done)} to do, about {self._left(now)}", file=sys.stderr)
         return super().run()
 
@@ -82,7 +83,8 @@ class SweepSession(Session):
             print(f"sanpath: step {names[key]}: the load ended with exit code {code}: see {errors}", file=sys.stderr)
         if left := len(self._steps) - len(now.done):
             command = f"sanpath sweep {self._file} --into {self._request.folder}"
-            print(f"sanpath: {left} of {len(self._steps)} steps are left; resume: {command}", file=sys.stderr)
+            steps_left = f"{left} of {counted(len(self._steps), 'step')} left"
+            print(f"sanpath: {steps_left}; to resume: {command}", file=sys.stderr)
         if left and not interrupted:
             return ExitCode.LOAD
         return exit_code(progress_so_far, self._fail_on, interrupted)
@@ -95,7 +97,7 @@ class SweepSession(Session):
     def _progress(self) -> None:
         """A plain line when something has changed."""
         now = _progress_of(self._request.folder, self._plan)
-        line = f"{len(now.done)} of {len(self._steps)} steps done"
+        line = f"{len(now.done)} of {counted(len(self._steps), 'step')} done"
         if running := next((step.name for step in self._steps if step.key == now.running), None):
             line += f"; now {running}"
         if line != self._last_line:

@@ -33,7 +33,7 @@ def unused_options(placement: Placement, clock: ResultClock, requested: Placemen
         yield "--utc-offset is not used: the file has no local times"
     unused = len(placement.marks) - placement.steps
     if unused > 0 and (clock != "elapsed" or placement.steps):
-        yield f"--mark: {unused} more than there are loads in the file: not used"
+        yield f"--mark: {unused} not used, because the file has fewer loads"
 
 
 def placing_option(clock: ResultClock, requested: Placement) -> str:

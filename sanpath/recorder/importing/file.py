@@ -49,7 +49,7 @@ class _Unxz(io.RawIOBase):
             if self._stream.needs_input and not self._packed:
                 self._packed = self._file.read(_HEAD_BYTES)
                 if not self._packed:
-                    raise EOFError("the file ends before its content")
+                    raise EOFError("the packed file is cut off")
             content = self._stream.decompress(self._packed, len(view))
             self._packed = b""
             if content:

@@ -265,7 +265,7 @@ def _placement(
         placement.begins = recording.started_us if recording is not None else None
         return placement, []
     placement.begins = round(request.file.stat().st_mtime * 1e6) - length
-    guess = "its last change is taken as the end of its last load; --mark or --at is more exact"
+    guess = "its modification time is taken as the end of its last load; --mark or --at is more exact"
     return placement, [f"the file holds no times: {guess}"]
 
 

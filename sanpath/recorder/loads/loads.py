@@ -79,7 +79,7 @@ class Loads:
         if self._reader is None:
             hint = "choose a collector with --load NAME"
             with contextlib.suppress(OSError):  # The terminal may have gone.
-                print(f"sanpath: nothing reads the output of {argv[0]}; {hint}", file=sys.stderr)
+                print(f"sanpath: no collector reads the output of {argv[0]}; {hint}", file=sys.stderr)
         following = asyncio.create_task(load.follow())
         awaitables = [stop.wait(), sleep(seconds), *([end_early.wait()] if end_early else [])]
         await either(asyncio.shield(following), *awaitables)

@@ -15,6 +15,7 @@ from sanpath.errors import CollectorError, Failure
 from sanpath.model import Poll, Rows
 from sanpath.plugin import Clock, Collector, Context, Cost, Event, SourceConfig
 from sanpath.recorder.sink import Sink
+from sanpath.units import counted
 
 OPEN_SECONDS = 10.0
 CLOSE_SECONDS = 2.0
@@ -88,7 +89,8 @@ class Source:
         if missed:
             reason = "backing off after a failure" if wait_us else "the poll before took too long"
             due = start_us + (number + 1) * every_us
-            self._record(Poll(self.name, due, now, now, "skipped", message=f"{missed} polls left out: {reason}"))
+            message = f"{counted(missed, 'poll')} left out: {reason}"
+            self._record(Poll(self.name, due, now, now, "skipped", message=message))
         return next_number
 
     async def _round(self, due: int) -> None:

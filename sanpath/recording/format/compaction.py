@@ -103,11 +103,11 @@ class SegmentLevels:
 
     def expired(self, before_us: int) -> list[TrackedSegment]:
         """Remove and return the segments whose rows are all older than `before_us`."""
-        gone = []
+        expired = []
         for segments in (self._settled, *(level.segments for level in self._levels)):
-            gone += [segment for segment in segments if segment.last_us < before_us]
+            expired += [segment for segment in segments if segment.last_us < before_us]
             segments[:] = [segment for segment in segments if segment.last_us >= before_us]
-        return gone
+        return expired
 
 
 def merged_segment(segments: list[TrackedSegment]) -> TrackedSegment:

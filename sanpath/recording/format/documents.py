@@ -24,7 +24,7 @@ class File(Document):
 
     sha256: str = Field(
         default="",
-        description="of the file's bytes with 64 times the digit 0 in this place; empty: it was written without one",
+        description="SHA-256 of the file, computed with 64 zeros in this place; empty: the file has no digest",
     )
     _intact: bool | None = PrivateAttr(default=None)
 
@@ -54,8 +54,8 @@ class Manifest(File):
     """manifest.json: written once, when the recording begins."""
 
     run_id: str = Field(description="32 hex digits")
-    format: int = Field(description="a reader refuses a higher number than it knows")
-    tool_version: str = Field(description="the sanpath that began the recording")
+    format: int = Field(description="version of the format; a reader refuses a higher number than it knows")
+    tool_version: str = Field(description="version of the sanpath that began the recording")
     started: str = Field(description="ISO 8601, UTC")
 
 
@@ -75,7 +75,7 @@ Moment = Annotated[int, AfterValidator(moment)]
 class Declaration(Document):
     """A source with the tables that it may deliver."""
 
-    name: str = Field(description="as in the column `source`")
+    name: str = Field(description="name of the source, as in the column `source`")
     collector: str
     every_seconds: float = Field(description="time between polls")
     tables: Annotated[tuple[Table, ...], AfterValidator(_finite)]
@@ -84,17 +84,17 @@ class Declaration(Document):
 class Header(File):
     """writers/<writer>.json: written once, when a writer begins."""
 
-    writer: str = Field(default="", description="as in the names of its segments")
-    run_id: str = Field(default="", description="of the manifest")
+    writer: str = Field(default="", description="name of the writer, as in the names of its segments")
+    run_id: str = Field(default="", description="run_id of the manifest")
     tool_version: str = ""
-    host: str = Field(default="", description="where the writer runs")
+    host: str = Field(default="", description="host on which the writer runs")
     recorder: str = Field(
-        default="", description="whose writer it is: the same name when it is started anew; empty: no recorder's"
+        default="", description="name of the recorder, the same after a restart; empty: the writer is not a recorder"
     )
     started_us: Moment = Field(
-        description="wall clock when the recorder's clock was made, microseconds since the epoch"
+        description="wall clock at the creation of the recorder's clock, microseconds since the epoch"
     )
-    load_command: list[str] = Field(default=[], description="the load, passwords in URIs masked; empty: none")
+    load_command: list[str] = Field(default=[], description="load command, passwords in URIs masked; empty: no load")
     sources: tuple[Declaration, ...] = ()
     plan: str = Field(default="", description="digest of the sweep's plan; empty: no sweep")
 
@@ -102,11 +102,13 @@ class Header(File):
 class Ending(File):
     """writers/<writer>.end.json: written once, when a writer ends as it should; absent: killed, or still writing."""
 
-    ended_us: Moment = Field(description="recorder's clock, microseconds since the epoch")
-    load_exit_code: int | None = Field(description="null: no load, or it was ended by sanpath")
+    ended_us: Moment = Field(description="end of the writer on the recorder's clock, microseconds since the epoch")
+    load_exit_code: int | None = Field(description="null: there was no load, or sanpath ended it")
     recorder_cpu_seconds: float
-    written: dict[str, int] = Field(default={}, description="table → how many flushes of it were written")
-    keep_seconds: float | None = Field(default=None, description="older segments were deleted; null: none was")
+    written: dict[str, int] = Field(default={}, description="table → number of flushes written")
+    keep_seconds: float | None = Field(
+        default=None, description="retention, after which segments were deleted; null: none was"
+    )
 
 
 def schema() -> dict[str, Any]:

@@ -80,7 +80,7 @@ def details(text: str) -> dict[str, Scalar]:
     for value in details.values():
         if isinstance(value, int | float):
             if not abs(value) < LARGEST:  # NaN fails every comparison.
-                raise ValueError("no number that anything here can have")
+                raise ValueError("a number out of range")
         elif value is not None and not isinstance(value, str):
             raise TypeError("no scalar")
     return details

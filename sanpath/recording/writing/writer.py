@@ -170,9 +170,9 @@ class Writer:
     def end(self, content: Ending | Mapping[str, Any]) -> None:
         """Flush, and record that the writer ended normally."""
         self.flush()
-        keeps = self._retention.seconds if self._retention is not None else None
+        keep_seconds = self._retention.seconds if self._retention is not None else None
         ending = Ending.model_validate(content).model_copy(
-            update={"written": dict(self._written), "keep_seconds": keeps}
+            update={"written": dict(self._written), "keep_seconds": keep_seconds}
         )
         self._store.put(f"writers/{self.name}.end.json", ending.encoded())
         self.close()

@@ -42,21 +42,21 @@ clock = time.monotonic
 
 
 class PulseFeed(Protocol):
-    """The source of what happens now."""
+    """The source of the run's current state."""
 
     async def run(self) -> None:
         """Follow the recording until its end."""
 
     def pulse(self) -> Pulse | None:
-        """What happens now; it returns at once. None: the recording does not grow."""
+        """Return the current state at once. None: the recording is not growing."""
 
 
 class LiveView(App[None]):
     """The screen of a run or a recording. It ends with `q`, or when `ended` returns True.
 
-    `interrupt`: what Ctrl-C does; None: it quits, too. `pulse_feed` makes the source of what happens between two
-    snapshots; None: not known. `begin`: what begins the run. Both are called in a thread, once the screen is drawn.
-    `hint`: a line below the first for the user of a demo. The end of this application ends no run.
+    `interrupt`: what Ctrl-C does; None: it quits, too. `pulse_feed` makes the source of the current state between two
+    snapshots; None: there is none. `begin`: what begins the run. Both are called in a thread, once the screen is
+    drawn. `hint`: a line below the first for the user of a demo. The end of this application ends no run.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -167,7 +167,7 @@ class LiveView(App[None]):
             await asyncio.sleep(snapshot.pause_seconds)
 
     def _refresh_pulse(self) -> None:
-        """Show what happens now, also while the reader is busy."""
+        """Show the current state, also while the reader is busy."""
         if self._pulse_feed is None or self._cursor.paused:
             return
         snapshot = self._snapshot
@@ -201,7 +201,7 @@ class LiveView(App[None]):
             self.exit()
 
     def _move_cursor(self, cursor: Cursor) -> None:
-        """Show another selection. Another step or direction has another verdict; that is no change of the verdict."""
+        """Show another selection. The verdict of another step or direction does not count as a changed verdict."""
         before, snapshot = self._cursor, self._snapshot
         if (cursor.step, cursor.direction) != (before.step, before.direction) and snapshot is not None:
             diagnosis = snapshot.diagnosis

@@ -34,7 +34,7 @@ class Scale:
     logarithmic: bool = False
 
     def share(self, value: float) -> float:
-        """The height of a value, 0 to 1."""
+        """The relative height of a value, 0 to 1."""
         if self.high <= self.low or (self.logarithmic and value <= 0):
             return 0.0
         if self.logarithmic:
@@ -110,7 +110,7 @@ class Chart:
         return sum(measured) / len(measured) if measured else None
 
     def drawn(self, values: Values, columns: int) -> list[float | None]:
-        """Values of the columns: the newest; a longer step is drawn from its beginning."""
+        """The values to draw: the newest ones; if the step is longer, all from its beginning."""
         if self.entire:
             return resampled(values, columns, entire=True)
         begin = next((b for name, b, _ in self.series.steps if name == self.step.name), 0.0)

@@ -52,11 +52,11 @@ _ORDER: tuple[Direction | None, ...] = (None, *DIRECTIONS)
 
 
 def next_order(order: Order) -> Order:
-    """Busiest first, along the path, by name, and busiest first again."""
+    """The next order: busiest first, along the path, by name."""
     orders = list(Order)
     return orders[(orders.index(order) + 1) % len(orders)]
 
 
 def next_direction(direction: Direction | None) -> Direction | None:
-    """All, read, write, and all again."""
+    """The next direction in the order all, read, write."""
     return _ORDER[(_ORDER.index(direction) + 1) % len(_ORDER)]

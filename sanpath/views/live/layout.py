@@ -85,7 +85,7 @@ def line(*segments: Part) -> Text:
 
 
 def cut(text: Text, width: int) -> Text:
-    """A copy of at most so many columns."""
+    """A copy of the text, cut to at most so many columns."""
     copy = text.copy()
     copy.truncate(max(0, width), overflow="ellipsis")
     return copy

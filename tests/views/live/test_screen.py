@@ -191,7 +191,7 @@ def test_a_verdict_changes_only_when_two_more_windows_agree_and_says_so() -> Non
             assert "BOTTLENECK" in await shown.next(), "one window more may be chance"
             changed = await shown.next()
             assert changed.splitlines()[2].startswith("CANNOT TELL")
-            assert "was     bottleneck in step t64; 2 more windows of it show something else" in changed
+            assert "was     bottleneck in step t64; 2 more windows of the step show something else" in changed
 
     play(scene)
 

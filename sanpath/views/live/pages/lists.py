@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from sanpath.units import counted
 from sanpath.views import words
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import LABEL, cut, line, title, wrapped
@@ -74,7 +75,7 @@ def _steps(diagnosis: Diagnosis, verdict: ShownVerdict | None, cursor: Cursor, w
     room = max(1, height - 2 - len(notes))
     first = max(0, min(chosen - room // 2, len(names) - room))
     rows = steps(diagnosis.steps[first : first + room], verdict, cursor, width).lines
-    return [title(f"{len(names)} steps: up and down choose one", width), *rows, *notes][:height]
+    return [title(f"{counted(len(names), 'step')}: up and down choose one", width), *rows, *notes][:height]
 
 
 def _findings(diagnosis: Diagnosis, cursor: Cursor, width: int) -> Iterator[Text]:

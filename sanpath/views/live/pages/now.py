@@ -1,4 +1,4 @@
-"""What happens now, on the screen: the clock, the step, what the load gets, and the busiest links."""
+"""The current state on the screen: the clock, the step, the figures of the load, and the busiest links."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.units import bandwidth, count, duration, iops, percent
+from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.views import words
 from sanpath.views.live.layout import LABEL, NARROW, Part, cut, line
 from sanpath.views.progress import no_figures, step_time
@@ -53,7 +53,7 @@ def step_now(pulse: Pulse) -> Text:
 
 
 _ALL_PERCENTILES = 100
-"""From so many columns on all percentiles are shown, and not only the 99th."""
+"""With at least so many columns all percentiles are shown, otherwise only the 99th."""
 
 
 def now_lines(pulse: Pulse, width: int) -> list[Text]:
@@ -86,7 +86,7 @@ def _direction(load: LoadFacts, all_percentiles: bool) -> Iterator[Part]:
         if seconds is not None:
             yield f" {name} ", "dim"
             yield duration(seconds)
-    yield f"  {count(load.in_flight_measured)} outstanding I/Os"
+    yield f"  {outstanding(load.in_flight_measured)}"
 
 
 _EQUALLY_BUSY = 0.1
@@ -96,7 +96,7 @@ _EQUALLY_BUSY = 0.1
 def links_text(pulse: Pulse, width: int) -> Text:
     """The busiest links, as many as there is room for."""
     text = line()
-    # Equally busy ones keep their places: they must not change them each second.
+    # Equally busy links keep their places: they must not swap every second.
     links = sorted(
         pulse.current_links, key=lambda link: (-round(link.utilisation / _EQUALLY_BUSY), link.entity, link.direction)
     )

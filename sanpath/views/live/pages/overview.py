@@ -133,7 +133,7 @@ def unseen(diagnosis: Diagnosis, width: int, rank: int = 6) -> Section:
 
 
 def blind(diagnosis: Diagnosis, width: int) -> Section:
-    """What was not measured, in few words."""
+    """What was not measured, in one line."""
     names = [u.what for u in diagnosis.unobserved if not u.what.startswith(_NO_FACTS)]
     names += [u.what.removeprefix(_NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
     text = ", ".join(names) or "nothing that was asked for"
@@ -152,7 +152,7 @@ def do_next(diagnosis: Diagnosis, width: int) -> Section:
 
 
 def next_limit(diagnosis: Diagnosis, width: int) -> Section:
-    """What limits once that is done."""
+    """The next limit, once the actions are done."""
     text = words.next_text(diagnosis)
     return _listed("next limit", bullet(text, width) if text else [], width, rank=2)
 

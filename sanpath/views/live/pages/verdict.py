@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.units import count, duration, iops
+from sanpath.units import count, counted, duration, iops
 from sanpath.views import words
 from sanpath.views.live.layout import NARROW, cut, line, wrapped
 from sanpath.views.live.reading.shown_verdict import CONFIRMED_WINDOWS, JUDGED_WINDOWS, DebouncedVerdict, ShownVerdict
@@ -29,7 +29,7 @@ def headline(debounced: DebouncedVerdict, verdict: ShownVerdict, now: Now, at_se
     word = (words.KINDS[step_verdict.kind] if measured else f"{words.KINDS[step_verdict.kind]}?", style)
     if width < NARROW:
         return cut(line(word), width)
-    windows = f"{verdict.step.windows_used} windows"
+    windows = counted(verdict.step.windows_used, "window")
     if not measured:
         windows += f", {JUDGED_WINDOWS} are needed"
     text = line(word, f"  step {verdict.step.name}, grade {step_verdict.grade}, {windows}")
@@ -50,9 +50,9 @@ def changed(debounced: DebouncedVerdict, verdict: ShownVerdict, width: int) -> l
         return []
     is_newer_step = previous.step.name != verdict.step.name
     reason = (
-        f"step {verdict.step.name} has {verdict.step.windows_used} windows of its own"
+        f"step {verdict.step.name} has {counted(verdict.step.windows_used, 'window')} of its own"
         if is_newer_step
-        else f"{CONFIRMED_WINDOWS} more windows of it show something else"
+        else f"{CONFIRMED_WINDOWS} more windows of the step show something else"
     )
     return wrapped("was", f"{_difference(previous, verdict)} in step {previous.step.name}; {reason}", width)
 
@@ -86,7 +86,7 @@ def evidence(verdict: ShownVerdict, width: int) -> list[Text]:
 
 
 def remedy(diagnosis: Diagnosis, width: int) -> list[Text]:
-    """The first thing to do about it."""
+    """The first action against the limit."""
     for fix in diagnosis.plan[:1]:
         remedy_text = "; ".join(fix.commands) or fix.scope
         return wrapped("fix", f"{fix.platform} ({words.DISRUPTION[fix.disruption]}): {remedy_text}", width)

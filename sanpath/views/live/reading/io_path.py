@@ -24,7 +24,7 @@ class Stop:
 
 
 def io_path(topology: Topology) -> tuple[Stop, ...]:
-    """Every stop that the loads' I/O can pass, in the order in which it passes them; () without a load."""
+    """Every stop that the loads' I/O can pass, in the order in which I/O passes them; () without a load."""
     loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
     if not loads:
         return ()

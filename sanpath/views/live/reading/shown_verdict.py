@@ -1,4 +1,4 @@
-"""Which verdict the screen shows: of which step, and without flicker."""
+"""Chooses the verdict that the screen shows: that of which step, and without flicker."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class ShownVerdict:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What must differ for it to be another verdict. Figures, grade and windows may change, and so may which of
-        several coincident elements is named first."""
+        """The values that distinguish one verdict from another. Figures, grade, windows and the order of coincident
+        elements are not among them."""
         return self.step.verdict.kind, *(
             (b.direction, frozenset((b.entity, *b.coincident))) for b in self.bottlenecks
         )
 
 
 CONFIRMED_WINDOWS = 2
-"""Another verdict of the same step must hold over so many more windows before it is shown."""
+"""A different verdict of the same step must hold over this many more windows before it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class DebouncedVerdict:
     """A verdict that changes only when snapshots with new data repeat the same new verdict.
 
-    It must repeat over two more windows of the step. Where it is of a newer step, which has its windows already, two
-    snapshots are enough. `shown`: None before the first I/O. `previous`: the verdict that it replaced, None: none.
-    `candidate`: the other verdict, as it first appeared; None: there is none.
+    It must hold over two more windows of the step. For a newer step, which has enough windows already, two snapshots
+    suffice. `shown`: None before the first I/O. `previous`: the verdict that it replaced, None: none. `candidate`:
+    the other verdict, as it first appeared; None: there is none.
     """
 
     shown: ShownVerdict | None = None
