@@ -1,4 +1,5 @@
-"""Settings that were changed between two runs, by their names for people, and what several at once hide."""
+"""Settings that were changed between two runs, by their names for people, and what cannot be told if several were
+changed at once."""
 
 from __future__ import annotations
 
@@ -23,12 +24,13 @@ _FOLLOWS = {
     ("vdisk", "queue_depth"): "controller_type",
     ("vdisk", "controller"): "controller_type",
 }
-"""(Kind of entity, or "" for all; setting) → the setting that it follows from, if that one was changed too."""
+"""(Kind of entity, or "" for all; setting) → the setting that determines it: if both changed, only that one is
+named."""
 
 
 def changed_settings(differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Names of the settings that differ, each once and in alphabetical order; entities that only one run has are left
-    out."""
+    """Names of the settings that differ, each once and in alphabetical order. Entities that only one of the runs has
+    are left out."""
     changed = {(difference.entity, difference.setting) for difference in differences}
     return tuple(sorted({_name(d.setting) for d in differences if d.setting != "used" and not _follows(d, changed)}))
 

@@ -12,7 +12,7 @@ from sanpath.diagnosis.model import DirectionResult, StepResult
 SAME_IN_FLIGHT = 0.05
 SAME_SIZE = 0.05
 _NOTABLE_TAIL = 0.25
-"""From this ratio on, a tail that changed otherwise than the mean is named in the headline. A maximum is a single I/O
+"""The headline names a tail whose change differs from the mean's by at least this ratio. A maximum is a single I/O
 and varies more than a mean; the ratio is this project's own."""
 
 QUANTITIES: Mapping[str, Callable[[DirectionResult], float | None]] = {
@@ -74,7 +74,8 @@ def _spread(values: Sequence[float | None]) -> float | None:
 
 
 def throughput_spread(steps: Sequence[StepResult]) -> float | None:
-    """Largest relative difference in throughput between repetitions of any step of a run. None: none was repeated."""
+    """Largest relative difference in throughput between repetitions of any step of a run. None: no step was
+    repeated."""
     spreads = (
         _spread([repetition.directions[direction].ops_per_second for repetition in repetitions])
         for step in steps
@@ -121,7 +122,7 @@ def is_peer(old: StepResult, old_result: DirectionResult, new: StepResult, new_r
 
 
 def notable_tail(step_changes: Sequence[Change]) -> Change | None:
-    """The tail that changed most, if it changed otherwise than the mean. None: no tail did."""
+    """The tail that changed most, if its change differs from the mean's. None: no tail's does."""
     by_quantity = {change.quantity: change for change in step_changes}
     mean = by_quantity.get("latency_mean_seconds")
     tails = [

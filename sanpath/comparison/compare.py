@@ -43,7 +43,8 @@ Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER"]
 _OWN_CEILING = ("link", "lun", "vdisk")
 """Kinds of bottlenecks whose ceiling does not follow from the throughput that the test reached."""
 _LEAST_CHANGE = 0.03
-"""A smaller relative change is none where no run repeated a step: the same test repeated differs by as much."""
+"""If no run repeated a step, a smaller relative change counts as none: repetitions of the same test differ by as
+much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +52,10 @@ class Pair:
     """One direction of a step of each run, with the same number of I/Os of the same size in flight.
 
     Changes are ratios, 0.1 for a tenth more. `spread`: relative difference of the two means that may be chance. It is
-    two standard errors of the difference, from the windows of both steps; and at least the difference between
-    repetitions of the step; what those of other steps allow where this one was not repeated; or 3 % if no run
-    repeated any.
-    `changes`: every quantity that the loads report.
-    `repetitions`: how often the step ran in each of the runs. `is_spread_of_others`: the spread follows from
-    repetitions of other steps.
+    two standard errors of the difference, from the windows of both steps, but at least the difference between
+    repetitions of the step. For a step that was not repeated, it is at least what repetitions of other steps allow,
+    or 3 % if no run repeated any step. `changes`: every quantity that the loads report. `repetitions`: how often the
+    step ran in each of the runs. `is_spread_of_others`: the spread follows from repetitions of other steps.
     """
 
     direction: str
@@ -84,8 +83,8 @@ class Comparison:
 
     `outcome`: None if no step of one has a peer in the other. `predicted_ops_per_second`: the prediction of the first
     run for the relief of its bottleneck, None without one. `unmatched`: steps without a peer in the other run.
-    `moved`: waits that are in another place and equally long. `checks`: predictions of the model for the first run
-    under the settings of the second, compared with what was measured. `next`: the next limit by the second run.
+    `moved`: waits that are now in another place and equally long. `checks`: predictions of the model for the first
+    run under the settings of the second, compared with what was measured. `next`: the next limit by the second run.
     `changed_settings`: names of the settings that differ, each once. `remarks`: what the comparison cannot tell.
     """
 
@@ -157,7 +156,7 @@ def _step_names(pair: Pair, before: Diagnosis, after: Diagnosis) -> Iterator[tup
 def _remarks(
     pairs: Sequence[Pair], setting_differences: Sequence[Difference], runs: tuple[Diagnosis, Diagnosis]
 ) -> Iterator[str]:
-    """What the comparison cannot tell: which of several changes had an effect, and what a repetition differs by."""
+    """What the comparison cannot tell: which of several changes had an effect, and how much repetitions differ."""
     if (text := confounded(setting_differences)) is not None:
         yield text
     if not pairs or any(pair.is_repeated for pair in pairs):
@@ -172,7 +171,7 @@ def _remarks(
         )
     else:
         yield (
-            "No step was repeated: how far two runs of one configuration differ is not known, "
+            "No step was repeated, so it is not known how much two runs of one configuration differ, "
             "least of all their maxima. Repeat a step to see it."
         )
 
@@ -193,7 +192,7 @@ def with_checks(comparison: Comparison, facts: Facts, judgements: Sequence[Judge
     try:
         predictions = what_if(facts, judgements, written, relieve=False).steps
     except UsageError:
-        # What a device reports of itself is no setting that can be requested: then nothing is predicted.
+        # Some changed settings are only reported by a device and cannot be requested: then nothing is predicted.
         return comparison
     checks = []
     for pair in comparison.pairs:
@@ -292,7 +291,8 @@ def _outcome(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...]) -> Ou
 
 
 def _new_bottleneck(before: Diagnosis, after: Diagnosis) -> Bottleneck | None:
-    """What limits now and did not before. None: nothing. A limit of writes is none that moved from reads."""
+    """What limits now and did not limit before. None: nothing. Limits in the directions that were limited before come
+    first: a limit of writes has not replaced a limit of reads."""
     old, new = before.verdict.bottlenecks, after.verdict.bottlenecks
     directions = {bottleneck.direction for bottleneck in old}
     comparable = [b for b in new if b.direction in directions] or new
@@ -357,7 +357,8 @@ def _headline(
 
 
 def _tail(pairs: Sequence[Pair]) -> str:
-    """The tail of the latency that changed otherwise than its mean, of the pair with most I/Os in flight; or ""."""
+    """Words for a latency tail whose change differs from the mean's, in the pair with the most I/Os in flight; "":
+    there is none."""
     for pair in sorted(pairs, key=lambda pair: -pair.in_flight):
         if (tail := notable_tail(pair.changes)) is not None:
             name = {"latency_max_seconds": "maximum"}.get(tail.quantity, tail.quantity.split("_")[1])

@@ -12,7 +12,7 @@ from sanpath.units import duration
 
 Value = str | int | float | bool
 _MENDABLE = ("cause", "culprit", "risk", "symptom")
-"""Roles of findings that a change is meant to mend."""
+"""Roles of findings that a change is meant to resolve."""
 _MOVED = 0.05
 """Share of the latency from which a moved wait is reported."""
 
@@ -43,7 +43,7 @@ class FindingOutcome:
 
 
 def differences(before: Diagnosis, after: Diagnosis) -> list[Difference]:
-    """Settings that differ, for entities in both runs; entities that only one run has."""
+    """Settings that differ, for entities in both runs, and entities that only one run has."""
     old, new = _by_name(before.configuration), _by_name(after.configuration)
     common = {entity for entity, _ in old} & {entity for entity, _ in new}
     result = [
@@ -59,7 +59,7 @@ def differences(before: Diagnosis, after: Diagnosis) -> list[Difference]:
 
 
 def _differs(setting: str, old: Value | None, new: Value | None) -> bool:
-    """Whether a value differs. A missing speed is no change, because only links that were read have one."""
+    """Whether a value differs. A missing speed does not count, because only links that were read have a speed."""
     return old != new and not (setting == "speed" and None in (old, new))
 
 
@@ -107,7 +107,7 @@ def _hits(diagnosis: Diagnosis) -> dict[tuple[str, str, str], Finding]:
 
 
 def reported_entities(diagnosis: Diagnosis) -> set[str]:
-    """Entities that a run reports anything of."""
+    """Entities about which a run reports anything."""
     entities = {setting.entity for setting in diagnosis.configuration} | {use.entity for use in diagnosis.elements}
     entities |= {cleared.entity for cleared in diagnosis.cleared} | {f.entity for f in diagnosis.findings}
     return entities | {b.lun for b in diagnosis.latency_budget} | _loads(diagnosis)
@@ -120,7 +120,7 @@ def _loads(diagnosis: Diagnosis) -> set[str]:
 def moved_wait(
     before: Diagnosis, after: Diagnosis, steps: tuple[str, str], direction: str, spread: float
 ) -> str | None:
-    """Whether a wait has moved to another place and is as long as before, in words. None: none has, or latency
+    """Words for a wait that has moved to another place and is as long as before. None: no wait has moved, or latency
     changed.
 
     `steps`: one step of each run with the same number of I/Os in flight. `spread`: relative difference of two

@@ -17,13 +17,13 @@ _LEAST_RECORDINGS = 3
 """Two recordings show a change; only a third shows that it goes on."""
 _LEAST_DAYS = 1.0
 _LEAST_CHANGE = 0.03
-"""A smaller relative change is none: the same test repeated differs by as much (compare)."""
+"""A smaller relative change counts as none: repetitions of the same test differ by as much (compare)."""
 _MONTH_DAYS = 30.4
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A step whose throughput went one way in all recordings.
+    """A step whose throughput rose, or fell, from each recording to the next.
 
     `days`: from the first to the last. `change`: of the throughput in that time, -0.1 for a tenth less. `per_month`:
     the same for each month, by a straight line through the logarithms. `spread`: largest relative difference between
@@ -50,8 +50,8 @@ def drift(
 ) -> Drift | None:
     """Return the drift of one step. `points`: of each run, None: it has no such step.
 
-    None: fewer than three recordings have the step, they are of one day, or its throughput does not go one way by
-    more than repetitions differ.
+    None: fewer than three recordings have the step, all are of one day, or its throughput does not rise or fall
+    steadily by more than repetitions differ.
     """
     dated = [(datetime.fromisoformat(run.run.start), run, p) for run, p in zip(runs, points, strict=True) if p]
     dated.sort(key=lambda entry: entry[0])
@@ -64,8 +64,8 @@ def drift(
     noise = max(_LEAST_CHANGE, spread or 0.0)
     change = rates[-1] / rates[0] - 1
     sign = 1 if change > 0 else -1
-    goes_on = all(sign * (later / earlier - 1) > -noise / len(rates) for earlier, later in pairwise(rates))
-    if days[-1] < _LEAST_DAYS or abs(change) <= noise or not goes_on:
+    is_steady = all(sign * (later / earlier - 1) > -noise / len(rates) for earlier, later in pairwise(rates))
+    if days[-1] < _LEAST_DAYS or abs(change) <= noise or not is_steady:
         return None
     slope = linear_regression(days, [log(rate) for rate in rates]).slope
     per_month = exp(slope * _MONTH_DAYS) - 1

@@ -16,7 +16,8 @@ _SAME_SIZE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One direction, block size and number in flight, with each system's step of it; None: the system has none."""
+    """One direction, block size and number of I/Os in flight, with the matching step of each system; None: the system
+    has none."""
 
     direction: str
     operation_bytes: float | None
@@ -36,7 +37,8 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """The systems in the given order, the points at which at least two were tested, and all at one latency.
+    """The systems in the given order, the points at which at least two of them were tested, and the throughput of all
+    at one latency.
 
     `drifts`: steps that became slower or faster from recording to recording.
     """

@@ -1,8 +1,9 @@
-"""What each element of the loaded path lets through, as it was recorded or under a change.
+"""The throughput that each element of the loaded path allows, as recorded or under a change.
 
-Links: what they carry of the test (utilisation law, measured shares). Queues and the load itself: the I/Os they keep
-in flight over the latency without a queue (Little's law). That latency is an interval, from the time that the array
-and the wire need to the latency of the calmest step. Further: limits that were set, and data sheets.
+Links: the throughput of the test at which they are full (utilisation law, measured shares). Queues and the load
+itself: the I/Os that they keep in flight divided by the latency without a queue (Little's law). That latency is an
+interval, from the time that the array and the wire need to the latency of the calmest step. Further: limits that were
+set, and data sheets.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sanpath.whatif.queue_slots import stages
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """What an element lets through of one direction of the load, in I/Os a second, [low, high].
+    """The throughput that an element allows for one direction of the load, in I/Os a second, [low, high].
 
     `change`: under which setting. `in_flight`: I/Os that it keeps in flight, for queues and the load; None: it is no
     queue.
@@ -77,7 +78,8 @@ def in_flight_under(facts: Facts, load: LoadFacts, change: Change) -> float:
 
 
 def _queues(facts: Facts, load: LoadFacts, change: Change, r0: Interval) -> list[Ceiling]:
-    """Ceilings of the load, and of every queue above the storage that lets through less than it keeps in flight."""
+    """Ceilings of the load, and of every queue above the storage that admits fewer I/Os than the load keeps in
+    flight."""
     in_flight = in_flight_under(facts, load, change)
     stages_found = [(load.entity, in_flight, "with its outstanding I/Os")]
     known_stages = stages(facts, load, change)
@@ -126,7 +128,8 @@ def unknown_spread_reason(facts: Facts, load: LoadFacts, change: Change) -> str 
 
 
 def _rates(facts: Facts, load: LoadFacts, change: Change, size: float) -> dict[str, float]:
-    """Link → I/Os a second if all of the test crossed it. A step too short for a switch uses another step's row."""
+    """Link → I/Os a second if all of the test crossed the link. If a step is too short for a switch's polls, the row
+    of another step is used."""
     rows = facts.tables["link"].select(direction=load.direction)
     rows.sort(key=lambda row: row["step"] == load.step)
     rates = {str(row["entity"]): _available_bytes_per_second(row, change, size) for row in rows}
@@ -139,19 +142,20 @@ def _parallel_links(row: FactRow, used: Sequence[FactRow]) -> int:
 
 
 def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceiling:
-    """The ceiling of a link with its measured share of the test, or with the same share as its parallel links."""
+    """The ceiling of a link, with its measured share of the test, or with an equal share for all parallel links."""
     entity = str(row["entity"])
     ceiling = number(row, "ceiling_bytes_per_second") or float("inf")
     faster = change.speeds.get(entity)
     if faster is None:
-        # Used in turn, links have other shares in each window: an even share is that of the link's whole capacity.
+        # Links that are used in turn have different shares in each window: with equal shares, each link's whole
+        # capacity counts.
         even_ceiling = max(ceiling, parallel * (_available_bytes_per_second(row, change, size) or 0.0))
         even_ceiling = even_ceiling if change.evenly else ceiling
         return Ceiling(entity, (ceiling / size, even_ceiling / size), f"at {row['speed']}" if row["speed"] else "")
     full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
     available = number(row, "capacity_bytes_per_second") * full - foreign
     gain = (faster.data_bytes_per_second * full - foreign) / available if available > 0 else 1.0
-    # What it counts beyond the frames of the test may be the test's own or that of others.
+    # Bytes that the link counts beyond the frames of the test may belong to the test or to other hosts.
     without_others = (_available_bytes_per_second(row, change, size) or 0.0) / (number(row, "share") or 1.0)
     return Ceiling(entity, (ceiling * gain / size, max(ceiling * gain, without_others) / size), f"at {faster.name}")
 
@@ -174,7 +178,7 @@ def _available_bytes_per_second(row: FactRow, change: Change, size: float) -> fl
         capacity = change.speeds[entity].data_bytes_per_second
     if not capacity:
         return None
-    # Where the test's bytes are not known, all bytes of a link that it does not cross are others'.
+    # Where the test's bytes are not known, all bytes of a link that the test does not cross belong to other hosts.
     others_only = row["foreign_bytes_per_second"] is None and not row["on_loaded_path"]
     foreign_rate = number(row, "bytes_per_second" if others_only else "foreign_bytes_per_second")
     full = number(row, "full_ratio")

@@ -20,7 +20,7 @@ class Policy:
 class Change:
     """What differs from the recorded configuration; anything not named is as recorded.
 
-    `speeds`: link → its speed. `slots`: lun, vdisk → I/Os it lets through, infinite: it holds none back. `policies`:
+    `speeds`: link → its speed. `slots`: lun, vdisk → I/Os that it admits, infinite: it holds none back. `policies`:
     lun → how its paths are used. `caps`: (volume or vdisk, unit) → its limit, infinite: lifted. `in_flight`: I/Os
     that the load keeps in flight, both directions. `lifted`: entities that no longer limit. `evenly`: parallel links
     carry equal shares, which they may not have done in a short step.

@@ -1,7 +1,6 @@
-"""How everything that the test runs over was set up: to compare two runs, and to change settings in a what-if.
-
-It holds what sources report of entities (policy, queue depth, firmware). It also holds what was measured in the step
-of the verdict: the speed of links and the depth of queues, which inventories often lack.
+"""The settings of everything that the test runs over: to compare two runs, and to change settings in a what-if. They
+include what sources report about entities (policy, queue depth, firmware), and what was measured in the step of the
+verdict: the speed of links and the depth of queues, which inventories often lack.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ from sanpath.whatif.change import Change
 
 
 def with_next_limit(facts: Facts, judged: Judgement) -> Judgement:
-    """The judgement, with what limits once its full links are relieved, and the share of the latency that goes then.
+    """The judgement, with the next limit once its full links are relieved, and the share of the latency that
+    disappears then.
 
     `facts`: those that hold in its step. Unchanged where no counted link is full in the load's direction. A step that
     was not steady predicts nothing.

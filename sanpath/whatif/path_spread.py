@@ -1,4 +1,4 @@
-"""How a multipath policy spreads a LUN's I/Os over links, and what that lets through.
+"""How a multipath policy spreads a LUN's I/Os over links, and the throughput that this allows.
 
 Round Robin with a batch larger than the I/Os in flight uses one path at a time. Each path carries its batch at the
 rate of its own slowest link. Only the I/Os in flight when the path changes overlap with the next batch: (1 + in
@@ -19,7 +19,7 @@ from sanpath.verdict.hypotheses.path_policy import ADAPTIVE, IN_TURN, ONE_PATH
 from sanpath.whatif.change import Change, Policy
 
 _STANDBY = ("standby", "ghost", "passive", "disabled", "dead", "active/non", "active/unopt", "non-opt")
-"""Prefixes of the path states in which a path carries no I/O of a sound LUN."""
+"""Prefixes of the path states in which a path carries no I/O while the LUN has better paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class PathLinks:
 
 @dataclass(frozen=True, slots=True)
 class PathUse:
-    """The LUN whose paths carry the load, and how it uses them: `policy` with everything known filled in."""
+    """The LUN whose paths carry the load, and how it uses them. `policy`: with all known values filled in."""
 
     lun: str
     paths: Sequence[PathLinks]
@@ -39,7 +39,7 @@ class PathUse:
 
     @property
     def in_turn(self) -> bool:
-        """Whether a batch goes down one path, then the next."""
+        """Whether each batch of I/Os goes down a single path, and the next batch down the next path."""
         return self.policy.name in IN_TURN and len(self.paths) > 1
 
     def shares(self, rates: Mapping[str, float]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """What the test would reach under another configuration, step by step, and what would limit it then.
 
-The high end of a prediction is the lowest known ceiling. The low end is what the untested rest of the path has
-carried, and a little more where nothing queued in it. If that rest keeps its latency, throughput lies between two
+The high end of a prediction is the lowest known ceiling. The low end is what the untested remainder of the path has
+carried, and a little more if no I/Os queued in it. If the remainder keeps its latency, throughput lies between two
 bounds. The lower is a closed loop over one queue with exponential service (mean value analysis, Reiser and Lavenberg
 1980). The upper is the high end, which a queue with constant service reaches. A step whose throughput the known
 ceilings do not explain is not predicted: something else limits it.
@@ -32,19 +32,20 @@ from sanpath.whatif.next_limit import order
 from sanpath.whatif.proven_ceilings import all_ceilings, array_dominates
 
 _EXPLAINED = 0.85
-"""Share of the throughput of such a closed loop from which the known ceilings explain a step."""
+"""The known ceilings explain a step whose throughput is at least this share of that of such a closed loop."""
 _MOST_IN_FLIGHT = 10_000
 """I/Os in flight beyond which throughput no longer grows for any latency of a storage network."""
 _MODEL = 0.03
 """Relative error of a likely value: frames of a link, shares of paths, the latency without a queue."""
 _LOW_QUEUEING = 0.1
 _HEADROOM = 1.4
-"""Factor that the rest of the path can carry more if I/Os queue for a tenth of their service time.
+"""The remainder of the path can carry at least this multiple of what it carried, if I/Os queue for a tenth of their
+service time.
 
 Eight servers are then busy for seven tenths of the time, and fewer servers less (Erlang C).
 """
 _BEYOND = 1.03
-"""Factor from which a prediction goes beyond what an element has carried."""
+"""A prediction exceeds what an element has carried if it is larger by at least this factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,8 @@ class Prediction:
 class Check:
     """A prediction compared with the run that followed.
 
-    `held`: whether the measured value lies in the interval, but for chance. `error`: measured over the middle of the
-    likely interval, less one; None: there was none.
+    `held`: whether the measured value lies in the interval, apart from chance. `error`: measured value over the
+    middle of the likely interval, minus one; None: there was no likely interval.
     """
 
     step: str
@@ -117,9 +118,9 @@ def check_prediction(prediction: Prediction, measured: float, chance: float) -> 
 def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> Prediction:
     """What one direction of a step would reach under a change."""
     load, calm = judged.load, _calm_load(facts, judgements, judged)
-    alike = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
+    same_io = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
     r0_before = unloaded_interval(facts, load, UNCHANGED, calm)
-    before = all_ceilings(facts, UNCHANGED, r0_before, alike)
+    before = all_ceilings(facts, UNCHANGED, r0_before, same_io)
     limit = min(before, key=order).entity if before else None
     recorded = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
     r0_known = r0_before if calm is not None or not _may_be_full(facts, load) else None
@@ -127,7 +128,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     if reason is not None:
         return Prediction(*recorded, judged.limiter, unknown=reason)
     r0 = unloaded_interval(facts, load, change, calm)
-    after = sorted(all_ceilings(facts, change, r0, alike), key=order)
+    after = sorted(all_ceilings(facts, change, r0, same_io), key=order)
     if not after:
         return Prediction(*recorded, limit, unknown="what would limit then is not known")
     first, in_flight = after[0], in_flight_under(facts, load, change)
@@ -166,7 +167,8 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
 
 
 def _headroom(facts: Facts, load: LoadFacts) -> float:
-    """Factor of what it has carried that the rest of the path can carry at least, by the wait that was seen in it."""
+    """The multiple of what it carried that the remainder of the path can carry at least, judged by the wait of the
+    I/Os in it."""
     row = array_side(facts.topology, load, facts.tables)
     links = [r for r in facts.tables["link"].select(step=load.step, direction=load.direction) if r["on_loaded_path"]]
     if row is None or row["queue_seconds"] is None or not_seen(facts, load, links, row):
@@ -197,7 +199,7 @@ def _as_measured(
 
 
 def explaining(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Ceiling | None:
-    """The lowest ceiling of a step as recorded, if that explains its throughput. None: it does not."""
+    """The lowest ceiling of a step as recorded, if it explains the throughput of the step. None: it does not."""
     load = judged.load
     r0 = unloaded_interval(facts, load, UNCHANGED, _calm_load(facts, judgements, judged))
     before = all_ceilings(facts, UNCHANGED, r0, (judged,))
@@ -266,7 +268,7 @@ def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:
 
 
 def _untested(facts: Facts, load: LoadFacts, high: float, r0: Interval | None) -> list[str]:
-    """Elements that have never carried what is predicted, and what is unknown of them."""
+    """Elements that have never carried the predicted throughput, and what is unknown about them."""
     untested = []
     if len(load.roots) > 1:
         untested.append("a different split between the loads: each is assumed to keep its share")
@@ -276,8 +278,8 @@ def _untested(facts: Facts, load: LoadFacts, high: float, r0: Interval | None) -
     else:
         entity = str(row["entity"])
         rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)
-        alike_steps = {other_load.step for other_load in facts.loads if other_load.comparable(load)}
-        carried = max(number(r, "ops_per_second") for r in rows if r["step"] in alike_steps)
+        same_io_steps = {other_load.step for other_load in facts.loads if other_load.comparable(load)}
+        carried = max(number(r, "ops_per_second") for r in rows if r["step"] in same_io_steps)
         if high > _BEYOND * carried:
             untested.append(f"{entity}: has carried {iops(carried)} and no more")
     if r0 is None:

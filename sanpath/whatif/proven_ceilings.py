@@ -1,4 +1,4 @@
-"""All ceilings of a step, with those of elements that publish none but were proven saturated."""
+"""All ceilings of a step, including those of elements without a published ceiling that were proven saturated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sanpath.whatif.change import Change
 from sanpath.whatif.path_spread import used_paths
 
 _STORAGE = ("array", "volume", "controller", "media")
-"""Kinds of bottlenecks that publish no ceiling and still have one."""
+"""Kinds of bottlenecks that have a ceiling but publish none."""
 
 
 def all_ceilings(facts: Facts, change: Change, r0: Interval | None, judged: Sequence[Judgement]) -> list[Ceiling]:
@@ -35,8 +35,8 @@ def all_ceilings(facts: Facts, change: Change, r0: Interval | None, judged: Sequ
 def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> list[Ceiling]:
     """Ceilings of elements that publish none but were saturated at the rate that a step reached.
 
-    `judged`: the step itself, then others of the same I/O. Of the others only a storage that was proven full counts,
-    because it is full at any load. `computed`: entities and kinds that already have a ceiling.
+    `judged`: the step itself, then others of the same I/O. Of the other judgements, only storage that was proven full
+    counts, because it is then full at any load. `computed`: entities and kinds that already have a ceiling.
     """
     reached = (judged[0].load.ops_per_second,) * 2
     if judged[0].kind == "generator_limited":
@@ -64,6 +64,6 @@ def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> 
 def array_dominates(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
     """Whether the array's own time is at least half of the latency below the queue of the operating system.
 
-    A lower share proves nothing against the array: then most of the time passes where no source reads.
+    A lower share is no evidence against the array: then most of the time passes where no source measures.
     """
     return number(array, "array_seconds") >= below_queues(facts, load) / 2

@@ -1,4 +1,4 @@
-"""How many I/Os the queues above the storage let through: those of virtual disks, and of block devices."""
+"""How many I/Os the queues above the storage admit: those of virtual disks, and of block devices."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from sanpath.facts.table import FactRow, number
 from sanpath.whatif.change import Change
 
 _ABOVE_DEPTH = 1.05
-"""A queue that held this many times its reported depth has another depth."""
+"""A queue with this many times its reported depth in flight has, in fact, another depth."""
 _LEAST_SHARE = 0.05
 """Share of the load's I/Os below which a block device is no part of the test."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Parallel queues that all I/Os pass. `slots`: I/Os of one direction of the load that they let through."""
+    """Parallel queues, one of which each I/O passes. `slots`: I/Os of one direction of the load that they admit
+    together."""
 
     entity: str
     slots: float
 
 
 def stages(facts: Facts, load: LoadFacts, change: Change) -> list[Stage]:
-    """The queues whose depth is known, those of each machine together. Both directions share a queue as they do
-    now."""
+    """The queues whose depth is known, those of each machine together. Both directions keep their present shares of a
+    queue."""
     direction_share = load.in_flight_measured / facts.in_flight_in(load.step)
     least = _LEAST_SHARE * facts.ops_per_second_in(load.step)
     by_machine: dict[str, list[FactRow]] = {}
@@ -51,7 +52,8 @@ def _stage(rows: Sequence[FactRow], depths: Iterable[float | None]) -> Stage | N
 
 
 def _depth(row: FactRow, change: Change) -> float | None:
-    """I/Os that a block device lets through. None: unknown, or it let more through, or no source observed it."""
+    """I/Os that a block device admits. None: its depth is unknown, it admitted more than its depth, or no source
+    observed it."""
     if (new_depth := change.slots.get(str(row["entity"]))) is not None:
         return new_depth
     if row["queue_depth"] is None or not (row["in_flight"] or row["operations_per_second"]):

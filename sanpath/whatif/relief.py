@@ -1,4 +1,4 @@
-"""What relieving a bottleneck means: faster links, more slots, another path policy, a limit that is lifted."""
+"""The change that relieves a bottleneck: faster links, more slots, another path policy, a limit that is lifted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sanpath.whatif.change import Change, Policy
 from sanpath.whatif.next_limit import faster_link
 
 _WORTHWHILE = 1.1
-"""Gain from which a relief is worth a change of its own."""
+"""A relief with at least this gain is worth a separate change."""
 
 
 def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Change, str]:
@@ -47,7 +47,7 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
             policies = {lun: Policy(switch_operations=1.0) for lun in luns}
             words = f"{', '.join(luns) or bottleneck.entity}: the path changes after every I/O"
             if unknown_spread_reason(facts, load, Change(policies=policies)) is not None:
-                # The measured shares are those of paths used in parallel.
+                # The measured shares apply to paths that are used in parallel.
                 policies = {}
             return Change(policies=policies, lifted=frozenset({bottleneck.entity}), evenly=True), words
         case "credit_stall":
@@ -64,10 +64,8 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
 
 
 def with_parallel_links(facts: Facts, load: LoadFacts, links: Sequence[str]) -> list[str]:
-    """These links, and those of the same speed beside them whose ceiling is next to theirs.
-
-    Two fabrics carry the same share each, and others use one of them a little: relieving only the fuller link brings
-    no more than that little.
+    """These links, and parallel links of the same speed with nearly the same ceiling. If two fabrics carry equal
+    shares and other hosts use one of them a little, relieving only the fuller link gains no more than that little.
     """
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     relieved = [row for row in rows if row["entity"] in links]
@@ -105,7 +103,7 @@ def _links(facts: Facts, judged: Judgement, bottleneck: Bottleneck) -> tuple[Cha
 
 
 def _as_other_ports(facts: Facts, row: FactRow) -> Capacity | None:
-    """The speed that other ports of both switches at a link's ends run at. None: they run at none that is faster."""
+    """The faster speed at which other ports of both switches at a link's ends run. None: no other port is faster."""
     speeds: dict[str, float] = {}
     for other in facts.tables["link"].select(step=row["step"]):
         for end in (str(other["sender"]), str(other["receiver"])):

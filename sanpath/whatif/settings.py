@@ -43,10 +43,8 @@ _FACTORS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "ki": 2.0**10, "mi": 2.0**20,
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One setting as it was and as it would be.
-
-    `now` None: unknown. `judged`: whether it is part of the change. `note`: why it cannot be judged, or what was
-    assumed.
+    """One setting as it was and as it would be. `now` None: unknown. `judged`: whether the change includes it.
+    `note`: why its effect cannot be judged, or what was assumed.
     """
 
     entity: str
@@ -200,33 +198,32 @@ def _set_policy(draft: _ChangeDraft, entity: str, setting: str, value: str) -> W
     batch = policy.switch_operations or number(row, "switch_operations")
     note = ""
     if (policy.name or row["policy"]) in IN_TURN and not batch:
-        note = "after how many I/Os it changes path is not known: assumed to be after each one"
+        note = "the number of I/Os after which it changes path is not known: assumed to be 1"
         if row["platform"] == "esxi":
             note += "; left at ESXi's 1000 it uses one path at a time, so set path_switch_operations too"
     return draft.wanted(entity, setting, value, note)
 
 
 def _set_speed(draft: _ChangeDraft, port: str, value: str) -> Wanted:
-    """A port at another speed: its link runs at the speed that both ends support, and the other end has its own
-    limit."""
+    """Set the speed of a port: its link runs at the lower of this speed and the highest speed of the other end."""
     facts, load = draft.facts, draft.load
     cable = next(iter(cables_by_port(facts, load).get(port, ())), None)
     rows = facts.tables["link"].select(step=load.step, entity=cable.id) if cable is not None else []
     if cable is None or not rows:
-        return draft.wanted(port, "speed", value, "no link of it was measured: nothing can be predicted", False)
+        return draft.wanted(port, "speed", value, "no link of it is measured: nothing can be predicted", False)
     technology, bits, other_port = technology_of(rows[0]), draft.port_speeds[port], _other_end(cable, port)
     capable = draft.port_speeds.get(other_port, _capable_bits_per_second(facts, other_port))
     capacity = link_capacity(technology, bits if capable is None else min(bits, capable))
     if capacity is None or link_capacity(technology, bits) is None:
-        raise UsageError(f"speed={value}: no speed of Fibre Channel; write 8GFC, 16GFC, 32GFC")
+        raise UsageError(f"speed={value}: not a speed of Fibre Channel; write 8GFC, 16GFC, 32GFC")
     draft.speeds[cable.id] = capacity
     note = ""
     if all(row["on_loaded_path"] is False for row in rows):
-        note = "it carries nothing of the test"
+        note = "its link carries nothing of the test"
     elif capable is None:
-        note = f"whether {other_port} can do that is not known: assumed that it can"
+        note = f"the highest speed of {other_port} is not known: assumed to be at least this"
     elif capable < bits * 0.99:
-        note = f"{other_port} at its other end does {capacity.name} at most"
+        note = f"{other_port} at its other end supports {capacity.name} at most"
     wanted = draft.wanted(port, "speed", value, note)
     return wanted if wanted.now or not rows[0]["speed"] else replace(wanted, now=str(rows[0]["speed"]))
 
