@@ -62,37 +62,37 @@ class Limit(_RuleModel):
 class Fix(_RuleModel):
     """A remedy. sanpath prints it and never applies it."""
 
-    platform: Text = Field(description="what it is for, e.g. ESXi, Linux, Cisco MDS; any")
+    platform: Text = Field(description="the platform that it is for, e.g. ESXi, Linux, Cisco MDS; any")
     action: Text | None = Field(
         default=None,
         description="what it does in a few words; remedies with the same action are one step of the plan, each a "
         "variant for its platform",
     )
     commands: tuple[Text, ...] = Field(
-        description="what to type, <name> standing for a fact of the entity; empty when there is nothing to type"
+        description="commands to type; <name> stands for a fact of the entity; empty: nothing to type"
     )
     scope: Text = Field(description="what is changed, and for whom")
     disruption: Disruption = Field(
-        description="what is interrupted: none, one path, the virtual machine, the host, or it needs an outage"
+        description="what it interrupts: nothing, one path, the virtual machine, the host, or all I/O (an outage)"
     )
     verify: Text = Field(description="how to see that it worked")
     undo: Text = Field(description="how to go back")
     only_if: Mapping[Name, FactValue] = Field(
-        default={}, description="facts of the entity that this remedy is for, e.g. technology: fibre_channel"
+        default={}, description="facts that the entity must have for this remedy, e.g. technology: fibre_channel"
     )
     shell: Literal["posix", "powershell"] | None = Field(
-        default=None, description="what the commands are typed into, where names with blanks can be quoted"
+        default=None, description="the shell of the commands; names with blanks can then be quoted"
     )
     relieves: Literal["idle_path", "controllers", "failed_path"] | None = Field(
         default=None,
-        description="it brings idle paths into use, which relieves a saturated parallel link, it spares the "
-        "controllers of a saturated array work, or it repairs a path that fails",
+        description="idle_path: it brings idle paths into use, which relieves a saturated parallel link; "
+        "controllers: it takes work off the controllers of a saturated array; failed_path: it repairs a failing path",
     )
-    reads_only: bool = Field(default=False, description="it shows something and changes nothing: no step of a plan")
-    name: Step | None = Field(default=None, description="what `after` of other remedies calls it")
+    reads_only: bool = Field(default=False, description="it only shows something, so it is not a step of a plan")
+    name: Step | None = Field(default=None, description="the name by which `after` of other remedies refers to it")
     after: tuple[StepName, ...] = Field(
         default=(),
-        description="what comes before it in the same plan: a rule's id, or rule-id/name of a remedy",
+        description="steps that come before it in the same plan: a rule's id, or rule-id/name of a remedy",
     )
 
 
@@ -122,9 +122,7 @@ class Rule(_RuleModel):
     when: Text = Field(description="the condition, over the facts of one row and the limits")
     limits: Mapping[Name, Limit]
     role: Role
-    cause_of: tuple[Name, ...] = Field(
-        default=(), description="the kinds of verdict that it can be the cause of; empty: any"
-    )
+    cause_of: tuple[Name, ...] = Field(default=(), description="the kinds of verdict that it can explain; empty: any")
     summary: Text = Field(description="one sentence; {name} is replaced by a fact, a limit or the entity")
     why: Text = Field(description="why it matters")
     not_if: Text = Field(description="when a hit is normal")

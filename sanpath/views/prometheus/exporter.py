@@ -41,7 +41,7 @@ class Shown(Collector):
         self.snapshot = Snapshot(time.time(), None)
 
     def collect(self) -> Iterator[Family]:
-        """What a scrape gets."""
+        """Return the metrics for a scrape."""
         snapshot = self.snapshot
         diagnosis = None if snapshot.silent else snapshot.diagnosis
         values = (diagnosis is not None, snapshot.taken, snapshot.cost_seconds, snapshot.silent)

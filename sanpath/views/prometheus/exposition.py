@@ -15,9 +15,9 @@ from sanpath.views import words
 from sanpath.views.prometheus.metric_declarations import METRICS, Metric
 
 SERIES = 2000
-"""At most so many series a metric, so that no fabric makes the server stumble."""
+"""Most series of a metric, so that a large fabric does not overload the server."""
 LABEL_CHARACTERS = 200
-"""A longer name is cut: servers are often configured to refuse the complete scrape because of one."""
+"""Longer names are cut: many servers are configured to refuse a complete scrape because of one long label."""
 LEFT_OUT = "sanpath_series_left_out"
 
 _UNITS = ("bytes_per_second", "operations_per_second", "seconds", "ratio", "operations")
