@@ -71,15 +71,15 @@ def _uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[_LinkUse]:
 
 def _likely(wiring: Sequence[WiredLink], rounds: Mapping[str, Rounds]) -> Iterator[WiredLink]:
     """Yield the links that can be among the busiest, in the order of `wiring`."""
-    alike: defaultdict[tuple[str, str, str, Technology], list[int]] = defaultdict(list)
+    by_columns: defaultdict[tuple[str, str, str, Technology], list[int]] = defaultdict(list)
     numbers = list[int]()
     for number, link in enumerate(wiring):
         port = link.ports[0] if link.ports else None
         if port is None or any((p.source, p.entity) != (port.source, port.entity) for p in link.ports):
-            numbers.append(number)  # Whichever of its ports is sampled: only its own figures tell.
+            numbers.append(number)  # Which port is sampled is only known once computed.
         elif port.source in rounds:
-            alike[port.source, port.read, port.write, link.technology].append(number)
-    for (source, read, write, technology), links in alike.items():
+            by_columns[port.source, port.read, port.write, link.technology].append(number)
+    for (source, read, write, technology), links in by_columns.items():
         columns = _Columns(rounds[source], (read, write), technology)
         most = columns.utilisation([wiring[number].ports[0].entity for number in links])
         order = np.argsort(-most, kind="stable")
@@ -111,11 +111,11 @@ def _utilisation(batch: Batch, before: Batch | None, counters: Sequence[str], te
     if before is None:
         return np.full(count, np.inf)
     seconds = (batch.times_us() - before.times_us()) / 1e6
-    speeds, which = np.unique(batch.numbers(SPEED), return_inverse=True)
+    speeds, speed_index = np.unique(batch.numbers(SPEED), return_inverse=True)
     scale = batch.columns[SPEED].scale if SPEED in batch.columns else 0.0
     capacities = [_capacity(technology, speed * scale) if speed > 0 else None for speed in speeds.tolist()]
     # Without a known speed there is no utilisation.
-    full = np.array([np.inf if c is None else c.data_bytes_per_second for c in capacities])[which]
+    full = np.array([np.inf if c is None else c.data_bytes_per_second for c in capacities])[speed_index]
     busier, unsure = np.zeros(count), seconds <= 0
     for counter in counters:
         growth = batch.numbers(counter) - before.numbers(counter)

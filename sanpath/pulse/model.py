@@ -47,11 +47,11 @@ class Pulse:
 
     `elapsed_seconds`: since the run began. `step`: the running step; "": none. `step_seconds`: since the step began,
     ramp included. `step_planned_seconds`: configured duration of the step, ramp included; None: unknown.
-    `step_why`: why a probe made the step; "": it is of no probe. `loads`: facts of both directions in the window
-    `began_us` to `ended_us` (0: no window yet). `loads_age_seconds`: time since the end of that window. `links`: the
-    busiest first. `live`: the recorder sent the data directly; False: they were read from flushed segments.
-    `last_step`: while no step runs, the name of the last one that ended, `idle_seconds` ago, at `last_step_ended_us`
-    on the recorder's clock. "" and 0: none has ended yet, or a step runs.
+    `step_why`: why a probe made the step; "": it is not a step of a probe. `loads`: facts of both directions in the
+    window `began_us` to `ended_us` (0: no window yet). `loads_age_seconds`: time since the end of that window.
+    `links`: the busiest first. `live`: the recorder sent the data directly; False: they were read from flushed
+    segments. `last_step`: while no step runs, the name of the last one that ended, `idle_seconds` ago, at
+    `last_step_ended_us` on the recorder's clock. "" and 0: none has ended yet, or a step runs.
     """
 
     elapsed_seconds: float

@@ -1,1 +1,1 @@
-"""Views: a Diagnosis in, a picture out. None of them computes."""
+"""Views: each renders a Diagnosis in one format. Views compute nothing."""

@@ -34,9 +34,9 @@ QUANTITIES = {
     "latency_max_seconds": "maximum",
 }
 _FACTOR = 3.0
-"""Ratio from which a change is read more easily as a factor than in percent."""
+"""From this ratio, a change is shown as a factor and not in percent."""
 SPREAD_NOTE = (
-    "Spread: difference between repetitions of the step, if a run repeated it; for IOPS at least what may be chance. "
+    "Spread: difference between repetitions of the step, if a run repeated it; for IOPS at least what chance allows. "
     "A change within the spread counts as none."
 )
 
@@ -59,7 +59,8 @@ def _adapter() -> TypeAdapter[Comparison]:
 
 
 def as_text(comparison: Comparison, width: int | None = None) -> str:
-    """Headline, what cannot be told, each step quantity by quantity, and the prediction next to the result."""
+    """Headline, what the comparison cannot tell, every quantity of each step, and the prediction next to the
+    result."""
     console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
     console.print(Text(printable(comparison.headline), style="bold"))
     for remark in comparison.remarks:
@@ -75,7 +76,7 @@ def as_text(comparison: Comparison, width: int | None = None) -> str:
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """The same for a ticket."""
+    """The same as Markdown, for a ticket."""
     lines = [f"# {safe(comparison.headline)}", ""]
     for remark in comparison.remarks:
         lines += [safe(remark), ""]
@@ -111,7 +112,7 @@ def step_names(pair: Pair) -> str:
 
 
 def value_text(quantity: str, value: float) -> str:
-    """A value of a quantity in its unit; IOPS without one, because the quantity is the unit."""
+    """A value of a quantity with its unit; IOPS without unit, because the quantity's name is the unit."""
     if quantity == "ops_per_second":
         return iops(value).removesuffix(" IOPS")
     return bandwidth(value) if quantity == "bytes_per_second" else duration(value)
@@ -131,7 +132,7 @@ def _spread(pair: Pair, change: Change) -> str:
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """Steps without a match, what came of the findings, and settings that differ, as sentences."""
+    """Steps without a match, what became of the findings, and settings that differ, as sentences."""
     yield from (f"no matching step: {step}" for step in comparison.unmatched)
     yield from reached_lines(comparison)
     yield from setting_lines(comparison)
@@ -161,7 +162,7 @@ def setting_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def finding_lines(comparison: Comparison) -> Iterator[str]:
-    """What became of each finding, how good the prediction of the model was, and its next one."""
+    """What became of each finding, how good the model's prediction was, and its next prediction."""
     for finding in comparison.findings:
         to = f" to {finding.moved_to}" if finding.moved_to else ""
         yield f"{finding.outcome}{to}: {finding.rule} {finding.entity} {finding.direction}"
@@ -182,7 +183,7 @@ def _value(setting: str, value: Value | None) -> str:
 
 
 def latency_text(entry: AtLatency, names: Sequence[str]) -> str:
-    """Throughput of each run at one latency; without a figure for runs that were not tested there."""
+    """Throughput of each run at one latency; "not tested" for runs that did not reach this latency."""
     size = "" if entry.operation_bytes is None else f" of {round(entry.operation_bytes / 1024, 1):g} KiB"
     if entry.latency_seconds is None:
         return f"{entry.direction}{size}: no latency was tested in all runs; {entry.said}"

@@ -1,4 +1,4 @@
-"""The first screen of the report in words: confidence, path, first action. Every view takes them from here."""
+"""The first screen of the report in words: confidence, path, first action. All views use these texts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sanpath.views import words
 
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
 CAUSE = "CAUSE"
-"""The role of a device that slows others down."""
+"""The role of a device that slows other devices down."""
 UNKNOWN_GAIN = "not known, because nothing in this run shows what would limit next"
 
 
 MAX_OFF_PATH = 3
-"""Elements off the path that are named; an array has many ports."""
+"""At most so many elements off the path are named: an array has many ports."""
 
 
 def confidence(diagnosis: Diagnosis) -> str:
@@ -81,7 +81,7 @@ def off_path_title(diagnosis: Diagnosis) -> str:
 
 
 def first_step(diagnosis: Diagnosis) -> PlanStep | None:
-    """The step of the plan that comes first. None: the verdict must be decided first, or there is nothing to do."""
+    """The first step of the plan. None: the verdict must be decided first, or there is nothing to do."""
     return next((step for step in diagnosis.plan if step.number == diagnosis.summary.plan_step), None)
 
 
@@ -95,7 +95,7 @@ def action_text(diagnosis: Diagnosis) -> str:
 
 
 def gain_text(diagnosis: Diagnosis) -> str | None:
-    """What the first action would bring. None: it changes nothing, or there is none."""
+    """What the first action would gain. None: there is no action, or it changes nothing."""
     step = first_step(diagnosis)
     unknown = UNKNOWN_GAIN if step is not None and step.purpose == "limit" else None
     return diagnosis.summary.gain or unknown
@@ -109,5 +109,5 @@ def test_name(diagnosis: Diagnosis) -> str:
 
 
 def badges(step: PlanStep) -> tuple[str, str]:
-    """Cost and risk."""
+    """Cost and risk of a step."""
     return words.DISRUPTION[step.disruption], f"{step.risk} risk"

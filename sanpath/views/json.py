@@ -18,12 +18,12 @@ def _adapter() -> TypeAdapter[Diagnosis]:
 
 
 def render(diagnosis: Diagnosis) -> str:
-    """One JSON object, indented, with a line end. What a terminal would obey or hide is written as an escape."""
+    """One JSON object, indented, with a line end. Control and invisible characters are written as escapes."""
     return escaped(_adapter().dump_json(diagnosis, indent=2).decode()) + "\n"
 
 
 def escaped(text: str) -> str:
-    """JSON that says the same without characters that turn, hide or control what is shown."""
+    """Equivalent JSON without characters that reverse, hide or control what a terminal shows."""
     return re.sub(r"[^\n -~]", lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text)
 
 

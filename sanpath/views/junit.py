@@ -10,14 +10,12 @@ from sanpath.rulebook.model import Finding
 from sanpath.views import words
 
 _PASSES = ("healthy", "demand_limited")
-"""Verdicts of a run that did what was asked of it."""
+"""Verdicts of a run that reached what was requested of it."""
 
 
 def render(diagnosis: Diagnosis) -> str:
-    """One test suite.
-
-    A finding that holds is a failure, of severity "info" none; what could not be judged, and a verdict that cannot
-    tell, is skipped and never passes. A load command that failed is an error.
+    """One test suite. A finding that holds is a failure, unless its severity is "info". Findings that could not be
+    judged, and a verdict that cannot tell, are skipped: they never pass. A load command that failed is an error.
     """
     suite = Element("testsuite", name="sanpath", timestamp=diagnosis.run.start)
     _load(suite, diagnosis)

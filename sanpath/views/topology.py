@@ -51,7 +51,8 @@ def as_graphml(topology: Topology) -> str:
 
 
 def _xml(text: str) -> str:
-    """XML has no control characters, not even escaped ones; names that differ only in them stay apart."""
+    """XML allows no control characters, not even escaped. Names that differ only in control characters remain
+    different."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 

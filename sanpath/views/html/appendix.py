@@ -15,7 +15,7 @@ from sanpath.units import bandwidth, count, duration, iops, percent
 from sanpath.views import words
 
 _MOST = 400
-"""Rows of a table in the appendix; a reader of more wants `sanpath topology --format json`."""
+"""Most rows of a table in the appendix; `sanpath topology --format json` has all of them."""
 
 Rows = Sequence[Sequence[str]]
 

@@ -21,7 +21,7 @@ _MAX_ROWS = 24
 """Most rows of the chart of latencies; the table has all."""
 _ROW, _TOP, _BOTTOM, _WIDTH = 44.0, 8.0, 26.0, 600.0
 _LETTERS = 52
-"""Of the name of a row, at the size of letters on a narrow screen."""
+"""Most letters in the name of a row, so that it fits a narrow screen."""
 
 
 def render(
@@ -72,7 +72,7 @@ def _overlay(comparison: Comparison, before: Diagnosis, after: Diagnosis, quanti
     """Both runs over I/Os in flight, with the change at each pair of steps. None: nothing was measured."""
     is_latency = quantity == "latency"
     value: curve.Value = (lambda p: p.latency_seconds) if is_latency else (lambda p: p.bytes_per_second)
-    say = duration if is_latency else bandwidth
+    shown = duration if is_latency else bandwidth
     runs = [("before", curve.points_of(before)), ("after", curve.points_of(after))]
     every = [point for _, points in runs for point in points]
     if not every:
@@ -80,14 +80,14 @@ def _overlay(comparison: Comparison, before: Diagnosis, after: Diagnosis, quanti
     across = curve.across_scale(every)
     up = svg.value_scale([value(p) for p in every], (curve.HEIGHT - 26, 24), logarithmic=is_latency)
     texts = [
-        f"{name}, {p.in_flight:.0f} outstanding {p.direction}s: {say(value(p))}" for name, ps in runs for p in ps
+        f"{name}, {p.in_flight:.0f} outstanding {p.direction}s: {shown(value(p))}" for name, ps in runs for p in ps
     ]
     return svg.picture(
         f"overlay-{quantity}",
         f"{'Mean latency' if is_latency else 'Throughput'} over outstanding I/Os, before and after",
         "; ".join(texts),
         (curve.WIDTH, curve.HEIGHT),
-        svg.grid(across, up, say),
+        svg.grid(across, up, value_text),
         curve.foot(every, across),
         *(element for name, points in runs for element in _curves(name, points, across, up, value)),
         *_labels(comparison, across, up, is_latency),
@@ -105,7 +105,8 @@ def _curves(
 
 
 def _labels(comparison: Comparison, across: svg.Scale, up: svg.Scale, is_latency: bool) -> Iterator[Markup]:
-    """The change at each pair, on the side of its point away from the value before; of close ones the first."""
+    """The change at each pair, placed on the far side of its point from the value before. Of labels that would
+    overlap, only the first is drawn."""
     places: list[tuple[float, float]] = []
     for pair in comparison.pairs:
         value = pair.after.latency_seconds.mean if is_latency else pair.after.bytes_per_second

@@ -36,7 +36,7 @@ class Point:
 
 
 Value = Callable[[Point], float]
-"""The quantity of a point that a chart shows."""
+"""Returns the quantity of a point that a chart shows."""
 
 
 def throughput(diagnosis: Diagnosis) -> Markup | None:
@@ -127,7 +127,7 @@ def across_scale(points: Sequence[Point]) -> svg.Scale:
 
 
 def foot(points: Sequence[Point], across: svg.Scale) -> Markup:
-    """The numbers that were tried stand below the axis, as far as there is room."""
+    """The tested numbers of I/Os in flight, below the axis, as far as there is room."""
     text, last = Markup(""), -100.0
     for value in sorted({p.in_flight for p in points}):
         if across.at(value) - last >= 34:
@@ -151,9 +151,8 @@ def _knee(diagnosis: Diagnosis, across: svg.Scale) -> Iterator[Markup]:
 
 
 def line_of(points: Sequence[Point], across: svg.Scale, up: svg.Scale, value: Value) -> list[tuple[float, float]]:
-    """Places of the line through points of one direction; repetitions of a step count by their mean.
-
-    [] for points of several block sizes: they are no curve.
+    """Coordinates of the line through the points of one direction; repetitions of a step are averaged. [] for points
+    of several block sizes: these form no curve.
     """
     sizes = [point.operation_bytes for point in points]
     if not points or max(sizes) > (1 + _SAME_SIZE) * min(sizes):

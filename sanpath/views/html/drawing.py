@@ -12,7 +12,7 @@ from sanpath.views.html.path import Drawn, Edge, Node
 _WIDTH, _HEIGHT = 112.0, 46.0
 _DOWN = 84.0
 _GAP, _LABELLED = 26.0, 124.0
-"""Between two columns, and where cables with their labels run."""
+"""Distance between two columns, without and with labelled cables between them."""
 _LETTERS = 17
 
 Places = dict[str, tuple[float, float]]
@@ -38,7 +38,8 @@ def drawing(drawn: Drawn) -> Markup | None:
 
 
 def _places(drawn: Drawn) -> tuple[Places, tuple[float, float]]:
-    """Columns from left to right, empty ones left out; within one, near to what each is linked to on its left."""
+    """Columns from left to right, without empty columns. Within a column, each entity is near the entities on its
+    left that it is linked to."""
     columns: defaultdict[int, list[str]] = defaultdict(list)
     for entity, node in drawn.nodes.items():
         columns[node.column].append(entity)
@@ -72,7 +73,7 @@ def _box(node: Node, x: float, y: float) -> Markup:
 
 
 def _line(edge: Edge, drawn: Drawn, places: Places) -> Markup:
-    """Level with the end that its label stands at, and bent close to the other one."""
+    """A line that is level at the end with its label, and bends close to the other end."""
     (x1, y1), (x2, y2) = places[edge.first], places[edge.second]
     x1, y1, y2 = x1 + _WIDTH, y1 + _HEIGHT / 2, y2 + _HEIGHT / 2
     bend = min(_GAP, x2 - x1)
@@ -87,7 +88,7 @@ def _line(edge: Edge, drawn: Drawn, places: Places) -> Markup:
 
 
 def _labelled_end(edge: Edge, drawn: Drawn) -> str:
-    """The end that fewer lines meet at: there labels do not overlap."""
+    """The end at which fewer lines meet: labels do not overlap there."""
     left = sum(1 for e in drawn.edges.values() if e.second == edge.second)
     right = sum(1 for e in drawn.edges.values() if e.first == edge.first)
     return edge.first if left >= right else edge.second
@@ -96,7 +97,7 @@ def _labelled_end(edge: Edge, drawn: Drawn) -> str:
 def _label(edge: Edge, drawn: Drawn, places: Places) -> Markup:
     end = _labelled_end(edge, drawn)
     y = places[end][1] + _HEIGHT / 2
-    # Over the level part of the line.
+    # The label stands above the level part of the line.
     x = (places[edge.first][0] + _WIDTH + places[edge.second][0] + (-_GAP if end == edge.first else _GAP)) / 2
     css = "note middle" if edge.limits else "tick edge-label middle"
     below = [*edge.busy.split(", "), *(["LIMIT"] if edge.limits else [])]

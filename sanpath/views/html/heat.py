@@ -23,7 +23,7 @@ CLASSES = (0.2, 0.5, 0.8, 0.95)
 """Lower limits of the colour classes above the first: a link is free up to 0.8 and full from 0.95 (link-full)."""
 LEGEND = ("below 20 %", "20 to 50 %", "50 to 80 %", "80 to 95 %", "95 % and more")
 _ROW, _BAR, _TOP, _BOTTOM = 40.0, 16.0, 22.0, 26.0
-"""Heights of a row with its label, of its bar, and of what stands above and below all rows."""
+"""Heights: of a row with its label, of its bar, of the space above all rows, and of the space below."""
 _WIDTH = 800.0
 _MAX_STEPS = 16
 """Most steps with a column in the table; the CSV has all values."""
@@ -61,7 +61,7 @@ def _highest(values: Sequence[float | None]) -> float | None:
 
 
 def colour_class(value: float) -> int:
-    """Number of the colour of a utilisation, 0 to 4."""
+    """The colour class of a utilisation, 0 to 4."""
     return sum(value >= limit for limit in CLASSES)
 
 
@@ -108,7 +108,7 @@ def _percent(ratio: float | None) -> str:
 
 
 def header(series: Series) -> list[str]:
-    """Of the table: the hop, its peak, and its median in each step."""
+    """The header of the table: hop, peak, and the median in each step."""
     return ["hop", "highest", *(f"median in {name}" for name, _, _ in series.steps[:_MAX_STEPS])]
 
 
@@ -131,7 +131,7 @@ def _median(row: Row, series: Series, begin: float, end: float) -> float | None:
 
 
 def data(strip: Sequence[Row]) -> dict[str, Any]:
-    """What the script draws the same strip from, in the form of a chart's data."""
+    """The data from which the script draws the same strip, in the form of a chart's data."""
     return {
         "name": "hops",
         "unit": "percent",

@@ -43,7 +43,7 @@ def _line(series: Series, quantity: Quantity, direction: Direction) -> Line | No
 
 
 def _drawing(name: str, title: str, quantity: Quantity, runs: Runs) -> Markup:
-    say = _QUANTITIES[quantity][1]
+    value_text = _QUANTITIES[quantity][1]
     top, bottom = 12.0, _HEIGHT - 26
     across = svg.Scale(
         0.0, max(moment for series, _ in runs for moment in series.moments), 98.0, _WIDTH - 12, time=True
@@ -54,9 +54,9 @@ def _drawing(name: str, title: str, quantity: Quantity, runs: Runs) -> Markup:
     return svg.picture(
         name,
         title,
-        f"before: at most {say(peaks[0])}; after: at most {say(peaks[1])}",
+        f"before: at most {value_text(peaks[0])}; after: at most {value_text(peaks[1])}",
         (_WIDTH, _HEIGHT),
-        svg.grid(across, up, say),
+        svg.grid(across, up, value_text),
         svg.foot(across, bottom, words.elapsed),
         *(
             svg.polylines(

@@ -19,9 +19,9 @@ from sanpath.views.html.drawing import drawing
 from sanpath.views.html.path import drawn
 
 _MOST = 12
-"""Links and cleared elements that are shown at once; a fabric has hundreds."""
+"""At most so many links and cleared elements are shown unfolded: a fabric has hundreds."""
 _ROWS = 400
-"""Rows of a table in all: of thousands of ports a reader wants the JSON."""
+"""Most rows of a table: for thousands of ports, the JSON is better suited."""
 
 
 def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:

@@ -13,7 +13,7 @@ from sanpath.units import percent
 from sanpath.views.words import short
 
 _ROWS = 8
-"""At most so many entities of a kind are drawn in one column."""
+"""At most so many entities of one kind are drawn in a column."""
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Edge:
 
 @dataclass(slots=True)
 class Drawn:
-    """What is drawn, and how many paths are not. `chains`: each path in words."""
+    """The elements of the drawing, and the number of paths left out. `chains`: each path in words."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: dict[tuple[str, str, str], Edge] = field(default_factory=dict)
@@ -171,7 +171,7 @@ def _chain(path: IoPath, front: Placed, uses: dict[str, list[ElementUse]], limit
 
 
 def _unseen(drawn: Drawn, topology: Topology, front: Placed, volumes: set[str]) -> None:
-    """Without a path: both ends, and between them a line labelled as not seen."""
+    """If no path is known: both ends, with a line between them that is labelled "not seen"."""
     host = front[-1][0]
     hbas = [(hba, 3) for hba in topology.related(host, "attached_to", "hba")]
     _add(drawn, topology, front)
@@ -196,7 +196,7 @@ def _mark(drawn: Drawn, topology: Topology, diagnosis: Diagnosis, limiting: set[
 
 
 def _node_of(drawn: Drawn, topology: Topology, entity: str) -> Node | None:
-    """What is drawn for an entity: itself, or what it is a part of. None: neither is drawn."""
+    """The node that represents an entity: its own, or that of the entity it is part of. None: neither is drawn."""
     related = [topology.related(entity, relation) for relation in ("attached_to", "member_of", "runs_on")]
     candidates = [entity, *(neighbour for neighbours in related for neighbour in neighbours)]
     return next((drawn.nodes[e] for e in candidates if e in drawn.nodes), None)

@@ -51,7 +51,7 @@ def _values(latency: Latency) -> dict[str, float | None]:
 
 
 def drawings(diagnosis: Diagnosis) -> list[tuple[str, Markup, Sequence[str]]]:
-    """(direction, chart, quantities that it shows) of each direction; both have one scale."""
+    """(direction, chart, quantities that it shows) of each direction; both charts have the same scale."""
     reported = points(diagnosis)
     positive = [value for point in reported for value in point.values.values() if value]
     if not positive:

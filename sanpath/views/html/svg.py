@@ -11,8 +11,8 @@ from markupsafe import Markup, escape
 
 from sanpath.views.words import printable
 
-Say = Callable[[float], str]
-"""A number as a person says it."""
+ValueFormat = Callable[[float], str]
+"""Formats a number for people."""
 
 
 def element(name: str, *content: str, **attributes: str | float) -> Markup:
@@ -85,7 +85,7 @@ class Scale:
 
 
 def value_scale(values: Sequence[float], place: tuple[float, float], logarithmic: bool = False) -> Scale:
-    """A scale that contains all values; a linear one begins at zero."""
+    """A scale that contains all values; a linear scale begins at zero."""
     positive = [v for v in values if v > 0]
     if not positive:
         return Scale(0.1 if logarithmic else 0.0, 1.0, *place, logarithmic)
@@ -94,22 +94,22 @@ def value_scale(values: Sequence[float], place: tuple[float, float], logarithmic
     return Scale(0.0, 1.15 * max(positive), *place)
 
 
-def grid(across: Scale, up: Scale, say: Say) -> Markup:
+def grid(across: Scale, up: Scale, value_text: ValueFormat) -> Markup:
     """Horizontal lines with their values at the left."""
     return Markup("").join(
         element("line", x1=across.first, x2=across.last, y1=y, y2=y, class_="grid")
-        + element("text", say(value), x=across.first - 6, y=y + 4, class_="tick left")
+        + element("text", value_text(value), x=across.first - 6, y=y + 4, class_="tick left")
         for value in up.ticks()
         for y in (up.at(value),)
     )
 
 
-def foot(across: Scale, bottom: float, say: Say) -> Markup:
+def foot(across: Scale, bottom: float, value_text: ValueFormat) -> Markup:
     """The values of the horizontal axis; a value that would overlap its neighbour is left out."""
     ticks = across.ticks()
     crowded = [b for a, b in pairwise(ticks) if abs(across.at(b) - across.at(a)) < 34]
     return Markup("").join(
-        element("text", say(value), x=across.at(value), y=bottom + 16, class_="tick middle")
+        element("text", value_text(value), x=across.at(value), y=bottom + 16, class_="tick middle")
         for value in ticks
         if value not in crowded
     )

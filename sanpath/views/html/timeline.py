@@ -16,7 +16,7 @@ from sanpath.units import bandwidth, duration, percent
 from sanpath.views import words
 from sanpath.views.html import svg
 
-_SAY = {"bandwidth": bandwidth, "duration": duration, "percent": percent}
+_FORMATS = {"bandwidth": bandwidth, "duration": duration, "percent": percent}
 _STYLES = 8
 """Line styles of the style sheet, each a colour and a dash pattern of its own."""
 
@@ -35,13 +35,13 @@ class Timeline:
 
     def legend(self) -> list[tuple[int, str, str]]:
         """(number of the line's style, its label, its highest value) of each line."""
-        say = _SAY[self.unit]
+        value_text = _FORMATS[self.unit]
         peaks = [max(v for v in line.values if v is not None) for _, line in self.lines]
-        return [(n % _STYLES, label, say(peaks[n])) for n, (label, _) in enumerate(self.lines)]
+        return [(n % _STYLES, label, value_text(peaks[n])) for n, (label, _) in enumerate(self.lines)]
 
 
 def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
-    """The charts of a run, those that have no lines left out."""
+    """The charts of a run, without charts that have no lines."""
     ceilings = tuple(
         (f"ceiling of {words.short(b.entity)}, {b.direction}", b.ceiling_bytes_per_second)
         for b in diagnosis.verdict.bottlenecks
@@ -82,7 +82,7 @@ def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
 
 
 Noted = tuple[tuple[str, float], ...]
-"""What a person noted while the test ran, and when: seconds after the start of the series."""
+"""(text, time in seconds after the start of the series) of each note that a person made during the test."""
 
 
 def noted(diagnosis: Diagnosis, series: Series) -> Noted:
@@ -91,7 +91,7 @@ def noted(diagnosis: Diagnosis, series: Series) -> Noted:
 
 
 def evidence(finding: Finding, number: int, other_findings: Sequence[Finding], series: Series) -> Timeline | None:
-    """The chart of a finding: the lines of just its elements and direction. None: it has none."""
+    """The chart of a finding, with only the lines of its elements and direction. None: there are no such lines."""
     entities = {e for f in (finding, *other_findings) for e in (f.entity, *f.entity.split(" > "))}
     entity_lines = [
         line for line in series.lines if line.entity in entities and finding.direction in (line.direction, "both", "")
@@ -129,7 +129,7 @@ def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, fl
         f"{chart.text} {'; '.join(f'{label}: at most {peak}' for _, label, peak in chart.legend())}",
         size,
         *svg.bands(series.steps, across, top, bottom),
-        svg.grid(across, up, _SAY[chart.unit]),
+        svg.grid(across, up, _FORMATS[chart.unit]),
         svg.foot(across, bottom, words.elapsed),
         *(
             svg.element("line", x1=across.first, x2=across.last, y1=up.at(v), y2=up.at(v), class_="limit")
@@ -157,7 +157,7 @@ def _drawn(line: Line, series: Series, across: svg.Scale, up: svg.Scale, number:
 def data(
     charts: Sequence[Timeline], series: Series, marks: Noted, evidence_charts: Sequence[Timeline] = ()
 ) -> dict[str, Any]:
-    """What the script draws the same charts from, and what it writes into their CSV files.
+    """The data from which the script draws the same charts and writes their CSV files.
 
     `evidence`: name of a finding's chart → (chart, line) of each of its lines, which are lines of the other charts.
     """
