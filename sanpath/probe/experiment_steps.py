@@ -19,8 +19,8 @@ _SAME_STEP = ("other_host", "one_path", PAUSE)
 class Order:
     """A step to run. `experiment`: what it tries. `reason`: why it comes next, for people. `host`: where it runs.
 
-    `seconds`: how long it is measured; None: as the plan has it. `devices`: where it runs in place of the target; ():
-    on the target.
+    `seconds`: how long it is measured; None: as long as the plan says. `devices`: the devices that it uses instead of
+    the target; (): the target.
     """
 
     step: SweepStep

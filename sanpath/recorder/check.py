@@ -1,4 +1,4 @@
-"""Contacts every source once before a run: does it answer, its clock, what it cannot read, and what a poll costs."""
+"""Contacts every source once before a run: does it answer, its clock, what it cannot read, and the cost of a poll."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SourceCheck:
 
     @property
     def slower_seconds(self) -> int:
-        """The `every_seconds` that would fit the poll: the recorder's budget is 0.8 of it."""
+        """The shortest `every_seconds` into which the poll fits: a poll may take 0.8 of it."""
         return math.ceil(self.poll.seconds / 0.8) if self.poll else 0
 
 
@@ -169,7 +169,7 @@ class _Probe:
             samples = await self._effort("poll", collector.poll(self._context))
             self._result = replace(self._result, poll=samples)
         finally:
-            # Logging out is a courtesy; its failure does not change the result.
+            # Logging out is optional: its failure does not change the result.
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await collector.close()

@@ -1,4 +1,5 @@
-"""What passes between the recorder process and whoever starts it, beside the request: commands, an exit code."""
+"""The protocol between the recorder process and the process that starts it, apart from the request: commands, an exit
+code."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What this machine shows of its SAN: multipath devices, neighbours, and which named hosts answer SNMP.
-
-No network is searched. One request goes to each host that the user or LLDP names, and none to anybody else.
+"""What this machine knows about its SAN: multipath devices, neighbours, and which named hosts answer SNMP. No network
+is scanned: one request goes to each host that the user or LLDP names, and none to other hosts.
 """
 
 from __future__ import annotations
@@ -35,7 +34,8 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What this machine shows. `multipath`: names of multipath devices. `arp`: addresses that it has talked to."""
+    """What this machine knows about its surroundings. `multipath`: names of multipath devices. `arp`: addresses that
+    it has talked to."""
 
     multipath: tuple[str, ...] = ()
     neighbours: tuple[Neighbour, ...] = ()
@@ -53,14 +53,15 @@ class Agent:
 
 
 async def surroundings() -> Surroundings:
-    """Read what this machine shows. What is missing or may not be read is empty."""
+    """Read what this machine knows about its surroundings. What is missing or may not be read is empty."""
     from sanpath.transport.context import LiveContext
 
     return await surroundings_of(LiveContext(RecorderClock(), Cost()).machine())
 
 
 async def surroundings_of(machine: Machine) -> Surroundings:
-    """Read what a machine shows. `lldpctl` needs root or its group; without it there are no neighbours."""
+    """Read what a machine knows about its surroundings. `lldpctl` needs root or its group; without it, no neighbours
+    are found."""
     files = await machine.read([_UUIDS, _NAMES, _ARP])
     try:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
@@ -90,7 +91,8 @@ def arp_addresses(text: str) -> Iterator[str]:
 
 
 def lldp_neighbours(text: str) -> Iterator[Neighbour]:
-    """Yield the neighbours of `lldpctl -f json`, which writes a list of one as that item. Nonsense yields none."""
+    """Yield the neighbours of `lldpctl -f json`, which writes a list with one item as that item. Invalid output
+    yields none."""
     try:
         document = json.loads(text)
     except ValueError:

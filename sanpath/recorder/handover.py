@@ -1,6 +1,7 @@
 """The recorder's end of the socket that sends its newest rows to viewers on this machine.
 
-It must never harm the recording: a viewer that does not read is dropped, and after a defect all viewers are dropped.
+The recording must never suffer from it: a viewer that does not read is disconnected, and after a defect all viewers
+are.
 """
 
 from __future__ import annotations

@@ -32,11 +32,11 @@ class SweepRequest(BaseModel):
 
 
 class StepOrder(BaseModel):
-    """A step of a probe. `host`: one of the plan's hosts. `fio`: options besides those of the plan.
+    """A step of a probe. `host`: the host of the plan that runs it. `fio`: options besides those of the plan.
     `is_pause`: no load runs in it. `bytes_per_second`: the rate that DiskSpd or vdbench stays below; None: no limit.
 
-    `seconds`: how long it is measured; None: as the plan has it. `why`: why it comes next, for people.
-    `devices`: where it runs in place of the plan's target; (): there.
+    `seconds`: how long it is measured; None: as long as the plan says. `why`: why it comes next, for people.
+    `devices`: the devices that it uses instead of the plan's target; (): the target.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -53,7 +53,7 @@ class StepOrder(BaseModel):
 
 
 class EndOrder(BaseModel):
-    """The end of a probe. `reason`: why it ends. `what`: what only a person can do next; "": nothing."""
+    """The end of a probe. `reason`: why it ends. `what`: the next action, which only a person can take; "": none."""
 
     model_config = ConfigDict(frozen=True)
 

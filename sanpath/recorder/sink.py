@@ -23,7 +23,7 @@ from sanpath.units import counted
 FLUSH_SECONDS = 5.0
 FLUSH_ROWS = 20_000
 FULL_ROWS = 200_000
-"""Rows that may wait. Above it no poll is started: a gap with a reason costs the device nothing."""
+"""Rows that may wait. Above this number no poll is started: a gap with a reason costs the device nothing."""
 LIMIT_ROWS = 2 * FULL_ROWS
 """Rows above which everything is dropped and counted: the load's output cannot be stopped."""
 
@@ -59,7 +59,7 @@ class Sink:
 
     @property
     def full(self) -> bool:
-        """Whether too many rows wait to start another poll."""
+        """Whether so many rows wait that no further poll may start."""
         return self._rows + self._writer.rows_waiting > FULL_ROWS
 
     def take(self, source: str, seen_us: int, item: Item | Poll) -> None:
@@ -88,14 +88,14 @@ class Sink:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write what waits. What cannot be written (disk full) continues to wait; it is reported once."""
+        """Write the waiting rows. Rows that cannot be written (disk full) continue to wait; this is reported once."""
         self._check_clock()
         try:
             await self._loop.run_in_executor(self._thread, self._write_pending, self._take_pending())
         except (OSError, duckdb.Error) as error:
             if not self._failed:
                 waiting = f"{self._writer.rows_waiting} rows wait"
-                with contextlib.suppress(OSError):  # The terminal may have gone.
+                with contextlib.suppress(OSError):  # The terminal may be closed.
                     print(f"sanpath: cannot write the recording, {waiting}: {reason(error)}", file=sys.stderr)
             self._failed = reason(error)
             return
@@ -103,7 +103,7 @@ class Sink:
         self._record_gap(failed)
 
     def flush_within(self, seconds: float) -> None:
-        """Write what waits, for at most `seconds`, while the loop is blocked: for an abort."""
+        """Write the waiting rows, for at most `seconds`, while the loop is blocked: for an abort."""
         with contextlib.suppress(OSError, duckdb.Error, TimeoutError):
             self._thread.submit(self._write_pending, self._take_pending()).result(seconds)
 

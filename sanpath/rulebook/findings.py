@@ -21,7 +21,7 @@ class Findings:
 def group(rules: Sequence[Rule], judgements: Sequence[Judgement], step: str = "") -> Findings:
     """Group the judgements of `judge(rules, ...)`. `rules` must include every rule that was judged.
 
-    A finding shows the figures of `step` if its rule fired there, else those of the worst judgement.
+    A finding shows the figures of `step` if the rule is a hit in it, otherwise those of the worst judgement.
     """
     by_id = {rule.id: rule for rule in rules}
     groups: dict[tuple[str, str, str], list[Judgement]] = {}

@@ -1,4 +1,4 @@
-"""Reads rule files, built-in ones and those of a user's folder, and reports every mistake with file and line."""
+"""Reads rule files, the built-in ones and those of a user's folder, and reports every mistake with file and line."""
 
 from __future__ import annotations
 

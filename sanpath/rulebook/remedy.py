@@ -24,7 +24,7 @@ SWITCH_MAKE_FACTS = ("switch_make",)
 """Names that `only_if` may use in addition to the facts of the rule's table: the make of the switches at the
 entity."""
 _PLATFORM_FACTS = {"switch_make": "any switch", "platform": "any host"}
-"""Facts that decide for which command line a remedy is → the platform of a remedy if the fact is not known."""
+"""Facts that determine the command line of a remedy → the platform that a remedy shows if the fact is not known."""
 
 
 class Remedy(Fix):
@@ -50,8 +50,8 @@ def applicable_remedies(
     """Return the remedies that apply to an entity with these rows of facts, filled with the facts.
 
     A condition on an unknown fact counts as met. But if the make of a device is not known, the remedies of all makes
-    become one, without commands: nobody should type those of another make. `context`: facts that the rows lack: the
-    make of the switches at the entity, the platform of the test's hosts."""
+    are merged into one without commands: nobody should type the commands of another make. `context`: facts that the
+    rows lack: the make of the switches at the entity, the platform of the test's hosts."""
     reported = {name: value for row in rows for name, value in row.items() if value is not None}
     facts = {**(context or {}), **reported}
     result: list[Fix] = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sanpath.topology.paths import IoPath
 
 CONFIG = "config"
-"""The source name of sanpath.yaml. Its name for an entity is the one that is used."""
+"""The source name of sanpath.yaml. Its name for an entity has precedence."""
 
 _LOCAL_KINDS = ("switch_port", "array_port", "controller", "volume", "media", "path")
 """Kinds whose names are unique only within their device."""
@@ -30,7 +30,7 @@ _DECLARABLE_KINDS = ("load", "vm", "vdisk", "host", "hba", "lun")
 
 @dataclass(frozen=True, slots=True)
 class Unjoined:
-    """A join that was not found, and why."""
+    """A join that was not found, and the reason."""
 
     subject: str
     reason: str
@@ -79,7 +79,7 @@ class Topology:
         return related
 
     def behind(self, entities: Iterable[str], kind: str) -> set[str]:
-        """Return those of a kind among the entities and what backs them, over all levels that are read."""
+        """Return the entities of a kind among these entities and those that back them, over all known levels."""
         found: set[str] = set()
         level = set(entities)
         while level:
@@ -123,7 +123,7 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
 
 
 def _add_configured(entities: dict[Local, SourceEntity], links: Iterable[tuple[str, SourceLink]]) -> None:
-    """Add entities that only links of the configuration name."""
+    """Add entities that are named only in links of the configuration."""
     for source, link in links:
         for kind, name in (link.from_end, link.to_end):
             if source == CONFIG and kind in _DECLARABLE_KINDS:
@@ -131,10 +131,9 @@ def _add_configured(entities: dict[Local, SourceEntity], links: Iterable[tuple[s
 
 
 def _names(entities: Mapping[Local, SourceEntity], links: Iterable[tuple[str, SourceLink]]) -> dict[Local, str]:
-    """Name each entity as people do: ports and volumes after their device, disks after their machine.
-
-    A switch or array has the name of its source, unless the source reports several. A port of which only the WWPN is
-    known is named by it."""
+    """Name each entity as people do: ports and volumes after their device, disks after their machine. A switch or
+    array has the name of its source, unless the source reports several. If only the WWPN of a port is known, it is
+    the port's name."""
     machines = {
         link.from_end[1]: link.to_end[1]
         for _, link in links
@@ -236,8 +235,8 @@ def _make_entities(
 
 
 def _scope(kind: str, name: str) -> str:
-    """Return a prefix that limits a join key to one host. Several hosts may see a volume; a LUN is a device of
-    one."""
+    """Return a prefix that limits a join key to one host. Several hosts may see a volume; a LUN is a device of one
+    host."""
     return f"{name.partition('/')[0]}/" if kind == "lun" and "/" in name else ""
 
 
@@ -271,7 +270,7 @@ def _join_guests(topology: Topology) -> None:
 
 def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink]]) -> None:
     by_key: dict[tuple[str, str], str] = {}
-    # A host has the WWPNs of its ports as well: ports come last, so that a WWPN means the port.
+    # A host has the WWPNs of its ports, too. Ports are indexed last, so that a WWPN refers to the port.
     for entity in sorted(topology.entities.values(), key=lambda e: e.kind in ("hba", "array_port")):
         for key, values in entity.ids.items():
             if key != "name":
@@ -280,7 +279,8 @@ def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink
     for source, link in source_links:
         ends = [_entity_at_end(topology, by_key, source, *end) for end in (link.from_end, link.to_end)]
         if link.relation == "zoned_with" and [e and topology.entities[e].kind for e in ends] != ["hba", "array_port"]:
-            continue  # A zone lists whoever may come, also two of one role, and the name server does not know all.
+            # A zone may list two ports of one role, and ports that the name server does not know.
+            continue
         for end, end_id in zip((link.from_end, link.to_end), ends, strict=True):
             # An Ethernet switch learns every address in the network: those that match no entity are not reported.
             if end_id is None and (link.relation, end[0]) != ("logged_in", "mac"):
@@ -358,7 +358,7 @@ def _back_luns(topology: Topology) -> None:
         for identifier in identifiers:
             if identifier in volumes:
                 topology.add_link(Link("backed_by", lun.id, volumes[identifier], (f"identifier {identifier}",)))
-            # A host has local disks as well: only LUNs that the test or the configuration names are reported.
+            # A host also has local disks, so only LUNs that the test or the configuration names are reported.
             elif topology.related(lun.id, "targets") or any(source == CONFIG for source, _ in lun.known_as):
                 topology.unjoined.append(
                     Unjoined(f"{lun.id} ({identifier})", "no array presents a volume with this identifier")
@@ -379,7 +379,8 @@ def _is_path(topology: Topology, lun: Entity) -> bool:
 def _back_guest_devices(topology: Topology) -> None:
     """Link each block device of a guest to the virtual disk with its serial number or identifier.
 
-    Both are unique only within a machine, so that they are no join keys: images are copied with their settings."""
+    Both are unique only within a machine, because images are copied with their settings: so they are not join
+    keys."""
     for disk in topology.of_kind("vdisk"):
         machines = {topology.entities[vm].label for vm in topology.related(disk.id, "attached_to", "vm")}
         for lun in topology.of_kind("lun") if machines else ():

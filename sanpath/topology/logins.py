@@ -1,7 +1,5 @@
-"""Interprets what switches know of the ports behind them.
-
-A switch knows a device by its WWPN only, and several switches may report its login: the nearest port is the right
-one."""
+"""Interprets what switches report about the devices behind their ports. A switch knows a device only by its WWPN, and
+several switches may report its login: the port nearest to the device is the right one."""
 
 from __future__ import annotations
 
@@ -18,7 +16,8 @@ Local = tuple[str, str, str]
 
 
 def wwpn_without_name(entity: SourceEntity) -> str | None:
-    """Return the WWPN of an initiator or target port if its source has no better name for it. None: it has one."""
+    """Return the WWPN of an initiator or target port if its source has no better name for it. None: it has a better
+    name."""
     if entity.kind not in _PORTS:
         return None
     label = normalise("wwpn", entity.label or entity.local_id)
@@ -47,8 +46,8 @@ def nearest_logins(links: Iterable[Link], kinds: Mapping[str, str]) -> list[Link
 
     An NPV device logs in like a host. The hosts behind it log in at both switches: at the port of the device that
     they are cabled to, and through its uplink at the upstream switch. An Ethernet switch, too, learns the addresses
-    behind its neighbours. So a switch port that has logged in at another one is cabled to it. Of the ports at which a
-    device has logged in, one that leads to the switch of another of them becomes `known_at`.
+    behind its neighbours. So if a switch port has logged in at another switch port, the two are cabled. If a device
+    has logged in at several ports, a port that leads to the switch of another of these ports only becomes `known_at`.
     """
     cables: dict[frozenset[str], Link] = {}
     device_links: list[Link] = []

@@ -13,7 +13,8 @@ from sanpath.errors import RecordingError
 from sanpath.topology.identity import Topology
 
 _HOPS = 14
-"""Longest path that is searched: initiator, port, switch, port and so on over four switches; a mesh would explode."""
+"""Longest path that is searched: initiator, port, switch, port and so on over four switches. Without a limit, a mesh
+would have too many."""
 _ROUTES = 16
 """Most routes of equal length between an initiator and a target port that are distinguished: parallel ISLs."""
 MOST_PATHS = 200_000
@@ -55,7 +56,7 @@ class Cable:
 
     @property
     def from_far_end(self) -> Cable:
-        """The same link as seen from the port of the other switch."""
+        """The same link, seen from the port of the other switch."""
         return replace(self, switch_port=self.device, device=self.switch_port, facing=_OPPOSITE[self.facing])
 
 
@@ -154,7 +155,7 @@ def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
 
 def luns_of(topology: Topology, load: str) -> list[str]:
     """Return the LUNs that a load names; where it names no target, the only LUN of its machine, or the only
-    one behind the virtual disks of that. Those of a host in place of an unread load are all that it has."""
+    one behind the virtual disks of that. If a host replaces an unread load, all LUNs of the host."""
     if load.startswith("host:"):
         return topology.related(load, "attached_to", "lun")
     if topology.related(load, "targets"):

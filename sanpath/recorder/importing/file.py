@@ -26,7 +26,8 @@ _QUERY_BYTES = 100 << 20
 _XZ_BYTES = 128 << 20
 """Memory to unpack .xz: twice that of the highest level of `xz`."""
 _MOST_UNPACKED_RATIO = 1000
-"""Logs pack to a tenth or a hundredth. What gets larger than this is no log, and would take hours."""
+"""Logs are compressed to a tenth or a hundredth. A file that expands by more than this is not a log, and would take
+hours."""
 _BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
 
 

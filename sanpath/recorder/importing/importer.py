@@ -216,7 +216,7 @@ class Importing:
     def _on_host(self, item: SourceEntity | SourceLink) -> Iterator[SourceEntity | SourceLink]:
         """Yield the host and the link of a load or block device to it."""
         if isinstance(item, SourceEntity) and item.kind == "host":
-            self.host = None  # The file itself names its host.
+            self.host = None  # The file itself contains its host.
         if self.host is None or not isinstance(item, SourceEntity) or item.kind not in ("load", "lun"):
             return
         if item.kind == "load" and item.local_id != self.source:
@@ -226,7 +226,8 @@ class Importing:
         yield SourceLink(relation, (item.kind, item.local_id), ("host", self.host), "imported from this host")
 
     def _record_poll(self, size: int, failure: str) -> None:
-        """Record one poll, without duration: how long a file takes to read says nothing of the device it is from."""
+        """Record one poll, without duration: the time to read a file says nothing about the device that it comes
+        from."""
         read_us = self.placement.first or self.clock.now_us()
         outcome: Literal["ok", "partial"] = "partial" if failure else "ok"
         failure_kind = "unreadable" if failure else ""

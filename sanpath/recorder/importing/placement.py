@@ -86,7 +86,8 @@ class Placement:
         return [placed[time_us] for time_us in times_us]
 
     def _moved_by_hours(self, times_us: NDArray[np.int64], clock: ResultClock) -> NDArray[np.int64] | None:
-        """Move all times of an hour by what its two ends are moved by. None: in one of the hours those differ."""
+        """Convert all times within an hour with the offset of its two ends. None: there is an hour whose ends have
+        different offsets."""
         if clock in ("utc", "elapsed"):
             first, last = int(times_us.min()), int(times_us.max())
             self._moved(last, clock)  # Raises if there is no such time.

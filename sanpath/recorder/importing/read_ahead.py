@@ -44,7 +44,8 @@ def _keep_freed_memory() -> None:
     """Have the C library keep the memory of arrays for the next ones.
 
     By default glibc returns that of large ones to the system, which clears it page by page for the next ones: a
-    quarter of the time of an import. Once it has freed an array of some size, it keeps the memory of smaller ones.
+    quarter of the time of an import. After glibc has freed a large array, it keeps the memory of arrays of up to that
+    size.
     """
     np.empty(_KEPT_BYTES, np.uint8)
 

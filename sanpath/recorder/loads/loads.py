@@ -39,7 +39,7 @@ class RunningLoad(Protocol):
         ...
 
     async def interrupt(self) -> None:
-        """End it as Ctrl-C would, then harder."""
+        """End the load as Ctrl-C would, then with stronger signals."""
         ...
 
     def kill(self) -> None:
@@ -78,7 +78,7 @@ class Loads:
         await load.start()
         if self._reader is None:
             hint = "choose a collector with --load NAME"
-            with contextlib.suppress(OSError):  # The terminal may have gone.
+            with contextlib.suppress(OSError):  # The terminal may be closed.
                 print(f"sanpath: no collector reads the output of {argv[0]}; {hint}", file=sys.stderr)
         following = asyncio.create_task(load.follow())
         awaitables = [stop.wait(), sleep(seconds), *([end_early.wait()] if end_early else [])]

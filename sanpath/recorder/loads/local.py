@@ -72,7 +72,7 @@ class Load:
         while True:
             ended = wait.done()
             if file is None and self._followed is not None and _modified_ns(self._followed) != self._stale_ns:
-                with contextlib.suppress(OSError):  # Another user's file: try again later.
+                with contextlib.suppress(OSError):  # The file belongs to another user: try again later.
                     file = self._followed.open("rb")
             # A load that writes faster than it is read must not delay the check for its end.
             for _ in range(_MOST_CHUNKS if not ended else sys.maxsize):
@@ -87,7 +87,7 @@ class Load:
         await self._reading.finish()
         if file is not None and self._followed is not None:
             file.close()
-            with contextlib.suppress(OSError):  # It is gone or unreadable now; what was read before is recorded.
+            with contextlib.suppress(OSError):  # It has disappeared or become unreadable: the recorded part remains.
                 shutil.copyfile(self._followed, self._folder / "output-file")
         with contextlib.suppress(TimeoutError):  # Both the recording's disk and that of temporary files hang.
             await in_background(self._output.close, 2 * END_SECONDS)

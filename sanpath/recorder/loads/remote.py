@@ -182,7 +182,7 @@ class HostLoads:
         code = await host.follow()
         if code and not self._interrupted:
             reason = "its connection was lost" if code == GONE else f"it ended with exit code {code}"
-            with contextlib.suppress(OSError):  # The terminal may have gone.
+            with contextlib.suppress(OSError):  # The terminal may be closed.
                 print(f"sanpath: the load on host {host.name}: {reason}", file=sys.stderr)
         return code
 

@@ -30,7 +30,7 @@ class StepWatch:
     """Filters the items of a step's load before they are recorded, and detects when the step is steady.
 
     It adds the step's name and its outstanding I/Os to the marks: with several jobs fio does not report the latter.
-    `experiment`: what a probe tries with the step. `why`: why it does.
+    `experiment`: the experiment of a probe that the step belongs to. `why`: why the probe chose it.
     """
 
     def __init__(self, plan: Plan, step: SweepStep, experiment: str = "", why: str = "") -> None:
@@ -126,7 +126,7 @@ class SweepRun:
 
 
 class ProbeRun(SweepRun):
-    """Runs steps as they are ordered, one after the other, until the end is ordered."""
+    """Runs ordered steps one after the other, until it is ordered to end."""
 
     def __init__(self, request: SweepRequest, loads: Loads, clock: Clock, sink: Sink, stop: asyncio.Event) -> None:
         super().__init__(request, loads, clock, sink, stop)
@@ -135,7 +135,8 @@ class ProbeRun(SweepRun):
         self._cut_short = asyncio.Event()
 
     def obey(self, line: str) -> None:
-        """Obey a line of standard input: run a step after those ordered before, end after them, or cut one short."""
+        """Execute a command from standard input: run a step after the steps already ordered, end after these, or cut
+        the running step short."""
         if line.startswith(RUN):
             self._orders.put_nowait(StepOrder.model_validate_json(line.removeprefix(RUN)))
         elif line.startswith(END):
@@ -162,7 +163,8 @@ class ProbeRun(SweepRun):
         return None
 
     async def _settled(self, key: str, seconds: float) -> None:
-        """Poll on for some seconds, so that every source shows the end of a step, and mark it as recorded."""
+        """Continue polling for some seconds, so that every source shows the end of a step, and mark the step as
+        recorded."""
         await either(self._stop.wait(), sleep(seconds))
         await self._sink.flush()
         self._event(PROBE_READY, {"key": key})
@@ -180,7 +182,7 @@ class ProbeRun(SweepRun):
         return await self._run_step(order.step, plan, watch, self._cut_short, host, order.bytes_per_second)
 
     async def _pause(self, order: StepOrder, seconds: float) -> int | None:
-        """Poll on without a load, and mark it where it was not cut short."""
+        """Continue polling without a load, and mark the pause unless it was cut short."""
         step, began_us = order.step, self._clock.now_us()
         self._event(STEP_BEGIN, {"key": step.key, "step": step.name, "plan": self._plan.digest})
         await self._sink.flush()

@@ -31,7 +31,7 @@ class Source:
     """Runs one collector. `blocking`: it runs in a separate thread, because its SDK blocks.
 
     `polled` is set after the first poll. `busy_since`: start of the current poll; None between polls. `ask_after_us`:
-    a source that was last polled before this time is polled once more when it stops; None: it is not. Failures of
+    a source whose last poll was before this time is polled once more when it stops; None: no source is. Failures of
     the collector never stop or delay another source.
     """
 
@@ -162,7 +162,7 @@ class Source:
         await self._close()
         self._failures += 1
         self._refusals += failure == Failure.REFUSED.value
-        # A source that has answered with this configuration may do so again, whatever answers for now.
+        # A source that has answered with this configuration may do so again, whatever it answers at the moment.
         misconfigured = failure == Failure.MISCONFIGURED.value and not self._has_answered
         if misconfigured or self._refusals >= REFUSALS:
             self._given_up = True
@@ -170,7 +170,7 @@ class Source:
 
     async def _close(self) -> None:
         self._opened = None
-        # Logging out is a courtesy; only the failure of the poll is recorded.
+        # Logging out is optional: only the failure of the poll is recorded.
         with contextlib.suppress(Exception):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._collector.close()

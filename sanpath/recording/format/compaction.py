@@ -8,22 +8,25 @@ from dataclasses import dataclass
 from sanpath.recording.format.layout import Segment
 
 COMPACTED_SEGMENTS = 60
-"""So many flushes become one segment: 5 minutes of flushes every 5 s."""
+"""This many flushes are merged into one segment: 5 minutes of flushes every 5 s."""
 MERGED_SEGMENTS = 12
-"""So many compacted segments become one again: 5 minutes become an hour, hours become half a day."""
+"""This many compacted segments are merged again: 5 minutes become an hour, hours become half a day."""
 MERGED_VALUES = 6_000_000
-"""A segment with so many values (rows times columns) is not merged further: sorting them takes 0.3 GB (measured)."""
+"""A segment with this many values (rows times columns) is not merged further: sorting them takes 0.3 GB
+(measured)."""
 SEGMENTS_PER_RETENTION = 8
-"""Samples expire a segment at a time: no segment spans more than one n-th of the retention."""
+"""Samples expire a segment at a time, so no segment spans more of the retention than one over this number."""
 DROPPED = "samples-dropped"
 """The event that samples and polls have expired.
 
-Its details are `before`, microseconds on the recorder's clock before which they are gone, and `keep_seconds`.
+Its details are `before`, the time in microseconds on the recorder's clock before which they are deleted, and
+`keep_seconds`.
 """
 LEFT_OUT = "samples-left-out"
 """The event of a reader that reads only the end of a recording; its detail is `before`, as above."""
 _MOST_TRIES = 3
-"""A failed compaction is tried again when twice as many segments wait; after so many tries they are left alone."""
+"""A failed compaction is tried again when twice as many segments wait; after this many tries, they are left as they
+are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from sanpath.recording.storage.store import Store
 
 _CACHE_ENTRIES = 100_000
 _MOST_REPORTED = 3
-"""At most so many missing flushes of a writer and table are reported."""
+"""At most this many missing flushes of a writer and table are reported."""
 _intact: dict[tuple[str, object, bool], bool] = {}
 """(URL, file state, whether a checksum is expected) → whether it is intact. A live view asks for all every second."""
 

@@ -17,7 +17,8 @@ import duckdb
 from sanpath.recording.storage.store import Store
 
 FEW_ROWS, FEW_BYTES = 30_000, 32 << 20
-"""A table may hold so many rows and bytes whatever its file size. So many events take some 60 MB in memory."""
+"""A table may always hold this many rows and bytes, whatever its file size. This many events take some 60 MB in
+memory."""
 _ROWS_PER_BYTE = 0.5
 _SAMPLES_PER_BYTE = 10.0
 _PLAIN_BYTES_PER_BYTE = 50.0

@@ -42,7 +42,7 @@ def moment(us: Any) -> int:
 def entity_or_link(row: Mapping[str, Any]) -> tuple[str, int, SourceEntity | SourceLink]:
     """Return (source, seen, entity or link) of a row of the inventory.
 
-    Raises PartlyMalformedError for an entity with attributes that it cannot have, which then are not known.
+    Raises PartlyMalformedError for an entity with impossible attributes, which are then not known.
     """
     source, seen = _text(row["source"]), moment(row["seen"])
     if row["kind"] is not None:
@@ -88,7 +88,8 @@ def details(text: str) -> dict[str, Scalar]:
 
 @lru_cache
 def _attributes(kind: str, text: str) -> tuple[Mapping[str, Scalar], str]:
-    """Parse the attributes of an entity. Returns them, and the names of those that have no value of the catalogue.
+    """Parse the attributes of an entity. Returns the attributes, and the names of those whose value the catalogue
+    does not allow.
 
     They are cached, because many ports have the same ones.
     """

@@ -85,7 +85,7 @@ class Recording:
         self.load_command: list[str] = next((header.load_command for header in headers if header.load_command), [])
         self.writers: int = len(headers)
         self.ended: bool = ended(self.starts)
-        # A resumed sweep declares the same sources once more.
+        # A resumed sweep declares the same sources again.
         self.declarations = list(dict.fromkeys(source for header in headers for source in header.sources))
         self.since_us: int | None = None
         if newest_seconds is not None and (polled := self.polled()) is not None:
@@ -392,7 +392,7 @@ class Recording:
         return results, unreadable
 
     def state(self) -> object:
-        """Return a value that changes whenever the recording does: from equal states follow equal results."""
+        """Return a value that changes whenever the recording does: equal states give equal results."""
         segments = {table: tuple(self._segments_of(table)) for table in self._tables()}
         return self.manifest, tuple(self.starts), segments, frozenset(self.unreadable)
 
@@ -401,9 +401,8 @@ class Recording:
         return [*tables.TIMES, *(f"samples/{kind}" for kind in self.sample_kinds())]
 
     def remembered(self, name: str, key: object, compute: Callable[[], ResultT]) -> ResultT:
-        """Return the result of a computation; that of the last reading, if the sample cache has it for the same key.
-
-        `key`: everything that the result follows from. The result must not be changed."""
+        """Return the result of a computation, or that of the last reading if the sample cache holds it for the same
+        key. `key`: everything that the result depends on. The result must not be changed."""
         return compute() if self._sample_cache is None else self._sample_cache.remembered(name, key, compute)
 
     def polled(self) -> tuple[int, int] | None:

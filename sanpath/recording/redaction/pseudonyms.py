@@ -46,7 +46,7 @@ _SEPARATED = re.compile(
 _LONG_NUMBER = re.compile(r"\d{6,}")
 _LETTERS = "name"
 _CAPITALS = (8, 4, 2, 1, 12, 10, 9, 6, 5, 3, 14, 13, 11, 7)
-"""Patterns of capital letters as bits: all mixtures between none and all."""
+"""Patterns of capital letters as bits: every mixture except none and all."""
 
 
 @cache
@@ -161,7 +161,7 @@ class Pseudonyms:
             return str(ipaddress.IPv4Address("10.0.0.0") + place)
         if kind == "ipv6":
             return str(ipaddress.IPv6Address("fd00::") + place)
-        # The first digit marks it as a pseudonym for readers.
+        # The first digit shows readers that it is a pseudonym.
         return f"9{place:0{size - 1}d}" if kind == "digits" else f"a{place:0{size - 1}x}"
 
 

@@ -298,7 +298,7 @@ def _key(key: str, replace_text: Callable[[str, str], str]) -> str:
 def _redacted_value(
     key: str, value: Scalar, is_product: bool, is_sentence: bool, replace_text: Callable[[str, str], str]
 ) -> Scalar:
-    if isinstance(value, list | dict):  # No collector of sanpath records such values.
+    if isinstance(value, list | dict):  # sanpath's own collectors record no such values.
         return replace_text("name", json.dumps(value, ensure_ascii=False))
     if isinstance(value, int | float) and abs(value) >= _LONG_NUMBER and _NUMBERED & set(key.lower().split("_")):
         return replace_text("name", str(value))

@@ -312,7 +312,7 @@ class ObjectStore:
         """Return the names of the direct entries of a folder."""
         path = f"{self._root}/{folder}".rstrip("/")
         with self._os_errors(folder):
-            # Readers need files that were written since the last listing. What is listed of other folders stays: a
+            # Readers need files that were written since the last listing. Cached listings of other folders remain: a
             # file that is not listed costs a request whenever it is opened.
             self._files.invalidate_cache(path)
             try:

@@ -30,9 +30,8 @@ class RecorderClock:
         return self.anchor_us + (self._monotonic_ns() - self._began_ns) // 1000
 
     def jump_seconds(self) -> float | None:
-        """Return by how many seconds the wall clock was set, or the machine slept, since the last call.
-
-        None: not at all.
+        """Return by how many seconds the wall clock was set, or how long the machine slept, since the last call.
+        None: neither happened.
         """
         before, wall, after = self._monotonic_ns(), self._wall_ns(), self._monotonic_ns()
         if after - before > _LONGEST_READ_NS:

@@ -49,7 +49,8 @@ _NEVER_EXPIRED = ("inventory", "events")
 
 _WITH_TEXTS = "SELECT * REPLACE ({}[source + 1] AS source, {}[entity + 1] AS entity) FROM flush"
 _FEW_TEXTS = 1000
-"""Samples with more texts than these are written faster without numbers for them (60,000 rows, measured)."""
+"""Samples with more distinct texts than this are written faster without numbering the texts (60,000 rows,
+measured)."""
 _ROWS_OF_ENUM = 1000
 """Rows for each text from which an ENUM of the texts is written faster: its type costs some 10 us for each text, and
 a row takes 60 ns less, because it is written as a number of the dictionary (measured)."""
@@ -162,7 +163,7 @@ class Writer:
         if self._compacts:
             compacted = [table for table, levels in self._levels.items() if self._compact(table, levels)]
             self._delete_superseded()
-            # Also at the first flush: a recorder that is killed repeatedly may never compact.
+            # Segments expire at the first flush, too: a recorder that is killed repeatedly may never compact.
             if self._retention is not None and (compacted or not self._has_expired):
                 self._has_expired = True
                 self._expire(self._retention)
@@ -265,7 +266,7 @@ class Writer:
             except FileNotFoundError:
                 pass  # Another program has deleted it.
             except OSError:
-                return  # It only costs space. The next flush tries again.
+                return  # The segment only costs space. The next flush tries again.
             self._to_delete.popleft()
 
     def _copy(self, query: str, segment: Segment, parameters: Sequence[Any] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Takes out the findings that a site has accepted until a day, and lists them with the reason."""
+"""Removes the findings that a site has accepted until a certain day, and lists them with the reason."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Suppression:
     until: date
 
     def covers(self, finding: Finding) -> bool:
-        """Return whether it applies to this finding, on any day."""
+        """Return whether the suppression covers this finding, regardless of the day."""
         return self.rule == finding.rule and fnmatchcase(finding.entity, self.entity)
 
 

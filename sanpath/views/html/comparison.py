@@ -87,7 +87,7 @@ def _overlay(comparison: Comparison, before: Diagnosis, after: Diagnosis, quanti
         f"{'Mean latency' if is_latency else 'Throughput'} over outstanding I/Os, before and after",
         "; ".join(texts),
         (curve.WIDTH, curve.HEIGHT),
-        svg.grid(across, up, value_text),
+        svg.grid(across, up, shown),
         curve.foot(every, across),
         *(element for name, points in runs for element in _curves(name, points, across, up, value)),
         *_labels(comparison, across, up, is_latency),
