@@ -81,7 +81,7 @@ def _render(files: Sequence[Path], into: Path) -> int:
     from sanpath_testbed import corpus, probe_chapters, table
     from sanpath_testbed.outcome import KNEES, PROBES
 
-    outcomes = [o for file in files for o in corpus.kept(file) if o.relation in (PROBES, KNEES)]
+    outcomes = [o for file in files for o in corpus.outcomes_of_last_version(file) if o.relation in (PROBES, KNEES)]
     if not outcomes:
         raise UsageError(f"{', '.join(map(str, files))}: no probe and no knee is kept there")
     text = table.report(outcomes, sorted({o.seed for o in outcomes}), probe_chapters.command(outcomes))

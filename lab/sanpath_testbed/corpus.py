@@ -39,7 +39,7 @@ from sanpath_testbed.relations import Variant, variant
 PACKAGES = ("sanpath", "sanpath_collectors", "sanpath_rules", "sanpath_lab", "sanpath_testbed")
 
 EXPERIMENTS = "experiments"
-"""Stands in place of a relation: run the heaviest step alone, then the experiments that its diagnosis proposes."""
+"""Used instead of a relation: run the heaviest step alone, then the experiments that its diagnosis proposes."""
 REACHED_SECONDS = 4.0
 """How long a relieved scenario is measured after its ramp."""
 
@@ -151,10 +151,9 @@ def _after_experiments(job: Job, drawn: Drawn) -> Outcome:
 
 
 def _after_probe(job: Job, drawn: Drawn) -> Outcome:
-    """Return the outcome of a draw after a probe, or that of its first step where one step can tell.
-
-    Where the probe ends without a verdict, the first source that it proposes to read, and that the SAN has, is read,
-    and the probe is repeated.
+    """Return the outcome of a draw after a probe, or after its first step if that gives a verdict. If the probe ends
+    without a verdict, the first source that it proposes to read, and that the SAN has, is read, and the probe is
+    repeated.
     """
     scenario, reading = heaviest_step_alone(drawn.scenario), drawn.reading
     plan = probe_plan(scenario)
@@ -227,8 +226,9 @@ def _reached(scenario: Scenario) -> float:
     return job.ios / job.runtime_seconds(simulation.now)
 
 
-def kept(outcomes_file: Path) -> list[Outcome]:
-    """Return the outcomes of a file, whatever code they are of: those of the code that wrote the last of them.
+def outcomes_of_last_version(outcomes_file: Path) -> list[Outcome]:
+    """Return the outcomes of a file that were written by the same version of the code as its last one, whichever
+    version that is.
 
     Raises FileNotFoundError.
     """

@@ -12,9 +12,9 @@ NO_ELEMENT_KINDS = ("concurrency_limited", "demand_limited", "healthy")
 """Kinds of verdict by which only the load itself limits the test."""
 _NOTHING_WRONG = "healthy"
 PROBES = "probes"
-"""Stands in place of a relation: the heaviest step alone was run and, where it cannot tell, probed."""
+"""Used instead of a relation: the heaviest step was run alone and, if its verdict is "cannot tell", probed."""
 KNEES = "knees"
-"""Stands in place of a relation: the knee was searched, and measured by a sweep."""
+"""Used instead of a relation: the knee was searched, and measured by a sweep."""
 _ENDS = ("switch_port", "hba", "array_port")
 _OF_ARRAYS = ("volume", "controller")
 ELEMENT_KINDS = ("bottleneck", "configured_cap")
@@ -104,7 +104,7 @@ class Outcome:
 
     @property
     def acquitted(self) -> bool:
-        """Whether the verdict is that nothing limits, although something does."""
+        """Whether the verdict says that nothing limits, although something does."""
         return self.kind in NO_ELEMENT_KINDS and not self.kind_is_right and self.something_limits
 
     @property
@@ -114,7 +114,7 @@ class Outcome:
 
     @property
     def convicted(self) -> bool:
-        """Whether an element, or the load generator, is accused that is not at fault."""
+        """Whether the verdict accuses an element or the load generator that is not at fault."""
         if self.kind == "generator_limited":
             return not self.kind_is_right
         return self.kind in ELEMENT_KINDS and self.rank != 1

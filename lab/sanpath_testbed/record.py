@@ -67,7 +67,7 @@ class SimulatedClock:
 class _Source:
     """A source with its collector and context.
 
-    `due`: simulated second of the next poll. `asked_at`: simulated second of the last one.
+    `due`: simulated second of the next poll. `last_poll_at`: simulated second of the last one.
     """
 
     def __init__(self, config: SourceConfig, context: DirectContext) -> None:
@@ -76,7 +76,7 @@ class _Source:
         self._collector_class = registry.collector_class(registry.spec(config.collector))
         self._collector: Collector[SourceConfig] = self._collector_class(config)
         self._open = False
-        self.asked_at = 0.0
+        self.last_poll_at = 0.0
         # Names spread the polls over the interval, as in the recorder.
         self.due = (zlib.crc32(self.name.encode()) % 250) / 1000 * config.every_seconds
 
@@ -173,7 +173,7 @@ class LabRecorder:
         ended = self._simulation.now
         await self._poll_until(ended + AFTER_SECONDS)
         for source in self._sources:
-            if source.asked_at < ended:
+            if source.last_poll_at < ended:
                 await self._poll(source, self._clock.now_us())
         self._writer.flush()
 
@@ -210,7 +210,7 @@ class LabRecorder:
 
     async def _poll(self, source: _Source, due_us: int) -> None:
         now_us, cost = self._clock.now_us(), source.context.cost
-        source.asked_at = self._simulation.now
+        source.last_poll_at = self._simulation.now
         if self._defects.loses(source.name, now_us):
             self._writer.poll(Poll(source.name, due_us, now_us, now_us, "failed", "unreachable", "no answer"))
             return

@@ -108,7 +108,7 @@ def _another_host(drawn: Drawn, outstanding: int, think_seconds: float) -> Varia
         name="esx77",
         hba=hba,
         target=scenario.active_paths[0].target,
-        volume=_volume_like(scenario.volume, 77, limited=False),
+        volume=_volume_copy(scenario.volume, 77, limited=False),
         direction=scenario.truth.direction,
         block_bytes=8192,
         outstanding=outstanding,
@@ -117,7 +117,7 @@ def _another_host(drawn: Drawn, outstanding: int, think_seconds: float) -> Varia
     return _as_drawn(drawn, scenario.model_copy(update={"neighbours": (*scenario.neighbours, neighbour)}))
 
 
-def _volume_like(volume: Volume, number: int, limited: bool = True) -> Volume:
+def _volume_copy(volume: Volume, number: int, limited: bool = True) -> Volume:
     """Return a copy of a volume with another number in its name, identifiers and LUN."""
     limits = {} if limited else {"bandwidth_limit": None, "iops_limit": None}
     identity = {
@@ -146,7 +146,7 @@ def _split_volumes(drawn: Drawn) -> Variant | None:
         return None
     scenario = split.scenario
     disk = scenario.guest_disk.model_copy(update={"name": "sdb"})
-    second_disk = OtherDisk(disk=disk, volume=_volume_like(scenario.volume, 2))
+    second_disk = OtherDisk(disk=disk, volume=_volume_copy(scenario.volume, 2))
     second_names = {"lun:sqlvm1/sda": "lun:sqlvm1/sdb", "volume:fa1/vol01": "volume:fa1/vol02"}
     truth = scenario.truth
     added = tuple(second_names[name] for name in truth.bottlenecks if name in second_names)
@@ -155,7 +155,7 @@ def _split_volumes(drawn: Drawn) -> Variant | None:
 
 
 def _mixed(drawn: Drawn) -> Variant | None:
-    """30 % of the I/Os go the other way."""
+    """30 % of the I/Os have the other direction."""
     load = drawn.scenario.load
     if load.direction == "mixed":
         return None
@@ -248,7 +248,7 @@ def _coarser(drawn: Drawn) -> Variant | None:
 
 
 def _dropped(drawn: Drawn) -> Variant | None:
-    """A source without which the fault can still be told is not read."""
+    """A source that is not needed to recognise the fault is not read."""
     sources: Sequence[Source] = ("array", "switches", "host")
     spare = [source for source in sources if source not in FAULTS[drawn.fault].required_sources]
     if drawn.reading.unread or not spare or not drawn.diagnosable:

@@ -86,7 +86,7 @@ def test_the_tables_tell_shares_reliability_and_what_stayed(blank: Outcome) -> N
     result = draws.relations([right, kept, lost, replace(blank, relation="mixed", applies=False)])
     assert "two that do half of it each | 1 | 1.000 | 1.000 | 1.000 |" in result
     assert "The last step alone | 1 | 0.000 | 1.000 | 0.000 |" in result
-    assert "go the other way" not in result
+    assert "have the other direction" not in result
 
 
 def test_names_are_replaced_where_they_are_words() -> None:

@@ -155,7 +155,8 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
         return [*items, Rows(SWITCH, [self._name], [seen_us], {"uptime_seconds": [uptime_seconds * _HUNDREDTHS]})]
 
     async def _switch(self, ctx: Context) -> parse.Entry:
-        """Returns the object of the switch; of several logical ones the first, which is that of the login."""
+        """Returns the object of the switch; if there are several logical switches, the first, to which the login
+        belongs."""
         switch = next(iter(await self._read(ctx, _SWITCH)), {})
         self._name = parse.text(switch, "user-friendly-name") or self.config.name
         return switch

@@ -64,7 +64,8 @@ def mode(entry: Entry) -> str | None:
 
 
 def registered(entries: Iterable[Entry], known: Mapping[str, Port]) -> list[Login]:
-    """Return what the name server knows, at the port that the device is behind; "": a port of another switch."""
+    """Return the entries of the name server, each with the port that leads to the device; "": the port of another
+    switch."""
     by_wwn = {own: port.local_id for port in known.values() for own in port.wwpns}
     found = []
     for entry in entries:

@@ -44,13 +44,13 @@ def entries(body: bytes, name: str) -> list[Entry]:
 
 
 def objects(value: object) -> list[Entry]:
-    """Return the objects of a list, or the only one that stands in its place."""
+    """Return the objects of a list, or the single object that replaces a list of one."""
     listed = value if isinstance(value, list) else [value]
     return [item for item in listed if isinstance(item, dict)]
 
 
 def texts(value: object) -> list[str]:
-    """Return the strings of a list, or the only one that stands in its place."""
+    """Return the strings of a list, or the single string that replaces a list of one."""
     listed = value if isinstance(value, list) else [value]
     return [item for item in listed if isinstance(item, str)]
 
@@ -109,7 +109,7 @@ def number(entry: Entry, leaf: str) -> float | None:
 
 
 def wwn(value: object) -> str | None:
-    """Return a world wide name as 16 hexadecimal digits. None: it is none, or a blank one.
+    """Return a world wide name as 16 hexadecimal digits. None: not a world wide name, or a blank one.
 
     >>> wwn("20:07:88:94:71:BD:43:20"), wwn("00:00:00:00:00:00:00:00")
     ('2007889471bd4320', None)

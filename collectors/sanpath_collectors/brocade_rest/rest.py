@@ -19,7 +19,8 @@ class ClosedError(CollectorError):
 
 
 class BusyError(CollectorError):
-    """The switch has too much to do, or as many sessions as it admits. `wait_seconds`: its wish; 0: it has none."""
+    """The switch has too much to do, or as many sessions as it admits. `wait_seconds`: how long it asks to wait; 0:
+    not stated."""
 
     def __init__(self, message: str, wait_seconds: float) -> None:
         super().__init__(Failure.UNREACHABLE, message)

@@ -58,7 +58,7 @@ class Ceph(Collector[CephConfig]):
             raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
-        """Returns the cluster, its release, its numbers of OSDs and images, and what is not known of it."""
+        """Returns the cluster, its release, its numbers of OSDs and images, and what is not known about it."""
         cluster = await self._read()
         unreadable = list(cluster.unread)
         if cluster.missing:
@@ -190,7 +190,7 @@ class Ceph(Collector[CephConfig]):
             cluster.images[image] = None if settings is None else parse.limits(settings)
 
     async def _if_allowed(self, cluster: Cluster, program: Literal["ceph", "rbd"], *words: str) -> Any:
-        """Returns the output of ceph or rbd; None: it failed, which is remarked."""
+        """Returns the output of ceph or rbd; None: the command failed, and a remark says so."""
         try:
             return await self._json(program, *words)
         except CollectorError as error:

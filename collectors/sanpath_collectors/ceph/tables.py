@@ -50,4 +50,4 @@ HOST = Table("controller", tuple(column for column in CONTROLLER.columns if colu
 """One row for the TCP connections of each host that has OSDs."""
 
 CLUSTER = Table("cluster_node", (Column("resync_bytes_read_total", 64),))
-"""One row for all OSDs: what they pushed to other OSDs by recovery and backfill."""
+"""One row for all OSDs: the data that they pushed to other OSDs by recovery and backfill."""

@@ -17,7 +17,7 @@ _COOKIE = re.compile(r"(nxapi_auth=[^;\s]+)")
 
 
 class BusyError(CollectorError):
-    """The switch has too much to do. `wait_seconds`: how long it asks to wait; 0: it does not say."""
+    """The switch has too much to do. `wait_seconds`: how long it asks to wait; 0: not stated."""
 
     def __init__(self, message: str, wait_seconds: float) -> None:
         super().__init__(Failure.UNREACHABLE, message)
@@ -25,7 +25,8 @@ class BusyError(CollectorError):
 
 
 class Nxapi:
-    """One switch. The password goes with the first request; then its cookie does, which spares a login each time."""
+    """One switch. The first request carries the password, later ones its cookie, so that the switch does not log in
+    each time."""
 
     def __init__(self, http: Http, user: str, password: SecretStr) -> None:
         self._http, self._user, self._password = http, user, password

@@ -45,7 +45,7 @@ class Shown:
 
 
 def answers(body: bytes, commands: Sequence[str]) -> list[Shown]:
-    """Return an answer for each command, in their order. Raises UNREADABLE where these are no answers of NX-API.
+    """Return an answer for each command, in their order. Raises UNREADABLE if the body is not an answer of NX-API.
 
     >>> answers(b'{"jsonrpc": "2.0", "result": null, "id": 1}', ["show zoneset active"])
     [Shown(body={}, error='')]
@@ -82,7 +82,7 @@ def excerpt(body: bytes) -> str:
 
 
 def objects(value: object) -> list[Entry]:
-    """Return the objects of a list, or the only one that stands in its place."""
+    """Return the objects of a list, or the single object that replaces a list of one."""
     listed = value if isinstance(value, list) else [value]
     return [item for item in listed if isinstance(item, dict)]
 
@@ -130,7 +130,8 @@ def counter(entry: Entry, *fields: str) -> int | None:
 
 
 def number(entry: Entry, *fields: str) -> float | None:
-    """Return the first of these fields that begins with a number, whatever its unit. None: none does.
+    """Return the number at the beginning of the first of these fields that begins with one, whatever its unit. None:
+    no field does.
 
     >>> number({"rx_pwr": "-2.59 dBm"}, "rx_pwr"), number({"rx_pwr": "N/A"}, "rx_pwr")
     (-2.59, None)
@@ -146,7 +147,7 @@ def number(entry: Entry, *fields: str) -> float | None:
 
 
 def wwn(value: object) -> str | None:
-    """Return a world wide name as 16 hexadecimal digits. None: it is none, or a blank one."""
+    """Return a world wide name as 16 hexadecimal digits. None: not a world wide name, or a blank one."""
     digits = re.sub(r"[:.\s]", "", value).lower() if isinstance(value, str) else ""
     return digits if re.fullmatch(r"[0-9a-f]{16}", digits) and digits.strip("0") and digits.strip("f") else None
 

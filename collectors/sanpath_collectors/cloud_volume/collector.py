@@ -64,7 +64,7 @@ class CloudVolume(Collector[CloudVolumeConfig]):
             raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
-        """Returns the instance, its type, its number of volumes, and what is not known of them."""
+        """Returns the instance, its type, its number of volumes, and what is not known about them."""
         current = await self._read_inventory()
         reasons = {volume.device: await self._why_not(volume) for volume in current.volumes}
         by_type = [volume for volume in current.volumes if volume.kind == "configured" or reasons[volume.device]]
@@ -90,7 +90,7 @@ class CloudVolume(Collector[CloudVolumeConfig]):
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields the counters of the volumes: those of the log page, else what the kernel counts."""
+        """Yields the counters of the volumes: those of the log page, or else those of the kernel."""
         if self._inventory is None:
             return
         rows: dict[str, tuple[int, Values]] = {}

@@ -23,7 +23,7 @@ FILES = (
 )
 _AMAZON, _AZURE = "amazon", "azure"
 _MODELS = {"Amazon Elastic Block Store": "ebs", "Amazon EC2 NVMe Instance Storage": "instance_store"}
-"""Model that an NVMe device reports → what it is."""
+"""Model that an NVMe device reports → kind of volume."""
 _NAMESPACE = re.compile(r"nvme\d+n\d+")
 _SECTOR_BYTES, _GIB = 512, 1 << 30
 
@@ -44,7 +44,7 @@ class Volume:
 
 @dataclass(slots=True)
 class Inventory:
-    """The instance and its volumes. `cloud` None: the machine's maker is no provider of the table."""
+    """The instance and its volumes. `cloud` None: the table has no provider for the machine's maker."""
 
     machine: Snapshot
     config: CloudVolumeConfig
@@ -63,8 +63,8 @@ class Inventory:
         self.volumes = [v for name in self.machine.children(_BLOCK) if (v := self._volume(name)) is not None]
 
     def limits(self) -> CloudLimit:
-        """Limits of the instance, as far as they hold for all its volumes: not for instance store, and not where an
-        Azure size has volumes with cache and without, as it has a cap for either."""
+        """Limits of the instance, if they hold for all its volumes. They do not for instance store, nor for an Azure
+        size that has volumes both with and without cache, because each kind has its own cap."""
         caching = {volume.about.caching != "none" for volume in self.volumes}
         is_same = len(caching) == 1 and all(volume.kind != "instance_store" for volume in self.volumes)
         if self.cloud is None or self.instance_type is None or not is_same:
@@ -82,7 +82,7 @@ class Inventory:
         )
 
     def items(self) -> Iterator[SourceEntity | SourceLink]:
-        """Yields the instance, its volumes with their devices, and what they belong to."""
+        """Yields the instance, its volumes with their devices, and the links between them."""
         attributes = {"instance_type": self.instance_type, **_qos(self.limits())}
         yield SourceEntity("host", self.host, self.host, {"name": (self.host,)}, attributes)
         arrays = {volume.local_id: self._array(volume) for volume in self.volumes}

@@ -9,7 +9,7 @@ from sanpath.model import DIRECTIONS, Direction
 from sanpath_collectors.diskspd.outcome import Figures, TargetOutcome
 
 _TOLERANCE_RATIO = 0.01
-"""Intervals are not used if their sum of I/Os differs by more from that of the timespan."""
+"""Intervals are not used if the sum of their I/Os differs by more than this from the timespan's."""
 _ROUNDING_SECONDS = 0.01
 """Rounding of the timespan's length."""
 

@@ -93,7 +93,7 @@ _PATH = re.compile(r"(?:(naa\.[0-9a-f]+|eui\.[0-9a-f]+)\W)?.*?((vmhba\d{1,4}):C\
 _ADAPTER = re.compile(r"vm\w+")
 
 MARKS = ("\\Memory\\Memory Overcommit (", "\\Physical Cpu", "\\Physical Disk SCSI Device(", "\\Group Cpu(")
-"""Names that only headers of esxtop contain; that of the memory comes first."""
+"""Names that only headers of esxtop contain; the name of the memory counter comes first."""
 
 
 def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:

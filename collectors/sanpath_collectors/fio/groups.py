@@ -41,7 +41,7 @@ class Group:
 
     @property
     def ramping(self) -> bool:
-        """Whether its counters are those of the ramp."""
+        """Whether its counters belong to the ramp."""
         return any(job.ramping for job in self.jobs)
 
     def update(self, jobs: Sequence[JobStatus], time_us: int) -> Progress:
@@ -54,7 +54,7 @@ class Group:
             self.state = "running"
             return "ramp over"
         if self.ops == ops:
-            # The run time of a job that stalls increases; that of a job that has ended does not.
+            # The run time of a stalled job still increases; the run time of a job that has ended does not.
             if self.state == "running" and ran_us == 0:
                 self.state = "ended"
                 return "ended"

@@ -19,7 +19,7 @@ SYNCHRONOUS = frozenset(
         *("filecreate", "filestat", "filedelete"),
     )
 )
-"""Engines that keep one I/O in flight a process, whatever iodepth is (fio HOWTO, "I/O depth")."""
+"""Engines that keep one I/O in flight per process, whatever iodepth is (fio HOWTO, "I/O depth")."""
 
 PAST_THE_CACHE = frozenset(
     ("nbd", "rbd", "rados", "libiscsi", "http", "sg", "io_uring_cmd", "spdk", "libblkio", "null", "net", "rdma")
@@ -187,7 +187,7 @@ def _block_bytes(read_ratio: float | None, options: Mapping[str, str]) -> float 
 def _files(options: Mapping[str, str], processes: int) -> tuple[int | None, float | None]:
     """Number of files, and bytes in all of them; None: unknown.
 
-    Processes share files that have a name; otherwise each has files of its own.
+    Processes share files that have a name; otherwise each process has separate files.
     """
     names = [name for name in re.split(r"(?<!\\):", options.get("filename", "")) if name]
     if "filename_format" in options or "opendir" in options:

@@ -40,7 +40,7 @@ from sanpath_collectors.fio.status import (
 LARGEST = 64 << 20
 """Characters of a document. fio writes about 6,000 a job, and 60,000 with json+."""
 _LAST_LINE = re.compile(r"\n\}")
-"""A pattern, as it is found in half the time of a string."""
+"""A compiled pattern: the search takes half as long as that for a string."""
 _SETTLED_MS = 100
 """Precision of run times, in milliseconds."""
 _ETA_UNKNOWN = 2**31 - 1
@@ -315,6 +315,7 @@ def _scaled(value: Any, scale: int, count: int) -> Number:
 
 
 def _time_us(value: Any, unit_us: int) -> int | None:
-    """A time in microseconds. None: it does not fit a recording's 64-bit clock. `unit_us`: unit of `value`."""
+    """A time in microseconds. None: the time does not fit into a recording's 64-bit clock. `unit_us`: unit of
+    `value`."""
     fits = isinstance(value, int) and 0 < value < 2**62 // unit_us
     return value * unit_us if fits else None

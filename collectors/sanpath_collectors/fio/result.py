@@ -15,7 +15,8 @@ from sanpath_collectors.fio.report import Report
 
 
 class FioResult(ResultReader):
-    """Reads one result file. `name`: the file's name, which is needed for logs: only it says what the values are."""
+    """Reads one result file. `name`: the file's name, which is needed for logs: only the name shows what the values
+    are."""
 
     def __init__(self, load: str, name: str = "") -> None:
         super().__init__(load)

@@ -23,12 +23,12 @@ _COUNTS = 2**64
 class JobStatus:
     """One job, or a group of jobs that fio reports as one. Latency sums in nanoseconds; None: fio did not report it.
 
-    `name`: unique in the status. `host`: the fio server it runs on. `profile`: what it is configured to do. For a
-    group of `mixed` jobs fio prints the options of one job only, so the profile is unknown. `runtime_ms`: since its
-    start or the end of its ramp, 0 before its first I/O. `ops`: reads and writes it has submitted; restarts when the
-    ramp ends. `ramping`: the figures are those of the ramp, which fio drops. `started_us`: when it was started,
-    microseconds since the epoch. `samples`: values of tables.LOAD, in fio's units. `bins`: direction → any
-    nanosecond of a bucket → I/Os in it. `remarks`: (code, text) of what limits the use of its figures.
+    `name`: unique in the status. `host`: the fio server it runs on. `profile`: its configuration. For a group of
+    `mixed` jobs fio prints the options of one job only, so the profile is unknown. `runtime_ms`: since its start or
+    the end of its ramp, 0 before its first I/O. `ops`: reads and writes it has submitted; restarts when the ramp
+    ends. `ramping`: the figures are those of the ramp, which fio drops. `started_us`: when it was started,
+    microseconds since the epoch. `samples`: values of tables.LOAD, in fio's units. `bins`: direction → any nanosecond
+    of a bucket → I/Os in it. `remarks`: (code, text) of what limits the use of its figures.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Status:
 
     @property
     def tested_disks(self) -> Mapping[str, Mapping[str, Number]]:
-        """The block devices that the load may use: none where every job speaks to a storage server itself.
+        """The block devices that the load may use: none if every job itself connects to a storage server.
 
         fio then reports the device of its working directory."""
         engines = {job.options.get("ioengine") for job in self.jobs}

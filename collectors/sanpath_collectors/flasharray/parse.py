@@ -85,7 +85,7 @@ def excerpt(body: bytes) -> str:
 
 
 def rest_version(body: bytes) -> str:
-    """The newest REST version that array and collector support. Raises MISCONFIGURED when there is none.
+    """The newest REST version that both array and collector support. Raises MISCONFIGURED when there is none.
 
     >>> rest_version(b'{"version": ["1.19", "2.9", "2.15", "2.99"]}')
     '2.15'

@@ -124,7 +124,7 @@ def raise_if_refused(reply: HttpReply, api_token: SecretStr) -> None:
 
 
 def raise_unless_ok(reply: HttpReply, endpoint: str) -> None:
-    """Raises the CollectorError that an HTTP status other than 200 stands for."""
+    """Raises the CollectorError that corresponds to an HTTP status other than 200."""
     status = reply.status
     if status == 200:
         return

@@ -31,7 +31,7 @@ class ConfigurationFile:
         yield from ()
 
     def end(self, last_line: str) -> Iterator[Item]:
-        """Yields the loads. Raises CollectorError(UNREADABLE) when the file has no content of a configuration."""
+        """Yields the loads. Raises CollectorError(UNREADABLE) when the file contains no configuration."""
         configuration = self._configuration
         configuration.read_line(last_line)
         if not (configuration.workers or configuration.specifications or configuration.seconds):
@@ -66,9 +66,8 @@ class ConfigurationFile:
         return reduce(_common_attributes, profiles) | self._times | ({"fill": worker.fill} if worker.fill else {})
 
     def _combined(self, workers: Sequence[Worker], by_worker: Sequence[dict[str, Scalar]]) -> dict[str, Scalar]:
-        """All targets together, with what is equal in the attributes of all workers.
-
-        I/Os in flight are unknown where they change from test to test.
+        """All targets together, with the attributes that are equal for all workers. I/Os in flight are unknown if
+        they change from test to test.
         """
         depths = [None if w.queue_depth is None else w.queue_depth * len(w.targets) for w in workers]
         known_depths = [depth for depth in depths if depth is not None]

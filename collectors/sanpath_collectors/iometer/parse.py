@@ -162,7 +162,7 @@ class ResultText:
             case "time stamp":
                 yield from self._stamp(cells_of(line, self._delimiter)[0])
             case "access specification name":
-                # A name may contain commas; the assignment after it does not, and a spreadsheet adds empty cells.
+                # A name may contain commas, the assignment after it may not, and a spreadsheet adds empty cells.
                 name, _, assigned = line.rstrip(self._delimiter).rpartition(self._delimiter)
                 self._specification_name = unquoted(name or assigned)
                 self._access[self._specification_name] = []

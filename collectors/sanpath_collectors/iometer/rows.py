@@ -126,7 +126,8 @@ class Columns:
         if shift is None:
             raise ValueError(line)
         names = cells[first + 1 : first + 3 + shift]
-        # Commas belong to the name of a target, which has no specification, otherwise to that of the specification.
+        # Extra commas belong to the name of the target if the row has no specification, otherwise to the name of the
+        # specification.
         split = 1 + shift if cells[first] in ("DISK", "NETWORK") else 1
 
         def cell(name: str) -> str:

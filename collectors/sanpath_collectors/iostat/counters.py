@@ -1,4 +1,4 @@
-"""Sums up rates of intervals to counters since the first interval, like those of the kernel."""
+"""Sums up the rates of intervals to counters since the first interval, like the kernel's counters."""
 
 from __future__ import annotations
 

@@ -80,7 +80,8 @@ class DateOrder:
             self._file_name_us = time_us_in_name(name)
 
     def decide(self) -> tuple[Order, bool]:
-        """Return the order, and whether it is certain. Without evidence it is that of the United States."""
+        """Return the order of day and month, and whether it is certain. Without evidence, it is the order of the
+        United States."""
         if self._certain_order is not None:
             return self._certain_order, True
         american, european = self._distance_us("mdy"), self._distance_us("dmy")

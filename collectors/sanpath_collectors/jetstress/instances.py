@@ -36,7 +36,7 @@ class Instance:
 
     @property
     def local_id(self) -> str:
-        """The local id, without that of its load."""
+        """The local id, without the id of its load."""
         name = self.name.replace(",", ";")  # A comma separates the loads of a step.
         return f"{name} log" if self.is_log else name
 
@@ -50,7 +50,7 @@ def instances(rows: Sequence[Row]) -> tuple[list[Instance], bool]:
     """Return the databases and logs that had I/O, and whether the decimal mark is certain."""
     measured = [row for row in rows if any(measure(column) for column in row.cells) and "checksum" not in row.section]
     transactional = [row for row in measured if any(heading in row.section for heading in _HEADINGS)]
-    # With unknown headings the first table is that of the test.
+    # With unknown headings, the first table is the table of the test.
     selected = transactional or [row for row in measured if row.section == measured[0].section]
     mark, is_certain = decimal_mark(text for row in selected for text in row.cells.values())
     by_id: dict[str, Instance] = {}

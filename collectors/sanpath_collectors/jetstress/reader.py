@@ -42,7 +42,7 @@ class JetstressReader(ResultReader):
         yield from self._selected().feed(added)
 
     def finish(self) -> Iterable[Item]:
-        """Yield the items. Raises CollectorError(UNREADABLE) when it is none of these files, or has no content."""
+        """Yield the items. Raises CollectorError(UNREADABLE) when the file is none of these kinds, or is empty."""
         if self._reader is None:
             yield from self._selected().feed(self._head)
         reader = self._selected()

@@ -76,7 +76,7 @@ class Api:
 
 
 def _object(reply: HttpReply, path: str) -> Mapping[str, Any]:
-    """Return the object of an answer. Raises the CollectorError that its status stands for."""
+    """Return the object of an answer. Raises the CollectorError that corresponds to its status."""
     status = reply.status
     if status in (401, 403):
         reason = _message(reply)

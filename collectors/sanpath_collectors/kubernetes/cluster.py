@@ -90,7 +90,7 @@ class _Reader:
         return self._objects.get(path)
 
     async def volume(self, pod: Pod, mount: Mount) -> Volume | None:
-        """Return the volume of a mount. None: it is none with storage of its own, such as a ConfigMap."""
+        """Return the volume of a mount. None: a volume without storage, such as a ConfigMap."""
         if not mount.claim:
             behind = backing(mount.inline, {})
             return Volume(mount.name, f"{pod.name}/{mount.name}", backing=behind) if behind is not None else None

@@ -89,7 +89,7 @@ class Kubernetes(Collector[KubernetesConfig]):
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yield what has happened to the pods since the last poll, then an inventory; and once what is not known."""
+        """Yield the events of the pods since the last poll, then an inventory; and, once, what is not known."""
         before = events.pods_by_id(self._snapshot)
         if await cluster.pods_of(self._api, self._targets) != self._snapshot.pods:
             self._snapshot = await cluster.snapshot(self._api, self._targets)

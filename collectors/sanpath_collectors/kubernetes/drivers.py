@@ -93,7 +93,7 @@ def eui(value: str) -> str:
 
 
 def ontap_naa(serial: str) -> str:
-    """Return the NAA identifier of an ONTAP LUN by its serial number of 12 characters; "": it is none.
+    """Return the NAA identifier of an ONTAP LUN by its serial number of 12 characters; "": not such a serial number.
 
     >>> ontap_naa("yocwB?Wl7x2l")
     'naa.600a0980796f6377423f576c3778326c'

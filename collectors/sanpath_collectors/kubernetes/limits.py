@@ -41,7 +41,7 @@ _PROVIDERS = {"aws": "amazon", "azure": "azure", "gce": "google"}
 
 
 def cloud_of(driver: str) -> Cloud | None:
-    """Return the cloud whose volumes a driver serves. None: it is no driver of a cloud."""
+    """Return the cloud whose volumes a driver serves. None: not a driver of a cloud."""
     known = _DRIVERS.get(_IN_TREE.get(driver, driver))
     return next((cloud for cloud in clouds() if known is not None and cloud.key == known.cloud), None)
 

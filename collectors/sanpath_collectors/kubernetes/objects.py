@@ -45,7 +45,7 @@ def strings(value: object) -> dict[str, str]:
 
 
 def quantity(value: object) -> float | None:
-    """Return a quantity of Kubernetes as a number; None: it is none.
+    """Return a quantity of Kubernetes as a number; None: not a quantity.
 
     The suffixes are those of k8s.io/apimachinery/pkg/api/resource: n to E of powers of 1000, Ki to Ei of 1024.
 

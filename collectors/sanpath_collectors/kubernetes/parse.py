@@ -19,7 +19,8 @@ from sanpath_collectors.kubernetes.objects import child, mapping, mappings, quan
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The pod that a load runs in. `pod`: its name, with * for any ending; `claim`: the one that it uses, "": all."""
+    """The pod that a load runs in. `pod`: its name, with * for any ending; `claim`: the claim that the load uses, "":
+    all."""
 
     load: str
     namespace: str
@@ -115,7 +116,7 @@ def pod(item: Mapping[str, Any]) -> Pod:
 
 
 def chosen(pods: Sequence[Pod], pattern: str) -> list[Pod]:
-    """Return the pods of a name or pattern that run; where none runs, the one that was created last."""
+    """Return the running pods of a name or pattern; if none is running, the pod that was created last."""
     fitting = [pod for pod in pods if fnmatchcase(pod.name, pattern)]
     running = [pod for pod in fitting if pod.phase == "Running"]
     return sorted(running, key=lambda pod: pod.name) or sorted(fitting, key=lambda pod: pod.created)[-1:]

@@ -24,7 +24,7 @@ _POLICY_OF_SELECTOR = {
     "historical-service-time": "service_time",
     "numa": "numa",
 }
-"""Path selector of dm-multipath, or iopolicy of NVMe → sanpath's policy name, which is the same on every platform."""
+"""Path selector of dm-multipath, or iopolicy of NVMe → sanpath's name of the policy, the same on every platform."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from sanpath_collectors.linux_host.snapshot import Snapshot
 
 _FC, _NET = "/sys/class/fc_host", "/sys/class/net"
 PCIE_FILES = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
-"""Of a PCI device: what was negotiated with its slot, and what the device is capable of."""
+"""Files of a PCI device: the speed and width negotiated with its slot, and those that the device is capable of."""
 _TECHNOLOGIES = {1: "ethernet", 32: "infiniband"}  # ARPHRD_ETHER and ARPHRD_INFINIBAND, linux/if_arp.h
 
 

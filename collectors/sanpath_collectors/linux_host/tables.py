@@ -90,4 +90,4 @@ HBA = Table(
 PATH = Table("path", (Column("path_usable"),))
 
 TCP_CONNECTION = tcp_view.table(sends="write")
-"""An initiator sends what is written, and receives what is read."""
+"""An initiator sends the data of writes, and receives the data of reads."""

@@ -1,4 +1,5 @@
-"""A Linux storage server as an array: its target ports, what it presents through them, and the devices behind."""
+"""A Linux storage server as an array: its target ports, the volumes that it presents through them, and the devices
+behind these."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Inventory:
 
     @property
     def connections(self) -> Sought:
-        """Which TCP connections are those of initiators: all with the port of a target."""
+        """Which TCP connections come from initiators: all connections to the port of a target."""
         protocols = {
             listener.port: _PROTOCOLS.get(listener.protocol, "other")
             for listener in self.targets.listeners

@@ -42,4 +42,4 @@ CONTROLLER = Table("controller", tuple(column for column in HOST.columns if colu
 ARRAY_PORT = Table("array_port", tuple(Column(metric, 64) for metric in _PORT))
 
 TCP_CONNECTION = tcp_view.table(sends="read")
-"""A target sends what is read, and receives what is written."""
+"""A target sends the data of reads, and receives the data of writes."""

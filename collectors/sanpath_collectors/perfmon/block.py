@@ -25,7 +25,7 @@ _NUMBERS = TypeAdapter(list[float])
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Several rows that follow each other and have all cells, each of them quoted.
+    """Consecutive rows in which no cell is missing and every cell is quoted.
 
     `times_us`: of each row, microseconds since the epoch, in the zone of the columns unless `moved`. `text`: the
     lines. `starts`: where each of them starts. `time_length`: octets of a time. `columns`: cells of a row, with that
@@ -85,7 +85,7 @@ class Block:
 
 
 def _numbers(listed: bytes | bytearray, shape: tuple[int, int]) -> Matrix | None:
-    """Parse a JSON list of numbers. None: one of them is none."""
+    """Parse a JSON list of numbers. None: an entry is not a number."""
     try:
         # A parser of JSON reads a number in a fifth of the time of float(), to the same digit.
         values = _NUMBERS.validate_json(listed, strict=True)
@@ -133,7 +133,8 @@ def block_of(text: bytes, separator: str, columns: int) -> Block | None:
 
 
 def _runs(octets: NDArray[np.uint8], length: int) -> NDArray[np.void]:
-    """Return the octets from each position on as one value, which is copied many times faster than single octets."""
+    """Return, for each position, the octets from it on as one value: such values are copied many times faster than
+    single octets."""
     return np.ndarray(len(octets) - length + 1, f"V{length}", octets, strides=1)
 
 

@@ -159,7 +159,7 @@ class PerfMonLog(CounterLog):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """Recognise it by its header, that of PDH, or time, path and value."""
+        """Recognise the file by its header: that of PDH, or the columns time, path and value."""
         lines = text_of(head)[0].splitlines()[:_HEADER_WITHIN]
         return any(pdh.is_header(line.encode()) or long_header(line.encode()) is not None for line in lines)
 

@@ -1,7 +1,7 @@
 """How often an exporter has new values, which may be less often than it is scraped. No I/O.
 
-Many exporters ask their device at intervals of their own and answer from that: the same values for a minute or five.
-A value that is repeated is no further measurement, and it is as old as it has been repeated.
+Many exporters poll their device at their own interval and answer from a cache: with the same values for one minute or
+five. A repeated value is not a new measurement, and it is as old as its first occurrence.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class _State:
 class Updates:
     """Finds the scrapes with new values.
 
-    An exporter asks for all entities of a kind at once, and hardly ever are all their values the same again. So an
-    exporter holds its values if those of every kind change less often than it is scraped.
+    An exporter asks for all entities of a kind at once, and it is very unlikely that all values are the same again.
+    So an exporter caches its values if those of every kind change less often than it is scraped.
     """
 
     def __init__(self) -> None:

@@ -54,7 +54,7 @@ class Qemu(Collector[QemuConfig]):
             raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
-        """Returns the host, its machines and disks, and what is not known of them."""
+        """Returns the host, its machines and disks, and what is not known about them."""
         host, vms = await self._read()
         disks = [disk for vm in vms for disk in vm.disks]
         unreadable = []

@@ -37,7 +37,7 @@ def local_id(machine: str, disk: str) -> str:
 
 
 def block_device(device: str, names: Sequence[str]) -> str:
-    """Return the disk of a path below /dev, as the kernel calls it; "": it is none. `names`: the kernel's names.
+    """Return the kernel's name of the disk of a path below /dev; "": not a disk. `names`: the kernel's names.
 
     >>> block_device("/dev/sda3", ["sda", "sda3"]), block_device("tmpfs", ["sda"])
     ('sda', '')

@@ -11,8 +11,8 @@ _SECOND_ARRAY = "array:fa2"
 
 
 def two_arrays(san: San) -> Label:
-    """One of two arrays is slow, or its ports are. Other hosts use it. If the test does not use it, nothing limits
-    the test."""
+    """One of two arrays, or its ports, are slow, and other hosts use it. If the test does not use that array, nothing
+    limits the test."""
     array_is_slow, at_link = san.random.random() < 0.5, san.random.random() < 0.5
     speed = san.random.choice((4, 8))
     san.other_array = {}

@@ -10,7 +10,7 @@ _KIB, _GIB = 1024, 2**30
 
 
 def cache_resident(san: San) -> Label:
-    """The working set fits into a cache: that of the array, or the file cache of the guest.
+    """The working set fits into a cache: the array's, or the file cache of the guest.
 
     The result is valid for the path, but not for the media.
     """

@@ -8,7 +8,7 @@ from typing import Literal
 
 from sanpath_lab.flasharray.array_state import ArrayPort, ArrayState, BalanceRow, DirectionSample, Sample
 from sanpath_lab.flasharray.inventory import Item, interface_name, target
-from sanpath_lab.flasharray.versions import total_holds_queue
+from sanpath_lab.flasharray.versions import total_includes_queue
 
 _WWN = re.compile(r"([0-9A-F]{2}:){7}[0-9A-F]{2}", re.IGNORECASE)
 
@@ -33,7 +33,7 @@ def array_usec(sample: DirectionSample, release: str) -> int | None:
     """Return the array's total latency, whose components depend on the Purity release."""
     if sample.service_usec is None:
         return None
-    return round(sample.service_usec + (sample.queue_usec or 0.0 if total_holds_queue(release) else 0.0))
+    return round(sample.service_usec + (sample.queue_usec or 0.0 if total_includes_queue(release) else 0.0))
 
 
 def _bytes_per_op(ops_per_second: float, bytes_per_second: float) -> int:

@@ -32,7 +32,7 @@ FIELD_SINCE: Mapping[str, Version] = {
     "flow_control_transmitted_pause_frames_per_sec": (2, 36),
 }
 
-_TOTAL_HOLDS_QUEUE = ((6, 3, 14), (6, 4, 10))
+_TOTAL_INCLUDES_QUEUE = ((6, 3, 14), (6, 4, 10))
 
 
 def offered(newest: Version) -> list[str]:
@@ -56,8 +56,8 @@ def as_of(version: Version, item: Item) -> Item:
     }
 
 
-def total_holds_queue(release: str) -> bool:
+def total_includes_queue(release: str) -> bool:
     """Return whether usec_per_*_op of a Purity release includes the time in the queue."""
     number = tuple(int(component) for component in release.split("."))
-    first, second = _TOTAL_HOLDS_QUEUE
+    first, second = _TOTAL_INCLUDES_QUEUE
     return number >= second or first <= number < (first[0], first[1] + 1)

@@ -11,8 +11,8 @@ from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
 
 MIN_RELIEF_GAIN, MAX_UNRELATED_GAIN = 0.05, 0.03
-"""Ratios. Relieving the place at fault raises throughput by more than the first. Relieving unrelated places
-changes it by less than the second."""
+"""Ratios. Relieving the place at fault raises throughput by more than the first ratio. Relieving unrelated places
+changes throughput by less than the second."""
 _MIN_CONCURRENCY_GAIN = 1.6
 """Smallest ratio by which throughput grows with twice the I/Os in flight if only concurrency limits."""
 _DAMAGE_SAMPLING_ERROR = 0.25
@@ -56,7 +56,7 @@ def confirm(scenario: Scenario, at_fault: Collection[Place], latency_bound: bool
     if abs(unrelated_ops / ops - 1) >= max_change:
         return None
     if "neighbours" in at_fault and any(neighbour.decoy for neighbour in scenario.neighbours):
-        # Their relief takes decoys away as well: one of these may hold the test up in place of the labelled hosts.
+        # Relieving them also removes decoys, and a decoy may hold the test up instead of the labelled hosts.
         labelled = tuple(neighbour for neighbour in scenario.neighbours if not neighbour.decoy)
         ops_without_decoys, _ = throughput(scenario.model_copy(update={"neighbours": labelled}), seconds)
         if abs(ops_without_decoys / ops - 1) >= max_change:

@@ -33,7 +33,7 @@ def _fill_links(san: San, baseline: Baseline, link_count: int, speeds: tuple[int
     san.block_bytes = size * _KIB
     baseline.target_ops = link_count * FC_BYTES[speed] / san.block_bytes
     set_service_time(san, san.random.uniform(3e-4, 2e-3))
-    # Each direction needs that many I/Os of its own; a queue above the link may hold the others back.
+    # Each direction needs that many I/Os; a queue above the link may hold further I/Os back.
     smaller_share = min(san.write_ratio, 1 - san.write_ratio) if san.write_ratio is not None else 1.0
     transfer = san.block_bytes / FC_BYTES[speed]
     needed = baseline.target_ops * (san.service_seconds + san.tail_seconds + 2 * transfer) + 4 * link_count

@@ -46,8 +46,8 @@ _NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 class _Figures:
     """Figures of reads or writes.
 
-    `moved_bytes`: bytes as printed, off by at most `rounding_bytes`. `from_submission`: the percentiles are those of
-    the latency since submission, not of the completion latency. None: not read yet.
+    `moved_bytes`: bytes as printed, off by at most `rounding_bytes`. `from_submission`: the percentiles are of the
+    latency since submission, not of the completion latency. None: not read yet.
     """
 
     moved_bytes: float = 0.0

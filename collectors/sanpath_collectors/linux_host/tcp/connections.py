@@ -1,4 +1,4 @@
-"""The TCP connections of storage of one machine, initiator or target: which they are, and what a poll yields."""
+"""Finds and polls the TCP connections of one machine, initiator or target, that carry storage traffic."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ class Sought:
 
 @dataclass(slots=True)
 class StorageConnections:
-    """The connections of one machine. `table`: what it yields; `sends`: the direction whose data it sends.
-
-    `unreadable`: it has targets, and ss cannot tell of connections. A machine that had neither targets nor
-    connections at its last inventory is not asked again before the next.
+    """The connections of one machine. `table`: table of its samples; `sends`: the direction whose data it sends.
+    `unreadable`: the machine has targets, but ss cannot list their connections. A machine that had neither targets
+    nor connections at its last inventory is not asked again before the next.
     """
 
     table: Table

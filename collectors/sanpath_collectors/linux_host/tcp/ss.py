@@ -1,6 +1,6 @@
-"""Parses what `ss -tin` of iproute2 tells of TCP connections. No I/O.
+"""Parses the output of `ss -tin` (iproute2) about TCP connections. No I/O.
 
-Two lines a connection: queues and addresses, then what the kernel knows of it (tcp_info). One of a host on Linux 6.12
+Two lines a connection: queues and addresses, then the kernel's data about it (tcp_info). One of a host on Linux 6.12
 to an NVMe target, broken here:
 
     0      145     10.214.1.10:41802    10.214.1.20:4420
@@ -32,11 +32,12 @@ _ZONE = re.compile(r"%[^\]]*")
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A connection as one of its ends sees it.
+    """A connection, seen from one of its ends.
 
-    `local`, `remote`: address and port; addresses are canonical, one of IPv4 never has the form of IPv6. `fields`: by
-    the names of ss; times are in milliseconds, `delivery_rate` in bits a second, `send_q` and `recv_q` are its first
-    two columns. ss leaves out what is zero, and what this kernel or this version does not know.
+    `local`, `remote`: address and port; addresses are canonical: an IPv4 address never has the form of an IPv6
+    address. `fields`: by the names of ss; times are in milliseconds, `delivery_rate` in bits a second, `send_q` and
+    `recv_q` are its first two columns. ss leaves out what is zero, and what this kernel or this version does not
+    know.
     """
 
     local: tuple[str, int]
@@ -86,7 +87,7 @@ def end_point(text: str) -> tuple[str, int] | None:
 
 
 def canonical(address: str) -> str | None:
-    """An IP address in its usual form; None: it is none.
+    """An IP address in its usual form; None: not an IP address.
 
     >>> canonical("::ffff:192.0.2.9"), canonical("2001:DB8:0::9"), canonical("stor1")
     ('192.0.2.9', '2001:db8::9', None)

@@ -1,7 +1,8 @@
-"""The TCP connections of storage as one machine sees them: those between two addresses become one entity. No I/O.
+"""The TCP connections of storage, seen from one machine: all connections between two addresses become one entity. No
+I/O.
 
-Counters of an entity are what its connections have counted since the first poll. A connection that closes takes
-nothing with it, and a new one brings what it has counted. Gauges are those of the connections in use.
+The counters of an entity are the sums over its connections since the first poll. A connection that closes leaves its
+counts, and a new connection adds the counts that it already has. Gauges are those of the connections in use.
 """
 
 from __future__ import annotations
@@ -105,9 +106,8 @@ def pair_name(pair: Pair) -> str:
 
 @dataclass(slots=True)
 class TcpView:
-    """What one machine tells of its connections.
-
-    `sends`: the direction whose data it sends. Pairs of addresses that have no connection any longer stay in it.
+    """The connections that one machine reports. `sends`: the direction whose data it sends. Pairs of addresses
+    without any remaining connection are retained.
     """
 
     sends: Literal["read", "write"]
@@ -177,8 +177,8 @@ def _sum(used: Sequence[tuple[Mapping[str, float], float]], source: _Source, sho
 def _senders_gauges(
     used: Sequence[tuple[Mapping[str, float], float]], members: Sequence[Mapping[str, float]]
 ) -> dict[str, float | None]:
-    """Gauges of a sender. A round trip is the mean over the connections in use, weighted by what each has sent: those
-    of the others are old."""
+    """Gauges of a sender. A round trip is the mean over the connections in use, weighted by the bytes that each has
+    sent: the values of idle connections are old."""
     sent = sum(weight for _, weight in used)
     mss = sum(fields.get("mss", 0.0) * weight for fields, weight in used)
     smallest = [fields["minrtt"] for fields in members if fields.get("minrtt")]
