@@ -149,8 +149,8 @@ REFUSED = {
     "a server": ("client=db2", "client: a probe runs its load itself"),
     "a library": ("ioengine=external:/tmp/evil.so", "ioengine: a probe runs a job with one of"),
     "verify": ("verify=crc32c", "verify: a probe only reads or writes"),
-    "a rate": ("rate_iops=100", "rate_iops: holds the load back"),
-    "think time": ("thinktime=10ms", "thinktime: holds the load back"),
+    "a rate": ("rate_iops=100", "rate_iops: throttles the load"),
+    "think time": ("thinktime=10ms", "thinktime: throttles the load"),
     "block sizes": ("bssplit=4k/50:64k/50", "bssplit: a probe varies one block size"),
     "two block sizes": ("bs=4k,64k", "bs: a probe varies one block size"),
     "trim": ("rw=randtrim", "rw: a probe runs read, write"),
@@ -202,7 +202,7 @@ def test_no_text_of_a_job_becomes_another_option(tmp_path: Path, given_lines: li
 
 def test_what_is_tested_is_named_by_the_person(tmp_path: Path) -> None:
     assert "name the device or file to test with --target" in refused(written(tmp_path, filename=""))
-    assert "give filename too, or --target" in refused(written(tmp_path, filename="directory=/mnt/x"))
+    assert "give filename as well, or --target" in refused(written(tmp_path, filename="directory=/mnt/x"))
     assert "names no file or device" in refused(written(tmp_path, filename="filename=-"))
     (start, *_), _ = printed(written(tmp_path, filename="directory=/mnt/x\nfilename=a\\:b:c"))
     assert "--filename=/mnt/x/a\\:b:/mnt/x/c" in start

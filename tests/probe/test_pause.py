@@ -80,7 +80,7 @@ def test_a_pause_before_the_load_waits_for_it(tmp_path: Path) -> None:
 def test_a_port_that_others_alone_fill_is_said(tmp_path: Path) -> None:
     _, after = paused(PORT, tmp_path)
     assert after.probe is not None
-    assert "others alone keep sw1/fc1/11 - fa1/CT0.FC0" in after.probe.steps[-1].outcome
+    assert "without the load, its busiest link sw1/fc1/11 - fa1/CT0.FC0 is 98" in after.probe.steps[-1].outcome
     assert "in a pause of the test others alone kept it 98.5 % utilised" in after.verdict.bottlenecks[0].because
 
 

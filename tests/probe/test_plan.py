@@ -57,7 +57,7 @@ def test_a_mistake_is_one_line_on_a_terminal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "answer"),
     [
-        (["--objective", "p98<=2ms"], "--objective: 'p98<=2ms' is none"),
+        (["--objective", "p98<=2ms"], "--objective: 'p98<=2ms' is not an objective"),
         (["--knee", "--objective", "p99<=2ms"], "one of --after, --knee and --objective"),
     ],
 )

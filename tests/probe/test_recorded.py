@@ -81,9 +81,13 @@ def test_another_engine_runs_it_as_in_a_sweep(tmp_path: Path) -> None:
     ("about", "options", "answer"),
     [
         ({}, [], "name the device or file to test with --target"),
-        ({"engine": "Iometer"}, ["--target", "a"], "run by none of fio, diskspd, vdbench: give --set engine="),
+        (
+            {"engine": "Iometer"},
+            ["--target", "a"],
+            "load generator is none of fio, diskspd, vdbench: give --set engine=",
+        ),
         ({"random_ratio": 0.5}, ["--target", "a"], "random or sequential: give --set load.access="),
-        ({"rate_limited": True}, ["--target", "a"], "held below a rate: give --set load.in_flight="),
+        ({"rate_limited": True}, ["--target", "a"], "limited to a rate: give --set load.in_flight="),
         ({}, ["--target", "a", "--set", "load.in_flight"], "write KEY=VALUE"),
         ({}, ["--target", "a", "--set", "load.in_fligt=3"], "did you mean in_flight?"),
         ({}, ["--target", "a", "--set", "budget.in_flight=2"], "is more than budget.in_flight (2)"),
@@ -126,7 +130,7 @@ def test_nothing_that_a_stranger_wrote_reaches_a_command_line(tmp_path: Path) ->
     san.write()
     assert printed(path, "--target", "/dev/sdb") == printed(honest, "--target", "/dev/sdb")
     engine = refused(recorded(tmp_path, engine=EVIL), "--target", "/dev/sdb")
-    assert "run by none of fio, diskspd, vdbench" in engine
+    assert "load generator is none of fio, diskspd, vdbench" in engine
     assert "evil" not in engine
 
 

@@ -230,7 +230,7 @@ def test_a_line_holds_what_was_said(reported: object) -> None:
     ],
 )  # fmt: skip
 def test_what_no_recorder_writes_is_refused(line: bytes) -> None:
-    with pytest.raises(ValueError, match="no line of a recorder"):
+    with pytest.raises(ValueError, match="not a line of a recorder"):
         decoded(line)
 
 

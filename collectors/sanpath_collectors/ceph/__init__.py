@@ -25,7 +25,7 @@ COLLECTOR = Spec(
         ),
         Right(
             "Running ceph and rbd with a keyring: caps mon 'allow r', osd 'profile rbd-read-only', mgr 'allow r'",
-            "health, which OSDs there are, pools, images and their QoS limits",
+            "health, the list of OSDs, pools, images and their QoS limits",
             "a test is not joined to its image, a limit of an image is not seen, missing OSDs are not noticed",
         ),
         Right(

@@ -26,7 +26,7 @@ COLLECTOR = Spec(
         Right(
             "Running nvme get-log (root, or with sudo), Amazon only; nvme-cli has to be installed",
             "how long volume and instance held I/O back, latency at the volume",
-            "limits are known by the types that are configured only, and latency at the volume is unknown",
+            "limits are known only from the configured types, and latency at the volume is unknown",
         ),
     ),
 )

@@ -18,12 +18,12 @@ def remarks(span: SpanOutcome) -> Iterator[tuple[str, str]]:
             text = f"{timespan}: the target {path!r} looks like an option that begins with another kind of dash"
             yield "dash-path", f"{text}: DiskSpd took it for a file and ran with its defaults"
     if not span.adds_up:
-        text = f"{timespan}: the rows of the threads do not come to the total row within 1 %"
+        text = f"{timespan}: the rows of the threads differ from the total row by more than 1 %"
         yield "rows-do-not-add-up", f"{text}: the total row is used"
     configured, running, with_results = span.configured_threads, span.stated_threads, len(span.threads)
     if running is not None and (running != with_results or (configured is not None and configured != running)):
         expected = "an unknown number of" if configured is None else configured
-        text = f"{timespan}: {expected} threads were asked for, {running} ran and {with_results} have results"
+        text = f"{timespan}: {expected} threads were requested, {running} ran and {with_results} have results"
         yield "threads-differ", f"{text}: the number of outstanding I/Os is uncertain"
     if span.missing == "latencies":
         yield "cut-file", f"{timespan}: the file ends within its percentiles"
@@ -39,5 +39,5 @@ def reason_without_results(span: SpanOutcome) -> tuple[str, str] | None:
     if span.missing == "figures":
         return "cut-file", f"{timespan}: the file ends before its results do: they are left out"
     if not span.seconds or not span.targets:
-        return "no-figures", f"{timespan}: neither the time it took nor the I/Os it did can be read"
+        return "no-figures", f"{timespan}: neither its duration nor its I/Os can be read"
     return None

@@ -62,7 +62,7 @@ class DiskSpdResult(ResultReader):
                 yield from self._span(span)
         yield from self._remarks(max(0, self._end_us))
         if not self._steps:
-            raise CollectorError(Failure.UNREADABLE, f"no results of DiskSpd in it: {self._reason}")
+            raise CollectorError(Failure.UNREADABLE, f"it contains no results of DiskSpd: {self._reason}")
 
     def _span(self, span: SpanOutcome) -> Iterator[Item]:
         is_new_run, begin_us = span.head is not self._head, self._begin(span)

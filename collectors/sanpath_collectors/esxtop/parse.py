@@ -115,7 +115,7 @@ def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
         _virtual_disks(result, machine, objects.get("virtual disk", {}))
         _processors(result, machine, objects.get("physical cpu", {}))
     if not any(series.table is tables.LUN for series in result.series):
-        result.warnings.append(("devices-missing", "there are no disk devices: esxtop -b -a writes them"))
+        result.warnings.append(("devices-missing", "it contains no disk devices: esxtop -b -a writes them"))
     return result
 
 

@@ -81,12 +81,14 @@ class Report:
                 self._form = "normal" if text is self._normal else "terse"
                 yield from self._status(last_status)
         if self._terse.damaged:
-            self._add_warning("cut-line", f"{self._terse.damaged:,} lines of terse output are cut and were left out")
+            self._add_warning(
+                "cut-line", f"{self._terse.damaged:,} lines of terse output are incomplete and were left out"
+            )
         if self._run is None:
             reason = "its logs are read under the names that fio has given them"
             if self._pending_warnings:
                 reason = self._pending_warnings[0][1]
-            raise CollectorError(Failure.UNREADABLE, f"no result of fio in it: {reason}")
+            raise CollectorError(Failure.UNREADABLE, f"it contains no result of fio: {reason}")
         yield from self._end_run(self._run)
         yield from self._warnings()
 

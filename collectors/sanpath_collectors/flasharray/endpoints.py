@@ -21,7 +21,7 @@ CONSEQUENCES: Mapping[str, str] = MappingProxyType(
         "volume-groups": "QoS limits of groups of volumes are unknown",
         "volumes/performance": "a volume's latency is unknown",
         "connections": "which volume belongs to which host is unknown",
-        "alerts": "what the array complains of is unknown",
+        "alerts": "faults that the array reports are unknown",
     }
 )
 """Endpoint of REST 2 → what remains unknown without it."""

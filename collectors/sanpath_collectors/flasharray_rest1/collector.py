@@ -65,10 +65,12 @@ class FlashArrayRest1(FlashArray):
 def unreported(version: Version) -> tuple[str, ...]:
     """What this version of REST 1 does not report, with the consequence."""
     number = ".".join(map(str, version))
-    reasons = ["one-second samples: REST 1 gives the most recent one: what happened between two polls is unknown"]
+    reasons = [
+        "one-second samples: REST 1 gives only the most recent one: what happened between two polls is unknown"
+    ]
     if version < SAN_TIME_SINCE:
         reasons.append(
-            f"service, queue and transfer time: REST {number} gives their sum only: the array's own part is unknown"
+            f"service, queue and transfer time: REST {number} gives only their sum: the array's own part is unknown"
         )
     elif version < QUEUE_TIME_SINCE:
         reasons.append(f"queue time: REST {number} does not separate it: the service time includes it")

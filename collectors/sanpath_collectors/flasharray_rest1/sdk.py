@@ -123,9 +123,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
         reason = "the array offers no version of REST 1 that the SDK knows: use the collector flasharray"
         raise CollectorError(Failure.MISCONFIGURED, reason) from error
     except (AttributeError, KeyError, TypeError) as error:
-        raise CollectorError(
-            Failure.UNREADABLE, "an answer without what it must hold: is this a FlashArray?"
-        ) from error
+        raise CollectorError(Failure.UNREADABLE, "an answer lacks required fields: is this a FlashArray?") from error
 
 
 def _flash_array(sender: Sender, host: str, api_token: SecretStr) -> Any:

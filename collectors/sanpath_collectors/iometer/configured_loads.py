@@ -45,7 +45,7 @@ class ConfigurationFile:
                 yield from self._inventory.update(load, attributes)
         yield from self._inventory.update(self._load, self._combined(workers, by_worker))
         if not configuration.complete:
-            text = "the last line is not the version again: the file is cut, what is read may not be all of it"
+            text = "the last line does not repeat the version: the file is incomplete, and some loads may be missing"
             yield warning(self.time_us, "cut-file", text)
 
     def _target(self, worker: Worker) -> dict[str, Scalar]:

@@ -107,7 +107,8 @@ class _Csv:
             yield from self._items(record)
         if not (self._tests.count or self._updates.count):
             raise CollectorError(
-                Failure.UNREADABLE, "no test of Iometer has ended in it : let the test end, or copy the whole file"
+                Failure.UNREADABLE,
+                "it contains no complete test of Iometer: let the test end, or copy the whole file",
             )
 
     def _items(self, record: Record) -> Iterator[Item]:

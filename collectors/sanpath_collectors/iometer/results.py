@@ -85,14 +85,14 @@ class Tests:
             location = f", {worst_leaf.row.errors:,} of them at {'/'.join(worst_leaf.path) or 'all'}"
             yield self._warning(test, "errors-counted", f"Iometer counted {errors:,} I/Os that failed{location}")
         if any(leaf.in_flight is None for leaf in leaves):
-            text = "the queue depth is -1 (it differs below a row, or is not given): outstanding I/Os are not known"
+            text = "the queue depth is -1 (rows below differ, or do not give it): outstanding I/Os are not known"
             yield self._warning(test, "queue-depth-unknown", text)
         total = sum(leaf.row.ops_per_second for leaf in leaves)
         if total_row.kind == "ALL" and abs(total - total_row.ops_per_second) > _TOLERANCE * total_row.ops_per_second:
             text = f"its rows add up to {total:.6g} I/Os a second, the row ALL says {total_row.ops_per_second:.6g}"
             yield self._warning(test, "sums-differ", text)
         if any(row.kind == "NETWORK" for row in test.rows):
-            yield self._warning(test, "network-left-out", "its network targets are left out: they are no storage")
+            yield self._warning(test, "network-left-out", "its network targets are left out: they are not storage")
 
     def _warning(self, test: Test, code: str, text: str) -> Item:
         return warning(test.end_us, code, f"test {self.count}: {text}")

@@ -143,6 +143,6 @@ def _number(word: str) -> float:
         return float(word.replace(",", "."))
     except ValueError:
         if _HUMAN.fullmatch(word):
-            text = f"{word!r} was made short for people: run iostat without -h and --human, as iostat -xty 1 -o JSON"
+            text = f"{word!r} is an abbreviated number: run iostat without -h and --human, as iostat -xty 1 -o JSON"
             raise CollectorError(Failure.UNREADABLE, text, word) from None
         return math.nan

@@ -53,7 +53,7 @@ class JsonReports:
     def finish(self) -> Iterator[Report]:
         """Yields nothing, as a truncated report is not used."""
         if self._in_array:
-            self.remarks["cut-file"] = "the JSON ends before its end: iostat was killed, or is still writing"
+            self.remarks["cut-file"] = "the JSON is incomplete: iostat was killed, or is still writing"
         yield from ()
 
     def _enter_array(self) -> bool:

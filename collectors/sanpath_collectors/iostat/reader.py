@@ -61,7 +61,7 @@ class IostatResult(ResultReader):
         if self._first is not None:
             yield from self._only_report(self._first)
         if not self._has_samples:
-            raise CollectorError(Failure.UNREADABLE, f"no report of a block device in it: {_ADVICE}")
+            raise CollectorError(Failure.UNREADABLE, f"it contains no report of a block device: {_ADVICE}")
 
     def _read(self, text: str, last: bool) -> Iterator[Item]:
         self._text += text
@@ -91,7 +91,7 @@ class IostatResult(ResultReader):
             first, self._first = self._first, None
             if first.stamp is not None and self.clock != "elapsed":
                 self._end_us = max(first.stamp.us, self._end_us or 0)
-            text = "the first report is left out: it is of the time since the host was booted, unless -y was given"
+            text = "the first report is left out: unless -y was given, it covers the time since the host was booted"
             yield from self._warn("since-boot", text)
         yield from self._interval(report)
 
@@ -104,7 +104,9 @@ class IostatResult(ResultReader):
     def _only_report(self, report: Report) -> Iterator[Item]:
         self._first = None
         yield from self._interval(report)
-        text = f"there is one report only, of the time since the host was booted unless -y was given: {_ADVICE}"
+        text = (
+            f"there is only one report; unless -y was given, it covers the time since the host was booted: {_ADVICE}"
+        )
         yield from self._warn("since-boot", text)
 
     def _interval(self, report: Report) -> Iterator[Item]:

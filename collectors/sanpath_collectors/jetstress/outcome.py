@@ -139,7 +139,9 @@ class Outcome:
                 begin_us, "test-failed", "Jetstress reports that the test has failed; its log has the reason"
             )
         for database, pages in self._checksums():
-            yield warning(begin_us, "bad-pages", f"{database}: {pages}: the storage returned what was not written")
+            yield warning(
+                begin_us, "bad-pages", f"{database}: {pages}: the storage returned data that had not been written"
+            )
         for date, text in self._document.phases.errors:
             yield warning(self._time_us(date) or begin_us, "told-by-jetstress", text)
         if self.clock != "elapsed" and not self._order_is_certain:
@@ -155,7 +157,9 @@ class Outcome:
         achieved = self._figure(*_ACHIEVED)
         total = sum(instance.ops_per_second for instance in self._instances if not instance.is_log)
         if achieved and total and abs(total - achieved) > _ROUNDING_RATIO * achieved:
-            text = f"its databases have {total:.1f} I/Os a second together, achieved are {achieved:.1f}"
+            text = (
+                f"its databases have {total:.1f} I/Os a second together, but the report says {achieved:.1f} achieved"
+            )
             yield warning(begin_us, "sum-disagrees", text)
 
     @property

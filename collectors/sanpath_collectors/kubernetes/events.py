@@ -57,7 +57,7 @@ def problems(snapshot: Snapshot, seen_us: int) -> Iterator[Event]:
 def _why_unknown(volume: Volume, pod: Pod) -> str | None:
     """Return why nothing is known behind a claim; None: something is."""
     if not volume.name:
-        return "the claim is bound to no volume"
+        return "the claim is not bound to a volume"
     if volume.backing is None:
         return f"{volume.name} cannot be read, or is of a kind that sanpath does not know"
     if volume.backing.is_file:

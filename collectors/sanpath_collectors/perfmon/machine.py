@@ -44,7 +44,10 @@ class Machine:
         else:
             return {}
         if object_name == "logicaldisk":
-            self._warn("logical-disks", "no PhysicalDisk: LogicalDisk stands for it, above the volume manager")
+            self._warn(
+                "logical-disks",
+                "no PhysicalDisk counters: LogicalDisk is used instead, which counts above the volume manager",
+            )
         if is_total:
             self._warn("only-total", "only the sum of all disks (_Total): they are shown as one")
         disks: dict[str, Counters] = {}

@@ -118,7 +118,7 @@ class CounterLog(ResultReader):
         assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker
         previous_us = self._last_row_us
         if previous_us is not None and time_us <= previous_us:
-            self._warn("clock-went-back", "times go back, as where summer time ends: an interval there is left out")
+            self._warn("clock-went-back", "times go back, as at the end of summer time: one interval is left out")
             previous_us = None
         self._last_row_us = time_us
         yield from self._warnings(time_us)
@@ -146,7 +146,7 @@ class CounterLog(ResultReader):
             return f"none of its counters can be used: collect {self.wanted_counters}{reasons}"
         return (
             "no interval is complete: rates take two rows with their times; a spreadsheet that saved the log again "
-            "has cut them: import the original"
+            "has truncated them: import the original"
         )
 
 

@@ -22,7 +22,7 @@ class QemuConfig(MachineConfig):
     )
     interface: Literal["libvirt", "qmp"] | None = Field(
         default=None,
-        description="who is asked: libvirt (virsh), or QEMU's own monitors; default: libvirt if it runs machines",
+        description="what to read: libvirt (virsh), or QEMU's own monitors; default: libvirt if it runs machines",
     )
     virsh: list[str] = Field(
         default=["virsh", "--readonly"],
@@ -33,7 +33,7 @@ class QemuConfig(MachineConfig):
         default=["/run/qemu-server/*.qmp"],
         min_length=1,
         description=(
-            "QMP sockets, with wildcards; those that QEMU's command lines name are found without. Default: Proxmox's"
+            "QMP sockets, with wildcards; those in QEMU's command lines are found anyway. Default: Proxmox's"
         ),
     )
     sudo: bool = Field(default=False, description="put `sudo -n` before virsh")

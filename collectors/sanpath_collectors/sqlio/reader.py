@@ -99,7 +99,7 @@ class _Output:
         cut = self._run is not None and Run("").read_line(cut_line)
         yield from self._close()
         if not self._runs.finished:
-            reason = "no run in it has finished" if self._runs.started else "no run begins in it"
+            reason = "it contains no finished run" if self._runs.started else "it contains no run"
             text = f"{reason} : give the output of SQLIO from its first line to its last"
             raise CollectorError(Failure.UNREADABLE, text)
         if cut:

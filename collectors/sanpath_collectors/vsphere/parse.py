@@ -221,4 +221,4 @@ def sample_times(text: str) -> tuple[int, ...]:
     try:
         return tuple(round(datetime.fromisoformat(time).timestamp() * 1e6) for time in times)
     except ValueError as error:
-        raise CollectorError(Failure.UNREADABLE, "QueryPerf: the times of the samples make no sense", text) from error
+        raise CollectorError(Failure.UNREADABLE, "QueryPerf: the times of the samples are not valid", text) from error

@@ -161,12 +161,12 @@ GROUPS: Mapping[str, Group] = {
 """Name of vSphere's counter group → group."""
 
 CONSEQUENCES: Mapping[str, str] = {
-    "disk": "what a LUN does, and where its I/Os wait, is unknown",
+    "disk": "the I/O of a LUN, and where it waits, is unknown",
     "datastore": "latencies below a millisecond, and whether SIOC throttles, are unknown",
     "storageAdapter": "the queue of an adapter is unknown",
     "storagePath": "whether all paths are used is unknown",
     "cpu": "whether the host's processors limit is unknown",
-    "virtualDisk": "what a virtual disk does is unknown",
+    "virtualDisk": "the I/O of a virtual disk is unknown",
 }
 """Name of a counter group → facts that are unknown without it."""
 

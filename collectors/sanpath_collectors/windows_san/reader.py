@@ -44,7 +44,8 @@ class WindowsSan(ResultReader):
         export = export_of(text_of(bytes(self._content))[0])
         if export.empty and not export.untimed:
             raise CollectorError(
-                Failure.UNREADABLE, "no inventory of a Windows host: export it with the script of the README, whole"
+                Failure.UNREADABLE,
+                "it is not a complete inventory of a Windows host: export one with the script of the README",
             )
         host = (export.computer or self.load).lower()
         rows = list(statistics_rows(export, host))
@@ -70,7 +71,7 @@ def _remarks(export: Export, host: str) -> Iterator[tuple[str, str]]:
     if export.computer is None:
         yield (
             "host-unknown",
-            f"it does not name its machine, which is called {host} (--name gives another name)",
+            f"it does not contain the name of its machine, which is therefore called {host} (--name changes that)",
         )
     if export.version > VERSION:
         yield "newer-script", f"the script is version {export.version}: parts that are new in it are left out"

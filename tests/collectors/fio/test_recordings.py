@@ -202,7 +202,7 @@ def test_what_a_person_is_told_of_a_file(name: str, warnings: list[str]) -> None
 )
 def test_output_of_a_fio_that_only_failed_is_refused_with_its_words(name: str) -> None:
     message = refusal((FIO / name).read_bytes())
-    assert message.startswith("unreadable: no result of fio in it: ")
+    assert message.startswith("unreadable: it contains no result of fio: ")
     assert "err=84" in message or "verify failed at file" in message
     assert "\n" not in message
 

@@ -288,12 +288,12 @@ def test_a_file_that_ends_inside_a_document_gives_what_came_before() -> None:
 
 def test_nothing_to_read_is_one_line_that_says_what_fio_said() -> None:
     assert refusal(b"fio: pid=1, err=2/file:filesetup.c:805, func=open(/dev/sdz), error=No such file\n") == (
-        "unreadable: no result of fio in it: "
+        "unreadable: it contains no result of fio: "
         "fio: pid=1, err=2/file:filesetup.c:805, func=open(/dev/sdz), error=No such file"
     )
     assert refusal(b"hello\n").startswith("unreadable: no result of fio in it")
     assert refusal(b"").startswith("unreadable: no result of fio in it")
-    assert refusal(series(1)[:200]).startswith("unreadable: no result of fio in it: the file ends inside")
+    assert refusal(series(1)[:200]).startswith("unreadable: it contains no result of fio: the file ends inside")
 
 
 @pytest.mark.parametrize(

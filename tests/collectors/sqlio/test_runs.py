@@ -104,7 +104,7 @@ def test_file_cache_is_told_from_disk_cache() -> None:
 def test_a_command_line_alone_is_no_result() -> None:
     typed = b"C:\\SQLIO>sqlio -kR -s30 -frandom -o8 -b64 -LS -Fparam.txt\r\n"
     assert not SqlioReader.recognises(typed, "test.cmd")
-    with pytest.raises(CollectorError, match="no run begins in it"):
+    with pytest.raises(CollectorError, match="it contains no run"):
         read(typed)
 
 

@@ -116,7 +116,7 @@ def test_a_result_without_times_and_marks_ends_when_its_file_does(tmp_path: Path
     file = written(tmp_path, sqlio())
     os.utime(file, (microseconds(65) / 1e6, microseconds(65) / 1e6))
     reported = run(file, "--into", folder, "--host", "esx7")
-    assert "its last change is taken as the end" in reported
+    assert "its modification time is taken as the end" in reported
     assert judged(folder).verdict.kind == "bottleneck"
 
 
@@ -255,7 +255,7 @@ def test_more_marks_than_loads_are_said(tmp_path: Path) -> None:
     steps = ("64 KiB random read, 100 threads x 8", "64 KiB random write, 100 threads x 8")
     file = written(tmp_path, sqlio(threads=2, seconds=10), "b.txt")
     reported = run(file, "--into", folder, "--mark", steps[0], "--mark", steps[1])
-    assert "1 more than there are loads in the file" in reported
+    assert "1 not used, because the file has fewer loads" in reported
 
 
 def test_a_host_is_found_however_its_name_is_written(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def read_reply(version: str, method: str, body: bytes, read: Read | None = None)
     except vmomi.WrongTypeError as error:
         raise CollectorError(Failure.UNREADABLE, f"{method}: the answer is wrong: {error}", excerpt(body)) from error
     except _READ_ERRORS as error:
-        message = f"{method}: the answer makes no sense"
+        message = f"{method}: the answer is not valid"
         raise CollectorError(Failure.UNREADABLE, message, excerpt(body)) from error
 
 

@@ -18,9 +18,9 @@ OF_MACHINES = ("runtime.host", "runtime.powerState")
 _GONE = "gone"
 _CONSEQUENCES = {
     "connected": "it is read again",
-    "maintenance": "its virtual machines are moved away; what it does is not the test's",
+    "maintenance": "its virtual machines are moved away, and its I/O does not belong to the test",
 }
-_UNREAD = "nothing of it is known from here on"
+_UNREAD = "nothing is known about it from here on"
 
 
 @dataclass(slots=True)
