@@ -111,7 +111,7 @@ def test_pauses_that_repeat_say_that_they_cannot_tell(tmp_path: Path) -> None:
             out.samples("sw1", port, at, {"1": {"bytes_tx_total": 66_000 * done}})
     found = judged(out.write())
     (unseen,) = [u for u in found.unobserved if u.what == "the clock of sw1"]
-    assert "fits the load's at several times" in unseen.why
+    assert "fits the load's at several offsets" in unseen.why
 
 
 def late_array(folder: Path, compared: tuple[float, float] | None) -> Recording:
