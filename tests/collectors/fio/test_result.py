@@ -291,8 +291,8 @@ def test_nothing_to_read_is_one_line_that_says_what_fio_said() -> None:
         "unreadable: it contains no result of fio: "
         "fio: pid=1, err=2/file:filesetup.c:805, func=open(/dev/sdz), error=No such file"
     )
-    assert refusal(b"hello\n").startswith("unreadable: no result of fio in it")
-    assert refusal(b"").startswith("unreadable: no result of fio in it")
+    assert refusal(b"hello\n").startswith("unreadable: it contains no result of fio")
+    assert refusal(b"").startswith("unreadable: it contains no result of fio")
     assert refusal(series(1)[:200]).startswith("unreadable: it contains no result of fio: the file ends inside")
 
 

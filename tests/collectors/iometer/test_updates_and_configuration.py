@@ -138,5 +138,5 @@ def test_only_updates_can_be_followed() -> None:
 
 
 def test_a_file_of_the_wrong_kind_is_one_clear_error() -> None:
-    with pytest.raises(CollectorError, match="no test of Iometer has ended"):
+    with pytest.raises(CollectorError, match="no complete test of Iometer"):
         read(b"something else\n")
