@@ -235,7 +235,7 @@ def test_a_source_that_blocks_for_ever_is_given_up(monkeypatch: pytest.MonkeyPat
     found = checked(Hanging, every_seconds=0.1)
     released.set()
     assert (found.stage, found.failure) == ("identity", "unreachable")
-    assert "had not returned" in found.message
+    assert "did not return within" in found.message
 
 
 def test_a_poll_that_takes_too_long_is_told_with_the_interval_that_would_do() -> None:
