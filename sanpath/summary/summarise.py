@@ -125,7 +125,7 @@ def _device(topology: Topology, first: Bottleneck) -> str:
     culprit = first.culprit or first.entity
     hosts = topology.related(culprit, "attached_to", "host") if culprit in topology.entities else []
     name = readable(culprit)
-    return f"{readable(hosts[0])} {name}" if hosts and readable(hosts[0]) not in name else name
+    return f"{name} of {readable(hosts[0])}" if hosts and readable(hosts[0]) not in name else name
 
 
 def _depth(first: Bottleneck, step: StepResult) -> str:

@@ -20,6 +20,8 @@ from sanpath.views.html.path import drawn
 
 _MOST = 12
 """At most so many links and cleared elements are shown unfolded: a fabric has hundreds."""
+_NAMED = 3
+"""Names in the note of a fold."""
 _ROWS = 400
 """Most rows of a table: for thousands of ports, the JSON is better suited."""
 
@@ -43,6 +45,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         title=diagnosis.summary.verdict,
         first=first_screen,
         latency_note=_latency_note(diagnosis),
+        unmeasured_note=_unmeasured_note(diagnosis),
         charts=[(chart, timeline.drawing(chart, series, marks)) for chart in charts],
         heat=heat,
         strip=strip,
@@ -95,6 +98,13 @@ def _data(
     for direction in DIRECTIONS:
         data["tables"][f"percentiles-{direction}"] = [header, *(row for row in rows if row[1] == direction)]
     return data
+
+
+def _unmeasured_note(diagnosis: Diagnosis) -> str:
+    """The first things that were not measured, and how many more there are."""
+    names = [unobserved.what.removeprefix("facts of any ") for unobserved in diagnosis.unobserved]
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _latency_note(diagnosis: Diagnosis) -> str:
