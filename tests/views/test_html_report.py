@@ -332,7 +332,7 @@ def test_what_was_marked_stands_in_the_charts_and_with_the_verdict(tmp_path: Pat
     )
     page = Page(rendered(diagnosis_of(tmp_path / "run.sanpath"), Format.html, tmp_path / "run.sanpath"))
     assert "Marks" in page.words
-    assert "t128: before and after cannot be separated: 'RR' was marked 5 s into it" in page.words
+    assert "t128: before and after cannot be separated: 'RR' was marked 5 s into the step" in page.words
     (mark,) = json.loads(page.raw["script"][0])["marks"]
     assert mark[0] == "RR"
     assert len([a for a in page.all("line") if a.get("class") == "noted"]) >= 3
