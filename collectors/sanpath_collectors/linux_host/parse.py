@@ -61,10 +61,11 @@ def disk_of(name: str, names: Collection[str]) -> str:
 def processor_times(content: bytes) -> dict[str, int | None] | None:
     """Columns of tables.HOST from /proc/stat; None if it was not read.
 
-    Time in which a core waits for I/O is idle time; time stolen by a hypervisor is not.
+    Time in which a core waits for I/O is idle time; time stolen by a hypervisor is not. Neither is a core busy with
+    niced processes, which give way to the load.
 
     >>> list(processor_times(b"cpu  60 2 13 150 7 0 4 1 9 0\\nintr 506 0 3\\nctxt 99\\n").values())
-    [80, 237, 506, 99]
+    [78, 237, 506, 99]
     """
     lines = {
         words[0]: words[1:] for line in content.splitlines() if (words := line.decode("ascii", "replace").split())
@@ -108,7 +109,7 @@ def busiest_core_ratio(before: Mapping[str, tuple[int, int]], after: Mapping[str
 def _busy_and_all(words: Sequence[str]) -> tuple[int, int]:
     # user, nice, system, idle, iowait, irq, softirq, steal; user includes the time of guests
     ticks = [number(word) or 0 for word in words[:8]]
-    return sum(ticks) - sum(ticks[3:5]), sum(ticks)
+    return sum(ticks) - sum(ticks[1:2]) - sum(ticks[3:5]), sum(ticks)
 
 
 def tcp_segments(content: bytes) -> dict[str, int | None]:
