@@ -54,6 +54,11 @@ def test_it_is_not_named_when_it_has_room(tmp_path: Path) -> None:
     assert all("fc1/31" not in bottleneck.entity for bottleneck in found.verdict.bottlenecks)
 
 
+def test_the_initiator_at_a_counted_link_is_not_counted_as_another_link(tmp_path: Path) -> None:
+    suspects = result(tmp_path, 12590, 0.8).verdict.suspects
+    assert not {"hba:esx7/vmhba2"} & {entity for s in suspects for entity in (s.entity, *s.coincident)}
+
+
 def test_an_idle_link_whose_switch_is_read_is_not_the_full_one(tmp_path: Path) -> None:
     """The test moves what a 4 Gb/s link carries, over a switch that nobody reads. On the other path nothing moves."""
     unread = [replace(HOST_PORT, on="sw2"), replace(fast(ARRAY_PORT), on="sw2")]

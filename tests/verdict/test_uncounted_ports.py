@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sanpath.facts.table import FactRow, FactTable
-from sanpath.verdict.hypotheses.links import of_ports
+from sanpath.verdict.hypotheses.links import claims
 
 PORT = "hba:db1/eth0"
 
@@ -18,9 +18,12 @@ def weight(filled: float, fullest: float | None = None, array: FactRow | None = 
     row: FactRow = {"entity": PORT, "step": "q8", "filled_ratio_read": filled, "filled_ratio_max_read": fullest}
     tables = {"initiator": FactTable("initiator", (row,)), "array_port": FactTable("array_port", ())}
     table: Any = SimpleNamespace(
-        load=SimpleNamespace(step="q8", direction="read"),
+        load=SimpleNamespace(step="q8", direction="read", bytes_per_second=1e9, operation_bytes=None),
         facts=SimpleNamespace(tables=tables),
         links=(),
+        opposite_links=(),
+        uncounted=(),
+        tcp=None,
         initiators=[PORT],
         targets=set(),
         array_ports=set(),
@@ -28,7 +31,7 @@ def weight(filled: float, fullest: float | None = None, array: FactRow | None = 
         transfer=frozenset(),
         before_transfer=frozenset(),
     )
-    (claim,) = of_ports(table)
+    (claim,) = claims(table)
     return sum(evidence.weight for evidence in claim.evidence)
 
 

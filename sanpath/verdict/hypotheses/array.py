@@ -20,8 +20,8 @@ from sanpath.units import bandwidth, duration, iops, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, beyond_usual
 from sanpath.verdict.evidence.step import queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
-from sanpath.verdict.hypotheses.links import COINCIDENT
 from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.path_links import COINCIDENT
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 

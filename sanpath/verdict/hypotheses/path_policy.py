@@ -9,10 +9,10 @@ from statistics import fmean
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, percent
-from sanpath.verdict.evidence.likelihoods import normal
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
-from sanpath.verdict.hypotheses.links import uncounted_ports
+from sanpath.verdict.evidence.likelihoods import at_limit, normal
+from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Evidence, limited_by
 from sanpath.verdict.places.host_queues import wait_at
+from sanpath.verdict.places.path_links import PathLink, path_links
 from sanpath.verdict.places.table import PlaceTable
 
 ONE_PATH = ("most_recently_used", "fixed", "failover_only")
@@ -47,36 +47,46 @@ over."""
 _NON_OPTIMISED = 0.7
 """Log-odds against a full array: multipathing uses such paths by mistake only, and pays for it with every I/O."""
 _NOT_SIDE_BY_SIDE = "throughput does not grow with the load: the paths are used one after the other, not side by side"
+_OVERTURN = ("a path policy that changes path after every I/O, at the same IOPS",)
+_UNMEASURED = "their bytes were not measured: either one path is used, or all of them one after the other"
+_UNMEASURED_OVERTURN = (
+    "byte counters of both ports: both half used: the policy limits; one saturated: that link does",
+)
 _SIDE_BY_SIDE = -4.0
 """Log-odds of links used in turn that once carried more together than one of them can."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim where several links of a host are in use."""
-    links = dict(_used_links(table))
+    used = _used_links(table)
+    links = {entity: link.filled_by_load for link in used for entity in link.entities}
     by_host = _by_host(table, links)
     if min(map(len, by_host), default=0) < 2:
         return
     totals = [sum(links[link] for link in links_of_host) for links_of_host in by_host]
-    luns = len(luns_with_policy(table))
+    luns = len(_luns_with_policy(table))
     weight = min(in_turn_weight(total, luns, len(at_host)) for total, at_host in zip(totals, by_host, strict=True))
-    percentages = " and ".join(percent(share) for share in links.values())
+    busy = f"are busy {' and '.join(percent(share) for share in links.values())}"
+    unmeasured, overturn_if, prior = [], _OVERTURN, 0.0
+    if any(link.cables for link in used):
+        unmeasured, overturn_if, prior = [Evidence(_UNMEASURED, SELDOM)], _UNMEASURED_OVERTURN, UNREAD
+        busy = f"move {percent(totals[0])} of what one carries"
+        if luns < 2:
+            # They may also be used one until it fails: then they carry what one can, exactly.
+            weight = at_limit(totals[0], used[0].error)
     if len(by_host) == 1:
-        at_array = any(row["entity"] in links and row["side"] == "array" for row in table.on_path)
-        side = "the array" if at_array else "the host"
         carried = "one link carries" if luns < 2 else f"{count(luns)} LUNs use of them at once"
-        words = f"{len(links)} links of {side} are busy {percentages}: together what {carried}"
+        words = f"{len(links)} links of the {used[0].side} {busy}: together what {carried}"
     else:
-        words = f"{len(links)} links of {len(by_host)} hosts are busy {percentages}: at each host what one carries"
-    evidence = [Evidence(words, weight)]
-    evidence += list(policy_evidence(table))
+        words = f"{len(links)} links of {len(by_host)} hosts {busy}: at each host what one carries"
+    evidence = [Evidence(words, weight), *unmeasured, *_policy_evidence(table)]
     if len(totals) == 1:
         evidence += _bursts(table, totals[0], *_usual_total(luns, len(links)))
     entity = wait_at(table.facts, table.load, table.load.entity)
-    because = (words, _NOT_SIDE_BY_SIDE)
-    overturn_if = ("a path policy that changes path after every I/O, at the same IOPS",)
+    because = (words, _NOT_SIDE_BY_SIDE, *(each.words for each in unmeasured))
     conclude = partial(limited_by, table, "host", because, overturn_if, coincident=tuple(links))
-    yield Claim("path_policy", entity, table.transfer, evidence, conclude, may_explain=table.before_transfer)
+    may_explain = table.before_transfer
+    yield Claim("path_policy", entity, table.transfer, evidence, conclude, prior, may_explain=may_explain)
 
 
 def in_turn_weight(total: float, luns: int, links: int) -> float:
@@ -120,41 +130,18 @@ def _by_host(table: PlaceTable, links: Collection[str]) -> list[list[str]]:
     return [list(links)] if None in by_host else list(by_host.values())
 
 
-def _used_links(table: PlaceTable) -> Iterator[tuple[str, float]]:
-    """The links of hosts that carry the load, and the utilisation of each.
-
-    Those of the array where only one host uses them and they are fuller; the initiators where no switch counts links.
-    """
-    at_host, at_array = (
-        [link for link in table.on_path if link["side"] == side and number(link, "share") >= _IN_USE]
-        for side in ("host", "array")
-    )
-    counted, counted_at_array = dict(_counted(at_host)), dict(_counted(at_array))
+def _used_links(table: PlaceTable) -> list[PathLink]:
+    """The links of hosts that carry the load; of the array where only one host uses them and they are fuller."""
+    used = [link for link in path_links(table) if (link.share or 0.0) >= _IN_USE]
+    at_host, at_array = ([link for link in used if link.side == side] for side in ("host", "array"))
+    at_hosts, at_arrays = (fmean([link.filled_by_load for link in links] or [0.0]) for links in (at_host, at_array))
     is_one_host = len({path.host for path in table.paths}) == 1
-    if (
-        is_one_host
-        and len(counted_at_array) > 1
-        and fmean(counted_at_array.values()) > _FULLER * fmean(counted.values() or [0.0])
-    ):
-        yield from counted_at_array.items()
-        return
-    yield from counted.items()
-    if not at_host:
-        fact = f"filled_ratio_{table.load.direction}"
-        ports = [row for row, is_used in uncounted_ports(table) if is_used and str(row["entity"]).startswith("hba:")]
-        total = sum(number(row, fact) for row in ports)
-        yield from ((str(row["entity"]), number(row, fact)) for row in ports if number(row, fact) >= _IN_USE * total)
+    return at_array if is_one_host and at_arrays > _FULLER * at_hosts else at_host
 
 
-def _counted(links: Sequence[FactRow]) -> Iterator[tuple[str, float]]:
-    for link in links:
-        if link["utilisation"] is not None and link["full_ratio"]:
-            yield str(link["entity"]), number(link, "utilisation") / number(link, "full_ratio")
-
-
-def policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
+def _policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence of the LUNs' path policies for and against links that are used in turn."""
-    rows = luns_with_policy(table)
+    rows = _luns_with_policy(table)
     policies = {str(row["policy"]) for row in rows}
     if policies & {*ADAPTIVE, *ONE_PATH}:
         yield Evidence("its path policy does not use paths in turn", _NO_BATCH)
@@ -165,7 +152,7 @@ def policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
             return
 
 
-def luns_with_policy(table: PlaceTable) -> list[FactRow]:
+def _luns_with_policy(table: PlaceTable) -> list[FactRow]:
     """The LUNs of the load whose path policy is known."""
     return [row for row in table.facts.tables["multipath"].select(step=table.load.step) if row["policy"]]
 
@@ -184,10 +171,9 @@ def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
     They cross the link between two controllers, of which no array tells how full it is. It explains the wait inside
     the array, or below the last clock.
     """
-    inside = table.indices("array_queue", "array_service")
-    explains, where = inside, "inside the array"
-    if not inside:
-        explains, where = table.indices("below"), "below the last clock that was read"
+    below = table.indices("below")
+    explains = table.indices("array_queue", "array_service") or below
+    where = "below the last clock that was read" if explains == below else "inside the array"
     rows = table.facts.tables["multipath"].select(step=table.load.step)
     share = max((number(row, "non_optimised_share") for row in rows), default=0.0)
     if not explains or share <= _USED:

@@ -15,7 +15,7 @@ from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, counted
 from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Evidence, limited_by
-from sanpath.verdict.hypotheses.links import utilisation_of
+from sanpath.verdict.places.path_links import filled_ratio
 from sanpath.verdict.places.table import PlaceTable
 
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
@@ -76,7 +76,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     yield from _failed_paths(table)
     seconds = max(1.0, table.load.seconds or table.step.seconds)
     damaged = {place: rate * seconds for place, rate in _damaged_frames(table).items()}
-    aborted = {device: rate * seconds for device, rate in _aborts(table).items()}
+    aborted = {device: rate * seconds for device, rate in _counts(table, "device", "aborts_per_second").items()}
     frames, commands = max(damaged.values(), default=0.0), max(aborted.values(), default=0.0)
     evidence = []
     if frames >= _ONE_EVENT:
@@ -124,7 +124,7 @@ def _claim(
     the latency stays as it is."""
     latency_seconds = table.load.latency_seconds
     explains = _explained_segments(table) if segments is None else segments
-    lost_seconds = sum(table.segments[i].independent_wait[1] for i in explains)
+    lost_seconds = _waited(table, explains)
     lost = f"about {duration(lost_seconds)} of {duration(latency_seconds)} are lost between host and array"
     because = (*(reading.words for reading in evidence), lost)
     share, overturn_if = min(1.0, lost_seconds / latency_seconds), (f"the same latency while {without}",)
@@ -146,7 +146,7 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
         limits.append((_TCP_TIMEOUT_SECONDS, f"TCP sends them again within {duration(_TCP_TIMEOUT_SECONDS)}"))
     longest, because = min(limits)
     most = min(1.0, frames_per_second / load.ops_per_second) * longest
-    waited = sum(table.segments[index].independent_wait[1] for index in _explained_segments(table))
+    waited = _waited(table, _explained_segments(table))
     if waited > most:
         words = f"sent again, they cost an I/O {duration(most)} at most: {because}"
         yield Evidence(words, max(_TOO_SHORT, -(waited - most) / load.latency_seconds / UNEXPLAINED))
@@ -196,7 +196,7 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     They prove the loss, error counters its place: a link, or a port of the host where no link was read.
     """
     again = [each for machine in _SENDER_TABLES for each in _sent_again(table, machine) if each[1] > 0]
-    links = sorted((row for row in table.links if row["technology"] == "ethernet"), key=utilisation_of, reverse=True)
+    links = sorted((row for row in table.links if row["technology"] == "ethernet"), key=filled_ratio, reverse=True)
     entities = [str(row["entity"]) for row in links] or ([] if table.links else _ethernet_initiators(table))
     if not entities or not again:
         return
@@ -217,7 +217,7 @@ def _seen_in_tcp(table: PlaceTable) -> Iterator[Evidence]:
     if tcp is None or not table.in_tcp or tcp.answers_sending is None:
         return
     most = sum(table.segments[index].seconds[1] for index in table.in_tcp) + tcp.answers_sending * (1 + tcp.error)
-    waited = sum(table.segments[index].independent_wait[1] for index in _explained_segments(table))
+    waited = _waited(table, _explained_segments(table))
     unseen_ratio = min(1.0, (waited - most) / table.load.latency_seconds)
     if unseen_ratio > 0:
         words = f"TCP has commands, data and answers of an I/O for {duration(most)} at most"
@@ -234,23 +234,16 @@ def _place_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) -> 
     receivers = {str(row["entity"]): str(row["receiver"]) for row in table.links}
     unread = {e for e, end in receivers.items() if end.startswith(_KINDS) and end not in devices}
     unread |= {entity for entity in entities if entity not in damaged}
-    least = dict.fromkeys(unread, lost / 2)
-    return max(entities, key=lambda e: round(max(damaged.get(e, 0.0), least.get(e, 0.0)) / lost, 2))
+    return max(entities, key=lambda e: round(max(damaged.get(e, 0.0) / lost, 0.5 * (e in unread)), 2))
 
 
 def _ethernet_initiators(table: PlaceTable) -> list[str]:
     """The Ethernet ports of the load's hosts, without those that count none of its bytes."""
     load, entities = table.load, table.facts.topology.entities
-    counted = {
-        str(row["entity"]): row[f"bytes_per_second_{load.direction}"]
-        for row in table.facts.tables["initiator"].select(step=load.step)
-    }
-    return [
-        port
-        for port in table.initiators
-        if entities[port].attributes.get("technology") == "ethernet"
-        and ((moved := counted.get(port)) is None or float(moved) >= _LEAST_RATIO * load.bytes_per_second)
-    ]
+    moved = _counts(table, "initiator", f"bytes_per_second_{load.direction}")
+    least = _LEAST_RATIO * load.bytes_per_second
+    ethernet = [port for port in table.initiators if entities[port].attributes.get("technology") == "ethernet"]
+    return [port for port in ethernet if moved.get(port, least) >= least]
 
 
 def _sent_again(table: PlaceTable, sender: str) -> list[tuple[float, float, str]]:
@@ -284,6 +277,11 @@ def _explained_segments(table: PlaceTable) -> frozenset[int]:
     return table.gaps | {i for i in device_queues if i + 1 not in device_queues}
 
 
+def _waited(table: PlaceTable, segments: frozenset[int]) -> float:
+    """Seconds that an I/O is likely to wait in these segments, however many are in flight."""
+    return sum(table.segments[index].independent_wait[1] for index in segments)
+
+
 def _damaged_frames(table: PlaceTable) -> dict[str, float]:
     """Links on the load's paths, and ports at their ends that no switch counts → damaged frames a second.
 
@@ -305,18 +303,12 @@ def _damaged_frames(table: PlaceTable) -> dict[str, float]:
 def _device_errors(table: PlaceTable) -> dict[str, float]:
     """Initiators and target ports of the load → damaged frames a second by their own counters."""
     ports = {*table.initiators, *table.targets, *table.array_ports}
-    errors: dict[str, float] = {}
-    for kind, names in _DEVICE_COUNTERS.items():
-        for row in table.facts.tables[kind].select(step=table.load.step):
-            counts = [number(row, name) for name in names if row.get(name) is not None]
-            if counts and row["entity"] in ports:
-                errors[str(row["entity"])] = max(counts)
-    return errors
+    counts = (_counts(table, kind, *names) for kind, names in _DEVICE_COUNTERS.items())
+    return {port: rate for by_port in counts for port, rate in by_port.items() if port in ports}
 
 
-def _aborts(table: PlaceTable) -> dict[str, float]:
-    """Devices of the host → aborted commands a second. Empty: no source counts them."""
-    rows = table.facts.tables["device"].select(step=table.load.step)
-    return {
-        str(row["entity"]): number(row, "aborts_per_second") for row in rows if row["aborts_per_second"] is not None
-    }
+def _counts(table: PlaceTable, kind: str, *facts: str) -> dict[str, float]:
+    """Entities of a fact table → the highest of these facts. Those of which none was read are left out."""
+    rows = table.facts.tables[kind].select(step=table.load.step)
+    read = {str(row["entity"]): [number(row, fact) for fact in facts if row.get(fact) is not None] for row in rows}
+    return {entity: max(values) for entity, values in read.items() if values}

@@ -29,7 +29,6 @@ from sanpath.verdict.hypotheses import (
     retries,
     slow_drain,
     tcp_windows,
-    uncounted_links,
     unseen,
     virtual_disks,
 )
@@ -42,8 +41,6 @@ from sanpath.verdict.places.table import PlaceTable
 _Hypothesis = Callable[[PlaceTable], Iterable[Claim]]
 HYPOTHESES: Sequence[_Hypothesis] = (
     links.claims,
-    uncounted_links.claims,
-    links.of_ports,
     path_policy.claims,
     path_policy.of_non_optimised,
     slow_drain.claims,

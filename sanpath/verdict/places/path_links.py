@@ -1,0 +1,197 @@
+"""How full each link of a load is, by whoever tells: a switch, the port at one end, or what the load moves.
+
+Every I/O crosses its links in both directions: the answers of writes go with the data of reads, and the commands of
+reads with the data of writes. So the direction of a link that is closer to its limit counts, even if the payload goes
+the other way.
+
+Where nobody counts the bytes of parallel links, they share what the load moves. Two different limits rarely lie
+within a few percent of each other, so a plateau at what these links carry together still identifies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import cast
+
+from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.facts.table import FactRow, FactValue, number
+from sanpath.model import DIRECTIONS, Scalar
+from sanpath.topology.paths import Cable
+from sanpath.units import bandwidth, percent
+from sanpath.verdict.places.table import PlaceTable
+
+COINCIDENT = 0.03
+"""Ceilings that differ by less are one bottleneck: relieving only one of them gains nothing."""
+_FULL_WINDOW = 0.93
+"""Share of a full link from which a window is at the limit."""
+_CLEARLY_FULLER = 0.05
+"""Difference of utilisation from which the other direction counts: if both are full, each has its own limit."""
+_LEAST_SHARE = 0.01
+"""A port that moves less of the load's bytes is not on its way, unless it is known to be."""
+_SWITCH_ERROR = 0.025
+"""Standard error of what a switch counts: 1 % from the frame model, the rest from agents' caches and late polls."""
+_PORT_ERROR = 0.04
+"""The same of a port at one end: it counts words or frames, with or without headers."""
+_MODEL_ERROR = 0.015
+"""The same of what the load moves: the frame model is good to 1 %, and so is throughput."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathLink:
+    """A link of a load in one direction, or several links alike that share its bytes.
+
+    `entities`: their names. `filled`: their bytes over those of full links; `filled_by_load`: the same in the
+    direction of the load. `is_steady`: whether bursts would have shown and did not. `share`: share of the load's
+    bytes on each, None: it is not known whether the load crosses them. `ceiling`: bytes a second of the load that
+    they carry when they are full, or what it reached where that is not known. `words`: how full they are. `row`: what
+    a switch counts, None: no switch does. `cables`: of links whose bytes nobody counts; `speed`: that of the slowest.
+    """
+
+    entities: tuple[str, ...]
+    side: FactValue
+    filled: float
+    filled_by_load: float
+    is_steady: bool
+    share: float | None
+    ceiling: float
+    words: str
+    row: FactRow | None = None
+    cables: tuple[Cable, ...] = ()
+    speed: Capacity | None = None
+
+    @property
+    def error(self) -> float:
+        """Standard error of `filled`."""
+        return _SWITCH_ERROR if self.row is not None else _MODEL_ERROR if self.cables else _PORT_ERROR
+
+    @property
+    def utilisation(self) -> float | None:
+        """Their bytes over the data rate, as a switch counts them. None: no switch does."""
+        return number(self.row, "utilisation") if self.row is not None else None
+
+    @property
+    def is_at_limit(self) -> bool:
+        """Whether nothing more fits on them."""
+        return self.filled >= 1 - COINCIDENT
+
+
+def path_links(table: PlaceTable) -> list[PathLink]:
+    """The links that carry a load, or may carry it, as far as something tells how full they are."""
+    counted = list(_counted(table))
+    ends = {end for row in table.links for end in str(row["entity"]).partition(":")[2].split("--")}
+    ports = list(_ports(table, ends))
+    ends |= {link.entities[0].partition(":")[2] for link in ports}
+    return [*counted, *ports, *_assumed(table, ends)]
+
+
+def filled_ratio(row: FactRow) -> float:
+    """Bytes of a link that a switch counts, over those of a full link; 0 where nobody read it."""
+    return number(row, "utilisation") / (number(row, "full_ratio") or 1.0)
+
+
+def _counted(table: PlaceTable) -> Iterator[PathLink]:
+    """The links that a switch counts."""
+    by_entity: dict[str, list[FactRow]] = {}
+    for row in (*table.links, *table.opposite_links):
+        if row["utilisation"] is not None and row["full_ratio"] and row["on_loaded_path"] is not False:
+            by_entity.setdefault(str(row["entity"]), []).append(row)
+    for entity, ways in by_entity.items():
+        row, filled = ways[0], [filled_ratio(way) for way in ways]
+        share = None if row["on_loaded_path"] is None else number(row, "share")
+        if filled[-1] > filled[0] + _CLEARLY_FULLER:
+            row = ways[-1]
+        is_steady = _is_steady(number(row, "utilisation_max") / number(row, "full_ratio"), filled)
+        ceiling = number(row, "ceiling_bytes_per_second") or table.load.bytes_per_second
+        words = f"{entity} is at {percent(filled_ratio(row))} of what a saturated link reads"
+        if row["direction"] != table.load.direction:
+            payload = "answers" if table.load.direction == "write" else "commands"
+            words += f" in the {row['direction']} direction, which {payload} take"
+        yield PathLink((entity,), row["side"], filled_ratio(row), filled[0], is_steady, share, ceiling, words, row)
+
+
+def _is_steady(fullest: float, ways: Sequence[float]) -> bool:
+    """Whether no window is at the limit, and the directions differ. Where they are about as full, neither has a full
+    window: reads and writes come in no fixed order, so while they queue for one direction the other idles."""
+    return fullest < _FULL_WINDOW and (len(ways) < 2 or max(ways) - min(ways) > _CLEARLY_FULLER)
+
+
+def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
+    """The ports of the load's hosts and arrays that count their own bytes. `counted`: the ends of counted links."""
+    load, initiators, targets = table.load, set(table.initiators), table.targets
+    for kind, side, candidates, used in (
+        ("initiator", "host", initiators, initiators),
+        ("array_port", "array", targets or table.array_ports, targets),
+    ):
+        for row in table.facts.tables[kind].select(step=load.step):
+            entity, filled = str(row["entity"]), number(row, f"filled_ratio_{load.direction}")
+            if row.get(f"filled_ratio_{load.direction}") is None or entity not in candidates:
+                continue
+            share = number(row, f"bytes_per_second_{load.direction}") / (load.bytes_per_second or 1.0)
+            is_used = entity in used or len(candidates) == 1
+            if entity.partition(":")[2] in counted or (share < _LEAST_SHARE and not is_used):
+                continue
+            fullest = row.get(f"filled_ratio_max_{load.direction}")
+            ways = [number(row, f"filled_ratio_{way}") for way in DIRECTIONS]
+            is_steady = fullest is not None and _is_steady(float(fullest), ways)
+            words = f"{entity} counts {percent(filled)} of what a saturated link reads"
+            known_share = share if is_used else None
+            yield PathLink((entity,), side, filled, filled, is_steady, known_share, load.bytes_per_second, words)
+
+
+def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
+    """The links at the host and at the array whose bytes nobody counts, together: they share what the load moves."""
+    load = table.load
+    if load.operation_bytes is None:
+        return
+    rows = table.facts.tables["link"].select(step=load.step, direction=load.direction)
+    counted = {str(row["entity"]): row for row in rows if row["utilisation"] is not None}
+    cables = {cable.id: cable for path in table.paths for cable in path.cables} or {
+        hba: Cable(hba, hba, hba, "host", "host", "host")
+        for hba in table.initiators
+        if hba.partition(":")[2] not in counted_ends
+    }
+    for side in ("host", "array"):
+        at_side = [cable for cable in cables.values() if cable.side == side]
+        links = [cable for cable in at_side if cable.id not in counted]
+        speeds = [_speed(table, cable) for cable in links]
+        known_speeds = [speed for speed in speeds if speed is not None]
+        if not known_speeds or len(known_speeds) < len(links):
+            continue
+        # Multipathing gives every path the same load, so the slowest path holds back the others.
+        speed = min(known_speeds, key=lambda capacity: capacity.data_bytes_per_second)
+        slowest = tuple(cable for cable, own in zip(links, speeds, strict=True) if own == speed)
+        counted_rows = [counted[cable.id] for cable in at_side if cable.id in counted]
+        elsewhere = sum(number(r, "bytes_per_second") - number(r, "foreign_bytes_per_second") for r in counted_rows)
+        moved = max(0.0, load.bytes_per_second - elsewhere)
+        overhead = counted_per_payload(speed.technology, load.operation_bytes)
+        payload = speed.data_bytes_per_second * full_ratio(speed.technology, load.operation_bytes) / overhead
+        ceiling = payload * len(links)
+        carriers = f"one {speed.name} link carries"
+        if len(links) > 1:
+            faster = " or faster" if len(slowest) < len(links) else ""
+            carriers = f"{len(links)} {speed.name}{faster} links carry together"
+        filled, names, share = moved / ceiling, tuple(cable.id for cable in slowest), 1 / len(links)
+        words = f"{bandwidth(moved)} of payload = {percent(filled)} of the {bandwidth(ceiling)} that {carriers}"
+        yield PathLink(names, side, filled, filled, False, share, ceiling, words, cables=slowest, speed=speed)
+
+
+def _speed(table: PlaceTable, cable: Cable) -> Capacity | None:
+    """The speed of a link. None: unknown, or its agent reports a speed that its own counters contradict."""
+    counted = list(table.facts.tables["link"].select(entity=cable.id))
+    port = table.facts.topology.entities[cable.switch_port]
+    speeds = [row["negotiated_bits_per_second"] for row in counted if row["capacity_bytes_per_second"] is not None]
+    if counted and not speeds:
+        return None
+    port_speed = port.attributes.get("speed_bits_per_second")
+    if port.kind == "hba":
+        port_speed = port_speed or port.attributes.get("capable_bits_per_second")
+    technology = port.attributes.get("technology") or ("fibre_channel" if "wwpn" in port.ids else None)
+    return capacity_at(technology, speeds[-1] if speeds else port_speed)
+
+
+def capacity_at(technology: Scalar, speed: Scalar) -> Capacity | None:
+    """The capacity of a link of this technology at a speed in bits a second. None: one of them is unknown."""
+    if technology not in ("fibre_channel", "ethernet") or not isinstance(speed, int | float):
+        return None
+    return link_capacity(cast(Technology, technology), float(speed))
