@@ -101,7 +101,7 @@ def _stalls_test(links: Sequence[FactRow], by_sender: Mapping[Key, Sequence[Fact
         if link["on_loaded_path"] and link["credit_stall_ratio"] is not None
     }
     slow = {key: [link for link in leaving if _has_waiting_frames(link)] for key, leaving in by_sender.items()}
-    waiting = [link for link in links if link["on_loaded_path"] and _is_stalled(link)]
+    waiting = [link for link in links if link["on_loaded_path"] and is_stalled(link)]
     while waiting:
         link = waiting.pop()
         if not result.get(_key(link, "entity")):
@@ -149,7 +149,7 @@ def _mean_utilisation(links: Sequence[FactRow]) -> float | None:
 
 def _has_waiting_frames(link: FactRow) -> bool | None:
     """Return whether frames wait at a link, because it is full or lacks credit. None: not known."""
-    full, stalled = _is_full(link), _is_stalled(link)
+    full, stalled = _is_full(link), is_stalled(link)
     return True if full or stalled else None if full is None or stalled is None else False
 
 
@@ -159,7 +159,8 @@ def _is_full(link: FactRow) -> bool | None:
     return number(link, "utilisation") >= FULL * number(link, "full_ratio")
 
 
-def _is_stalled(link: FactRow) -> bool | None:
+def is_stalled(link: FactRow) -> bool | None:
+    """Return whether frames wait for credit and not for the link itself. None: not known."""
     if link["credit_stall_ratio"] is None:
         return None
     stall = number(link, "credit_stall_ratio")

@@ -10,27 +10,20 @@ credit are longer on the way than the credits last (FC-FS, buffer-to-buffer flow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.neighbours import is_stalled
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.evidence.step import is_full
-from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Conclusion, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Evidence, limited_by
 from sanpath.verdict.places.table import PlaceTable
 
-STALLED = 0.3
-"""Share of a second without transmit credit from which a port is congested.
-
-It is the port monitor policy of a vendor's fabrics: TxWait 30 %.
-"""
-STALLED_IDLE = 0.1
-"""The same for a port that carries little: a port without credit cannot be full."""
-_IDLE = 0.5
-"""Utilisation below which a port carries little."""
 _FROM_OTHERS = 0.8
 """Share of a stalled port's bytes that come through a link if that link's other users are the senders."""
 _FULL_PORT = 2.0
@@ -44,15 +37,6 @@ _TOO_LONG = -6.0
 _ANSWERS_ONLY = -1.5
 """Log-odds that a stalled link holds a test up of which it carries no data: frames of a few bytes are soon let
 through."""
-_Conclude = Callable[[Sequence[Claim]], Conclusion]
-
-
-def is_stalled(row: FactRow) -> bool:
-    """Whether frames on a link wait for credit and not for the link itself."""
-    if row["credit_stall_ratio"] is None or is_full(row):
-        return False
-    stall_ratio = number(row, "credit_stall_ratio")
-    return stall_ratio >= STALLED or (stall_ratio >= STALLED_IDLE and number(row, "utilisation") < _IDLE)
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -67,25 +51,21 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         yield from _behind_others(table)
         return
     stall_ratio = number(victims[0], "credit_stall_ratio")
+    # A device makes others wait at most about as long as it waits itself.
+    caused = stall_ratio if is_full(cause) else min(stall_ratio, number(cause, "credit_stall_ratio"))
     words = f"{victims[0]['entity']} waits for credit {percent(stall_ratio)} of the time"
+    evidence = [Evidence(words, stall_weight(caused)), *_delay_of_answers(table, victims)]
     if is_full(cause):
-        evidence = [Evidence(words, stall_weight(stall_ratio)), Evidence(f"{cause['entity']} is saturated", 1.0)]
-    else:
-        # It makes others wait at most about as long as it waits itself.
-        weight = stall_weight(min(stall_ratio, number(cause, "credit_stall_ratio")))
-        evidence = [Evidence(words, weight)]
-    evidence += _delay_of_answers(table, victims)
-    short = [row for row in victims if _lacks_credits(row)] if _lacks_credits(cause) else []
-    if short:
-        yield from (_claim(table, row, evidence, partial(_conclude, table, row, (), ())) for row in short)
-        return
+        evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
     stalled_links = [str(row["entity"]) for row in victims if row["entity"] != cause["entity"]]
     words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
     reasons = [f"{link} {words_of_victim}" for link in stalled_links[:1]]
-    yield _claim(table, cause, evidence, partial(_conclude, table, cause, stalled_links, reasons))
+    short_of_credits = [row for row in victims if _lacks_credits(row)] if _lacks_credits(cause) else []
+    for row in short_of_credits or [cause]:
+        yield _claim(table, row, evidence, stalled_links, reasons)
 
 
-def _delay_of_answers(table: PlaceTable, victims: Sequence[FactRow]) -> list[Evidence]:
+def _delay_of_answers(table: PlaceTable, victims: Sequence[FactRow]) -> Iterator[Evidence]:
     """Evidence that stalled links are too fast for the wait, where only commands or answers of the test cross them.
 
     These are a few frames an I/O, and behind each other at most what the switches hold of other frames. Data of the
@@ -93,20 +73,21 @@ def _delay_of_answers(table: PlaceTable, victims: Sequence[FactRow]) -> list[Evi
     """
     load = table.load
     if any(row["direction"] == load.direction for row in victims):
-        return []
-    evidence = [Evidence("it carries no data of the test in that direction", _ANSWERS_ONLY)]
+        return
+    yield Evidence("it carries no data of the test in that direction", _ANSWERS_ONLY)
     entities = {row["entity"] for row in table.on_path}
     array_ports = [row for row in table.opposite_links if row["side"] == "array" and row["entity"] in entities]
     through_ports = sum(number(row, "bytes_per_second") for row in array_ports)
     if through_ports > max(number(row, "bytes_per_second") for row in victims) / 2:
-        return evidence
+        return
     per_frame = sum(_HELD_BYTES / number(row, "bytes_per_second") for row in victims if row["bytes_per_second"])
     frames = 1.0 if load.direction == "read" else 1 + max(1.0, (load.operation_bytes or 0) / _TRANSFER_READY_BYTES)
     waited = sum(table.segments[index].wait[0] for index in table.transfer)
     unexplained = (waited - frames * per_frame) / load.latency_seconds
-    words = f"its frames in that direction wait {duration(frames * per_frame)} at most, I/Os wait {duration(waited)}"
-    evidence += [Evidence(words, max(_TOO_LONG, -unexplained / UNEXPLAINED))] if unexplained > 0 else []
-    return evidence
+    if unexplained > 0:
+        most = duration(frames * per_frame)
+        words = f"its frames in that direction wait {most} at most, I/Os wait {duration(waited)}"
+        yield Evidence(words, max(_TOO_LONG, -unexplained / UNEXPLAINED))
 
 
 def _behind_others(table: PlaceTable) -> Iterator[Claim]:
@@ -135,7 +116,7 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
         )
         weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT
         reasons = [words + ": those of the test wait behind them"]
-        yield _claim(table, cause, [Evidence(words, weight)], partial(_conclude, table, cause, shared_links, reasons))
+        yield _claim(table, cause, [Evidence(words, weight)], shared_links, reasons)
 
 
 def _foreign_bytes_per_second(rows: Sequence[FactRow], test_bytes_per_second: float) -> float:
@@ -145,55 +126,37 @@ def _foreign_bytes_per_second(rows: Sequence[FactRow], test_bytes_per_second: fl
     return certain + max(0.0, sum(number(row, "bytes_per_second") for row in unknown) - test_bytes_per_second)
 
 
-def _claim(table: PlaceTable, cause: FactRow, evidence: Sequence[Evidence], conclude: _Conclude) -> Claim:
-    entity, device = str(cause["entity"]), str(cause["receiver"] or cause["entity"])
-    # A slow host is slow on all its ports, and an array spreads a test over the fabrics and their long links.
-    owner = next(iter(table.facts.topology.related(device, "attached_to", "host")), device)
-    owner = "long links" if cause["side"] == "switch" and not is_full(cause) else owner
-    return Claim(
-        "credit_stall",
-        entity,
-        table.transfer,
-        evidence,
-        conclude,
-        growth="any",
-        group=f"credit_stall {owner}",
-        may_explain=table.before_transfer,
-        # Frames of others block those of the test even if it has a single I/O in flight.
-        independent_of_load=not any(row["entity"] == entity for row in table.on_path),
-    )
-
-
-def _conclude(
-    table: PlaceTable, cause: FactRow, stalled_links: Sequence[str], reasons: Sequence[str], claims: Sequence[Claim]
-) -> Conclusion:
+def _claim(
+    table: PlaceTable, cause: FactRow, evidence: Sequence[Evidence], victims: Sequence[str], reasons: Sequence[str]
+) -> Claim:
+    """`victims`: the links whose frames wait because of the cause; `reasons`: why, in words."""
     # Behind an uplink that several devices share, the culprit is not known.
     entity, culprit = str(cause["entity"]), str(cause["receiver"] or cause["entity"])
-    stalled, used = percent(number(cause, "credit_stall_ratio")), percent(number(cause, "utilisation"))
-    stated: dict[str, Any] = {
-        "entity": entity,
-        "limited_by": entity,
-        "utilisation": cause["utilisation"],
-        "wait_at": entity,
-    }
-    if _lacks_credits(cause):
-        waits = f"{entity} waits for credit {stalled} of the time at {used} utilisation"
-        because = (f"{waits}, and nothing waits behind it",)
-        overturn_if = ("the same stall after its ports were given more buffer credits",)
-        return limited_by(table, "fabric", because, overturn_if, claims, ceiling=NO_CEILING, **stated)
-    owner = next(iter(table.facts.topology.related(culprit, "attached_to", "host")), None)
-    is_named = owner is None or owner.partition(":")[2] in culprit
-    name = culprit if is_named else f"{culprit} of {owner}"
+    owner = next(iter(table.facts.topology.related(culprit, "attached_to", "host")), culprit)
+    name = culprit if owner.partition(":")[2] in culprit else f"{culprit} of {owner}"
     on_path = any(row["entity"] == entity for row in table.on_path)
-    reason = f"{name} returns no credit for {stalled} of the time while its link is used to {used}"
-    if is_full(cause):
-        reason = f"{entity} is saturated ({used}): more is sent to {name} than it can take"
-    no_part = () if on_path else (f"{name} is no part of the test: it shares switches with it",)
+    stalled, used = percent(number(cause, "credit_stall_ratio")), percent(number(cause, "utilisation"))
+    stated: dict[str, Any] = {"limited_by": entity, "utilisation": cause["utilisation"], "wait_at": entity}
     layer = "host" if on_path and cause["side"] == "host" else "fabric"
-    stated |= {"wait_at": (*stalled_links, entity)[0], "culprit": culprit, "victims": tuple(stalled_links)}
-    overturn_if = (f"the same stall while {name} is quiet",)
-    because = (reason, *reasons, *no_part)
-    return limited_by(table, layer, because, overturn_if, claims, ceiling=NO_CEILING, **stated)
+    overturn_if = f"the same stall while {name} is quiet"
+    if _lacks_credits(cause):
+        because = [
+            f"{entity} waits for credit {stalled} of the time at {used} utilisation, and nothing waits behind it"
+        ]
+        overturn_if = "the same stall after its ports were given more buffer credits"
+    else:
+        reason = f"{name} returns no credit for {stalled} of the time while its link is used to {used}"
+        if is_full(cause):
+            reason = f"{entity} is saturated ({used}): more is sent to {name} than it can take"
+        no_part = () if on_path else (f"{name} is no part of the test: it shares switches with it",)
+        because = [reason, *reasons, *no_part]
+        stated |= {"wait_at": (*victims, entity)[0], "culprit": culprit, "victims": tuple(victims)}
+    conclude = partial(limited_by, table, layer, because, (overturn_if,), ceiling=NO_CEILING, **stated)
+    # A slow host is slow on all its ports, and an array spreads a test over the fabrics and their long links.
+    group = f"credit_stall {'long links' if cause['side'] == 'switch' and not is_full(cause) else owner}"
+    claim = Claim("credit_stall", entity, table.transfer, evidence, conclude, growth="any", group=group)
+    # Frames of others block those of the test even if it has a single I/O in flight.
+    return replace(claim, may_explain=table.before_transfer, independent_of_load=not on_path)
 
 
 def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:
@@ -217,7 +180,7 @@ def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:
 
 def _lacks_credits(row: FactRow) -> bool:
     """Whether a link between switches waits for credit although the far switch forwards every frame at once."""
-    return row["side"] == "switch" and is_stalled(row) and bool(row["forwarded_at_once"])
+    return row["side"] == "switch" and bool(row["forwarded_at_once"] and is_stalled(row))
 
 
 def _ends_at_device(facts: Facts, row: FactRow) -> bool:
