@@ -8,7 +8,6 @@ window while no segment queues or is lost: otherwise what queues or drops them l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from math import exp, log, sqrt
 
@@ -37,23 +36,8 @@ _LOST = 0.01
 congestion window small."""
 _LEAST = 0.05
 """Density of a full link on the way where nothing queues and nothing is lost: a round trip is read now and then."""
-_RECEIVER: dict[str, Layer] = {"read": "host", "write": "array_front"}
-_SENDER: dict[str, Layer] = {"read": "array_front", "write": "host"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """One window of a connection. `layer`: of its machine; `held_up`: share of the time that it was
-    full, 0 of a congestion window."""
-
-    evidence: tuple[Evidence, ...]
-    layer: Layer
-    remedy: str
-    held_up: float
-
-    @property
-    def weight(self) -> float:
-        return sum(evidence.weight for evidence in self.evidence)
+_Window = tuple[tuple[Evidence, ...], Layer, str]
+"""Evidence for a window as the limit, layer of its machine, and what would enlarge it."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -62,16 +46,17 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if tcp is None or not reports_windows(tcp):
         return
     row = max(tcp.rows, key=lambda row: _held_up(row, "receive_window") + _held_up(row, "send_buffer"))
-    window = max(_windows(table, tcp, row), key=lambda window: window.weight)
+    windows = _windows(table, tcp, row)
+    evidence, layer, remedy = max(windows, key=lambda window: sum(each.weight for each in window[0]))
     explains = table.in_tcp or table.indices("fabric", "below")
     carried = sum(number(row, "bytes_per_second") for row in tcp.rows)
     because = (
-        *(evidence.words for evidence in window.evidence),
+        *(each.words for each in evidence),
         f"its connections carry {bandwidth(carried)} and no more, whatever is outstanding",
     )
-    overturn_if = (f"the same throughput with {window.remedy}",)
-    conclude = partial(limited_by, table, window.layer, because, overturn_if)
-    yield Claim("tcp_window", str(row["entity"]), explains, window.evidence, conclude, _RARE)
+    overturn_if = (f"the same throughput with {remedy}",)
+    conclude = partial(limited_by, table, layer, because, overturn_if)
+    yield Claim("tcp_window", str(row["entity"]), explains, evidence, conclude, _RARE)
 
 
 def reports_windows(tcp: TcpPath) -> bool:
@@ -86,11 +71,11 @@ def congestion(table: PlaceTable) -> Iterator[Evidence]:
     as machines answer late: so a queue speaks little for a full link, and none speaks clearly against one.
     """
     tcp = table.tcp
-    if tcp is None or (queued := tcp.queued_ratio) is None or tcp.round_trip is None:
+    if tcp is None or (queued := tcp.queued_ratio) is None:
         return
     lost = max((number(row, "retransmit_ratio") for row in (*tcp.rows, *tcp.opposite_rows)), default=0.0)
     sign = max(queued, min(1.0, lost / _LOST))
-    words = f"a round trip takes {duration(tcp.round_trip)}, the shortest took {duration(tcp.smallest)}"
+    words = _queue_words(tcp)
     if lost >= _LOST * queued:
         words += f"; {percent(lost)} of the data were sent again"
     yield Evidence(words, log(_LEAST + (2 - _LEAST) * sign))
@@ -109,27 +94,24 @@ def _full(held_up: float, queued_ratio: float) -> float:
 
 
 def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]:
-    receiver, sender = ("initiator", "target") if table.load.direction == "read" else ("target", "initiator")
+    """The windows that may hold up a connection."""
+    ends: list[tuple[str, Layer]] = [("initiator", "host"), ("target", "array_front")]
+    receiver, sender = ends if table.load.direction == "read" else reversed(ends)
     queued = tcp.queued_ratio or 0.0
     queues = Evidence(_queue_words(tcp), _QUEUED * queued)
-    held_up = _held_up(row, "receive_window")
-    words = f"the receive window of the {receiver} was full {percent(held_up)} of the time"
-    slow = Evidence("the receiver's program reads late what has arrived", log(1.05 - tcp.slow_receiver_ratio))
-    evidence = (
-        Evidence(words, _full(held_up, queued)),
-        queues,
-        *([slow] if tcp.slow_receiver_ratio else []),
-    )
-    yield _Window(evidence, _RECEIVER[table.load.direction], f"a larger receive buffer of the {receiver}", held_up)
-    held_up = _held_up(row, "send_buffer")
-    words = f"the send buffer of the {sender} was full {percent(held_up)} of the time"
-    evidence = (Evidence(words, _full(held_up, queued)), queues)
-    yield _Window(evidence, _SENDER[table.load.direction], f"a larger send buffer of the {sender}", held_up)
-    filled = number(row, "congestion_window_ratio")
-    again = number(row, "retransmit_ratio")
+    late = Evidence("the receiver's program reads late what has arrived", log(1.05 - tcp.slow_receiver_ratio))
+    for kind, window, (end, layer), more in (
+        ("receive", "window", receiver, (late,) if tcp.slow_receiver_ratio else ()),
+        ("send", "buffer", sender, ()),
+    ):
+        held_up = _held_up(row, f"{kind}_{window}")
+        words = f"the {kind} {window} of the {end} was full {percent(held_up)} of the time"
+        evidence = (Evidence(words, _full(held_up, queued)), queues, *more)
+        yield evidence, layer, f"a larger {kind} buffer of the {end}"
+    filled, again = number(row, "congestion_window_ratio"), number(row, "retransmit_ratio")
+    full = Evidence(f"bytes on the way fill {percent(filled)} of the congestion window", _fills(filled))
     lost = Evidence(f"{percent(again)} of its segments were sent again", _QUEUED * min(1.0, _by_loss(row, again)))
-    evidence = (Evidence(f"bytes on the way fill {percent(filled)} of the congestion window", _fills(filled)),)
-    yield _Window((*evidence, queues, lost), "fabric", "more connections", 0.0)
+    yield (full, queues, lost), "fabric", "more connections"
 
 
 def _fills(ratio: float) -> float:
