@@ -63,25 +63,24 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     by_host = _by_host(table, links)
     if min(map(len, by_host), default=0) < 2:
         return
-    totals = [sum(links[link] for link in links_of_host) for links_of_host in by_host]
-    luns = len(_luns_with_policy(table))
-    weight = min(in_turn_weight(total, luns, len(at_host)) for total, at_host in zip(totals, by_host, strict=True))
+    total, luns = sum(links.values()) / len(by_host), len(_luns_with_policy(table))
+    weight = min(in_turn_weight(sum(links[link] for link in at_host), luns, len(at_host)) for at_host in by_host)
     busy = f"are busy {' and '.join(percent(share) for share in links.values())}"
     unmeasured, overturn_if, prior = [], _OVERTURN, 0.0
     if any(link.cables for link in used):
         unmeasured, overturn_if, prior = [Evidence(_UNMEASURED, SELDOM)], _UNMEASURED_OVERTURN, UNREAD
-        busy = f"move {percent(totals[0])} of what one carries"
+        busy = f"move {percent(total)} of what one carries"
         if luns < 2:
             # They may also be used one until it fails: then they carry what one can, exactly.
-            weight = at_limit(totals[0], used[0].error)
+            weight = at_limit(total, used[0].error)
     if len(by_host) == 1:
         carried = "one link carries" if luns < 2 else f"{count(luns)} LUNs use of them at once"
         words = f"{len(links)} links of the {used[0].side} {busy}: together what {carried}"
     else:
         words = f"{len(links)} links of {len(by_host)} hosts {busy}: at each host what one carries"
     evidence = [Evidence(words, weight), *unmeasured, *_policy_evidence(table)]
-    if len(totals) == 1:
-        evidence += _bursts(table, totals[0], *_usual_total(luns, len(links)))
+    if len(by_host) == 1:
+        evidence += _bursts(table, total, *_usual_total(luns, len(links)))
     entity = wait_at(table.facts, table.load, table.load.entity)
     because = (words, _NOT_SIDE_BY_SIDE, *(each.words for each in unmeasured))
     conclude = partial(limited_by, table, "host", because, overturn_if, coincident=tuple(links))

@@ -146,6 +146,7 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         return
     rows = table.facts.tables["link"].select(step=load.step, direction=load.direction)
     counted = {str(row["entity"]): row for row in rows if row["utilisation"] is not None}
+    carried = {row["entity"] for row in table.facts.tables["link"] if row["on_loaded_path"]}
     cables = {cable.id: cable for path in table.paths for cable in path.cables} or {
         hba: Cable(hba, hba, hba, "host", "host", "host")
         for hba in table.initiators
@@ -153,7 +154,9 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
     }
     for side in ("host", "array"):
         at_side = [cable for cable in cables.values() if cable.side == side]
-        links = [cable for cable in at_side if cable.id not in counted]
+        uncounted = [cable for cable in at_side if cable.id not in counted]
+        # If some of them carried the load in other steps, only those count.
+        links = [cable for cable in uncounted if cable.id in carried] or uncounted
         speeds = [_speed(table, cable) for cable in links]
         known_speeds = [speed for speed in speeds if speed is not None]
         if not known_speeds or len(known_speeds) < len(links):
