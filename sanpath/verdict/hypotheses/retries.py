@@ -138,17 +138,16 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
     """Evidence against lost frames that cost too little. Each takes one I/O with it, and none took longer than the
     slowest of the test, nor over TCP longer than its time-out."""
     load = table.load
-    seconds = table.step.seconds
-    limits = [(seconds, f"the step took {duration(seconds)}")]
-    if load.max is not None:
-        limits.append((load.max, f"the slowest took {duration(load.max)}"))
-    if table.has_ethernet:
-        limits.append((_TCP_TIMEOUT_SECONDS, f"TCP sends them again within {duration(_TCP_TIMEOUT_SECONDS)}"))
-    longest, because = min(limits)
+    limits = (
+        (table.step.seconds, "the step took"),
+        (load.max, "the slowest took"),
+        (_TCP_TIMEOUT_SECONDS if table.has_ethernet else None, "TCP sends them again within"),
+    )
+    longest, because = min((seconds, words) for seconds, words in limits if seconds is not None)
     most = min(1.0, frames_per_second / load.ops_per_second) * longest
     waited = _waited(table, _explained_segments(table))
     if waited > most:
-        words = f"sent again, they cost an I/O {duration(most)} at most: {because}"
+        words = f"sent again, they cost an I/O {duration(most)} at most: {because} {duration(longest)}"
         yield Evidence(words, max(_TOO_SHORT, -(waited - most) / load.latency_seconds / UNEXPLAINED))
 
 

@@ -98,16 +98,14 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
     """
     on_path = {row["entity"] for row in table.on_path}
     test_rates = {str(t.load.direction): t.load.bytes_per_second for t in (table, *table.opposite_direction)}
-    blocked: dict[str, list[FactRow]] = {}
-    causes: dict[str, FactRow] = {}
+    blocked: dict[str, tuple[FactRow, list[FactRow]]] = {}
     for shared_link in (*table.links, *table.opposite_links):
         cause = _cause(table.facts, shared_link) if shared_link["technology"] == "fibre_channel" else None
         if cause is not None and cause["entity"] not in (shared_link["entity"], *on_path):
-            causes[str(cause["entity"])] = cause
-            blocked.setdefault(str(cause["entity"]), []).append(shared_link)
-    for name, cause in causes.items():
-        shared_links = [str(row["entity"]) for row in blocked[name]]
-        through = _foreign_bytes_per_second(blocked[name], test_rates.get(str(cause["direction"]), 0.0))
+            blocked.setdefault(str(cause["entity"]), (cause, []))[1].append(shared_link)
+    for name, (cause, rows) in blocked.items():
+        shared_links = [str(row["entity"]) for row in rows]
+        through = _foreign_bytes_per_second(rows, test_rates.get(str(cause["direction"]), 0.0))
         if through < _FROM_OTHERS * number(cause, "bytes_per_second"):
             continue
         carry = "carries" if len(shared_links) == 1 else "carry"
