@@ -182,7 +182,5 @@ def _lacks_credits(row: FactRow) -> bool:
 
 
 def _ends_at_device(facts: Facts, row: FactRow) -> bool:
-    if row["receiver"] is None:
-        return bool(row["side"] == "host")
     receiver = facts.topology.entities.get(str(row["receiver"]))
-    return receiver is not None and receiver.kind != "switch"
+    return receiver.kind != "switch" if receiver is not None else row["receiver"] is None and row["side"] == "host"
