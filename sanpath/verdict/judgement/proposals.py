@@ -6,7 +6,7 @@ a probe's outcomes all read them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -32,11 +32,49 @@ port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 
 LEAST_OPS_PER_SECOND = 5.0
 """I/Os a second of other hosts from which their latency counts: a mean over fewer is chance."""
 _MORE_THROUGHPUT, _SAME_THROUGHPUT = "more throughput", "the same throughput"
-_HOST_KINDS = ("lun", "hba", "core", "path_policy")
-_PER_TARGET = ("lun", "volume", "path_policy")
-_SAME_ON_ONE_PATH = {"link": 0.3, "tcp_window": 0.3, "credit_stall": 0.3, "lun": 0.3, "hba": 0.3, "unseen": 0.5}
-"""Kind of claim → probability that one path gives the same throughput, for others 0.9: each path has its own links
-and its own queue, and paths that are used in turn are used one at a time already."""
+_ONE_DIRECTION = {
+    0.9: ("other",),
+    0.5: ("unseen_below", "generator_limited", "demand_limited", "concurrency_limited"),
+    0.2: ("link", "credit_stall", "tcp_window"),
+}
+_SEEN: Mapping[Action, Mapping[float, Sequence[str]]] = {
+    "more_in_flight": {1.0: ("follows",), 0.5: ("any",), 0.0: ("other",)},
+    "fewer_in_flight": {1.0: ("other",), 0.5: ("any",), 0.0: ("follows", "full_queue")},
+    # Twice the IOPS with whatever limits the bytes a second. So do a full write cache and a limit of throughput that
+    # was set, but an array that is read shows them.
+    "smaller_blocks": {
+        1.0: ("link", "tcp_window"),
+        0.5: ("configured_cap", "path_policy", "unseen_below"),
+        0.3: ("unread_array",),
+        0.1: ("other",),
+    },
+    "more_jobs": {1.0: ("generator_limited",), 0.1: ("other",)},
+    # A cache answers below anything that waits before the array.
+    "cached_range": {0.9: ("array_inside", "data_sheet"), 0.5: ("unseen_below",), 0.1: ("other",)},
+    # Each direction of a link has its own capacity, while processors, queues and media serve both.
+    "one_direction": _ONE_DIRECTION,
+    "writes_only": _ONE_DIRECTION,
+    # A queue of a host that is not read is more often that of a LUN than that of an adapter.
+    "one_target": {0.9: ("other",), 0.3: ("unseen_above",), 0.1: ("lun", "volume", "path_policy")},
+    # Each path has its own links and its own queue. Paths that are used in turn are used one at a time already.
+    "one_path": {0.9: ("other",), 0.5: ("unseen",), 0.3: ("link", "tcp_window", "credit_stall", "lun", "hba")},
+    "other_host": {
+        0.8: ("generator_limited", "lun", "hba", "core", "path_policy", "unseen_above"),
+        0.2: ("other",),
+    },
+    # Other hosts wait at the place that limits. The array times I/Os inside, and some arrays also the transfer over
+    # their ports. An array may also delay I/Os before its own clock starts.
+    "pause": {
+        0.85: ("array_inside", "data_sheet"),
+        0.75: ("link_to_array",),
+        0.3: ("array", "unseen_below"),
+        0.15: ("link",),
+        0.1: ("other",),
+    },
+    "read_host": {1.0: ("lun", "hba", "unseen_above"), 0.5: ("unseen",), 0.1: ("other",)},
+    "quiet_neighbours": {0.9: ("credit_stall",), 0.4: ("link", "array"), 0.1: ("other",)},
+}
+"""Experiment → probability that it shows what it watches for → names of the claims of which that is so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +83,8 @@ class Proposal:
 
     `effort`: reduces the value of the experiment, 0 to 1. `least_ratio`: operations a second of the experiment over
     those before it, from which its outcome counts as seen; of a pause, the time of other hosts' I/Os before it over
-    that in it; None: it runs no step. `shows`: of a reading: the kinds of claims of which it shows what it watches
-    for. The other fields are those of Experiment.
+    that in it; None: it runs no step. `shows`: of a reading or a setting: names of the claims of which it certainly
+    shows what it watches for. The other fields are those of Experiment.
     """
 
     table: PlaceTable
@@ -61,102 +99,30 @@ class Proposal:
 
     def outcome_probability(self, claim: Claim) -> float:
         """How probable it is, if a claim holds, that the experiment shows what it watches for."""
-        table = self.table
-        match self.action:
-            case "more_in_flight":
-                return {"follows": 1.0, "any": 0.5}.get(claim.growth, 0.0)
-            case "fewer_in_flight":
-                return {"follows": 0.0, "any": 0.5}.get(claim.growth, float(claim.entity not in _full_queues(table)))
-            case "smaller_blocks":
-                return _limits_bytes(table, claim)
-            case "more_jobs":
-                return 1.0 if claim.verdict == "generator_limited" else 0.1
-            case "cached_range":
-                return 0.9 if _inside_the_array(table, claim) else 0.5 if _anywhere_below(table, claim) else 0.1
-            case "one_direction" | "writes_only":
-                return _more_in_one_direction(table, claim)
-            case "one_target":
-                return _same_on_one_target(table, claim)
-            case "one_path":
-                return _SAME_ON_ONE_PATH.get(claim.kind, 0.9)
-            case "other_host":
-                return 0.8 if _is_of_the_host(table, claim) else 0.2
-            case "pause":
-                return _slows_others(table, claim)
-            case "read_host":
-                return 1.0 if _above_the_array(table, claim) else 0.5 if claim.kind == "unseen" else 0.1
-            case "deeper_queue":
-                return 1.0 if claim.entity == self.entity else 0.1
-            case "quiet_neighbours":
-                return 0.9 if claim.kind == "credit_stall" else 0.4 if claim.kind in ("link", "array") else 0.1
-            case "lift_limit":
-                return float(claim.verdict == "configured_cap" and claim.entity == self.entity)
-            case _:
-                return 1.0 if claim.kind in self.shows else 0.1
+        seen = _SEEN.get(self.action, {1.0: self.shows, 0.1: ("other",)})
+        by_name = {name: probability for probability, names in seen.items() for name in names}
+        return next(by_name[name] for name in _names(self.table, claim) if name in by_name)
 
 
-def _above_the_array(table: PlaceTable, claim: Claim) -> bool:
-    """Whether the claim is about a queue of the host, or about something unseen above the fabric."""
-    above = table.indices("host_queue", "array_door")
-    return claim.kind in ("lun", "hba") or (claim.kind == "unseen" and bool(above) and claim.explains <= above)
-
-
-def _anywhere_below(table: PlaceTable, claim: Claim) -> bool:
-    """Whether the claim is about something unseen that may be of any kind: a link as well as a queue."""
-    return claim.kind == "unseen" and not _above_the_array(table, claim)
-
-
-def _limits_bytes(table: PlaceTable, claim: Claim) -> float:
-    """Probability that a claim limits the bytes a second, so that blocks of half the size have twice the IOPS."""
-    if claim.kind in ("link", "tcp_window"):
-        return 1.0
-    if claim.verdict == "configured_cap" or claim.kind == "path_policy" or _anywhere_below(table, claim):
-        return 0.5
-    # A write cache that is full, or a cap on the bandwidth, also limits bytes; an array that is read shows them.
-    return 0.3 if claim.kind == "array" and table.array is None else 0.1
-
-
-def _inside_the_array(table: PlaceTable, claim: Claim) -> bool:
-    """Whether the claim is about what the array's own clock contains; a cache answers below anything that waits
-    before it."""
-    inside = table.indices("array_queue", "array_service", "below")
-    return claim.kind == "data_sheet" or (claim.kind == "array" and bool(claim.explains & inside))
-
-
-def _more_in_one_direction(table: PlaceTable, claim: Claim) -> float:
-    """Probability that a direction alone does more: each direction of a link has its own capacity, while processors,
-    queues and media serve both."""
-    if claim.kind in ("link", "credit_stall", "tcp_window"):
-        return 0.2
-    return 0.9 if claim.accuses or _above_the_array(table, claim) else 0.5
-
-
-def _same_on_one_target(table: PlaceTable, claim: Claim) -> float:
-    """Probability that one target gives the same throughput. A queue of a host that is not read is more often that of
-    a LUN than that of an adapter."""
-    if claim.kind == "unseen" and _above_the_array(table, claim):
-        return 0.3
-    return 0.1 if claim.kind in _PER_TARGET else 0.9
-
-
-def _is_of_the_host(table: PlaceTable, claim: Claim) -> bool:
-    """Whether another host would not be limited by it."""
-    is_generator = claim.verdict == "generator_limited"
-    return is_generator or claim.kind in _HOST_KINDS or _above_the_array(table, claim)
-
-
-def _slows_others(table: PlaceTable, claim: Claim) -> float:
-    """Probability that other hosts' I/Os take longer beside the load, because they wait at the place that limits.
-
-    The array times I/Os inside, and some arrays also the transfer over their ports.
-    """
-    if _inside_the_array(table, claim):
-        return 0.85
-    if claim.kind == "link":
-        sides = {row["side"] for row in table.links if row["entity"] == claim.entity}
-        return 0.75 if "array" in sides else 0.15
-    # An array may also delay I/Os before its own clock starts.
-    return 0.3 if claim.kind == "array" or _anywhere_below(table, claim) else 0.1
+def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
+    """The names of a claim in the table of outcomes, the most particular ones first."""
+    yield f"{claim.verdict} {claim.entity}"
+    yield claim.growth
+    if claim.entity in _full_queues(table):
+        yield "full_queue"
+    yield claim.verdict
+    above, inside = table.indices("host_queue", "array_door"), table.indices("array_queue", "array_service", "below")
+    if claim.kind == "unseen":
+        # What is below may be of any kind: a link as well as a queue.
+        yield "unseen_above" if above and claim.explains <= above else "unseen_below"
+    if claim.kind == "array" and table.array is None:
+        yield "unread_array"
+    if claim.kind == "array" and claim.explains & inside:
+        yield "array_inside"
+    if any(row["entity"] == claim.entity and row["side"] == "array" for row in table.links):
+        yield f"{claim.kind}_to_array"
+    yield claim.kind
+    yield "other"
 
 
 def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
@@ -286,8 +252,11 @@ def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
         if segment.queue is not None:
             entity = segment.queue.entity
             text = f"give {entity} a deeper queue"
-            yield Proposal(table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=entity)
+            yield Proposal(
+                table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=entity, shows=(f"bottleneck {entity}",)
+            )
     text = "repeat it while other hosts on these ports and volumes are quiet"
     yield Proposal(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)
     if first.verdict == "configured_cap":
-        yield Proposal(table, "lift_limit", "lift the limit", _MORE_THROUGHPUT, 0.4, entity=first.entity)
+        shows = (f"configured_cap {first.entity}",)
+        yield Proposal(table, "lift_limit", "lift the limit", _MORE_THROUGHPUT, 0.33, entity=first.entity, shows=shows)
