@@ -81,7 +81,7 @@ AMAZON = {
     "the volume more than the instance": Case(3000, VOLUME, "cloud-volume-limit", (0.95, 0.0, 0.2, 0.0)),
     "two volumes, striped": Case(
         6000,
-        "volume:c1/vol-0fed9876cba543210",
+        VOLUME,
         "cloud-volume-limit",
         (0.97, 0.0, 0.0, 0.0),
         more={"devices": ("nvme1n1", "nvme2n1")},

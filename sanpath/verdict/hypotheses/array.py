@@ -1,4 +1,4 @@
-"""The array is saturated, or a limit that was set is reached there.
+"""The array is saturated.
 
 The wait may be before the array's own clock starts, at its controllers, or at the media behind them.
 """
@@ -12,11 +12,10 @@ from typing import Any
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
-from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow, number
-from sanpath.model import Layer, Scalar
-from sanpath.topology.paths import array_of, host_of
-from sanpath.units import bandwidth, duration, iops, percent
+from sanpath.model import Layer
+from sanpath.topology.paths import array_of
+from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, beyond_usual
 from sanpath.verdict.evidence.step import queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
@@ -25,21 +24,6 @@ from sanpath.verdict.places.path_links import COINCIDENT
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 
-_REACHED = 0.9
-"""Share of its QoS limit from which a volume is limited by it: the mean over a step lies a little below the limit."""
-_LIMIT_ERROR = 0.01
-"""Standard error of throughput over its limit: it is counted exactly, and arrays enforce limits to a percent."""
-_LIMIT_NAMES = {
-    "over_volume_ops_ratio": "the limit of IOPS",
-    "over_volume_bytes_ratio": "the limit of throughput",
-    "over_host_ops_ratio": "the limit of IOPS of all its volumes together",
-    "over_host_bytes_ratio": "the limit of throughput of all its volumes together",
-}
-_COUNTED, _WAITED = 6.0, 4.0
-"""Largest log-likelihood ratios of time that an array counts at a limit (nothing else makes it count), and of a wait
-for one."""
-_USUAL_CAP = 0.01
-"""Mean share of the latency that waits for a limit that is not reached: the limit smooths bursts."""
 _UNCOUNTED = -1.2
 """Log-odds of the array's door if links were not counted: they explain the gap equally well."""
 _OUTSIDE_TCP = 1.0
@@ -76,7 +60,7 @@ _SERVICE_GROWTH = 1.5
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for the wait before the array's clock, one for the wait inside, and one for a limit that was set."""
+    """One claim for the wait before the array's clock, and one for the wait inside."""
     row = table.array
     if row is None or not table.indices("array_service", "cap"):
         yield from _claim_of_unread(table)
@@ -91,7 +75,6 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence = tuple(_evidence_inside(table, row))
         yield Claim("array", entity, before_clock, before, partial(_at_door, table), UNREAD, others_share=share)
         yield Claim("array", entity, inside, evidence, partial(_saturated, table), others_share=share)
-    yield from _caps(table)
 
 
 def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
@@ -176,65 +159,6 @@ def _idles(table: PlaceTable) -> Iterator[Evidence]:
         yield Evidence(f"{inside:.2f} I/Os are inside on average, so it idles", max(_IDLES, weight))
 
 
-def _caps(table: PlaceTable) -> Iterator[Claim]:
-    """A claim for a limit that was set at the array, if I/Os wait for it or the load reaches it.
-
-    It names the volume if that volume is at its limit.
-    """
-    row, explains, load = table.array, table.indices("cap"), table.load
-    reached = _reached_limits(table.facts, load)
-    entity, limit, used = (*reached, (str((row or {}).get("entity")), "a QoS limit", 0.0))[0]
-    others = tuple(dict.fromkeys(named for named, _, _ in reached if named != entity))
-    because = f"{limit} of {entity} is reached"
-    if (exceeded := _exceeded(table)) is not None:
-        # The array counts the time at each limit: what the load reaches tells less.
-        entity, limit, ratio, others = exceeded
-        words = because = f"{limit} of {entity} was exceeded for {percent(ratio)} of the time"
-        weight = max(0.0, beyond_usual(ratio, _USUAL_CAP, _COUNTED))
-    elif explains:
-        waited = number(row or {}, "qos_limit_seconds")
-        words = f"I/Os wait {duration(waited)} for a limit that was set at the array"
-        weight = (
-            max(0.0, at_limit(used, _LIMIT_ERROR))
-            if reached
-            else max(0.0, beyond_usual(waited / load.latency_seconds, _USUAL_CAP, _WAITED))
-        )
-        wait = f"{duration(waited)} of {duration(load.latency_seconds)}"
-        because = f"an I/O waits {wait} in {entity} because {limit} is reached there"
-    elif reached and (row is None or row["qos_limit_seconds"] is None):
-        # An array that does not report how long I/Os wait for its limits may still enforce them.
-        words, weight = f"{limit} is reached", at_limit(used, _LIMIT_ERROR)
-    else:
-        return
-    kind = entity.partition(":")[0]
-    layer = "host" if kind == "host" else "array_front"
-    overturn_if = ("no time waited for a QoS limit at the same IOPS",)
-    conclude = partial(limited_by, table, layer, (because,), overturn_if, coincident=others)
-    evidence = (Evidence(words, weight),)
-    yield Claim(kind, entity, explains or table.below_host, evidence, conclude, verdict="configured_cap")
-
-
-def _exceeded(table: PlaceTable) -> tuple[str, str, float, tuple[str, ...]] | None:
-    """(entity, limit in words, share of the time, volumes at limits of their own meanwhile) of the limit that was
-    exceeded longest, of the load's volumes or their host. None: no time is counted."""
-    facts, load = table.facts, table.load
-    volumes = volumes_of(facts.topology, load, facts.tables)
-    rows = facts.tables["volume"].select(step=load.step, direction=load.direction)
-    counted = [
-        (float(ratio), fact, str(row["entity"]))
-        for row in rows
-        for fact in _LIMIT_NAMES
-        if row["entity"] in volumes and (ratio := row.get(fact)) is not None
-    ]
-    if not counted:
-        return None
-    ratio, fact, entity = max(counted)
-    if fact.startswith("over_host"):
-        return host_of(facts.topology, load.roots[0]) or entity, _LIMIT_NAMES[fact], ratio, ()
-    others = {v for share, f, v in counted if v != entity and f.startswith("over_volume") and share > ratio / 2 > 0}
-    return entity, _LIMIT_NAMES[fact], ratio, tuple(sorted(others))
-
-
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """The conclusion that most of the time passes inside the array, waiting."""
     facts, load, array = table.facts, table.load, table.array or {}
@@ -305,80 +229,6 @@ def _slowed(array: FactRow) -> str:
         f"from the first quarter of the step to the last throughput falls to {percent(retained)}, and the array "
         f"takes {growth:.1f} times as long: it was not saturated when the step began"
     )
-
-
-def _reached_limits(facts: Facts, load: LoadFacts) -> list[tuple[str, str, float]]:
-    """The QoS limits that are reached, reads and writes together: (entity, limit in words, share of it in use).
-
-    The entity is the volume, its volume group, or the array for what it gives the host. A limit with room beside a
-    fuller one holds nothing.
-    """
-    volumes = sorted(volumes_of(facts.topology, load, facts.tables))
-    limits = [
-        (named, words, throughput / limit)
-        for fact in ("bytes_per_second", "ops_per_second")
-        for named, limit, throughput, words in _limits_set(facts, load, volumes, fact)
-        if throughput >= _REACHED * limit > 0
-    ]
-    fullest = max((used for _, _, used in limits), default=0.0)
-    return [limit for limit in limits if limit[2] >= fullest * (1 - COINCIDENT)]
-
-
-def _limits_set(
-    facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str
-) -> Iterator[tuple[str, float, float, str]]:
-    """Yield (entity, limit, throughput, limit in words) of each volume, its volume group, and the load's host."""
-    say = bandwidth if fact == "bytes_per_second" else iops
-    unsampled = _shares_of_unsampled(facts, load, volumes, fact)
-    for volume in volumes:
-        attributes = facts.topology.entities[volume].attributes
-        if (limit := _number(attributes.get(f"qos_{fact}"))) is not None:
-            throughput = unsampled[volume] if volume in unsampled else _sum(facts, load, [volume], fact)
-            yield volume, limit, throughput, f"its QoS limit of {say(limit)}"
-        if (limit := _number(attributes.get(f"group_qos_{fact}"))) is not None:
-            throughput, group = _sum(facts, load, _members(facts, volume), fact), attributes.get("volume_group")
-            yield volume, limit, throughput, f"the QoS limit of {say(limit)} of its volume group {group}"
-    host = host_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
-    attributes = facts.topology.entities[host].attributes if host is not None else {}
-    if host is not None and (limit := _number(attributes.get(f"qos_{fact}"))) is not None:
-        # A cloud limits the instance itself; an array limits what it gives a host.
-        is_instance = attributes.get("instance_type") is not None
-        named = volumes[0] if len(volumes) == 1 and not is_instance else host
-        throughput = sum(getattr(step_load, fact) for step_load in facts.loads_in(load.step))
-        yield named, limit, throughput, f"the QoS limit of {say(limit)} of the host {host.partition(':')[2]}"
-
-
-def _number(limit: Scalar) -> float | None:
-    return float(limit) if isinstance(limit, int | float) else None
-
-
-def _shares_of_unsampled(facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str) -> dict[str, float]:
-    """Volume → what it gives the load, where the array reported none of the volumes in the step.
-
-    The load's own throughput is spread over them as their limits are. Empty: one was reported, or one has no limit.
-    """
-    if any(row["entity"] in volumes for row in facts.tables["volume"].select(step=load.step)):
-        return {}
-    attributes = (facts.topology.entities[volume].attributes.get(f"qos_{fact}") for volume in volumes)
-    limits = [float(limit) for limit in attributes if isinstance(limit, int | float) and limit > 0]
-    if len(limits) < len(volumes):
-        return {}
-    throughput = sum(getattr(step_load, fact) for step_load in facts.loads_in(load.step))
-    return {volume: throughput * limit / sum(limits) for volume, limit in zip(volumes, limits, strict=True)}
-
-
-def _sum(facts: Facts, load: LoadFacts, volumes: Sequence[str], fact: str) -> float:
-    """The sum of a fact over volumes in the step."""
-    rows = facts.tables["volume"].select(step=load.step)
-    return sum(number(row, fact) for row in rows if row["entity"] in volumes)
-
-
-def _members(facts: Facts, volume: str) -> list[str]:
-    """The volumes of the group that a volume is in."""
-    group = facts.topology.entities[volume].attributes.get("volume_group")
-    arrays = facts.topology.related(volume, "member_of", "array")
-    members = [v.id for v in facts.topology.of_kind("volume") if v.attributes.get("volume_group") == group]
-    return [member for member in members if facts.topology.related(member, "member_of", "array") == arrays]
 
 
 def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, normal
 from sanpath.verdict.hypotheses import (
     array,
+    array_limits,
     data_sheet,
     links,
     load,
@@ -49,6 +50,7 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     queues.claims,
     virtual_disks.claims,
     array.claims,
+    array_limits.claims,
     data_sheet.claims,
     load.claims,
     queues.of_unread_host,

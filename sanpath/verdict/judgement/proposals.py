@@ -259,4 +259,6 @@ def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     yield Proposal(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)
     if first.verdict == "configured_cap":
         shows = (f"configured_cap {first.entity}",)
-        yield Proposal(table, "lift_limit", "lift the limit", _MORE_THROUGHPUT, 0.33, entity=first.entity, shows=shows)
+        yield Proposal(
+            table, "lift_limit", "lift the limit", _MORE_THROUGHPUT, 0.33, entity=first.entity, shows=shows
+        )

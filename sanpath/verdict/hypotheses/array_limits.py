@@ -1,0 +1,141 @@
+"""A limit that was set at the array is reached: that of a volume, of a volume group, or of what a host may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from sanpath.facts.storage.load_volumes import volumes_of
+from sanpath.facts.table import number
+from sanpath.model import Scalar
+from sanpath.topology.paths import host_of
+from sanpath.units import bandwidth, duration, iops, percent
+from sanpath.verdict.evidence.likelihoods import at_limit, beyond_usual
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.links import COINCIDENT
+from sanpath.verdict.places.table import PlaceTable
+
+_REACHED = 0.9
+"""Share of its QoS limit from which a volume is limited by it: the mean over a step lies a little below the limit."""
+_LIMIT_ERROR = 0.01
+"""Standard error of throughput over its limit: it is counted exactly, and arrays enforce limits to a percent."""
+_LIMIT_NAMES = {
+    "over_volume_ops_ratio": "the limit of IOPS",
+    "over_volume_bytes_ratio": "the limit of throughput",
+    "over_host_ops_ratio": "the limit of IOPS of all its volumes together",
+    "over_host_bytes_ratio": "the limit of throughput of all its volumes together",
+}
+_COUNTED, _WAITED = 6.0, 4.0
+"""Largest log-likelihood ratios of time that an array counts at a limit (nothing else makes it count), and of a wait
+for one."""
+_AS_LONG = 0.5
+"""A limit that was exceeded for this share of the longest time holds the load back as well."""
+_USUAL_CAP = 0.01
+"""Mean share of the latency that waits for a limit that is not reached: the limit smooths bursts."""
+
+
+class _Limit(NamedTuple):
+    """A limit that was set. `ratio`: share of it in use, or of the time in which it was exceeded."""
+
+    ratio: float
+    entity: str
+    words: str
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One claim for each limit that is reached, the fullest first."""
+    explains = table.indices("cap") or table.below_host
+    overturn_if = ("no time waited for a QoS limit at the same IOPS",)
+    for limit, words, weight in _reached(table):
+        kind = limit.entity.partition(":")[0]
+        layer = "host" if kind == "host" else "array_front"
+        conclude = partial(limited_by, table, layer, (words,), overturn_if)
+        evidence = (Evidence(words, weight),)
+        group = "limits set at the array"
+        yield Claim(kind, limit.entity, explains, evidence, conclude, verdict="configured_cap", group=group)
+
+
+def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
+    """Yield the limits that are reached, each with the reading in words and its log-likelihood ratio.
+
+    Where I/Os wait for a limit although none that is known is reached, the array has another one.
+    """
+    if exceeded := _fullest(_exceeded(table), _AS_LONG):
+        # The array counts the time at each limit: what the load reaches tells less.
+        for limit in exceeded:
+            words = f"{limit.words} of {limit.entity} was exceeded for {percent(limit.ratio)} of the time"
+            yield limit, words, beyond_usual(limit.ratio, _USUAL_CAP, _COUNTED)
+        return
+    limits = [limit for limit in _fullest(_limits(table), 1 - COINCIDENT) if limit.ratio >= _REACHED]
+    array, latency = table.array, table.load.latency_seconds
+    if array is not None and (waited := number(array, "qos_limit_seconds")):
+        wait = f"an I/O waits {duration(waited)} of {duration(latency)}"
+        of_wait = beyond_usual(waited / latency, _USUAL_CAP, _WAITED)
+        for limit in limits or [_Limit(0.0, str(array["entity"]), "a QoS limit")]:
+            weight = at_limit(limit.ratio, _LIMIT_ERROR) if limits else of_wait
+            yield limit, f"{wait} in {limit.entity} because {limit.words} is reached there", max(0.0, weight)
+    elif array is None or array["qos_limit_seconds"] is None:
+        # An array that does not report how long I/Os wait for its limits may still enforce them.
+        for limit in limits:
+            yield limit, f"{limit.words} of {limit.entity} is reached", at_limit(limit.ratio, _LIMIT_ERROR)
+
+
+def _fullest(limits: Iterable[_Limit], least: float) -> list[_Limit]:
+    """The limits of which at least that share of the fullest one is in use: one with room beside it holds nothing."""
+    ordered = sorted(limits, key=lambda limit: -round(limit.ratio, 2))
+    return [limit for limit in ordered if limit.ratio >= least * ordered[0].ratio]
+
+
+def _exceeded(table: PlaceTable) -> Iterator[_Limit]:
+    """Yield the limits for which the array counts the time in which more was wanted."""
+    facts, load = table.facts, table.load
+    volumes, host = volumes_of(facts.topology, load, facts.tables), host_of(facts.topology, load.roots[0])
+    for row in facts.tables["volume"].select(step=load.step, direction=load.direction):
+        for fact, words in _LIMIT_NAMES.items():
+            if row["entity"] in volumes and row[fact] is not None:
+                entity = host if host is not None and fact.startswith("over_host") else str(row["entity"])
+                yield _Limit(number(row, fact), entity, words)
+
+
+def _limits(table: PlaceTable) -> Iterator[_Limit]:
+    """Yield the limits of throughput that were set, reads and writes together: of the load's volumes, of their volume
+    groups, and of its host.
+
+    Where the array reported none of the volumes in the step, the load is spread over them evenly.
+    """
+    facts, load, topology = table.facts, table.load, table.facts.topology
+    volumes = sorted(volumes_of(topology, load, facts.tables))
+    host = host_of(topology, load.roots[0]) if len(load.roots) == 1 else None
+    for rate, formatted in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
+        total = sum(float(getattr(step_load, rate)) for step_load in facts.loads_in(load.step))
+        rows = [(str(row["entity"]), number(row, rate)) for row in facts.tables["volume"].select(step=load.step)]
+        if not any(volume in volumes for volume, _ in rows):
+            rows += [(volume, total / len(volumes)) for volume in volumes]
+        limits: list[tuple[str, Scalar, float, str]] = []
+        for volume in volumes:
+            attributes, members = topology.entities[volume].attributes, _members(table, volume)
+            own = sum(throughput for entity, throughput in rows if entity == volume)
+            of_group = sum(throughput for entity, throughput in rows if entity in members)
+            words = f"the QoS limit of {{}} of its volume group {attributes.get('volume_group')}"
+            limits.append((volume, attributes.get(f"qos_{rate}"), own, "its QoS limit of {}"))
+            limits.append((volume, attributes.get(f"group_qos_{rate}"), of_group, words))
+        if host is not None:
+            # A cloud limits the instance itself; an array limits what it gives a host.
+            attributes = topology.entities[host].attributes
+            words = f"the QoS limit of {{}} of the host {host.partition(':')[2]}"
+            is_instance = attributes.get("instance_type") is not None
+            entity = volumes[0] if len(volumes) == 1 and not is_instance else host
+            limits.append((entity, attributes.get(f"qos_{rate}"), total, words))
+        for entity, limit, throughput, words in limits:
+            if isinstance(limit, int | float) and limit > 0:
+                yield _Limit(throughput / limit, entity, words.format(formatted(limit)))
+
+
+def _members(table: PlaceTable, volume: str) -> list[str]:
+    """The volumes of the group that a volume is in."""
+    topology = table.facts.topology
+    group = topology.entities[volume].attributes.get("volume_group")
+    arrays = topology.related(volume, "member_of", "array")
+    members = [v.id for v in topology.of_kind("volume") if v.attributes.get("volume_group") == group]
+    return [member for member in members if topology.related(member, "member_of", "array") == arrays]
