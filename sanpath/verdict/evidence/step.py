@@ -79,25 +79,20 @@ def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
     The test then did clearly more than with half as many I/Os in flight or fewer, and the array as a whole gained
     less than half of that.
     """
-    entity = str(array["entity"])
-    array_entity = array_of(facts.topology, entity)
-    test_rates: defaultdict[str, float] = defaultdict(float)
-    for each in facts.loads:
-        test_rates[each.step] += each.ops_per_second
+    rows = facts.tables["array"].select(entity=array_of(facts.topology, str(array["entity"])))
     array_rates: defaultdict[str, float] = defaultdict(float)
-    for row in facts.tables["array"].select(entity=array_entity):
+    for row in rows:
         array_rates[str(row["step"])] += number(row, "ops_per_second")
-    calmer_steps = {
-        calmer.step
+    test_rate, array_rate = facts.ops_per_second_in(load.step), array_rates[load.step]
+    calmer_rates = [
+        (facts.ops_per_second_in(calmer.step), array_rates[calmer.step])
         for calmer in facts.loads
         if calmer.comparable(load) and calmer.in_flight_measured <= HALF * load.in_flight_measured
-    }
-    test_rate, array_rate = test_rates[load.step], array_rates[load.step]
+    ]
     return array_rate > test_rate * (1 + SHARED) and any(
-        test_rate > (1 + FLAT) * test_rates[step]
-        and array_rate - array_rates[step] < HALF * (test_rate - test_rates[step])
-        for step in calmer_steps
-        if array_rates[step]
+        test_rate > (1 + FLAT) * calmer_test and array_rate - calmer_array < HALF * (test_rate - calmer_test)
+        for calmer_test, calmer_array in calmer_rates
+        if calmer_array
     )
 
 

@@ -121,16 +121,14 @@ def _both_directions(facts: Facts, load: LoadFacts, entity: str) -> _Promise | N
     promises = []
     for unit, formatted in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
         used_ratio, words = 0.0, []
-        if (promised := facts.by_hand.ceilings.get((entity, unit, None))) is not None:
-            throughput = sum(float(getattr(step_load, unit)) for step_load in both)
-            used_ratio = throughput / promised[0]
-            words = [f"{formatted(throughput)} of {formatted(promised[0])} ({promised[1]})"]
-        for step_load in both:
-            if (one_direction := facts.by_hand.ceilings.get((entity, unit, step_load.direction))) is not None:
-                limit, source = one_direction
-                throughput = float(getattr(step_load, unit))
+        for direction in (None, *dict.fromkeys(step_load.direction for step_load in both)):
+            if (promised := facts.by_hand.ceilings.get((entity, unit, direction))) is not None:
+                limit, source = promised
+                counted = [step_load for step_load in both if direction in (None, step_load.direction)]
+                throughput = sum(float(getattr(step_load, unit)) for step_load in counted)
                 used_ratio += throughput / limit
-                words.append(f"{step_load.direction} {formatted(throughput)} of {formatted(limit)} ({source})")
+                name = "" if direction is None else f"{direction} "
+                words.append(f"{name}{formatted(throughput)} of {formatted(limit)} ({source})")
         if words:
             promises.append(_Promise(entity, used_ratio, " and ".join(words)))
     return max(promises, key=lambda promise: promise.used_ratio, default=None)

@@ -29,7 +29,6 @@ _RATE_ERROR = 0.015
 _REACH_RATE = 0.9
 """Share of the loads that ask for no more that reach their requested rate: the others think, or wait for each
 other."""
-_ALL_IN_FLIGHT = -2.0
 _HAS_RATE = 1.0
 """Log-likelihood ratio of a rate or a time to think that was set, but not its figure."""
 _NOTHING_HOLDS_BACK = -2.5
@@ -148,10 +147,8 @@ def _demand(table: PlaceTable) -> Claim:
             because = [f"{in_words(rate)}, with {because[0]}"]
     elif in_flight_ratio is not None and _has_no_rate(table):
         evidence.append(Evidence("neither a rate nor time to think was set", _NOTHING_HOLDS_BACK))
-    elif table.step.rate_limited and in_flight_ratio is not None:
-        is_full = in_flight_ratio > 1 - FILLED_ERROR
-        words = "every configured I/O is outstanding" if is_full else "it was given a rate, or time to think"
-        evidence.append(Evidence(words, _ALL_IN_FLIGHT if is_full else _HAS_RATE))
+    elif table.step.rate_limited and in_flight_ratio is not None and in_flight_ratio <= 1 - FILLED_ERROR:
+        evidence.append(Evidence("it was given a rate, or time to think", _HAS_RATE))
     return _claim("demand_limited", frozenset(), evidence, because, "any")
 
 

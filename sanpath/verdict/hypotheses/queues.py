@@ -29,7 +29,7 @@ _ADAPTER = -2.0
 """Log-odds of an initiator's queue: by their drivers, adapters admit a thousand I/Os and more, LUNs some dozens."""
 _BELOW_ERROR = 0.1
 """Error of the I/Os below a queue: the array's clock times them, not the host's."""
-_SETTING = -3.0
+_SETTING = -4.5
 """Least log-odds by a depth that was reported in another step."""
 
 
@@ -130,8 +130,7 @@ def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
     luns, depth = _luns(table)
     unread = Evidence("how long I/Os wait in the host was not read", 0.0)
     if luns:
-        slots = _slot_evidence(table, max(explains), len(luns), depth)
-        evidence = (unread, *slots, *_room_evidence(table, luns, depth))
+        evidence = (unread, *_slot_evidence(table, max(explains), len(luns), depth))
         yield _unread(table, "lun", luns[0], explains, evidence, coincident=luns[1:])
     is_hypervisor = bool(luns) and depth is not None and _in_virtual_machine(table)
     if is_hypervisor or not luns:
@@ -151,34 +150,20 @@ def _has_a_queue(table: PlaceTable, port: str) -> bool:
 def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float | None = None) -> Iterator[Evidence]:
     """Evidence of the number of I/Os that each of several parallel queues would let through.
 
-    It needs a clock below the queues. `depth`: slots of each queue, None: unknown.
+    Without a clock below the queues, one of them has at most all that are in flight. `depth`: slots of each queue,
+    None: unknown.
     """
-    if table.array is None or index + 1 >= len(table.segments):
-        return
-    slots = table.in_flight_below(index) / queues
-    below_words = " below each LUN" if queues > 1 else " below it"
-    if depth:
-        words = f"{slots:.1f} I/Os are{below_words} on average, of {count(depth)} slots"
-        yield Evidence(words, _at_depth(slots / depth))
-    else:
-        yield Evidence(f"{slots:.1f} I/Os are{below_words} on average", full_queue(slots))
-
-
-def _room_evidence(table: PlaceTable, luns: Sequence[str], depth: float | None) -> Iterator[Evidence]:
-    """Evidence against queues of which one alone has more slots than the load keeps in flight, wherever its I/Os
-    wait."""
+    each = " each LUN" if queues > 1 else " it"
     in_flight = table.facts.in_flight_in(table.load.step)
-    if depth and (weight := _at_depth(min(1.0, in_flight / depth))) < 0:
-        each = " of each LUN" if len(luns) > 1 else ""
-        yield Evidence(f"{count(in_flight)} I/Os are outstanding in all, of {count(depth)} slots{each}", weight)
-
-
-def _depth(table: PlaceTable, luns: Sequence[str]) -> float | None:
-    """Slots of each LUN's queue as the host or guest reported them in another step. None: unknown."""
-    entities = table.facts.topology.entities
-    depths = {entities[lun].attributes.get("queue_depth") for lun in luns}
-    depth = depths.pop() if len(depths) == 1 else None
-    return float(depth) if isinstance(depth, int | float) else None
+    if table.array is not None and index + 1 < len(table.segments):
+        slots = table.in_flight_below(index) / queues
+        of_depth, weight = (
+            (f", of {count(depth)} slots", _at_depth(slots / depth)) if depth else ("", full_queue(slots))
+        )
+        yield Evidence(f"{slots:.1f} I/Os are below{each} on average{of_depth}", weight)
+    elif depth and in_flight < depth:
+        words = f"{count(in_flight)} I/Os are outstanding in all, and{each} has {count(depth)} slots"
+        yield Evidence(words, min(0.0, _at_depth(in_flight / depth)))
 
 
 def _at_depth(filled: float) -> float:
@@ -210,7 +195,10 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
     unread = [lun for lun in luns if lun not in read_entities]
     if not unread:
         return luns, None
-    depth = _depth(table, unread)
+    # As the host or the guest reported them in another step.
+    depths = {table.facts.topology.entities[lun].attributes.get("queue_depth") for lun in unread}
+    reported = depths.pop() if len(depths) == 1 else None
+    depth = float(reported) if isinstance(reported, int | float) else None
     return ([] if depth is None and _in_virtual_machine(table) else unread), depth
 
 
