@@ -215,4 +215,6 @@ def test_a_volume_that_is_slow_itself_is_not_said_to_be_held_back(
 ) -> None:
     found = judged_load(tmp_path, Case(ops, "", "", exceeded, more=more))
     assert found.verdict.kind != "configured_cap"
+    caps = [suspect.probability for suspect in found.verdict.suspects if suspect.verdict == "configured_cap"]
+    assert sum(caps) < 0.05, "no time at a limit is evidence against it"
     assert not [f.rule for f in found.findings if f.outcome == "hit" and f.rule.startswith("cloud-")]

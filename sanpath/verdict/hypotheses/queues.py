@@ -30,7 +30,7 @@ _ADAPTER = -2.0
 _BELOW_ERROR = 0.1
 """Error of the I/Os below a queue: the array's clock times them, not the host's."""
 _SETTING = -4.5
-"""Least log-odds by a depth that was reported in another step."""
+"""Least log-odds by a depth that was reported in another step: it may have been changed since."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -154,14 +154,14 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
     None: unknown.
     """
     each = " each LUN" if queues > 1 else " it"
-    in_flight = table.facts.in_flight_in(table.load.step)
     if table.array is not None and index + 1 < len(table.segments):
         slots = table.in_flight_below(index) / queues
-        of_depth, weight = (
-            (f", of {count(depth)} slots", _at_depth(slots / depth)) if depth else ("", full_queue(slots))
-        )
-        yield Evidence(f"{slots:.1f} I/Os are below{each} on average{of_depth}", weight)
-    elif depth and in_flight < depth:
+        words = f"{slots:.1f} I/Os are below{each} on average"
+        if depth:
+            yield Evidence(f"{words}, of {count(depth)} slots", _at_depth(slots / depth))
+        else:
+            yield Evidence(words, full_queue(slots))
+    elif depth and (in_flight := table.facts.in_flight_in(table.load.step)) < depth:
         words = f"{count(in_flight)} I/Os are outstanding in all, and{each} has {count(depth)} slots"
         yield Evidence(words, min(0.0, _at_depth(in_flight / depth)))
 
