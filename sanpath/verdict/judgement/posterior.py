@@ -13,7 +13,7 @@ their evidence is combined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp, hypot, log, prod
 from statistics import fmean
 from typing import NamedTuple
@@ -36,7 +36,7 @@ from sanpath.verdict.hypotheses import (
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
 from sanpath.verdict.places.scaling import alike
-from sanpath.verdict.places.segments import Segment
+from sanpath.verdict.places.segments import Segment, Wait
 from sanpath.verdict.places.table import PlaceTable
 
 _Hypothesis = Callable[[PlaceTable], Iterable[Claim]]
@@ -70,12 +70,10 @@ _FOR_PROCESSORS = 0.5
 _AT_KNEE = 0.15
 """Probability density of no wait at all at a place that limits: the load is just at the knee."""
 _HARDLY = 0.01
-_WEIGHTS = (0.25, 0.5, 0.25)
-"""Weights of the low, likely and high wait."""
+_HIDDEN = 0.5
+"""Probability that a wait shows nowhere, of a claim whose wait may be where no clock measures."""
 _FULL_IF_DEPTH_UNKNOWN = 0.8
 """Probability that a queue of unknown depth above a saturated place is full."""
-_PARTS = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Where an integral from the lowest to the highest wait is evaluated."""
 _NEVER = 1e-4
 """Smallest density: any wait may be the mistake of a clock."""
 _SLOPE_ERROR = 0.1
@@ -129,7 +127,11 @@ def rank_claims(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
 def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
     """The claims about a table with their scores. Of two that say the same for other reasons, the better supported
     stands: they are one explanation."""
-    idle = [_idle_density(segment, table.processor_wait_seconds) for segment in table.segments]
+    # A clock whose service time may include the wait shows nothing: its density is one.
+    idle = [
+        1.0 if segment.hidden_wait_probability else _idle_density(segment, segment.wait, table.processor_wait_seconds)
+        for segment in table.segments
+    ]
     best: dict[_Key, _Scored] = {}
     for hypothesis in HYPOTHESES:
         for claim in hypothesis(table):
@@ -216,71 +218,57 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
 
     `idle`: the density of the wait at each segment if that does not limit.
     """
-    lowest = max(claim.explains, default=-1)
-    explained_seconds = sum(table.segments[index].wait[1] for index in claim.explains)
-    total = 0.0
     if claim.verdict == "demand_limited":
         # How slow an I/O is does not depend on how many the load asks for: it may be slow nowhere, at one place
         # or at several.
-        densities = [
-            density
-            for segment, density in zip(table.segments, idle, strict=True)
-            if not segment.hidden_wait_probability
-        ]
-        one_place_slow = sum(prod(densities) / density for density in densities) / max(1, len(densities))
-        return log((prod(densities) + one_place_slow + prod((density + 1) / 2 for density in densities)) / 3)
+        one_place_slow = fmean(prod(idle) / density for density in idle)
+        return log((prod(idle) + one_place_slow + prod((density + 1) / 2 for density in idle)) / 3)
+    lowest = max(claim.explains, default=-1)
+    explained_seconds = sum(table.segments[index].wait[1] for index in claim.explains)
+    total = 0.0
     for index, segment in enumerate(table.segments):
-        if segment.hidden_wait_probability:
-            continue
         if index in claim.may_explain:
             # Commands wait behind stalled frames, about as long as these: without stalled frames they do not wait.
             is_stalled = claim.growth != "saturates" and segment.wait[1] > 0
-            probability_behind = min(1.0, explained_seconds / segment.wait[1]) / 2 if is_stalled else 0.5
-            total += log(
-                probability_behind * _limiting_density(segment, _HARDLY) + (1 - probability_behind) * idle[index]
-            )
+            behind = min(1.0, explained_seconds / segment.wait[1]) / 2 if is_stalled else 0.5
+            total += log(behind * _limiting_density(segment, segment.wait, _HARDLY) + (1 - behind) * idle[index])
         elif index not in claim.explains:
             full = _full_because_of_below(segment) if index < lowest else 0.0
             total += log(full + (1 - full) * idle[index])
-    explained = [table.segments[index] for index in sorted(claim.explains)]
-    explained_idle = [idle[index] for index in sorted(claim.explains)]
-    hidden_probability = max((segment.hidden_wait_probability for segment in explained), default=0.0)
-    if hidden_probability and len(explained) > 1:
-        # Service time without a calmer step to compare may hide a wait: then the other segments show it, or none.
-        visible = [index for index in sorted(claim.explains) if not table.segments[index].hidden_wait_probability]
-        visible_idle = [idle[index] for index in visible]
-        shown = _explained_density([table.segments[index] for index in visible], visible_idle, claim)
-        return total + log((1 - hidden_probability) * shown + hidden_probability * prod(visible_idle))
-    if claim.independent_of_load:
-        explained = [replace(segment, wait=segment.independent_wait) for segment in explained]
-        explained_idle = [_idle_density(segment, table.processor_wait_seconds) for segment in explained]
-    return total + log(_explained_density(explained, explained_idle, claim)) if explained else total
-
-
-def _explained_density(segments: Sequence[Segment], idle: list[float], claim: Claim) -> float:
-    """Probability density of the waits at the segments that a claim explains.
-
-    The wait may show in one of them or be spread over several. A hidden claim need not show at all. A claim that is
-    independent of load shows in the latency, or it limits nothing. `idle`: the density at each of them if it does
-    not limit.
-    """
-    own = [replace(segment, wait=segment.own_wait) for segment in segments]
-    if claim.growth == "saturates" and own != segments:
+    if not claim.explains:
+        return total
+    explained = [table.segments[index] for index in claim.explains]
+    visible = [segment for segment in explained if not segment.hidden_wait_probability]
+    waits = [[segment.independent_wait if claim.independent_of_load else segment.wait for segment in visible]]
+    if claim.growth == "saturates":
         # It is full of the test's own I/Os, or of others' as well.
-        others = [replace(segment, own_wait=segment.wait) for segment in segments]
-        return (_explained_density(own, idle, claim) + _explained_density(others, idle, claim)) / 2
+        waits.append([segment.own_wait for segment in visible])
+    densities = [
+        _idle_density(segment, wait, table.processor_wait_seconds)
+        for segment, wait in zip(visible, waits[0], strict=True)
+    ]
+    hidden = max(_HIDDEN if claim.hidden else 0.0, *(segment.hidden_wait_probability for segment in explained))
+    shown = fmean(_shown_density(visible, each, densities, claim) for each in waits)
+    return total + log((1 - hidden) * shown + hidden * prod(densities))
+
+
+def _shown_density(segments: Sequence[Segment], waits: Sequence[Wait], idle: Sequence[float], claim: Claim) -> float:
+    """Probability density of the waits at the segments that a claim explains, if they show there.
+
+    They show in one of them, or are spread over several. A claim that is independent of load shows in the latency, or
+    it limits nothing. `idle`: the density at each of them if it does not limit.
+    """
     at_knee = _AT_KNEE if claim.growth == "saturates" else _HARDLY
-    everywhere = prod(idle)
-    likely = min(1.0, sum(segment.wait_shares[1] for segment in segments))
-    single = sum(
-        _limiting_density(segment, at_knee) * prod(idle[:index] + idle[index + 1 :])
-        for index, segment in enumerate(segments)
-    ) / len(segments)
-    density = (single + _share_density(likely, at_knee)) / 2 if len(segments) > 1 else single
-    if claim.independent_of_load:
-        # It takes no capacity from other I/Os: a cost of a few percent of the time limits nothing.
-        density *= max(_HARDLY, 1.5 * likely)
-    return (density + everywhere) / 2 if claim.hidden else density
+    pairs = list(zip(segments, waits, strict=True))
+    likely = min(1.0, sum(segment.share(wait[1]) for segment, wait in pairs))
+    density = fmean(
+        _limiting_density(segment, wait, at_knee) * prod(idle) / own
+        for (segment, wait), own in zip(pairs, idle, strict=True)
+    )
+    if len(pairs) > 1:
+        density = (density + _share_density(likely, at_knee)) / 2
+    # It takes no capacity from other I/Os: a cost of a few percent of the time limits nothing.
+    return density * max(_HARDLY, 1.5 * likely) if claim.independent_of_load else density
 
 
 def _full_because_of_below(segment: Segment) -> float:
@@ -295,55 +283,37 @@ def _full_because_of_below(segment: Segment) -> float:
     return 0.95 / (1 + exp(-(segment.filled_ratio - 0.75) / 0.05))
 
 
-def _idle_density(segment: Segment, cpu_seconds: float) -> float:
-    """Probability density of the wait at a place that does not limit.
+def _idle_density(segment: Segment, wait: Wait, processor_wait_seconds: float) -> float:
+    """Probability density of the wait at a place that does not limit: an exponential distribution.
 
-    `cpu_seconds`: seconds that an I/O may wait for processors, at this place or another.
+    `processor_wait_seconds`: seconds that an I/O may wait for processors, at this place or another.
     """
-    if segment.own_wait != segment.wait:
-        fixed = replace(segment, wait=segment.own_wait)
-        waiting = replace(segment, own_wait=segment.wait)
-        probability = _fixed_probability(segment)
-        return probability * _idle_density(fixed, cpu_seconds) + (1 - probability) * _idle_density(
-            waiting, cpu_seconds
-        )
-    extra = min(_FOR_PROCESSORS, cpu_seconds / segment.remaining_seconds) if segment.remaining_seconds else 0.0
-    return (_exponential_density(segment, UNEXPLAINED) + _exponential_density(segment, UNEXPLAINED + extra)) / 2
+    means = UNEXPLAINED, UNEXPLAINED + min(_FOR_PROCESSORS, segment.share(processor_wait_seconds))
+    fixed = _fixed_probability(segment, wait)
+    return _NEVER + sum(
+        probability * weight * exp(-share / mean) / mean / len(means)
+        for probability, possible in ((fixed, segment.own_wait), (1 - fixed, wait))
+        for share, weight in segment.possible_shares(possible)
+        for mean in means
+    )
 
 
-def _fixed_probability(segment: Segment) -> float:
+def _fixed_probability(segment: Segment, wait: Wait) -> float:
     """Probability that what takes as long with fewer I/Os in flight is no wait. A distance that is read accounts for
     no more than it takes."""
     if segment.is_timed_transfer:
         return _FIXED_TRANSFER
     if segment.distance is None:
         return _FIXED
-    fixed_seconds = segment.wait[1] - segment.own_wait[1]
+    fixed_seconds = wait[1] - segment.own_wait[1]
     far = min(1.0, (segment.distance[1] - segment.distance[0]) / fixed_seconds) if fixed_seconds > 0 else 1.0
     return _FIXED_NEAR + (_FIXED - _FIXED_NEAR) * far
 
 
-def _exponential_density(segment: Segment, usual: float) -> float:
-    """Probability density of the wait for a known mean share of waiting (exponential distribution)."""
-    low, likely, high = segment.wait_shares
-    if segment.includes_service and high > low + 1e-6:
-        density = (exp(-low / usual) - exp(-high / usual)) / (high - low)
-        return density * segment.service_likelihood(min(high, low + usual / 2)) + _NEVER
-    densities = (exp(-share / usual) / usual for share in (low, likely, high))
-    return sum(weight * density for weight, density in zip(_WEIGHTS, densities, strict=True)) + _NEVER
-
-
-def _limiting_density(segment: Segment, at_knee: float) -> float:
+def _limiting_density(segment: Segment, wait: Wait, at_knee: float) -> float:
     """Probability density of the wait at a place that limits."""
-    low, likely, high = segment.wait_shares
-    if segment.includes_service:
-        shares = [low + (high - low) * part for part in _PARTS]
-        return segment.filled_odds * fmean(
-            _share_density(share, at_knee) * segment.service_likelihood(share) for share in shares
-        )
-    return sum(
-        weight * _share_density(share, at_knee) for weight, share in zip(_WEIGHTS, (low, likely, high), strict=True)
-    )
+    shares = segment.possible_shares(wait)
+    return segment.filled_odds * sum(weight * _share_density(share, at_knee) for share, weight in shares)
 
 
 def _share_density(share: float, at_knee: float) -> float:

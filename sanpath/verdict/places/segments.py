@@ -72,6 +72,8 @@ uniformly distributed.
 _MOST_SERVED_AT_ONCE = 4096.0
 """I/Os that fill any array; one may fill a single drive. The logarithm between them is uniformly distributed."""
 _FEWEST_INSIDE = 2.0
+_PARTS = 8
+"""Number of shares for which an integral from the lowest to the highest wait is evaluated."""
 _REPEATS = 0.02
 """Relative error of a mean time between two steps that do the same."""
 _OTHERS_MIX = (0.3, 2.0)
@@ -120,13 +122,20 @@ class Segment:
         """The middle of its time, in seconds."""
         return sum(self.seconds) / 2
 
-    @property
-    def wait_shares(self) -> Wait:
-        """The wait as a share of the remaining time on the path: low, likely, high."""
-        low, likely, high = (
-            min(1.0, wait / self.remaining_seconds) if self.remaining_seconds else 0.0 for wait in self.wait
-        )
-        return low, likely, high
+    def share(self, seconds: float) -> float:
+        """Seconds of waiting as a share of the remaining time on the path, at most 1."""
+        return min(1.0, seconds / self.remaining_seconds) if self.remaining_seconds else 0.0
+
+    def possible_shares(self, wait: Wait) -> list[tuple[float, float]]:
+        """What a wait may be: shares of the remaining time, each with its weight.
+
+        Where the time includes service and wait, each share weighs by how usual the service time is that it leaves.
+        """
+        low, likely, high = (self.share(seconds) for seconds in wait)
+        if not self.includes_service or low == high:
+            return [(low, 0.25), (likely, 0.5), (high, 0.25)]
+        shares = [low + (high - low) * (part + 0.5) / _PARTS for part in range(_PARTS)]
+        return [(share, self._service_likelihood(share) / _PARTS) for share in shares]
 
     @property
     def is_timed_transfer(self) -> bool:
@@ -138,7 +147,7 @@ class Segment:
         """Whether it is the time in the hands of TCP, by TCP's own clock."""
         return self.source == _BY_TCP
 
-    def service_likelihood(self, wait_share: float) -> float:
+    def _service_likelihood(self, wait_share: float) -> float:
         """How usual the service time is that a wait leaves, at most 1. `wait_share`: share of the remaining time."""
         served = self.middle - wait_share * self.remaining_seconds - (self.distance or (0.0, 0.0))[0]
         service_seconds = max(_LEAST_SERVICE_SECONDS, served)
