@@ -40,13 +40,15 @@ class Unjoined:
 class Topology:
     """The entities, their links, and the failed joins.
 
-    `links`: add_link adds to them. `known_as`: (source, kind, the source's own id) → entity. `paths_of_loads`: a
-    cache, loads → their I/O paths. The rest does not change once it is resolved."""
+    `links`: add_link adds to them. `known_as`: (source, kind, the source's own id) → entity. `with_unread_target`:
+    loads that name a target which no source reports, such as the address of a server. `paths_of_loads`: a cache,
+    loads → their I/O paths. The rest does not change once it is resolved."""
 
     entities: dict[str, Entity] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
     known_as: dict[Local, str] = field(default_factory=dict)
     unjoined: list[Unjoined] = field(default_factory=list)
+    with_unread_target: set[str] = field(default_factory=set)
     paths_of_loads: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
     _links_of: dict[str, list[Link]] = field(default_factory=dict, compare=False, repr=False)
     _by_kind: dict[str, list[Entity]] = field(default_factory=dict, compare=False, repr=False)
@@ -285,6 +287,8 @@ def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink
             # An Ethernet switch learns every address in the network: those that match no entity are not reported.
             if end_id is None and (link.relation, end[0]) != ("logged_in", "mac"):
                 topology.unjoined.append(_unjoined(topology, source, end, link))
+        if link.relation == "targets" and ends[0] and ends[1] is None and link.to_end[0] in TRUST:
+            topology.with_unread_target.add(ends[0])
         if ends[0] and ends[1] and ends[0] != ends[1]:
             evidence[link.relation, ends[0], ends[1]].append(f"{source}: {link.evidence}")
     topology.unjoined = list(dict.fromkeys(topology.unjoined))

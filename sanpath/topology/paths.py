@@ -160,6 +160,8 @@ def luns_of(topology: Topology, load: str) -> list[str]:
         return topology.related(load, "attached_to", "lun")
     if topology.related(load, "targets"):
         return topology.related(load, "targets", "lun")
+    if topology.with_unread_target.intersection((load, *topology.related(load, "member_of", "load"))):
+        return []
     luns = machine_luns(topology, load)
     return list(luns) if len(luns) == 1 else []
 

@@ -265,6 +265,19 @@ def test_a_host_whose_processors_are_all_busy_is_the_limit(tmp_path: Path) -> No
     assert "host:esx7" in verdict.headline
 
 
+def test_busy_processors_do_not_hold_back_a_load_that_hardly_wants_any(tmp_path: Path) -> None:
+    """Others keep them busy. A thread that waited for them would get its share of a core, and want more than 1 %."""
+    san = Storage(tmp_path / "a", leave_out={"disk"})
+    san.host_busy = 0.995
+    for n in (16, 64):
+        flow = Flow(OPS, n / OPS)
+        array = {"read": AtArray(n / OPS - 1e-3, queue=None)}
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, disk={"read": flow}, array=array, cpu=0.01)
+    verdict = judged(san.write()).verdict
+    assert (verdict.kind, verdict.bottlenecks[0].entity) == ("bottleneck", "array:fa1")
+    assert sum(s.probability for s in verdict.suspects if s.kind in ("generator_limited", "core")) < 0.05
+
+
 @pytest.mark.parametrize("sent_again", [0.0, 0.03])
 def test_tcp_segments_that_are_sent_again_are_lost_on_the_way(tmp_path: Path, sent_again: float) -> None:
     found = load_of(tmp_path, SERVED, technology="ethernet", sent_again=sent_again)

@@ -272,6 +272,13 @@ def test_what_has_arrived_and_is_not_read_waits_at_the_host(tmp_path: Path) -> N
     assert "host:esx7 is slow to read received data" in verdicts[-1].headline
 
 
+def test_a_target_that_cannot_send_reads_no_commands_for_that_reason(tmp_path: Path) -> None:
+    """Its send buffer is full 97 % of the time. It has not read 4.4 kB of commands, 15 ms, as if it were busy."""
+    tcp = replace(FULL_WINDOW, window_full=0.0, buffer_full=0.97, unread_commands=4400.0)
+    (bottleneck,) = plateau(tmp_path / "a", tcp).verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.layer) == ("tcp_window", "array_front")
+
+
 def test_what_tcp_has_in_its_hands_waits_in_no_queue_of_the_host(tmp_path: Path) -> None:
     """Segments queue on the way for 15 ms of 16, and neither the host's queues nor the array were read."""
     queueing = replace(SLOW_TARGET, round_trip=15e-3)

@@ -238,3 +238,12 @@ def test_what_backs_a_device_backs_no_other_of_its_users() -> None:
     lun = ("config", 0, SourceEntity("lun", f"esx7/{NAA}", NAA, {"naa": (NAA,)}))
     topology = san(lun, *disks)
     assert topology.behind(["vdisk:sqlvm1/sda"], "vdisk") == {"vdisk:sqlvm1/sda"}
+
+
+def test_a_load_that_names_the_address_of_a_server_uses_no_local_disk() -> None:
+    """No source reports that address; the only disk of the machine is its own."""
+    lun = ("config", 0, SourceEntity("lun", "sqlvm1/vda", "vda", {}))
+    local = ("config", 0, SourceLink("attached_to", ("lun", "sqlvm1/vda"), ("vm", "sqlvm1"), "config"))
+    assert luns_of(san(lun, local), "load:fio") == ["lun:sqlvm1/vda"]
+    remote = ("fio", 0, SourceLink("targets", ("load", "fio"), ("ip", "192.0.2.9"), "fio option uri"))
+    assert luns_of(san(lun, local, remote), "load:fio") == []

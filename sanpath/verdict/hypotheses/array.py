@@ -20,9 +20,9 @@ from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_li
 from sanpath.verdict.evidence.step import queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues
-from sanpath.verdict.places.path_links import COINCIDENT
 from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.places.tcp_path import held_up
 
 _UNCOUNTED = -1.2
 """Log-odds of the array's door if links were not counted: they explain the gap equally well."""
@@ -115,8 +115,13 @@ def _outside_tcp(table: PlaceTable) -> tuple[Evidence, ...]:
 
 
 def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
-    """Evidence that a busy target does not read what has arrived, by the clocks of TCP."""
-    seconds = 0.0 if table.tcp is None else table.tcp.unread_by_target
+    """Evidence that a busy target does not read what has arrived, by the clocks of TCP. While its sending is held up,
+    it may read nothing for that reason."""
+    if table.tcp is None:
+        return ()
+    sends = table.tcp.rows if table.load.direction == "read" else ()
+    blocked = max((held_up(row, kind) for row in sends for kind in ("receive_window", "send_buffer")), default=0.0)
+    seconds = table.tcp.unread_by_target * (1 - blocked)
     weight = beyond_usual(seconds / table.load.latency_seconds, UNEXPLAINED, _READ_LATE)
     words = f"commands and data wait {duration(seconds)} at the target until it reads them"
     return (Evidence(words, weight),) if weight > 0 else ()

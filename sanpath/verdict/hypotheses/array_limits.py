@@ -13,7 +13,7 @@ from sanpath.topology.paths import host_of
 from sanpath.units import bandwidth, duration, iops, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, beyond_usual
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
-from sanpath.verdict.hypotheses.links import COINCIDENT
+from sanpath.verdict.places.path_links import COINCIDENT
 from sanpath.verdict.places.table import PlaceTable
 
 _REACHED = 0.9

@@ -21,7 +21,12 @@ _CPU_ERROR = 0.04
 """A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""
 _CPU_UNREAD = -1.5
 _FULL_CORE = 3.5
-"""Largest log-likelihood ratio of a full core: an unrelated thread may fill it, or an engine that polls."""
+"""Largest log-likelihood ratio of a full core, or of full processors: unrelated threads may fill them, or an engine
+that polls."""
+_FAIR_SHARE = 0.2
+"""Share of a core that a thread gets beside many others that never pause."""
+_NOT_STARVED = -4.0
+"""Least log-odds of processors that make a load wait which hardly wants any."""
 _OF_THE_LOAD = 0.9
 """From this share of a core on, a process of the load accounts for a full core itself."""
 _RATE_ERROR = 0.015
@@ -90,9 +95,18 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     cpu_ratio, machine = busiest
     words = f"{percent(cpu_ratio)} of the processors of {machine} are busy"
     explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
-    evidence = [Evidence(words, without_pause(cpu_ratio)), *_unused_slots(table)]
+    evidence = [Evidence(words, min(_FULL_CORE, without_pause(cpu_ratio))), *_starved(table), *_unused_slots(table)]
     because = (f"{words}; nothing below it is saturated",)
     yield _claim("generator_limited", explains, evidence, because, prior=SELDOM)
+
+
+def _starved(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence against a load that waits for processors: a thread that always wants to run gets its share of a core,
+    whatever else runs."""
+    used = table.load.cpu_ratio
+    if used is not None and used < _FAIR_SHARE:
+        weight = max(_NOT_STARVED, 2 * log(max(used, 1e-3) / _FAIR_SHARE))
+        yield Evidence(f"a process of the load wanted only {percent(used)} of a core", weight)
 
 
 def of_cores(table: PlaceTable) -> Iterator[Claim]:
@@ -109,6 +123,8 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
         evidence = list(waits)
         if used is not None:
             weight = min(_FULL_CORE, without_pause(used))
+            # Where all processors are busy, it is not one core.
+            weight *= min(1.0, 2 * (1 - number(row, "cpu_ratio"))) if weight > 0 else 1.0
             if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
                 weight = min(0.0, weight)
             evidence.insert(0, Evidence(f"the busiest core of {entity} is at {percent(used)}", weight))

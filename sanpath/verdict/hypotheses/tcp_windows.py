@@ -17,7 +17,7 @@ from sanpath.units import bandwidth, duration, percent
 from sanpath.verdict.evidence.likelihoods import beyond_usual
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.places.tcp_path import TcpPath
+from sanpath.verdict.places.tcp_path import TcpPath, held_up
 
 _RARE = -0.7
 """Log-odds of a full window before any reading: stacks size their buffers themselves."""
@@ -45,7 +45,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     tcp = table.tcp
     if tcp is None or not reports_windows(tcp):
         return
-    row = max(tcp.rows, key=lambda row: _held_up(row, "receive_window") + _held_up(row, "send_buffer"))
+    row = max(tcp.rows, key=lambda row: held_up(row, "receive_window") + held_up(row, "send_buffer"))
     windows = _windows(table, tcp, row)
     evidence, layer, remedy = max(windows, key=lambda window: sum(each.weight for each in window[0]))
     explains = table.in_tcp or table.indices("fabric", "below")
@@ -81,15 +81,9 @@ def congestion(table: PlaceTable) -> Iterator[Evidence]:
     yield Evidence(words, log(_LEAST + (2 - _LEAST) * sign))
 
 
-def _held_up(row: FactRow, window: str) -> float:
-    """Share of the time that a connection in use was held up by a window."""
-    connections = max(1.0, number(row, "connections"))
-    return number(row, f"{window}_ratio") * min(1.0, number(row, "busy_connections") / connections)
-
-
-def _full(held_up: float, queued_ratio: float) -> float:
-    """Log-likelihood ratio of how long a window was full. A queue on the way fills it as well."""
-    weight = beyond_usual(held_up, _USUAL_HELD_UP, _MOST)
+def _full(share: float, queued_ratio: float) -> float:
+    """Log-likelihood ratio of the share of the time that a window was full. A queue on the way fills it as well."""
+    weight = beyond_usual(share, _USUAL_HELD_UP, _MOST)
     return weight * (1 - queued_ratio) if weight > 0 else weight
 
 
@@ -104,9 +98,9 @@ def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]
         ("receive", "window", receiver, (late,) if tcp.slow_receiver_ratio else ()),
         ("send", "buffer", sender, ()),
     ):
-        held_up = _held_up(row, f"{kind}_{window}")
-        words = f"the {kind} {window} of the {end} was full {percent(held_up)} of the time"
-        evidence = (Evidence(words, _full(held_up, queued)), queues, *more)
+        share = held_up(row, f"{kind}_{window}")
+        words = f"the {kind} {window} of the {end} was full {percent(share)} of the time"
+        evidence = (Evidence(words, _full(share, queued)), queues, *more)
         yield evidence, layer, f"a larger {kind} buffer of the {end}"
     filled, again = number(row, "congestion_window_ratio"), number(row, "retransmit_ratio")
     full = Evidence(f"bytes on the way fill {percent(filled)} of the congestion window", _fills(filled))

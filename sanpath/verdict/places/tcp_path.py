@@ -199,3 +199,9 @@ def _mean(rows: Sequence[FactRow], value_of: Callable[[FactRow], object]) -> flo
     if not rows or len(known) < len(rows) or not sum(weights):
         return None
     return sum(value * weight for value, weight in zip(known, weights, strict=True)) / sum(weights)
+
+
+def held_up(row: FactRow, window: str) -> float:
+    """Share of the time that a connection in use was held up by a window."""
+    connections = max(1.0, number(row, "connections"))
+    return number(row, f"{window}_ratio") * min(1.0, number(row, "busy_connections") / connections)

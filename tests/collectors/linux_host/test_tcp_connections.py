@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 import subprocess
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from sanpath.plugin import SourceEntity
+from sanpath_collectors.linux_host.tables import TCP_CONNECTION
 from sanpath_collectors.linux_host.tcp import view as tcp_view
+from sanpath_collectors.linux_host.tcp.connections import Sought, StorageConnections
 from sanpath_collectors.linux_host.tcp.ss import Connection, connections
 from sanpath_collectors.linux_host.tcp.view import TcpView
 
@@ -128,3 +133,32 @@ def test_real_sockets_are_counted_byte_by_byte(family: socket.AddressFamily) -> 
 def _shown(port: int, end: tcp_view.End) -> list[Connection]:
     shown = subprocess.run(tcp_view.command({port}, end), capture_output=True, check=True)
     return connections(shown.stdout)
+
+
+class ThisMachine:
+    """Runs commands here; counts them."""
+
+    asked = 0
+
+    async def run(self, command: list[str]) -> SimpleNamespace:
+        self.asked += 1
+        done = subprocess.run(command, capture_output=True, check=False)
+        return SimpleNamespace(exit_code=done.returncode, output=done.stdout)
+
+
+@pytest.mark.skipif(shutil.which("ss") is None, reason="no ss on this machine")
+def test_a_connection_that_the_load_opens_after_the_inventory_is_found_some_polls_later() -> None:
+    async def found() -> tuple[list[int], int]:
+        machine, clock = ThisMachine(), SimpleNamespace(now_us=lambda: 1)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+            connections = StorageConnections(TCP_CONNECTION, "write")
+            await connections.find(machine, Sought({port: "nbd"}, (), (port,), {}))  # type: ignore[arg-type]
+            with socket.create_connection(("127.0.0.1", port)), listener.accept()[0]:
+                items = [await connections.poll(machine, clock) for _ in range(8)]  # type: ignore[arg-type]
+        entities = [sum(isinstance(item, SourceEntity) for item in poll) for poll in items]
+        return entities, machine.asked
+
+    entities, asked = asyncio.run(found())
+    assert entities == [0, 0, 0, 0, 1, 0, 0, 0]
+    assert asked == 1 + 4, "and at every poll from then on"

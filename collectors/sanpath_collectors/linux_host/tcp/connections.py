@@ -12,6 +12,8 @@ from sanpath_collectors.linux_host.tcp import ss as tcp
 from sanpath_collectors.linux_host.tcp.ss import Connection
 from sanpath_collectors.linux_host.tcp.view import TcpView, command, pair_name
 
+_SKIPPED_POLLS = 4
+"""Polls in which a machine without storage connections is not asked for them."""
 End = tuple[str, str]
 """Kind and local id of an entity at this machine's end."""
 
@@ -35,8 +37,8 @@ class Sought:
 @dataclass(slots=True)
 class StorageConnections:
     """The connections of one machine. `table`: table of its samples; `sends`: the direction whose data it sends.
-    `unreadable`: the machine has targets, but ss cannot list their connections. A machine that had neither targets
-    nor connections at its last inventory is not asked again before the next.
+    `unreadable`: the machine has targets, but ss cannot list their connections. A machine that has neither targets
+    nor connections is asked at every fifth poll: a load may open its own, such as those of NBD.
     """
 
     table: Table
@@ -45,6 +47,7 @@ class StorageConnections:
     _view: TcpView = field(init=False)
     _sought: Sought | None = None
     _known: set[str] = field(default_factory=set)
+    _polls_to_skip: int = 0
 
     def __post_init__(self) -> None:
         self._view = TcpView(self.sends)
@@ -54,15 +57,20 @@ class StorageConnections:
         self._known = set()
         found = await self._read(machine, sought) if sought.protocols else []
         self.unreadable = found is None and bool(sought.portals)
-        self._sought = sought if found or (found is not None and sought.portals) else None
+        self._sought = sought if found is not None and sought.protocols else None
+        self._polls_to_skip = 0 if found or sought.portals else _SKIPPED_POLLS
 
     async def poll(self, machine: Machine, clock: Clock) -> list[Item]:
         """The entities that are new, their links, and the samples of all. Empty: none, or ss cannot tell."""
+        if self._polls_to_skip:
+            self._polls_to_skip -= 1
+            return []
         sought = self._sought
         found = await self._read(machine, sought) if sought is not None else None
         if sought is None or found is None:
             self._sought = None
             return []
+        self._polls_to_skip = 0 if found or sought.portals else _SKIPPED_POLLS
         seen_us = clock.now_us()
         values = self._view.rows(found)
         items: list[Item] = list(self._new(found, sought))
