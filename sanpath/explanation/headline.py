@@ -82,6 +82,8 @@ def _bottleneck_headline(
         return f"{bottleneck.entity} {state}: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "tcp_window":
         return f"A TCP window of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."
+    if bottleneck.kind == "retries":
+        return f"{bottleneck.entity} loses I/Os, which are sent again: {bottleneck.because[0]}; {law}."
     if bottleneck.kind == "path_policy":
         opening = "The paths are used one after the other" if bottleneck.coincident else "The wrong paths are used"
         return f"{opening}: {bottleneck.because[0]}; {latency}."

@@ -71,7 +71,7 @@ def _verdict(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
         case "demand_limited":
             return f"The load asks for no more than {reached}"
         case "generator_limited":
-            return "The load generator is CPU-bound; nothing below it is saturated"
+            return "The load generator or its machine is CPU-bound; nothing below is saturated"
         case "healthy":
             return f"Healthy: the requested {reached} are served with headroom"
         case _:
@@ -335,7 +335,9 @@ def _fabric_cleared(diagnosis: Diagnosis) -> str | None:
 
 def _load_cleared(diagnosis: Diagnosis) -> str | None:
     cleared = next((c for c in diagnosis.cleared if c.entity.startswith("load:")), None)
-    return None if cleared is None else f"The load generator is not the problem: {cleared.because}."
+    if cleared is None or diagnosis.verdict.kind == "generator_limited":  # The processors of its machine may limit it.
+        return None
+    return f"The load generator is not the problem: {cleared.because}."
 
 
 def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, int | None, str | None]:
