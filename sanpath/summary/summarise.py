@@ -335,7 +335,8 @@ def _fabric_cleared(diagnosis: Diagnosis) -> str | None:
 
 def _load_cleared(diagnosis: Diagnosis) -> str | None:
     cleared = next((c for c in diagnosis.cleared if c.entity.startswith("load:")), None)
-    if cleared is None or diagnosis.verdict.kind == "generator_limited":  # The processors of its machine may limit it.
+    # The processors of its machine may limit the load.
+    if cleared is None or diagnosis.verdict.kind == "generator_limited":
         return None
     return f"The load generator is not the problem: {cleared.because}."
 
