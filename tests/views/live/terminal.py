@@ -32,8 +32,10 @@ class Terminal:
         )
 
     def _tmux(self, *words: str) -> str:
+        # With these variables a program would not ask the terminal for its size.
+        variables = {name: value for name, value in environment().items() if name not in ("COLUMNS", "LINES")}
         done = subprocess.run(
-            ["tmux", "-L", self._server, *words], env=environment(), capture_output=True, text=True, check=True
+            ["tmux", "-L", self._server, *words], env=variables, capture_output=True, text=True, check=True
         )
         return done.stdout
 
