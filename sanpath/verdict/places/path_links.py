@@ -96,11 +96,11 @@ def _counted(table: PlaceTable) -> Iterator[PathLink]:
     for row in (*table.links, *table.opposite_links):
         if row["utilisation"] is not None and row["full_ratio"] and row["on_loaded_path"] is not False:
             by_entity.setdefault(str(row["entity"]), []).append(row)
-    for entity, ways in by_entity.items():
-        row, filled = ways[0], [filled_ratio(way) for way in ways]
+    for entity, rows in by_entity.items():
+        row, filled = rows[0], [filled_ratio(each) for each in rows]
         share = None if row["on_loaded_path"] is None else number(row, "share")
         if filled[-1] > filled[0] + _CLEARLY_FULLER:
-            row = ways[-1]
+            row = rows[-1]
         is_steady = _is_steady(number(row, "utilisation_max") / number(row, "full_ratio"), filled)
         ceiling = number(row, "ceiling_bytes_per_second") or table.load.bytes_per_second
         words = f"{entity} is at {percent(filled_ratio(row))} of what a saturated link reads"
@@ -110,10 +110,13 @@ def _counted(table: PlaceTable) -> Iterator[PathLink]:
         yield PathLink((entity,), row["side"], filled_ratio(row), filled[0], is_steady, share, ceiling, words, row)
 
 
-def _is_steady(fullest: float, ways: Sequence[float]) -> bool:
+def _is_steady(fullest: float, filled: Sequence[float]) -> bool:
     """Whether no window is at the limit, and the directions differ. Where they are about as full, neither has a full
-    window: reads and writes come in no fixed order, so while they queue for one direction the other idles."""
-    return fullest < _FULL_WINDOW and (len(ways) < 2 or max(ways) - min(ways) > _CLEARLY_FULLER)
+    window: reads and writes come in no fixed order, so while they queue for one direction the other idles.
+
+    `fullest`: the fullest window; `filled`: the mean of each direction.
+    """
+    return fullest < _FULL_WINDOW and (len(filled) < 2 or max(filled) - min(filled) > _CLEARLY_FULLER)
 
 
 def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
@@ -132,8 +135,8 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
             if entity.partition(":")[2] in counted or (share < _LEAST_SHARE and not is_used):
                 continue
             fullest = row.get(f"filled_ratio_max_{load.direction}")
-            ways = [number(row, f"filled_ratio_{way}") for way in DIRECTIONS]
-            is_steady = fullest is not None and _is_steady(float(fullest), ways)
+            both = [number(row, f"filled_ratio_{direction}") for direction in DIRECTIONS]
+            is_steady = fullest is not None and _is_steady(float(fullest), both)
             words = f"{entity} counts {percent(filled)} of what a saturated link reads"
             known_share = share if is_used else None
             yield PathLink((entity,), side, filled, filled, is_steady, known_share, load.bytes_per_second, words)
