@@ -9,7 +9,7 @@ from sanpath.diagnosis.model import Unobserved
 from sanpath.diagnosis.source_accounts import Absence, RecorderAccount, SourceAccount
 from sanpath.explanation.source_limits import coarse_sources, reported_gaps
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.load_events import dropped, warnings
+from sanpath.facts.load.load_events import dropped, has_generator, warnings
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.table import number
 from sanpath.model import Poll
@@ -197,7 +197,10 @@ def _unobserved_parts(facts: Facts) -> list[Unobserved]:
     """Parts of the path that no source observes."""
     unobserved_parts = []
     if any(root.startswith("host:") for load in facts.loads for root in load.roots):
-        reason = "no load generator was read: the I/O of its host is taken for the load"
+        generator = (
+            "the load generator reported nothing" if has_generator(facts.events) else "no load generator was read"
+        )
+        reason = f"{generator}: the I/O of its host is taken for the load"
         unobserved_parts.append(Unobserved("the load", reason, "its configured queue depth is not known"))
     if not facts.tables["link"].rows:
         is_known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))

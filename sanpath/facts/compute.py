@@ -23,7 +23,7 @@ from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
 from sanpath.facts.load.host_loads import host_loads
-from sanpath.facts.load.load_events import Histogram, SourceEvents, histograms, histograms_of_loads
+from sanpath.facts.load.load_events import Histogram, SourceEvents, has_generator, histograms, histograms_of_loads
 from sanpath.facts.load.loads import LoadFacts, load_facts
 from sanpath.facts.load.manual_figures import ManualFigures, manual_figures
 from sanpath.facts.load_table import load_rows
@@ -157,7 +157,8 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     }
     load_samples = [*_series(steps, samples.get("load", ())), *summaries]
     loads = load_facts(topology, steps, load_samples)
-    loads = loads or list(host_loads(topology, samples.get("lun", ())))
+    # A generator that is read and reported no I/O has done none, unless its host has at least one outstanding.
+    loads = loads or list(host_loads(topology, samples.get("lun", ()), 1.0 if has_generator(events) else 0.0))
     distributions_of_loads = histograms_of_loads(steps, events)
     shares = local_read_shares(topology, samples.get("cluster_node", ()))
     measurements = Measurements(topology, steps, load_samples, loads, distributions_of_loads, shares)

@@ -49,9 +49,8 @@ def _sentence(text: str) -> str:
 
 
 def _no_verdict(diagnosis: Diagnosis) -> str:
-    if diagnosis.run.load_exit_code:
-        return f"The load failed with exit code {diagnosis.run.load_exit_code}"
-    return "No step is long enough to be judged" if diagnosis.steps else "No I/O of a load was recorded"
+    reason = diagnosis.verdict.headline.partition(":")[0]
+    return f"{reason[:1].upper()}{reason[1:]}"
 
 
 def _verdict(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:

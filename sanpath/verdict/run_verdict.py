@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.compute import Facts
+from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.load.loads import LoadFacts, flat_beyond
 from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.step_judgement import Judgement
@@ -112,10 +113,16 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement]) -> Verdict:
 
 def _no_judgement(facts: Facts) -> tuple[str, str]:
     """Why nothing can be judged, and what would help."""
+    if not facts.loads and has_generator(facts.events):
+        return (
+            "the load generator was started and reported no I/O: nothing can be judged",
+            "the generator's own messages, in load/…/errors and load/…/output of the recording",
+        )
     if any(step.origin == "marks" for step in facts.steps):
         longest = max(step.seconds for step in facts.steps)
         reason = (
-            f"no step is long enough: the longest has {longest:.0f} s after its ramp, and contains no complete window"
+            f"no step is long enough to be judged: the longest has {longest:.0f} s after its ramp, and contains no "
+            "complete window"
         )
         return reason, "steps of at least four polls of the slowest source after their ramp"
     return (

@@ -82,5 +82,41 @@ def test_the_load_is_said_to_be_unobserved(copied: Diagnosis) -> None:
     assert step.in_flight.measured == pytest.approx(128, rel=0.01)
 
 
+class Killed(Copy):
+    """fio was started on the host, reported nothing, and was killed."""
+
+    def _load(self, out: RecordingBuilder, last: float) -> None:
+        super()._load(out, last)
+        out.event("fio", 5, "load-started", command="fio job.fio")
+        out.event("fio", last, "load-ended", exit_code=137)
+
+
+def test_the_background_of_a_host_is_not_the_test_of_a_generator_that_did_no_io(tmp_path: Path) -> None:
+    san = Killed(tmp_path / "killed.sanpath")
+    background = Flow(6, 0.0026)
+    san.step("", 0, read=background, seconds=60, disk={"read": background})
+    diagnosed = diagnose(san.write())
+    assert diagnosed.verdict.kind == "cannot_tell"
+    assert diagnosed.verdict.headline == "the load generator was started and reported no I/O: nothing can be judged"
+    assert not diagnosed.verdict.bottlenecks
+
+
+def test_ios_that_hang_are_the_test_of_a_generator_that_reports_none(tmp_path: Path) -> None:
+    san = Killed(tmp_path / "hangs.sanpath")
+    hanging = Flow(0.2, 25.0)
+    san.step("", 0, seconds=5)
+    san.step("", 5, read=hanging, seconds=60, disk={"read": hanging})
+    (step,) = diagnose(san.write()).steps
+    assert step.in_flight.measured == pytest.approx(5, rel=0.2)
+    assert step.windows_used >= 50
+
+
+def test_a_host_that_mostly_has_no_io_outstanding_asks_for_no_more(tmp_path: Path) -> None:
+    san = Copy(tmp_path / "little.sanpath")
+    little = Flow(40, 0.0026)
+    san.step("", 0, read=little, seconds=60, disk={"read": little})
+    assert diagnose(san.write()).verdict.kind == "demand_limited"
+
+
 def test_an_idle_host_is_no_load(tmp_path: Path) -> None:
     assert diagnose(Copy(tmp_path / "idle.sanpath").write()).verdict.kind == "cannot_tell"

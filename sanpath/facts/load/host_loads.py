@@ -15,24 +15,34 @@ _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""
 
 
-def host_loads(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[LoadFacts]:
+def host_loads(
+    topology: Topology, samples: Sequence[StepSamples], least_in_flight: float = 0.0
+) -> Iterator[LoadFacts]:
     """Yield one entry for each host, step and direction with I/O: the sum over its block devices, each I/O counted
     once.
 
-    `roots` is the host. Its configured queue depth is not known.
+    `roots` is the host. Its configured queue depth is not known. A host with fewer I/Os outstanding in a step than
+    `least_in_flight` is left out.
     """
     by_host: dict[tuple[str, str], list[StepSamples]] = {}
     for sample, host in _topmost(topology, samples):
         by_host.setdefault((sample.step, host), []).append(sample)
     for (step, host), devices in by_host.items():
+        if sum(_in_flight(devices, direction) for direction in DIRECTIONS) < least_in_flight:
+            continue
         for direction in DIRECTIONS:
             operations = sum(d.rate(f"ops_{direction}_total") or 0.0 for d in devices)
-            wait = sum(d.rate(f"latency_seconds_{direction}_total") or 0.0 for d in devices)
+            wait = _in_flight(devices, direction)
             byte_rate = sum(d.rate(f"bytes_{direction}_total") or 0.0 for d in devices)
             if operations and wait:
                 windows = min(d.windows for d in devices)
                 mean = wait / operations
                 yield LoadFacts((host,), step, direction, windows, operations, byte_rate, mean, None, wait, None)
+
+
+def _in_flight(devices: Sequence[StepSamples], direction: str) -> float:
+    """I/Os outstanding on average, by Little's law: seconds of latency in a second."""
+    return sum(d.rate(f"latency_seconds_{direction}_total") or 0.0 for d in devices)
 
 
 def busiest_device(topology: Topology, samples: Sequence[StepSamples]) -> list[StepSamples]:

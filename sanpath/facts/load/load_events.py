@@ -62,6 +62,11 @@ def warnings(
     return {step: tuple(texts) for step, texts in by_step.items()}, tuple(outside_steps)
 
 
+def has_generator(events: SourceEvents) -> bool:
+    """Return whether a load was started whose output is read. The source of any other load is named `load`."""
+    return any(event.name == "load-started" and source.rpartition("/")[2] != "load" for source, event in events)
+
+
 def dropped(events: SourceEvents) -> tuple[int, str] | None:
     """Return (moment on the recorder's clock in microseconds, reason) before which samples are missing or were not
     read.

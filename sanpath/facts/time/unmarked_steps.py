@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 
 from sanpath.facts.load.host_loads import busiest_device, busy_period
+from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.samples.cumulative import Numbers, cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.facts.time.steps import COMMAND
@@ -107,13 +108,14 @@ def find_unmarked_steps(
 ) -> list[Step]:
     """Return the steps; if no load has marked any, those that its throughput and latency show.
 
-    Without a load, the throughput of the hosts' block devices is used."""
+    Without a load, the throughput of the hosts' block devices is used, unless a generator was started that is read:
+    then it is not known that its host's I/O is the load's."""
     kinds = recording.sample_kinds()
     if len(steps) != 1 or not (steps[0].origin == "whole run" or steps[0].name == COMMAND):
         return list(steps)
     if "load" in kinds:
         return split_steady(steps[0], step_samples(recording, connection, "load", steps))
-    if "lun" not in kinds:
+    if "lun" not in kinds or has_generator(recording.events()):
         return list(steps)
     devices = busiest_device(topology, step_samples(recording, connection, "lun", steps))
     result = split_steady(steps[0], devices)

@@ -141,9 +141,7 @@ def _demand(table: PlaceTable) -> Claim:
     """The load asks for no more."""
     configured, in_flight_ratio = table.load.in_flight_configured, table.in_flight_ratio
     total = table.facts.in_flight_in(table.load.step)
-    subject = (
-        f"{count(total)} of {count(configured)} I/Os" if configured else f"it has a rate, and {count(total)} I/Os"
-    )
+    subject = f"{count(total)} of {count(configured)} I/Os" if configured else f"{count(total)} I/Os"
     because = [f"{subject} outstanding: the load asks for no more"]
     evidence = []
     if in_flight_ratio is not None:

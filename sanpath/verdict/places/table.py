@@ -208,7 +208,9 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     arrays = {array for end in ends for array in facts.topology.related(end, "member_of", "array")}
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
     uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted)
-    in_flight_ratio = in_flight / load.in_flight_configured if load.in_flight_configured else None
+    # A load of unknown settings has at least one I/O outstanding at any time, unless it pauses.
+    configured = load.in_flight_configured or (1 if in_flight < 1 else None)
+    in_flight_ratio = in_flight / configured if configured else None
     blocked = blocked_ratio(facts, load, in_flight_ratio) * _without_wait_for_processors(facts, load)
     return PlaceTable(
         facts,
