@@ -44,6 +44,7 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
             "in_flight_configured": load.in_flight_configured,
             "in_flight_measured": load.in_flight_measured,
             "filled_ratio": total / load.in_flight_configured if load.in_flight_configured else None,
+            **_first_device(topology, load, tables["plane"]),
             "latency_ratio": load.latency_seconds / lightest.latency_seconds,
             "held_back": _is_limited_by_queue(topology, load, loads, tables["plane"]),
             "busiest_utilisation": _busiest(links),
@@ -69,6 +70,18 @@ def _lun(topology: Topology, load: LoadFacts, planes: FactTable) -> Mapping[str,
     if not devices and len(luns) > 1:
         luns = []
     return {"platform": platform(topology, luns[-1]), **device_names(topology, luns[-1])} if luns else {}
+
+
+def _first_device(topology: Topology, load: LoadFacts, planes: FactTable) -> Mapping[str, FactValue]:
+    """Return how long I/Os pass above the first block device below the load, and how many are outstanding there."""
+    rows = planes_of(topology, load, planes)
+    if not rows:
+        return {"above_device_seconds": None, "device_in_flight": None}
+    both = planes.select(step=load.step, plane=rows[0]["plane"], entity=rows[0]["entity"])
+    return {
+        "above_device_seconds": max(0.0, load.latency_seconds - number(rows[0], "latency_seconds")),
+        "device_in_flight": sum(number(row, "in_flight_measured") for row in both or rows[:1]),
+    }
 
 
 def _is_limited_by_queue(topology: Topology, load: LoadFacts, loads: Sequence[LoadFacts], planes: FactTable) -> bool:

@@ -109,6 +109,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"TCP window of {name} is full"
         case "io_thread":
             return f"Thread that serves the disk of {noun(first.entity)} {name} is full"
+        case "io_stack":
+            return f"I/Os wait in {noun(first.entity)} {name} above its block device"
         case "core" if first.utilisation is None:
             return f"{noun(first.entity).capitalize()} {name} is slow to read received data"
         case "core":

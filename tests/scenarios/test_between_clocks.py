@@ -209,3 +209,18 @@ def test_a_queue_that_let_fewer_through_at_the_same_throughput_does_not_limit(tm
     verdict = below_a_queue(tmp_path / "a.sanpath", 24).verdict
     assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["array:fa1"]
     assert sum(suspect.probability for suspect in verdict.suspects if suspect.kind == "lun") < 0.3
+
+
+def test_a_wait_above_the_first_block_device_is_that_of_its_machine(tmp_path: Path) -> None:
+    """A control group admits 2,000 I/Os a second. Each takes 0.25 ms from the block device on."""
+    san = San(tmp_path / "capped.sanpath")
+    for n in IN_FLIGHT:
+        ports = {port.name: (2000 * 8 * KIB, NOTHING) for port in san.ports}
+        below = {"read": Flow(2000, 2.5e-4)}
+        inside = {"read": AtArray(2e-4)}
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(2000, n / 2000), ports=ports, disk=below, array=inside)
+    found = judged(san.write())
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.entity, bottleneck.layer) == ("io_stack", "vm:sqlvm1", "guest")
+    assert found.summary.verdict == "I/Os wait in VM sqlvm1 above its block device"
+    assert "waits-above-device" in {f.rule for f in found.findings if f.role == "cause" and f.outcome == "hit"}

@@ -13,7 +13,7 @@ from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 
 _PRIOR = -2.0
-"""Log-odds of a place that no other hypothesis covers, against one that is covered."""
+"""Log-odds of a gap that no other hypothesis covers, against a place that is covered."""
 _GAP = -1.3
 """The same for the gap between the host's last clock and the array's, where the links are counted: adapter, driver,
 interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
@@ -42,8 +42,6 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         gap = frozenset({index})
         prior = _prior_with_tcp(table, index) if table.in_tcp else _prior(table)
         yield Claim("unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=elsewhere - gap)
-    if table.segments and table.segments[0].kind == "host_queue":
-        yield Claim("unseen", None, frozenset({0}), (), prior=_PRIOR, verdict="cannot_tell", growth="any")
 
 
 def _prior(table: PlaceTable) -> float:
