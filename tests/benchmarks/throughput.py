@@ -2,9 +2,10 @@
 
 The real lab without its limits: fio, nbdkit, the bridge, snmpd and sanpath share the cores, so that whatever sanpath
 takes is missed. Two runs of fio differ by more than a percent, so one fio runs all the time, and sanpath is stopped
-and continued in turn (SIGSTOP, SIGCONT). Each period with it is held against the two periods around it; what it
-missed while it was stopped, it makes up for in a period that counts. Once as a job runs it, without a terminal, and
-once with the live view on one, which is drawn and judged on the same cores. It needs root, fio, nbdkit and snmpd.
+and continued in turn (SIGSTOP, SIGCONT). Each period with it is held against the two periods around it. The first
+seconds of each period do not count: sanpath makes up in them for what it missed while it was stopped. Once as a job
+runs it, without a terminal, and once with the live view on one, which is drawn and judged on the same cores. It needs
+root, fio, nbdkit and snmpd.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from tests.benchmarks.terminal import on_a_terminal
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "real-lab"
 PERIODS = 15
-PERIOD_SECONDS = 5.0
+PERIOD_SECONDS = 7.0
+SETTLING_SECONDS = 3.0
+"""At the beginning of a period, before its seconds."""
 START_SECONDS = 15.0
 """fio has begun by then, the page cache is full, and the first verdict is there."""
 QUEUE_DEPTH = 16
@@ -42,7 +45,7 @@ def measure() -> str:
 
     if lacking := missing():
         return f"skipped: {'; '.join(lacking)}"
-    seconds = round(START_SECONDS + (2 * PERIODS + 3) * PERIOD_SECONDS)
+    seconds = round(START_SECONDS + (2 * PERIODS + 3) * (SETTLING_SECONDS + PERIOD_SECONDS))
     # A case by its own name: the array's server looks it up.
     case = replace(
         CASES["too-little-concurrency"],
@@ -80,6 +83,7 @@ def _bytes_per_second(run: str) -> Iterator[float]:
     load = next(pid for pid in _processes_of(run) if _name(pid) == "fio")
     for number in range(2 * PERIODS + 1):
         _signal(run, signal.SIGSTOP if number % 2 == 0 else signal.SIGCONT)
+        time.sleep(SETTLING_SECONDS)
         before, began = _received_bytes(load), time.monotonic()
         time.sleep(PERIOD_SECONDS)
         yield (_received_bytes(load) - before) / (time.monotonic() - began)

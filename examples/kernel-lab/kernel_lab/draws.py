@@ -42,9 +42,12 @@ def _media(name: str, random: Random) -> Case:
 
 
 def _cap(name: str, random: Random) -> Case:
-    """A bandwidth limit of the media."""
-    load = Load(random.choice(_STEPS), 8 * _KIB, write_percent=random.choice((0, 0, 30)))
-    megabytes = random.randint(2, 5)
+    """A bandwidth limit of the media.
+
+    null_blk shares it out every 50 ms: with less than some MB/s, the large reads of udev take so long that paths fail.
+    """
+    load = Load(random.choice(_STEPS), 32 * _KIB, write_percent=random.choice((0, 0, 30)))
+    megabytes = random.randint(8, 14)
     media = ("completion_nsec=300000", f"mbps={megabytes}")
     drawn = _case(name, random, Truth(("bottleneck", "configured_cap"), ARRAY), load, media=media)
     return replace(drawn, repair={"media": (media[0], f"mbps={2 * megabytes}")})
