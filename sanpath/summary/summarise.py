@@ -311,15 +311,16 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     direction = diagnosis.verdict.bottlenecks[0].direction if diagnosis.verdict.bottlenecks else _main_direction(step)
     budgets = [b for b in diagnosis.latency_budget if (b.step, b.direction) == (step.name, direction)]
     array_seconds = [sum(p.seconds) / 2 for b in budgets[:1] for p in b.parts if p.layer.startswith("array")]
-    time_words = f": {duration(sum(array_seconds))} of {duration(budgets[0].total_seconds)}" if array_seconds else ""
+    total = budgets[0].total_seconds if budgets else 0.0
+    time_words = f": I/Os spend {duration(sum(array_seconds))} of {duration(total)} in it" if array_seconds else ""
     doubts = any(f.role == "validity" and f.outcome == "hit" for f in diagnosis.findings)
-    validity = "; as far as the test is valid" if doubts else ""
-    return f"{subject} is not the problem{time_words}{_up_to_words(cleared)}{validity}."
+    validity = ", as far as the test is valid" if doubts else ""
+    return f"{subject} is not the problem{time_words}{validity}.{_beyond(cleared)}"
 
 
-def _up_to_words(cleared: Cleared) -> str:
+def _beyond(cleared: Cleared) -> str:
     rate = cleared.up_to.get("bytes_per_second")
-    return f", measured up to {bandwidth(rate)} and not beyond" if rate else ""
+    return f" It was not tested beyond {bandwidth(rate)}." if rate else ""
 
 
 def _fabric_cleared(diagnosis: Diagnosis) -> str | None:

@@ -12,7 +12,7 @@ from sanpath.views import words
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
 CAUSE = "CAUSE"
 """The role of a device that slows other devices down."""
-UNKNOWN_GAIN = "not known: this run does not show what would limit next"
+UNKNOWN_GAIN = "not known, because this run does not show what would limit next"
 
 
 MAX_OFF_PATH = 3

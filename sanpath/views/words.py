@@ -56,9 +56,9 @@ CLOCKS = {
 FROM_STEP = "steps are ranked by throughput, then by outstanding I/Os, then by whether they show a limit"
 
 GRADES = {
-    grade: f"at least {100 * least:g} of 100 verdicts of confidence {grade} were right in simulated tests"
-    for grade, least in LEAST_PROBABILITY.items()
-} | {"C": "the lowest: the most likely of several explanations"}
+    grade: f"the {rank}; at least {100 * least:g} of 100 such verdicts were right in simulated tests"
+    for rank, (grade, least) in zip(("highest", "middle one"), LEAST_PROBABILITY.items(), strict=True)
+} | {"C": "the lowest; the most likely of several explanations"}
 """The meaning of a grade."""
 
 _MENTIONED = 0.01

@@ -44,7 +44,7 @@ def _media(name: str, random: Random) -> Case:
 def _cap(name: str, random: Random) -> Case:
     """A bandwidth limit of the media.
 
-    null_blk shares it out every 50 ms: with less than some MB/s, the large reads of udev take so long that paths fail.
+    null_blk shares it out every 50 ms: with less than some MB/s, large reads of udev take so long that paths fail.
     """
     load = Load(random.choice(_STEPS), 32 * _KIB, write_percent=random.choice((0, 0, 30)))
     megabytes = random.randint(8, 14)
