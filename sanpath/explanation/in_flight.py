@@ -36,9 +36,10 @@ def _planes(facts: Facts, load: LoadFacts) -> Iterator[PlaneInFlight]:
     bounds = operations * low, operations * high
     yield PlaneInFlight("load", load.entity, load.direction, bounds, load.in_flight_configured)
     for queue in host_queues(facts, load):
-        rate, error = queue.admitted / queue.below_seconds if queue.below_seconds else 0.0, queue.resolution_seconds
-        bounds = max(0.0, queue.admitted - rate * error), queue.admitted + rate * error
-        yield PlaneInFlight(queue.plane, queue.entity, load.direction, bounds, _queue_depth(facts, load, queue))
+        plane, seconds, error, measured = queue.below
+        spread = measured * error / seconds if seconds else 0.0
+        bounds = max(0.0, measured - spread), measured + spread
+        yield PlaneInFlight(plane, queue.entity, load.direction, bounds, _queue_depth(facts, load, queue))
     if (row := array_time(load, array_side(facts.topology, load, facts.tables))) is not None:
         inside_seconds, error = (
             number(row, "array_seconds") + number(row, "qos_limit_seconds"),

@@ -52,7 +52,7 @@ def _keeps_from_submitting(table: PlaceTable, segment: Segment) -> bool:
 def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: float) -> Iterator[Evidence]:
     """Evidence of the queue's slots. `below`: I/Os of both directions below it."""
     if segment.filled_ratio is not None and segment.slots is not None:
-        error = DEPTH_ERROR + queue.resolution_seconds / max(queue.below_seconds, 1e-9)
+        error = DEPTH_ERROR + queue.below.error_seconds / max(queue.below.seconds, 1e-9)
         in_use = count(segment.filled_ratio * segment.slots)
         words = f"{in_use} of {count(segment.slots)} slots are in use"
         if _keeps_from_submitting(table, segment):
@@ -70,14 +70,11 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
     # below it takes longer with more of them.
     if any(
         abs(other_queue.admitted / queue.admitted - 1) > 4 * DEPTH_ERROR
-        and (
-            other_queue.offered - other_queue.admitted >= 1
-            or other_load.ops_per_second >= _SAME_THROUGHPUT * table.load.ops_per_second
-        )
+        and (other_queue.waiting >= 1 or other_load.ops_per_second >= _SAME_THROUGHPUT * table.load.ops_per_second)
         for other_load in table.facts.loads
         if other_load.step != table.load.step and alike(table.facts.loads, table.load, other_load)
         for other_queue in host_queues(table.facts, other_load)
-        if (other_queue.entity, other_queue.plane) == (queue.entity, queue.plane)
+        if (other_queue.entity, other_queue.below.plane) == (queue.entity, queue.below.plane)
     ):
         yield Evidence("it admitted another number at another load", _FREE_QUEUE)
 
@@ -86,11 +83,11 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
     load = table.load
     because = (
         f"the queue lets {count(queue.admitted)} I/Os through, {count(load.in_flight_measured)} are offered",
-        f"below it an I/O takes {duration(queue.below_seconds)}, and nothing there is near its limit",
+        f"below it an I/O takes {duration(queue.below.seconds)}, and nothing there is near its limit",
     )
-    rate = queue.admitted / queue.below_seconds
+    rate = queue.admitted / queue.below.seconds
     ceiling = rate * load.operation_bytes if load.operation_bytes else None, rate
-    explains = share_gone(queue.below_seconds, load.latency_seconds)
+    explains = share_gone(queue.below.seconds, load.latency_seconds)
     return limited_by(
         table, queue.layer, because, _OVERTURN, claims, waits_inside=True, ceiling=ceiling, explains=explains
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.host import planes
@@ -29,63 +29,69 @@ _HYPERVISOR_PLANES = ("host_block", "kernel", "device")
 """Planes of the hypervisor; I/Os that wait above them wait in its kernel."""
 
 
+class Clock(NamedTuple):
+    """What is seen at a plane: seconds of an I/O from there down, their error either way, and mean I/Os in flight."""
+
+    plane: str
+    seconds: float
+    error_seconds: float
+    in_flight: float
+
+
 @dataclass(frozen=True, slots=True)
 class HostQueue:
-    """The queue between two planes.
+    """The queue between the clocks of two planes.
 
-    `entity`: the block device or virtual disk at the lower plane. `layer`: where I/Os wait. `above`: the upper plane.
-    `wait_seconds`: wait of an I/O in it, with an error of `error_seconds` either way where a clock is coarse.
-    `below_seconds`: time from the lower plane down, with an error of `resolution_seconds`. `offered`: mean number of
-    I/Os in flight at the upper plane; `admitted`: the same from the lower plane down. `depth`: None where no source
-    reports it.
+    `entity`: the block device or virtual disk at the lower plane. `layer`: where I/Os wait. `depth`: None where no
+    source reports it.
     """
 
     entity: str
-    plane: str
-    above: str
     layer: Layer
-    wait_seconds: float
-    error_seconds: float
-    below_seconds: float
-    resolution_seconds: float
-    offered: float
-    admitted: float
+    above: Clock
+    below: Clock
     depth: float | None
+
+    @property
+    def wait_seconds(self) -> float:
+        """Wait of an I/O in the queue, in seconds."""
+        return max(0.0, self.above.seconds - self.below.seconds)
+
+    @property
+    def error_seconds(self) -> float:
+        """Error of that wait either way, where a clock is coarse."""
+        return max(self.above.error_seconds, self.below.error_seconds)
+
+    @property
+    def admitted(self) -> float:
+        """Mean number of I/Os that the queue lets through."""
+        return self.below.in_flight
+
+    @property
+    def waiting(self) -> float:
+        """Mean number of I/Os that wait in the queue."""
+        return self.above.in_flight - self.below.in_flight
 
     @property
     def holds_back(self) -> bool:
         """Whether I/Os wait in the queue."""
-        return self.offered - self.admitted >= _ONE_WAITS
+        return self.waiting >= _ONE_WAITS
 
 
 def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
     """The queues that the load's I/O passes in guest and host, from the load down. Empty: no source reports any."""
     queues: list[HostQueue] = []
-    above, seconds, error, offered = "load", load.latency_seconds, 0.0, load.in_flight_measured
+    above = Clock("load", load.latency_seconds, 0.0, load.in_flight_measured)
     opposite = next((o for o in facts.loads_in(load.step) if o.entity == load.entity and o is not load), None)
     for plane_row in planes.planes_of(facts.topology, load, facts.tables["plane"]):
         row = planes.of_direction(plane_row, load, opposite)
-        plane, entity, admitted = str(row["plane"]), str(row["entity"]), number(row, "in_flight_measured")
-        below, resolution = number(row, "latency_seconds"), number(row, "resolution_seconds")
-        if (above, plane) == _ABOVE_LUN_QUEUE:
-            # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back.
-            entity = queues[-1].entity
-        queues.append(
-            HostQueue(
-                entity,
-                plane,
-                above,
-                _layer(facts, load, plane),
-                max(0.0, seconds - below),
-                max(error, resolution),
-                below,
-                resolution,
-                offered,
-                admitted,
-                _depth(row),
-            )
-        )
-        above, seconds, error, offered = plane, below, resolution, admitted
+        seconds, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
+        below = Clock(str(row["plane"]), seconds, error, number(row, "in_flight_measured"))
+        # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back.
+        of_disk = (above.plane, below.plane) == _ABOVE_LUN_QUEUE
+        entity = queues[-1].entity if of_disk else str(row["entity"])
+        queues.append(HostQueue(entity, _layer(facts, load, below.plane), above, below, _depth(row)))
+        above = below
     if queues and (device_queue := _inside_clock(facts, load, queues[-1])) is not None:
         queues.append(device_queue)
     return queues
@@ -97,29 +103,18 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     It is estimated from its slots, from the clocks of its paths, or from both; the difference of both is then the
     error. None: no I/O is seen to wait in it.
     """
-    if last.plane not in _CLOCKS_WITH_QUEUE:
+    above = last.below
+    if above.plane not in _CLOCKS_WITH_QUEUE:
         return None
     slots, by_slots = _by_slots(facts, load, last)
     by_paths = _by_paths(facts, load, last)
     estimates = [admitted for admitted in (by_slots, by_paths) if admitted is not None]
     if not estimates:
         return None
-    admitted = sum(estimates) / len(estimates)
-    below = last.below_seconds * admitted / last.admitted
-    error = last.resolution_seconds + last.below_seconds * (max(estimates) - min(estimates)) / 2 / last.admitted
-    return HostQueue(
-        last.entity,
-        "device",
-        last.plane,
-        last.layer,
-        last.below_seconds - below,
-        error,
-        below,
-        error,
-        last.admitted,
-        admitted,
-        slots,
-    )
+    admitted, spread = sum(estimates) / len(estimates), (max(estimates) - min(estimates)) / 2
+    error = above.error_seconds + above.seconds * spread / above.in_flight
+    below = Clock("device", above.seconds * admitted / above.in_flight, error, admitted)
+    return HostQueue(last.entity, last.layer, above, below, slots)
 
 
 def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | None, float | None]:
@@ -130,15 +125,15 @@ def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | N
     no source reports the slots, or no device has more I/Os in flight than slots.
     """
     tables = facts.tables
-    key = {"step": load.step, "direction": load.direction, "plane": last.plane, "entity": last.entity}
-    rows = parallel_devices(facts.topology, load, tables["plane"], last.plane)
+    key = {"step": load.step, "direction": load.direction, "plane": last.below.plane, "entity": last.entity}
+    rows = parallel_devices(facts.topology, load, tables["plane"], last.below.plane)
     rows = rows or tables["plane"].select(**key)[:1]
     offered = admitted = slots = 0.0
     for row in rows:
         device = next(iter(tables["device"].select(step=load.step, entity=row["entity"])), None)
         if device is None or not device["queue_depth"] or not device["in_flight"]:
             return None, None
-        both = tables["plane"].select(step=load.step, plane=last.plane, entity=row["entity"])
+        both = tables["plane"].select(step=load.step, plane=last.below.plane, entity=row["entity"])
         operations = sum({str(each["direction"]): number(each, "ops_per_second") for each in both}.values())
         waiting = max(0.0, number(device, "in_flight") - number(device, "queue_depth"))
         share = 1 - waiting / operations / number(row, "latency_seconds")
@@ -160,7 +155,7 @@ def _by_paths(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:
         for link in facts.topology.links
         if link.relation == "member_of" and link.to_entity == last.entity and link.from_entity.startswith("lun:")
     }
-    plane_rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=last.plane)
+    plane_rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=last.below.plane)
     rows = [row for row in plane_rows if row["entity"] in paths]
     # A request that a path refuses is counted again when it is offered again.
     if sum(number(row, "ops_per_second") for row in rows) < _WHOLE_PLANE * load.ops_per_second:
@@ -172,7 +167,7 @@ def _by_paths(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:
 def below_queues(facts: Facts, load: LoadFacts) -> float:
     """Latency below the queues of the host. Where no plane of the host is observed, the latency of the load."""
     queues = host_queues(facts, load)
-    return queues[-1].below_seconds if queues else load.latency_seconds
+    return queues[-1].below.seconds if queues else load.latency_seconds
 
 
 def throttle(facts: Facts, load: LoadFacts) -> HostQueue | None:
@@ -180,19 +175,16 @@ def throttle(facts: Facts, load: LoadFacts) -> HostQueue | None:
     queues = host_queues(facts, load)
     if not queues or queues[-1].admitted >= load.in_flight_measured / 2:
         return None
-    return max(queues, key=lambda queue: queue.offered - queue.admitted)
-
-
-def load_layer(facts: Facts, load: LoadFacts) -> Layer:
-    """The layer that a load's own block device belongs to."""
-    machine = machine_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
-    return "guest" if machine is not None and facts.topology.entities[machine].kind == "vm" else "host"
+    return max(queues, key=lambda queue: queue.waiting)
 
 
 def _layer(facts: Facts, load: LoadFacts, plane: str) -> Layer:
+    """The layer in which I/Os wait above a plane: the hypervisor, or where the load's own block device is."""
     if plane in _HYPERVISOR_PLANES:
         return "host"
-    return "guest" if plane == "vscsi" else load_layer(facts, load)
+    machine = machine_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
+    is_guest = machine is not None and facts.topology.entities[machine].kind == "vm"
+    return "guest" if plane == "vscsi" or is_guest else "host"
 
 
 def _depth(row: FactRow) -> float | None:

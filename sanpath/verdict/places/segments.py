@@ -166,8 +166,8 @@ def segments(
     queues = host_queues(facts, load)
     below = load.latency_bounds
     if queues:
-        seconds, error = queues[-1].below_seconds, queues[-1].resolution_seconds
-        below = (seconds - error, seconds + error)
+        last = queues[-1].below
+        below = (last.seconds - last.error_seconds, last.seconds + last.error_seconds)
     tcp = tcp_path(facts, load)
     lower = _below(facts, load, below)
     if tcp is not None:
@@ -267,7 +267,7 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
         q.admitted
         for step_load in facts.loads_in(load.step)
         for q in host_queues(facts, step_load)
-        if q.plane == queue.plane and (q.entity == queue.entity or step_load.entity == load.entity)
+        if q.below.plane == queue.below.plane and (q.entity == queue.entity or step_load.entity == load.entity)
     )
     slots = queue.depth
     return Segment(
@@ -275,7 +275,7 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
         queue.entity,
         queue.layer,
         _within(queue.wait_seconds, queue.error_seconds),
-        f"latency at the {queue.above} less that at {queue.entity}",
+        f"latency at the {queue.above.plane} less that at {queue.entity}",
         slots=slots,
         filled_ratio=admitted / slots if slots else None,
         queue=queue,

@@ -40,7 +40,7 @@ def blocked_ratio(facts: Facts, load: LoadFacts, in_flight_ratio: float | None) 
     if not threads or in_flight_ratio is None:
         return 0.0
     waiting = sum(
-        queues[0].offered - queues[0].admitted
+        queues[0].waiting
         for each in facts.loads_in(load.step)
         if each.entity == load.entity and (queues := host_queues(facts, each))
     )
