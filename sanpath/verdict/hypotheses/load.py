@@ -183,7 +183,7 @@ def _concurrency(table: PlaceTable) -> Claim:
     if busiest is not None:
         words += f": the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}"
     because = [words]
-    if (slope := table.scaling.towards_more) is not None and slope.elasticity > _FOLLOWS:
+    if (slope := table.towards_more) is not None and slope.elasticity > _FOLLOWS:
         more_load = slope.other_load
         because.append(
             f"{count(table.load.in_flight_measured)} outstanding I/Os gave {iops(table.load.ops_per_second)}, and "

@@ -14,7 +14,6 @@ from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, at_limit, full_queue, usual_depth
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
-from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable
 
@@ -71,8 +70,7 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
     if any(
         abs(other_queue.admitted / queue.admitted - 1) > 4 * DEPTH_ERROR
         and (other_queue.waiting >= 1 or other_load.ops_per_second >= _SAME_THROUGHPUT * table.load.ops_per_second)
-        for other_load in table.facts.loads
-        if other_load.step != table.load.step and alike(table.facts.loads, table.load, other_load)
+        for other_load in table.same_io
         for other_queue in host_queues(table.facts, other_load)
         if (other_queue.entity, other_queue.below.plane) == (queue.entity, queue.below.plane)
     ):

@@ -210,7 +210,7 @@ def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:
     if group[0].claim.verdict == "concurrency_limited" and _unmeasured_share(table) > _QUEUEING:
         return False
     counted = any(evidence.weight >= _COUNTED for evidence in group[0].claim.evidence)
-    return counted or table.scaling.towards_fewer is not None or table.scaling.towards_more is not None
+    return counted or table.towards_fewer is not None or table.towards_more is not None
 
 
 def _unmeasured_share(table: PlaceTable) -> float:

@@ -36,7 +36,6 @@ from sanpath.verdict.hypotheses import (
 )
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
-from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.segments import Segment, Wait
 from sanpath.verdict.places.table import PlaceTable
 
@@ -183,12 +182,8 @@ def _same_plateau(table: PlaceTable, other_table: PlaceTable) -> float:
 
     It does if it is the same I/O at the same throughput, with more or fewer I/Os in flight.
     """
-    # After a virtual machine has moved, its earlier steps are not among the loads of this table.
-    if (
-        other_table.load.step == table.load.step
-        or other_table.load not in table.facts.loads
-        or not alike(table.facts.loads, table.load, other_table.load)
-    ):
+    # After a virtual machine has moved, its earlier steps are not among those of this table.
+    if other_table.load not in table.same_io:
         return 0.0
     distance = log(other_table.load.ops_per_second / table.load.ops_per_second) / _SAME_PLATEAU
     ratio = abs(log(other_table.load.in_flight_measured / table.load.in_flight_measured))
@@ -337,7 +332,7 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
     Throughput that grows faster than the I/Os in flight shows no limit either: it counts as growing with them.
     """
     score = 0.0
-    if (slope := table.scaling.towards_more) is not None:
+    if (slope := table.towards_more) is not None:
         # Throughput repeats to a few percent only, however many more I/Os are in flight.
         doublings = log(slope.other_load.in_flight_measured / table.load.in_flight_measured) / log(2.0)
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
@@ -347,7 +342,7 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         flat = 0.9 * fmean(_density_above(elasticity, mean, error) for mean in taken) + 0.01
         follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= -0.1 else 0.05)
         score += log(_by_growth(claim, flat, follows))
-    if (slope := table.scaling.towards_fewer) is not None:
+    if (slope := table.towards_fewer) is not None:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)
         flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if elasticity >= -0.1 else 0.1)
         # Far from any limit, an I/O takes as long with more of them.

@@ -16,7 +16,6 @@ from sanpath.facts.storage.other_loads import OtherLoad, loads_of_others
 from sanpath.units import count
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.queues import host_is_unread
-from sanpath.verdict.places.scaling import alike
 from sanpath.verdict.places.table import PlaceTable
 
 START = "start"
@@ -166,9 +165,7 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
 
 def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
     """The fewest and the most I/Os in flight, of both directions, of all steps that ran the same I/O."""
-    loads, load = table.facts.loads, table.load
-    steps = {load.step, *(other_load.step for other_load in loads if alike(loads, load, other_load))}
-    totals = [table.facts.in_flight_in(step) for step in steps]
+    totals = [table.facts.in_flight_in(load.step) for load in (table.load, *table.same_io)]
     return min(totals), max(totals)
 
 

@@ -37,31 +37,24 @@ class Slope:
     other_load: LoadFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Scaling:
+def slopes(load: LoadFacts, others: Sequence[LoadFacts]) -> tuple[Slope | None, Slope | None]:
     """The slopes to the next step with fewer, and with more, of the same I/Os in flight. None: there is no such
     step."""
-
-    towards_fewer: Slope | None
-    towards_more: Slope | None
-
-
-def scaling(loads: Sequence[LoadFacts], load: LoadFacts) -> Scaling:
-    """The slopes around a step."""
-    same_io = [other for other in loads if other.step != load.step and alike(loads, load, other)]
-    fewer = [other for other in same_io if other.in_flight_measured * _LEAST_FACTOR <= load.in_flight_measured]
-    more = [other for other in same_io if other.in_flight_measured >= load.in_flight_measured * _LEAST_FACTOR]
     in_flight = attrgetter("in_flight_measured")
-    return Scaling(
-        _slope(load, max(fewer, key=in_flight, default=None)), _slope(load, min(more, key=in_flight, default=None))
-    )
+    fewer = [other for other in others if other.in_flight_measured * _LEAST_FACTOR <= load.in_flight_measured]
+    more = [other for other in others if other.in_flight_measured >= load.in_flight_measured * _LEAST_FACTOR]
+    return _slope(load, max(fewer, key=in_flight, default=None)), _slope(load, min(more, key=in_flight, default=None))
 
 
-def alike(loads: Sequence[LoadFacts], load: LoadFacts, other_load: LoadFacts) -> bool:
-    """Whether two loads do the same I/O in the same mix of directions; the number in flight may differ."""
-    return other_load.comparable(load) and isclose(
-        _share_of_step(loads, other_load), _share_of_step(loads, load), abs_tol=_SAME_MIX
-    )
+def same_io(loads: Sequence[LoadFacts], load: LoadFacts) -> list[LoadFacts]:
+    """The loads of other steps that do the same I/O in the same mix of directions, whatever is in flight."""
+
+    def share_of_step(each: LoadFacts) -> float:
+        return each.ops_per_second / sum(other.ops_per_second for other in loads if other.step == each.step)
+
+    share = share_of_step(load)
+    others = [other for other in loads if other.step != load.step and other.comparable(load)]
+    return [other for other in others if isclose(share_of_step(other), share, abs_tol=_SAME_MIX)]
 
 
 def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
@@ -84,11 +77,6 @@ def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
             f"throughput does not grow from {count(calm.in_flight_measured)} outstanding I/Os on: "
             f"{times:.1f} times as many bring {percent(gain)}: something limits"
         )
-
-
-def _share_of_step(loads: Sequence[LoadFacts], load: LoadFacts) -> float:
-    """Share of a direction in the operations of its step."""
-    return load.ops_per_second / sum(step_load.ops_per_second for step_load in loads if step_load.step == load.step)
 
 
 def _slope(load: LoadFacts, other_load: LoadFacts | None) -> Slope | None:

@@ -12,7 +12,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
-from sanpath.verdict.places.scaling import Scaling, alike, scaling
+from sanpath.verdict.places.scaling import Slope, same_io, slopes
 from sanpath.verdict.places.segments import Segment, segments
 from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
@@ -34,6 +34,8 @@ class PlaceTable:
     `segments`: from the load down. `links`: those that carry the load, and those that may (`on_loaded_path` None).
     `array`: what the array reports of the load's traffic, None: nothing. `arrays`: those that the topology has behind
     the load. `uncounted`: links on its path whose bytes no source counts. `paths`: every path that its I/O can take.
+    `same_io`: loads of other steps with the same I/O; `towards_fewer`, `towards_more`: slopes of throughput to those
+    with fewer, and with more, I/Os in flight, None: there is no such step.
     `in_flight_ratio`: I/Os in flight of both directions, and flushes, over those configured, None: unknown.
     `windows`: whole windows of the slowest source. `processor_wait_seconds`: the longest that an I/O waits for
     processors of the load's machine or of the array, 0 where no source reports them. `blocked_ratio`: share of the
@@ -50,7 +52,9 @@ class PlaceTable:
     arrays: tuple[str, ...]
     uncounted: tuple[str, ...]
     paths: tuple[IoPath, ...]
-    scaling: Scaling
+    same_io: tuple[LoadFacts, ...]
+    towards_fewer: Slope | None
+    towards_more: Slope | None
     in_flight_ratio: float | None
     windows: int
     processor_wait_seconds: float = 0.0
@@ -199,8 +203,8 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
     in_flight = facts.in_flight_in(load.step) + _flushes_in_flight(facts, load)
-    most = _FEWER * load.in_flight_measured
-    calmer = [f for f in facts.loads if alike(facts.loads, load, f) and f.in_flight_measured <= most]
+    same = same_io(facts.loads, load)
+    calmer = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
     calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
     paths = io_paths(facts.topology, *load.roots)
     ports, volumes = targets_of(facts.topology, *load.roots)[0], volumes_of(facts.topology, load, facts.tables)
@@ -222,7 +226,8 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         tuple(sorted(arrays)),
         tuple(uncounted),
         tuple(paths),
-        scaling(facts.loads, load),
+        tuple(same),
+        *slopes(load, same),
         in_flight_ratio,
         min(windows, default=load.windows),
         _processor_wait_seconds(facts, load),
