@@ -171,7 +171,6 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     is_flat = flat_over_load(facts.loads, load) is not None or flat_beyond(facts.loads, load) is not None
     is_slowed = slowed_within(array)
     reached = load.quarters[1] if is_slowed and load.quarters is not None else load.ops_per_second
-    ceiling = load.bytes_per_second * reached / load.ops_per_second, reached
     layer = _layer(facts, load, array)
     because = (
         *((_slowed(array),) if is_slowed else ()),
@@ -182,7 +181,9 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         *((_TAKEN_WORDS,) if not is_flat and takes_from_others(facts, load, array) else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
-    return _full(table, claims, layer, because, explains=_explains(array), ceiling=ceiling)
+    return _full(
+        table, claims, layer, because, explains=_explains(array), ceiling_ratio=reached / load.ops_per_second
+    )
 
 
 def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:

@@ -25,8 +25,6 @@ SELDOM = -1.0
 """Log-odds, before any reading, of what seldom limits: processors of a machine (strong machines test storage), a core
 (adapters spread their interrupts), a hypervisor's thread (it serves some 100,000 I/Os a second), a data sheet's
 promise, and a plateau that stands at a link's payload by chance."""
-NO_CEILING = (None, None)
-"""The ceiling of an element is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +88,24 @@ def limited_by(
     claims: Sequence[Claim],
     *,
     waits_inside: bool = False,
-    ceiling: tuple[float | None, float | None] | None = None,
+    ceiling_ratio: float | None = 1.0,
     following: Next | None = None,
     **stated: Any,
 ) -> Conclusion:
     """The conclusion that the element of the first claim limits the load of a table, and those of the others with it.
 
-    `waits_inside`: the I/Os wait in the element itself, also where a queue above it holds most of them. `ceiling`:
-    (bytes a second, operations a second) of the load, None: what it reached. `following`: as of Conclusion. `stated`:
-    other fields of Bottleneck, or another entity than that of the claim.
+    `waits_inside`: the I/Os wait in the element itself, also where a queue above it holds most of them.
+    `ceiling_ratio`: throughput at the limit over what the load reached, None: not known. `following`: as of
+    Conclusion. `stated`: other fields of Bottleneck, or another entity than that of the claim.
     """
     load = table.load
     entity = str(stated.setdefault("entity", claims[0].entity))
-    bytes_per_second, ops_per_second = ceiling or (load.bytes_per_second, load.ops_per_second)
     others = dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity)
     figures = {
         "kind": claims[0].kind,
         "direction": load.direction,
-        "ceiling_bytes_per_second": bytes_per_second,
-        "ceiling_ops_per_second": ops_per_second,
+        "ceiling_bytes_per_second": ceiling_ratio and (load.bytes_per_second * ceiling_ratio or None),
+        "ceiling_ops_per_second": ceiling_ratio and load.ops_per_second * ceiling_ratio,
         "coincident": tuple(others),
         "wait_at": entity if waits_inside else wait_at(table.facts, load, entity),
         **stated,
@@ -135,8 +132,3 @@ def gain_of(following: Next | None, load: LoadFacts) -> float | None:
     What limits next gives R without the limit. None: that is unknown.
     """
     return None if following is None else share_gone(following.predicted_latency_seconds[0], load.latency_seconds)
-
-
-def payload_ceiling(load: LoadFacts, bytes_per_second: float) -> tuple[float, float | None]:
-    """A ceiling of payload, as (bytes, operations) a second of the load."""
-    return bytes_per_second, bytes_per_second / load.operation_bytes if load.operation_bytes else None

@@ -97,7 +97,7 @@ def _conclude(
         because,
         overturn_if,
         claims,
-        ceiling=(load.bytes_per_second / reached_ratio, load.ops_per_second / reached_ratio),
+        ceiling_ratio=1 / reached_ratio,
         utilisation=first.used_ratio,
         following=following,
     )

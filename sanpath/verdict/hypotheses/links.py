@@ -17,18 +17,7 @@ from sanpath.model import Layer
 from sanpath.units import bandwidth, count, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, stall_weight
 from sanpath.verdict.evidence.step import flat_words, is_full
-from sanpath.verdict.hypotheses.claim import (
-    NO_CEILING,
-    SELDOM,
-    UNREAD,
-    Claim,
-    Conclusion,
-    Evidence,
-    gain_of,
-    limited_by,
-    next_of,
-    payload_ceiling,
-)
+from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Conclusion, Evidence, gain_of, limited_by, next_of
 from sanpath.verdict.hypotheses.tcp_windows import congestion
 from sanpath.verdict.places.path_links import COINCIDENT, PathLink, capacity_at, path_links
 from sanpath.verdict.places.table import PlaceTable
@@ -80,7 +69,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         )
         others = tuple(unread[1:])
         conclude = partial(
-            limited_by, table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling=NO_CEILING, coincident=others
+            limited_by, table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others
         )
         yield Claim("link", unread[0], explains, evidence, conclude, UNREAD, may_explain=may_explain)
 
@@ -137,7 +126,7 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         (first.words,) if against else tuple(_because(table, first)),
         tuple(_overturn(first)),
         claims,
-        ceiling=payload_ceiling(load, lowest) if lowest and not against else NO_CEILING,
+        ceiling_ratio=lowest / load.bytes_per_second if lowest and not against else None,
         following=following,
         entity=first.entities[0],
         direction=load.direction if first.row is None else first.row["direction"],

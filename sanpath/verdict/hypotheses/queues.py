@@ -83,11 +83,10 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
         f"the queue lets {count(queue.admitted)} I/Os through, {count(load.in_flight_measured)} are offered",
         f"below it an I/O takes {duration(queue.below.seconds)}, and nothing there is near its limit",
     )
-    rate = queue.admitted / queue.below.seconds
-    ceiling = rate * load.operation_bytes if load.operation_bytes else None, rate
+    ratio = queue.admitted / queue.below.seconds / load.ops_per_second
     explains = share_gone(queue.below.seconds, load.latency_seconds)
     return limited_by(
-        table, queue.layer, because, _OVERTURN, claims, waits_inside=True, ceiling=ceiling, explains=explains
+        table, queue.layer, because, _OVERTURN, claims, waits_inside=True, ceiling_ratio=ratio, explains=explains
     )
 
 

@@ -14,7 +14,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, counted
-from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.path_links import filled_ratio
 from sanpath.verdict.places.table import PlaceTable
 
@@ -129,7 +129,7 @@ def _claim(
     because = (*(reading.words for reading in evidence), lost)
     share, overturn_if = min(1.0, lost_seconds / latency_seconds), (f"the same latency while {without}",)
     conclude = partial(
-        limited_by, table, "fabric", because, overturn_if, waits_inside=True, ceiling=NO_CEILING, explains=share
+        limited_by, table, "fabric", because, overturn_if, waits_inside=True, ceiling_ratio=None, explains=share
     )
     return Claim("retries", entity, explains, evidence, conclude, prior, growth="any", independent_of_load=True)
 

@@ -21,7 +21,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.evidence.step import is_full
-from sanpath.verdict.hypotheses.claim import NO_CEILING, Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.table import PlaceTable
 
 _FROM_OTHERS = 0.8
@@ -149,7 +149,7 @@ def _claim(
         no_part = () if on_path else (f"{name} is no part of the test: it shares switches with it",)
         because = [reason, *reasons, *no_part]
         stated |= {"wait_at": (*victims, entity)[0], "culprit": culprit, "victims": tuple(victims)}
-    conclude = partial(limited_by, table, layer, because, (overturn_if,), ceiling=NO_CEILING, **stated)
+    conclude = partial(limited_by, table, layer, because, (overturn_if,), ceiling_ratio=None, **stated)
     # A slow host is slow on all its ports, and an array spreads a test over the fabrics and their long links.
     group = f"credit_stall {'long links' if cause['side'] == 'switch' and not is_full(cause) else owner}"
     claim = Claim("credit_stall", entity, table.transfer, evidence, conclude, growth="any", group=group)
