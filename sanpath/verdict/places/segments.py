@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from math import exp, inf, log
 from typing import Literal, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
@@ -23,6 +26,8 @@ from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
 
 Wait = tuple[float, float, float]
 """Seconds of waiting: (low, likely, high)."""
+Times = NDArray[np.float64]
+"""The same to calculate with."""
 SegmentKind = Literal[
     "host_queue", "host_receive", "fabric", "array_door", "cap", "array_queue", "array_service", "below"
 ]
@@ -64,13 +69,10 @@ _UNREAD = "arrived at the host, and not read yet, by TCP's clock"
 _SERVICE_INCLUDES_WAIT = 0.2
 """Share of saturated arrays whose own queue shows nothing: the wait for media is part of their service time."""
 _SERVED_AT_ONCE = (8.0, 64.0)
-"""I/Os inside that fill hardly any array, and that fill one with even odds if nothing else is known.
-
-The number that arrays serve at once is anything from a few drives' to some thousands. Its logarithm is taken as
-uniformly distributed.
-"""
-_MOST_SERVED_AT_ONCE = 4096.0
-"""I/Os that fill any array; one may fill a single drive. The logarithm between them is uniformly distributed."""
+"""I/Os inside that fill hardly any array, and that fill one with even odds if nothing else is known: arrays serve at
+once anything from a few drives' number to some thousands."""
+_SERVED_BY_ANY = (1.0, 4096.0)
+"""I/Os that fill a single drive, and that fill any array."""
 _FEWEST_INSIDE = 2.0
 _PARTS = 8
 """Number of shares for which an integral from the lowest to the highest wait is evaluated."""
@@ -121,6 +123,11 @@ class Segment:
     def middle(self) -> float:
         """The middle of its time, in seconds."""
         return sum(self.seconds) / 2
+
+    @property
+    def times(self) -> Times:
+        """Its time in seconds: low, likely, high."""
+        return np.array([self.seconds[0], self.middle, self.seconds[1]])
 
     def share(self, seconds: float) -> float:
         """Seconds of waiting as a share of the remaining time on the path, at most 1."""
@@ -183,42 +190,36 @@ def segments(
     remaining = 0.0
     for segment in reversed(_limited_by_latency(timed, load)):
         remaining += max(0.0, segment.middle)
+        # By Little's law. Of N, at most N - 1 wait at once while one is served.
+        inside = in_flight * segment.middle / load.latency_seconds
+        serves = segment.includes_service or segment.kind == "host_receive"
+        waiting_ratio = 1 - 1 / max(1.0, inside if serves else in_flight)
         calm_segment = calm_segments.get(_same_place(segment))
-        times = (segment, transfer, is_counted, _waiting_ratio(segment, load, in_flight), calm_segment)
+        times = (segment, transfer, is_counted, waiting_ratio, calm_segment)
         ratio = calm_ratio if segment.kind in ("array_service", "below") else 1.0
+        # What an array calls service may contain the wait for its media. A step with fewer I/Os would show it.
+        may_hide_wait = segment.kind == "array_service" and segment.source == _ARRAY and calm_segment is None
+        hidden = _filled(load.ops_per_second * segment.middle, *_SERVED_AT_ONCE) if may_hide_wait else 0.0
         result.append(
             replace(
                 segment,
                 wait=_wait(*times, ratio),
                 own_wait=_wait(*times, own_ratio if segment.kind in ("fabric", "array_door", "below") else ratio),
                 independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
-                hidden_wait_probability=_hidden_wait_probability(segment, load, calm_segment),
-                filled_odds=_filled_odds(segment, _inside(segment, load, in_flight)),
+                hidden_wait_probability=_SERVICE_INCLUDES_WAIT * hidden,
+                filled_odds=2 * _filled(max(_FEWEST_INSIDE, inside), *_SERVED_BY_ANY)
+                if segment.includes_service
+                else 1.0,
                 remaining_seconds=remaining,
             )
         )
     return tuple(result[::-1])
 
 
-def _waiting_ratio(segment: Segment, load: LoadFacts, in_flight: float) -> float:
-    """The largest share of I/Os that can wait at once: of N, at most N - 1 wait while one is served.
-
-    Of a segment that serves them, those inside it count.
-    """
-    serves = segment.includes_service or segment.kind == "host_receive"
-    return 1 - 1 / max(1.0, _inside(segment, load, in_flight) if serves else in_flight)
-
-
-def _inside(segment: Segment, load: LoadFacts, in_flight: float) -> float:
-    """The test's I/Os inside a segment, by Little's law."""
-    return in_flight * segment.middle / load.latency_seconds
-
-
-def _filled_odds(segment: Segment, inside: float) -> float:
-    """Probability that so many I/Os fill what serves them, over even odds."""
-    if not segment.includes_service:
-        return 1.0
-    return 2 * min(1.0, log(max(_FEWEST_INSIDE, inside)) / log(_MOST_SERVED_AT_ONCE))
+def _filled(inside: float, few: float, many: float) -> float:
+    """How probably so many I/Os fill what serves them, over that of `many`; `few` hardly ever do. The logarithm of
+    the number that is served at once is taken as uniformly distributed between them."""
+    return min(1.0, log(max(few, inside) / few) / log(many / few))
 
 
 def _limited_by_latency(segments: Sequence[Segment], load: LoadFacts) -> list[Segment]:
@@ -375,19 +376,6 @@ def _response(row: FactRow, below: Interval) -> list[Segment]:
     ]
 
 
-def _hidden_wait_probability(segment: Segment, load: LoadFacts, calm: Segment | None) -> float:
-    """Probability that the array's service time would hide its wait. 0: a step with fewer I/Os shows it, or it
-    cannot.
-
-    What an array calls service may contain the wait for its media, more probably with more I/Os inside.
-    """
-    if segment.kind != "array_service" or segment.source != _ARRAY or calm is not None:
-        return 0.0
-    few, many = _SERVED_AT_ONCE
-    in_flight_inside = max(few, load.ops_per_second * segment.middle)
-    return _SERVICE_INCLUDES_WAIT * min(1.0, log(in_flight_inside / few) / log(many / few))
-
-
 def _within(middle: float, error: float) -> Interval:
     """An interval around its middle, in seconds, never below zero."""
     return max(0.0, middle - error), middle + error
@@ -401,60 +389,36 @@ def _wait(
     `wire`: seconds of a block on the wire. `is_counted`: whether the links were read. `waiting_ratio`: largest share
     of the I/Os that can wait at once. `calm`: the same segment with fewer I/Os in flight.
     """
-    low, likely, high = _wait_without_calm(segment, wire, is_counted, waiting_ratio, calm)
-    certain = _certain_wait(segment, wire)
+    wait, certain = np.array(_wait_without_calm(segment, wire, is_counted, waiting_ratio, calm)), 0.0
+    if segment.kind not in ("cap", "array_queue", "host_queue") and segment.source != _ARRAY:
+        # Any I/O, even with no other in flight: hardly anything on a path needs so long to serve one.
+        certain = max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
     if calm is not None:
-        longest = _longest_waits(segment, calm, calm_ratio)
-        low, likely, high = (min(pair) for pair in zip((low, likely, high), longest, strict=True))
-        longest_distance = _LONGEST_DISTANCE_SECONDS if segment.distance is None else segment.distance[1]
-        beyond_distance = max(0.0, certain - longest_distance)
-        certain = max(beyond_distance, min(certain, 2 * _wait_by_growth(segment, calm, calm_ratio)[2] - certain))
-    return max(low, certain), max(likely, certain), max(high, certain)
+        grown, by_growth = _growth(segment, calm, calm_ratio)
+        # An I/O waits no longer than in the calm step, and by what its time has grown since then. If the place was
+        # calmer itself, the growth alone tells.
+        longest = np.minimum(calm.wait + grown, by_growth)
+        if by_growth[2] < inf and calm_ratio < 1.0:
+            longest[0] = min(longest[0], grown[0])
+        # A time that fewer I/Os take as well is distance, or a fixed latency, up to what a distance can take.
+        farthest = _LONGEST_DISTANCE_SECONDS if segment.distance is None else segment.distance[1]
+        wait = np.minimum(wait, longest)
+        certain = max(0.0, certain - farthest, min(certain, 2 * by_growth[2] - certain))
+    low, likely, high = np.maximum(wait, certain).tolist()
+    return low, likely, high
 
 
-def _certain_wait(segment: Segment, wire: float) -> float:
-    """Seconds of waiting of any I/O, even with no other in flight: hardly anything on a path needs so long to serve
-    one. A step with fewer I/Os that take as long shows what does: distance, or a fixed latency, up to what a distance
-    can take."""
-    if segment.kind in ("cap", "array_queue", "host_queue") or segment.source == _ARRAY:
-        return 0.0
-    return max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
-
-
-def _longest_waits(segment: Segment, calm: Segment, calm_ratio: float) -> Wait:
-    """The longest wait that a step with fewer I/Os leaves possible, in seconds: low, likely, high.
-
-    An I/O waits no longer than in the calm step, and by what its time has grown since then. If the place was calmer
-    itself, the growth alone tells.
-    """
-    grown = _growth(segment, calm)
-    by_growth = _wait_by_growth(segment, calm, calm_ratio)
-    low, likely, high = (min(w + g, b) for w, g, b in zip(calm.wait, grown, by_growth, strict=True))
-    return min(low, grown[0]) if by_growth[2] < inf and calm_ratio < 1.0 else low, likely, high
-
-
-def _growth(segment: Segment, calm: Segment) -> Wait:
-    """By how many seconds the time has grown since the calm step: low, likely, high; 0 where it has not."""
-    error = _REPEATS * segment.middle
-    return (
-        max(0.0, segment.seconds[0] - calm.seconds[1] - error),
-        max(0.0, segment.middle - calm.middle),
-        max(0.0, segment.seconds[1] - calm.seconds[0] + error),
-    )
-
-
-def _wait_by_growth(segment: Segment, calm: Segment, calm_ratio: float) -> Wait:
-    """The wait in seconds that growth since the calm step leaves possible: low, likely, high.
+def _growth(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[Times, Times]:
+    """By how many seconds the time has grown since the calm step, and the wait that this leaves possible.
 
     The time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k equal servers of a closed network
     (Reiser and Lavenberg 1980), from one I/O without any wait. With as many inside, as below a queue that was full in
     both steps, it tells nothing: infinite.
     """
+    error = _REPEATS * segment.middle * np.array([-1.0, 0.0, 1.0])
+    grown = np.maximum(0.0, segment.times - calm.times[::-1] + error)
     calm_inside = calm_ratio * calm.middle / segment.middle if segment.middle else 1.0
-    if calm_inside > 1 - _REPEATS:
-        return inf, inf, inf
-    low, likely, high = (seconds / (1 - calm_inside) for seconds in _growth(segment, calm))
-    return low, likely, high
+    return grown, grown / (1 - calm_inside) if calm_inside <= 1 - _REPEATS else np.full(3, inf)
 
 
 def _wait_without_calm(
