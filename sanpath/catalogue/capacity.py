@@ -50,6 +50,12 @@ def counted_per_payload(technology: Technology, block_bytes: float | None) -> fl
     return counted / payload
 
 
+def payload_ratio(technology: Technology, block_bytes: float | None) -> float:
+    """Return payload over data rate of a full link, by the same frame model."""
+    payload, _, wire = _block_bytes(technology, block_bytes)
+    return payload / wire
+
+
 def _block_bytes(technology: Technology, block_bytes: float | None) -> tuple[float, float, float]:
     """Return the bytes of a block: its payload, what a port counts for it, and what it occupies on the wire."""
     frame = capacities()[technology]["frame"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sanpath.diagnosis.model import Cleared
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.load.loads import flat_over_load
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
@@ -15,7 +16,6 @@ from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, queues_inside, response_small
 from sanpath.verdict.places.host_queues import below_queues
-from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.step_judgement import WINDOWS, Judgement
 from sanpath.whatif.proven_ceilings import array_dominates
 
@@ -66,7 +66,7 @@ def _related_storage(facts: Facts, entity: str) -> list[str]:
 
 def _transfer_waits(facts: Facts, judged: Judgement) -> bool:
     """Whether the transfer takes far longer than the wire needs, and no limit explains that."""
-    row, wire = array_side(facts.topology, judged.load, facts.tables), wire_seconds(facts, judged.load)
+    row, wire = array_side(facts.topology, judged.load, facts.tables), wire_seconds(facts.tables["link"], judged.load)
     if judged.limiter is not None or row is None or row["san_seconds"] is None or not wire:
         return False
     transfer = number(row, "san_seconds")

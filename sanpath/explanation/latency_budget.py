@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from sanpath.diagnosis.model import BudgetPart, LatencyBudget, Method
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
-from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.step_judgement import Judgement
 
 _DELAYED = 2.0
@@ -87,7 +87,7 @@ def _fabric_parts(
     entity = full or (str(busiest["entity"]) if busiest else None)
     if entity is None or array is None:
         return []
-    wire = wire_seconds(facts, load)
+    wire = wire_seconds(facts.tables["link"], load)
     method: Method
     if (san := array["san_seconds"]) is not None:
         spent, clock_words, method = float(san), "by the array's clock", "measured"

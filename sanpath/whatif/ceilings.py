@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from sanpath.catalogue.capacity import Technology, counted_per_payload
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, iops
 from sanpath.verdict.places.host_queues import throttle
-from sanpath.verdict.places.segments import wire_seconds
 from sanpath.whatif.change import Change
 from sanpath.whatif.path_spread import PathUse, used_paths
 from sanpath.whatif.queue_slots import stages
@@ -53,7 +53,8 @@ def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, calm: LoadF
     the same I/O in which nothing was full.
     """
     speeds = {link: capacity.data_bytes_per_second for link, capacity in change.speeds.items()}
-    wire, wire_before = wire_seconds(facts, load, speeds), wire_seconds(facts, load)
+    links = facts.tables["link"]
+    wire, wire_before = wire_seconds(links, load, speeds), wire_seconds(links, load)
     array_times = [
         number(row, "array_seconds")
         for other_load in facts.loads

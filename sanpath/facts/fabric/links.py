@@ -11,7 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.catalogue.capacity import (
+    Capacity,
+    Technology,
+    counted_per_payload,
+    full_ratio,
+    link_capacity,
+    payload_ratio,
+)
 from sanpath.facts.fabric.test_shares import (
     OVERHEAD_TOLERANCE,
     Shares,
@@ -28,7 +35,7 @@ from sanpath.facts.host.tested_machines import platform_of_hosts
 from sanpath.facts.host.usable_paths import usable_paths
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.facts.table import FactRow
+from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
 from sanpath.topology.open_ends import open_ends
@@ -37,6 +44,8 @@ from sanpath.topology.paths import Cable, IoPath, cables, initiators_of, io_path
 FULL = 0.95
 """A window counts as full from this share of the utilisation that a full link shows; the limit of the rule
 link-full."""
+_FULL_WINDOWS = 0.9
+"""Share of the windows in which a saturated link is full."""
 _ABOVE_FULL = 1.01
 """Windows above this multiple of the utilisation that a full link shows come from the agent's cache or from late
 polls."""
@@ -336,6 +345,32 @@ def _path_capable(topology: Topology, cable: Cable, paths: Sequence[IoPath]) -> 
             if None not in end_speeds:
                 speeds.append(min(cast(list[float], end_speeds)))
     return max(speeds, default=None)
+
+
+def filled_ratio(row: FactRow) -> float | None:
+    """Return the bytes of a link over those of a full one. None: nobody counts them."""
+    if row["utilisation"] is None or not row["full_ratio"]:
+        return None
+    return number(row, "utilisation") / number(row, "full_ratio")
+
+
+def is_saturated(row: FactRow) -> bool:
+    """Return whether a link is full in the mean and in nearly every window."""
+    return (filled_ratio(row) or 0.0) >= FULL and number(row, "full_windows_ratio") >= _FULL_WINDOWS
+
+
+def wire_seconds(links: FactTable, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
+    """Return the time of one block on the slowest link of the loaded path, frames and gaps included. None: unknown.
+
+    `speeds`: link → data rate in bytes a second, for links that are assumed to run at another speed.
+    """
+    rows = links.select(step=load.step, direction=load.direction, on_loaded_path=True)
+    size, speeds, times = load.operation_bytes, speeds or {}, []
+    for row in rows:
+        rate = speeds.get(str(row["entity"]), number(row, "capacity_bytes_per_second"))
+        if rate and size:
+            times.append(size / payload_ratio(cast(Technology, row["technology"]), size) / rate)
+    return max(times, default=None)
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sanpath.facts.fabric.links import FULL
+from sanpath.facts.fabric.links import FULL, filled_ratio
 from sanpath.facts.table import FactRow, number
 
 _STALLED_RATIO = 0.3
@@ -154,9 +154,9 @@ def _has_waiting_frames(link: FactRow) -> bool | None:
 
 
 def _is_full(link: FactRow) -> bool | None:
-    if link["utilisation"] is None:
-        return None
-    return number(link, "utilisation") >= FULL * number(link, "full_ratio")
+    """Return whether a link is full in the mean. None: not known."""
+    filled = filled_ratio(link)
+    return None if filled is None else filled >= FULL
 
 
 def is_stalled(link: FactRow) -> bool | None:

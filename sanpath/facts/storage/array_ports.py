@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sanpath.facts.fabric.links import FULL
+from sanpath.facts.fabric.links import FULL, filled_ratio
 from sanpath.facts.host.port_utilisation import port_use
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
@@ -100,8 +100,8 @@ def _zoning(rows: Sequence[FactRow], zoned: Mapping[str, bool] | None) -> FactRo
         return {"zoned_ports": None, "full_zoned_ports": None, "spare_unzoned_ports": None}
     # Ethernet has no zones: nothing hides its ports.
     hidden = {str(row["entity"]) for row in fabric if not (zoned or {}).get(str(row["entity"]))}
-    inside = [_filled_ratio(row) for row in rows if row["entity"] not in hidden]
-    outside = [_filled_ratio(row) for row in rows if row["entity"] in hidden]
+    inside = [filled_ratio(row) for row in rows if row["entity"] not in hidden]
+    outside = [filled_ratio(row) for row in rows if row["entity"] in hidden]
     return {
         "zoned_ports": float(len(inside)),
         "full_zoned_ports": float(sum(r >= FULL for r in inside if r is not None)) if None not in inside else None,
@@ -114,7 +114,7 @@ def _zoning(rows: Sequence[FactRow], zoned: Mapping[str, bool] | None) -> FactRo
 def _front_end(rows: Sequence[FactRow]) -> FactRow:
     used = [row for row in rows if row["on_loaded_path"]]
     all_known = all(row["on_loaded_path"] is not None for row in rows)
-    filled = [_filled_ratio(row) for row in rows]
+    filled = [filled_ratio(row) for row in rows]
     byte_rates = [number(row, "bytes_per_second") for row in rows]
     all_counted = all(row["bytes_per_second"] is not None for row in rows) and sum(byte_rates) > 0
     return {
@@ -127,12 +127,6 @@ def _front_end(rows: Sequence[FactRow]) -> FactRow:
         "busiest_port_share": max(byte_rates) / sum(byte_rates) if all_counted else None,
         "bytes_per_second": sum(byte_rates) if all_counted else None,
     }
-
-
-def _filled_ratio(row: FactRow) -> float | None:
-    if row["utilisation"] is None or not row["full_ratio"]:
-        return None
-    return number(row, "utilisation") / number(row, "full_ratio")
 
 
 def _busiest(rows: Sequence[FactRow]) -> float | None:

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.fabric.links import FULL
 from sanpath.facts.load.loads import FLAT, HALF, LoadFacts, flat_over_load
 from sanpath.facts.storage.load_volumes import SHARED, response_time
 from sanpath.facts.table import FactRow, number
@@ -16,20 +15,10 @@ from sanpath.units import count, iops, percent
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.scaling import COLLAPSED
 
-FULL_WINDOWS = 0.9
-"""Share of the windows in which a saturated link is full."""
 BUSY = 0.8
 """Utilisation below which an element is not near its limit (queueing delay grows as 1 / (1 - utilisation))."""
 _CARRIED = 0.9
 """Share of the load's bytes that the observed links must carry; below it, one of its paths is missing."""
-
-
-def is_full(row: FactRow) -> bool:
-    """Whether a link row shows a saturated link: in the mean and in nearly every window."""
-    if row["utilisation"] is None or row["full_windows_ratio"] is None:
-        return False
-    limit = FULL * number(row, "full_ratio")
-    return number(row, "utilisation") >= limit and number(row, "full_windows_ratio") >= FULL_WINDOWS
 
 
 def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
@@ -20,7 +21,6 @@ from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_li
 from sanpath.verdict.evidence.step import queues_inside, slowed_within, takes_from_others
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues
-from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import held_up
 
@@ -193,7 +193,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """
     load, entity = table.load, str(claims[0].entity)
     gap = sum(table.segments[i].middle for i in claims[0].explains)
-    transfer_seconds = wire_seconds(table.facts, load)
+    transfer_seconds = wire_seconds(table.facts.tables["link"], load)
     busiest = max(table.on_path, key=lambda row: number(row, "utilisation"), default=None)
     because = [
         f"{duration(gap)} of {duration(load.latency_seconds)} pass between the host's clock and that of {entity}"

@@ -10,13 +10,14 @@ from math import log
 
 from sanpath.diagnosis.model import Next
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.links import is_saturated
 from sanpath.facts.fabric.neighbours import WAITED_FOR
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.units import bandwidth, count, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, stall_weight
-from sanpath.verdict.evidence.step import flat_words, is_full
+from sanpath.verdict.evidence.step import flat_words
 from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Conclusion, Evidence, gain_of, limited_by, next_of
 from sanpath.verdict.hypotheses.tcp_windows import congestion
 from sanpath.verdict.places.path_links import COINCIDENT, PathLink, capacity_at, path_links
@@ -204,7 +205,7 @@ def _layer(facts: Facts, binding: Sequence[PathLink]) -> Layer:
         return "host" if row["side"] == "host" else "array_front"
     key = {"step": row["step"], "direction": row["direction"]}
     ports = facts.tables["link"].select(**key, on_loaded_path=True, side="array")
-    return "array_front" if ports and all(is_full(port) for port in ports) else "fabric"
+    return "array_front" if ports and all(is_saturated(port) for port in ports) else "fabric"
 
 
 def _next(table: PlaceTable, link: PathLink) -> Next | None:

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import log, sqrt
 
+from sanpath.facts.fabric.links import filled_ratio
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, counted
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
-from sanpath.verdict.places.path_links import filled_ratio
 from sanpath.verdict.places.table import PlaceTable
 
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
@@ -195,7 +195,8 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     They prove the loss, error counters its place: a link, or a port of the host where no link was read.
     """
     again = [each for machine in _SENDER_TABLES for each in _sent_again(table, machine) if each[1] > 0]
-    links = sorted((row for row in table.links if row["technology"] == "ethernet"), key=filled_ratio, reverse=True)
+    links = [row for row in table.links if row["technology"] == "ethernet"]
+    links.sort(key=lambda row: -(filled_ratio(row) or 0.0))
     entities = [str(row["entity"]) for row in links] or ([] if table.links else _ethernet_initiators(table))
     if not entities or not again:
         return

@@ -16,11 +16,11 @@ from functools import partial
 from typing import Any
 
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.links import is_saturated
 from sanpath.facts.fabric.neighbours import is_stalled
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
-from sanpath.verdict.evidence.step import is_full
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.table import PlaceTable
 
@@ -52,10 +52,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         return
     stall_ratio = number(victims[0], "credit_stall_ratio")
     # A device makes others wait at most about as long as it waits itself.
-    caused = stall_ratio if is_full(cause) else min(stall_ratio, number(cause, "credit_stall_ratio"))
+    caused = stall_ratio if is_saturated(cause) else min(stall_ratio, number(cause, "credit_stall_ratio"))
     words = f"{victims[0]['entity']} waits for credit {percent(stall_ratio)} of the time"
     evidence = [Evidence(words, stall_weight(caused)), *_delay_of_answers(table, victims)]
-    if is_full(cause):
+    if is_saturated(cause):
         evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
     stalled_links = [str(row["entity"]) for row in victims if row["entity"] != cause["entity"]]
     words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
@@ -144,14 +144,14 @@ def _claim(
         overturn_if = "the same stall after its ports were given more buffer credits"
     else:
         reason = f"{name} returns no credit for {stalled} of the time while its link is used to {used}"
-        if is_full(cause):
+        if is_saturated(cause):
             reason = f"{entity} is saturated ({used}): more is sent to {name} than it can take"
         no_part = () if on_path else (f"{name} is no part of the test: it shares switches with it",)
         because = [reason, *reasons, *no_part]
         stated |= {"wait_at": (*victims, entity)[0], "culprit": culprit, "victims": tuple(victims)}
     conclude = partial(limited_by, table, layer, because, (overturn_if,), ceiling_ratio=None, **stated)
     # A slow host is slow on all its ports, and an array spreads a test over the fabrics and their long links.
-    group = f"credit_stall {'long links' if cause['side'] == 'switch' and not is_full(cause) else owner}"
+    group = f"credit_stall {'long links' if cause['side'] == 'switch' and not is_saturated(cause) else owner}"
     claim = Claim("credit_stall", entity, table.transfer, evidence, conclude, growth="any", group=group)
     # Frames of others block those of the test even if it has a single I/O in flight.
     return replace(claim, may_explain=table.before_transfer, independent_of_load=not on_path)
@@ -166,13 +166,13 @@ def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:
             for row in facts.tables["link"].select(
                 step=current["step"], direction=current["direction"], sender=current["receiver"]
             )
-            if row["entity"] not in visited and (is_full(row) or is_stalled(row))
+            if row["entity"] not in visited and (is_saturated(row) or is_stalled(row))
         ]
         if not onward:
             return current if _ends_at_device(facts, current) or _lacks_credits(current) else None
         current = max(onward, key=lambda row: (number(row, "credit_stall_ratio"), number(row, "utilisation")))
         visited.add(current["entity"])
-        if is_full(current):
+        if is_saturated(current):
             return current
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence
 from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
-from sanpath.verdict.places.segments import wire_seconds
 from sanpath.verdict.places.table import PlaceTable
 
 _PRIOR = -2.0
@@ -95,7 +95,7 @@ def _full_window(table: PlaceTable) -> Iterator[Evidence]:
 
 def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence of a transfer that takes far longer than the wire needs: something makes it wait."""
-    wire = wire_seconds(table.facts, table.load)
+    wire = wire_seconds(table.facts.tables["link"], table.load)
     if table.array is None or table.array["san_seconds"] is None or not wire:
         return
     transfer_seconds = number(table.array, "san_seconds")

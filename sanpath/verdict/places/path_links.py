@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import cast
 
-from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.catalogue.capacity import Capacity, Technology, link_capacity, payload_ratio
+from sanpath.facts.fabric.links import filled_ratio
 from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import DIRECTIONS, Scalar
 from sanpath.topology.paths import Cable
@@ -85,29 +86,23 @@ def path_links(table: PlaceTable) -> list[PathLink]:
     return [*counted, *ports, *_assumed(table, ends)]
 
 
-def filled_ratio(row: FactRow) -> float:
-    """Bytes of a link that a switch counts, over those of a full link; 0 where nobody read it."""
-    return number(row, "utilisation") / (number(row, "full_ratio") or 1.0)
-
-
 def _counted(table: PlaceTable) -> Iterator[PathLink]:
     """The links that a switch counts."""
-    by_entity: dict[str, list[FactRow]] = {}
+    by_entity: dict[str, list[tuple[float, FactRow]]] = {}
     for row in (*table.links, *table.opposite_links):
-        if row["utilisation"] is not None and row["full_ratio"] and row["on_loaded_path"] is not False:
-            by_entity.setdefault(str(row["entity"]), []).append(row)
-    for entity, rows in by_entity.items():
-        row, filled = rows[0], [filled_ratio(each) for each in rows]
-        share = None if row["on_loaded_path"] is None else number(row, "share")
-        if filled[-1] > filled[0] + _CLEARLY_FULLER:
-            row = rows[-1]
-        is_steady = _is_steady(number(row, "utilisation_max") / number(row, "full_ratio"), filled)
+        if (filled := filled_ratio(row)) is not None and row["on_loaded_path"] is not False:
+            by_entity.setdefault(str(row["entity"]), []).append((filled, row))
+    for entity, directions in by_entity.items():
+        ratios, own_row = [filled for filled, _ in directions], directions[0][1]
+        filled, row = directions[-1 if ratios[-1] > ratios[0] + _CLEARLY_FULLER else 0]
+        share = None if own_row["on_loaded_path"] is None else number(own_row, "share")
+        is_steady = _is_steady(number(row, "utilisation_max") / number(row, "full_ratio"), ratios)
         ceiling = number(row, "ceiling_bytes_per_second") or table.load.bytes_per_second
-        words = f"{entity} is at {percent(filled_ratio(row))} of what a saturated link reads"
+        words = f"{entity} is at {percent(filled)} of what a saturated link reads"
         if row["direction"] != table.load.direction:
             payload = "answers" if table.load.direction == "write" else "commands"
             words += f" in the {row['direction']} direction, which {payload} take"
-        yield PathLink((entity,), row["side"], filled_ratio(row), filled[0], is_steady, share, ceiling, words, row)
+        yield PathLink((entity,), row["side"], filled, ratios[0], is_steady, share, ceiling, words, row)
 
 
 def _is_steady(fullest: float, filled: Sequence[float]) -> bool:
@@ -170,8 +165,7 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         counted_rows = [counted[cable.id] for cable in at_side if cable.id in counted]
         elsewhere = sum(number(r, "bytes_per_second") - number(r, "foreign_bytes_per_second") for r in counted_rows)
         moved = max(0.0, load.bytes_per_second - elsewhere)
-        overhead = counted_per_payload(speed.technology, load.operation_bytes)
-        payload = speed.data_bytes_per_second * full_ratio(speed.technology, load.operation_bytes) / overhead
+        payload = speed.data_bytes_per_second * payload_ratio(speed.technology, load.operation_bytes)
         ceiling = payload * len(links)
         carriers = f"one {speed.name} link carries"
         if len(links) > 1:

@@ -6,17 +6,17 @@ narrow. A time that is a difference, or that includes service and wait together,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf, log
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED, array_side, same_operations
 from sanpath.facts.table import FactRow, number
@@ -181,7 +181,7 @@ def segments(
         lower = _with_tcp(lower, tcp)
         lower = _with_unread(lower, tcp) if load.direction == "read" and tcp.unread else lower
     timed = [*(_host_queue(facts, load, queue) for queue in queues), *lower]
-    wire, in_flight = wire_seconds(facts, load), facts.in_flight_in(load.step)
+    wire, in_flight = wire_seconds(facts.tables["link"], load), facts.in_flight_in(load.step)
     is_counted = wire is not None
     transfer = wire if wire is not None else (load.operation_bytes or 0.0) / _LINK_BYTES_PER_SECOND
     calm_segments = {} if calm is None else {_same_place(segment): segment for segment in segments(facts, calm)}
@@ -234,22 +234,6 @@ def _limited_by_latency(segments: Sequence[Segment], load: LoadFacts) -> list[Se
         for segment in segments
         for low, high in [segment.seconds]
     ]
-
-
-def wire_seconds(facts: Facts, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
-    """Time of one block on the slowest link of the loaded path, frames and gaps included. None: unknown.
-
-    `speeds`: link → data rate in bytes a second, for links that are assumed to run at another speed.
-    """
-    rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
-    size, speeds = load.operation_bytes, speeds or {}
-    times = []
-    for row in rows:
-        rate = speeds.get(str(row["entity"]), number(row, "capacity_bytes_per_second"))
-        if rate and size and row["technology"] in ("fibre_channel", "ethernet"):
-            technology = cast(Technology, row["technology"])
-            times.append(size * counted_per_payload(technology, size) / full_ratio(technology, size) / rate)
-    return max(times, default=None)
 
 
 def _same_place(segment: Segment) -> tuple[str, str | None]:
