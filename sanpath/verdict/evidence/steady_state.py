@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from sanpath.diagnosis.model import Grade
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
 from sanpath.units import percent
-from sanpath.verdict.step_judgement import Judgement
 
 DRIFT = 0.05
 """Relative drift from which a step is not steady, as in the rule test-not-steady.
@@ -22,7 +18,6 @@ RETAINED = 0.8
 
 Throughput may rise at first, as caches warm; where it falls, something has been used up.
 """
-_LOWER: dict[Grade, Grade] = {"A": "B", "B": "C", "C": "C"}
 
 
 def drift(facts: Facts, load: LoadFacts) -> str | None:
@@ -40,12 +35,3 @@ def drift(facts: Facts, load: LoadFacts) -> str | None:
         return None
     words = " and ".join(f"{metric} {trend:+.1%}".replace("%", " %") for metric, trend in trends.items() if trend)
     return f"{words} over the second half of the step"
-
-
-def limited_by_drift(facts: Facts, judged: Judgement) -> Judgement:
-    """The judgement; with a lower grade and no prediction where the step was not steady."""
-    drift_words = drift(facts, judged.load)
-    if drift_words is None:
-        return judged
-    because = (*judged.because, f"not steady: {drift_words}; nothing may be extrapolated from it")
-    return replace(judged, grade=_LOWER[judged.grade], because=because, following=None)

@@ -18,7 +18,7 @@ from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.units import percent
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
-from sanpath.verdict.evidence.steady_state import limited_by_drift
+from sanpath.verdict.evidence.steady_state import drift
 from sanpath.verdict.evidence.step import not_seen
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import Suspicion, probability_of, rank_claims
@@ -63,7 +63,8 @@ def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
     suspects = tuple(_suspect(load, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _LISTED)
     first = groups[0]
     kind, reasons = _kind(table, first)
-    certainty = _window_factor(table.windows) * (1.0 if _confirmed(table, first) else _UNCONFIRMED)
+    # A single window may be a ramp or a foreign job.
+    certainty = (1 - 0.2 * exp(1 - max(1, table.windows))) * (1.0 if _confirmed(table, first) else _UNCONFIRMED)
     judged = Judgement(load, "cannot_tell", "C", (), (), decide(table, groups), table.windows, suspects=suspects)
     if kind == "cannot_tell" or probability_of(first) < _needed(first):
         # The verdict names nothing: the probability is that of the most probable suspect.
@@ -82,10 +83,12 @@ def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
             following=conclusion.following,
             probability=probability,
         )
-    settled = limited_by_drift(facts, judged)
+    if (drift_words := drift(facts, load)) is not None:
+        because = (*judged.because, f"not steady: {drift_words}; nothing may be extrapolated from it")
+        judged = replace(judged, grade="B" if judged.grade == "A" else "C", because=because, following=None)
     # A step in which the virtual machine moved to another host is a mixture of both.
     moved = any(move.seen_us >= table.step.start for move in moves_in(facts.vm_placements, load))
-    return replace(settled, grade="C") if moved else settled
+    return replace(judged, grade="C") if moved else judged
 
 
 def _needed(first: Sequence[Suspicion]) -> float:
@@ -207,19 +210,9 @@ def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:
     That nothing limits is not confirmed where a long time has to be distance, which no source measures: a path that
     loses frames takes as long with few I/Os in flight as with many.
     """
-    if group[0].claim.verdict == "concurrency_limited" and _unmeasured_share(table) > _QUEUEING:
+    fixed_seconds = sum(segment.wait[1] - segment.own_wait[1] for segment in table.segments)
+    is_unmeasured = fixed_seconds > _QUEUEING * table.load.latency_seconds
+    if group[0].claim.verdict == "concurrency_limited" and is_unmeasured:
         return False
     counted = any(evidence.weight >= _COUNTED for evidence in group[0].claim.evidence)
-    return counted or table.towards_fewer is not None or table.towards_more is not None
-
-
-def _unmeasured_share(table: PlaceTable) -> float:
-    """Share of the latency that is a wait, unless it takes as long with any number of I/Os in flight."""
-    fixed = sum(segment.wait[1] - segment.own_wait[1] for segment in table.segments)
-    return fixed / table.load.latency_seconds
-
-
-def _window_factor(windows: int) -> float:
-    """Factor on the probability for the whole windows of a step, 0.8 to 1: a single window may be a ramp or a foreign
-    job."""
-    return 1 - 0.2 * exp(1 - max(1, windows))
+    return counted or bool(table.towards_fewer or table.towards_more)

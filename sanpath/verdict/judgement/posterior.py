@@ -106,17 +106,18 @@ _Key = tuple[str, str, str | _Hypothesis, frozenset[int]]
 """What a claim says: it is found again in other steps by it. One that names nothing is that of its hypothesis."""
 
 
-class _StepScore(NamedTuple):
-    """Log-likelihood of a claim from one step alone: by its readings, by where I/Os wait, and by full queues."""
+class _Scored(NamedTuple):
+    """A claim with its log-likelihood from one step alone: by its readings, by where I/Os wait, by full queues."""
 
+    claim: Claim
     readings: float
     waiting: float
     slots: float
 
-
-class _Scored(NamedTuple):
-    claim: Claim
-    score: _StepScore
+    @property
+    def log_odds(self) -> float:
+        """All of them, and its prior."""
+        return self.claim.prior + self.readings + self.waiting + self.slots
 
 
 def rank_claims(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
@@ -137,9 +138,9 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
     for hypothesis in HYPOTHESES:
         for claim in hypothesis(table):
             key = (claim.verdict, claim.kind, claim.entity or hypothesis, claim.explains)
-            score = _step_score(table, claim, idle)
-            if key not in best or claim.prior + sum(score) > best[key].claim.prior + sum(best[key].score):
-                best[key] = _Scored(claim, score)
+            scored = _score(table, claim, idle)
+            if key not in best or scored.log_odds > best[key].log_odds:
+                best[key] = scored
     return best
 
 
@@ -152,17 +153,17 @@ def _posterior(i: int, tables: Sequence[PlaceTable], scored: Sequence[Mapping[_K
     ]
     probed = list(outcomes(table))
     logits = []
-    for key, (claim, own) in scored[i].items():
+    for key, own in scored[i].items():
         readings, waiting = [(1.0, own.readings)], [(1.0, own.waiting)]
         for weight, has_more_in_flight, other_claims in same_plateau:
             if key in other_claims:
-                other = other_claims[key].score
+                other = other_claims[key]
                 readings.append((weight, other.readings))
                 # Waits show more clearly with more I/Os in flight: a step with fewer adds nothing.
                 waiting += [(weight, other.waiting)] if has_more_in_flight else []
-        score = _pooled(readings) + _pooled(waiting) + own.slots + _scaling(table, claim)
-        score += outcome_score(probed, claim)
-        logits.append(_TEMPERATURE * (claim.prior + score))
+        score = _pooled(readings) + _pooled(waiting) + own.slots + _scaling(table, own.claim)
+        score += outcome_score(probed, own.claim)
+        logits.append(_TEMPERATURE * (own.claim.prior + score))
     top = max(logits, default=0.0)
     shares = [exp(logit - top) for logit in logits]
     total = sum(shares)
@@ -190,10 +191,10 @@ def _same_plateau(table: PlaceTable, other_table: PlaceTable) -> float:
     return exp(-(distance**2)) * min(1.0, ratio / log(2.0))
 
 
-def _step_score(table: PlaceTable, claim: Claim, idle: list[float]) -> _StepScore:
+def _score(table: PlaceTable, claim: Claim, idle: list[float]) -> _Scored:
     readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
     slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots) + _full_above(table, claim)
-    return _StepScore(readings, _wait_density(table, claim, idle), slots)
+    return _Scored(claim, readings, _wait_density(table, claim, idle), slots)
 
 
 def _full_above(table: PlaceTable, claim: Claim) -> float:

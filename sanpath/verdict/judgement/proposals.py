@@ -248,14 +248,10 @@ def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     for segment in table.segments:
         if segment.queue is not None:
             entity = segment.queue.entity
-            text = f"give {entity} a deeper queue"
-            yield Proposal(
-                table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=entity, shows=(f"bottleneck {entity}",)
-            )
+            text, shows = f"give {entity} a deeper queue", (f"bottleneck {entity}",)
+            yield Proposal(table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=entity, shows=shows)
     text = "repeat it while other hosts on these ports and volumes are quiet"
     yield Proposal(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)
     if first.verdict == "configured_cap":
-        shows = (f"configured_cap {first.entity}",)
-        yield Proposal(
-            table, "lift_limit", "lift the limit", _MORE_THROUGHPUT, 0.33, entity=first.entity, shows=shows
-        )
+        text, shows = "lift the limit", (f"configured_cap {first.entity}",)
+        yield Proposal(table, "lift_limit", text, _MORE_THROUGHPUT, 0.33, entity=first.entity, shows=shows)
