@@ -15,7 +15,7 @@ from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import at_limit, normal, without_pause
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
 from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density
-from sanpath.verdict.places.table import PlaceTable, machine_rows, processors
+from sanpath.verdict.places.table import PlaceTable
 
 _CPU_ERROR = 0.04
 """A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""
@@ -62,7 +62,10 @@ def _generator(table: PlaceTable) -> Claim:
     explains = frozenset({0}) if is_timed else frozenset[int]()
     if cpu_ratio is None:
         # None of its threads is busier than the busiest core of its machine, and a full core is mostly its own.
-        words, cores = "how busy the generator's processes are is not known", _busiest_cores(table)
+        words = "how busy the generator's processes are is not known"
+        cores = [
+            number(row, "busiest_core_ratio") for row in table.machine_rows if row["busiest_core_ratio"] is not None
+        ]
         weight = min(_FULL_CORE, without_pause(max(cores))) if cores else 0.0
         evidence = [Evidence(words, _CPU_UNREAD + weight)]
     else:
@@ -74,39 +77,25 @@ def _generator(table: PlaceTable) -> Claim:
     return _claim("generator_limited", explains, evidence, because)
 
 
-def _busiest_cores(table: PlaceTable) -> list[float]:
-    """How busy the busiest core of each machine of the load is, 0 to 1, where that is read."""
-    rows = table.facts.tables["host"].select(step=table.load.step)
-    return [
-        number(row, "busiest_core_ratio")
-        for row in rows
-        if row["entity"] in table.machines and row["busiest_core_ratio"] is not None
-    ]
-
-
 def _machine(table: PlaceTable) -> Iterator[Claim]:
     """The processors of the load's machine are busy.
 
     They also handle what arrives from the network. So I/Os wait for them above the array, wherever the clocks are.
     """
-    busiest = max(processors(table.facts, table.load), default=None)
-    if busiest is None:
+    read = [row for row in table.machine_rows if row["cpu_ratio"] is not None]
+    if not read:
         return
-    cpu_ratio, machine = busiest
-    words = f"{percent(cpu_ratio)} of the processors of {machine} are busy"
+    busiest = max(read, key=lambda row: number(row, "cpu_ratio"))
+    words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {busiest['entity']} are busy"
     explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
-    evidence = [Evidence(words, min(_FULL_CORE, without_pause(cpu_ratio))), *_starved(table), *_unused_slots(table)]
-    because = (f"{words}; nothing below it is saturated",)
-    yield _claim("generator_limited", explains, evidence, because, prior=SELDOM)
-
-
-def _starved(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence against a load that waits for processors: a thread that always wants to run gets its share of a core,
-    whatever else runs."""
+    evidence = [Evidence(words, min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))), *_unused_slots(table)]
     used = table.load.cpu_ratio
     if used is not None and used < _FAIR_SHARE:
+        # A thread that always wants to run gets its share of a core, whatever else runs.
         weight = max(_NOT_STARVED, 2 * log(max(used, 1e-3) / _FAIR_SHARE))
-        yield Evidence(f"a process of the load wanted only {percent(used)} of a core", weight)
+        evidence.append(Evidence(f"a process of the load wanted only {percent(used)} of a core", weight))
+    because = (f"{words}; nothing below it is saturated",)
+    yield _claim("generator_limited", explains, evidence, because, prior=SELDOM)
 
 
 def of_cores(table: PlaceTable) -> Iterator[Claim]:
@@ -118,7 +107,7 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
     late = table.indices("host_receive")
     gaps = table.gaps | late
     waits = [Evidence(f"data wait until the host reads them, {table.wait_words(late)}", 0.0)] if late else []
-    for row in machine_rows(table.facts, table.load):
+    for row in table.machine_rows:
         entity, used = str(row["entity"]), cast("float | None", row["busiest_core_ratio"])
         evidence = list(waits)
         if used is not None:
@@ -189,18 +178,12 @@ def _concurrency(table: PlaceTable) -> Claim:
             f"{count(table.load.in_flight_measured)} outstanding I/Os gave {iops(table.load.ops_per_second)}, and "
             f"{count(more_load.in_flight_measured)} gave {iops(more_load.ops_per_second)} over the same path"
         )
-    evidence = tuple(_not_submitted(table))
+    evidence, ratio = [], table.in_flight_ratio
+    if ratio is not None and (weight := log(closed_loop_density(ratio) / _density_of_others(table, ratio))) < 0:
+        # The threads cannot submit those that they have.
+        words = f"{percent(ratio)} of the configured I/Os are outstanding: more change nothing"
+        evidence.append(Evidence(words, weight))
     return _claim("concurrency_limited", frozenset(), evidence, because, "follows")
-
-
-def _not_submitted(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence that more configured I/Os would change nothing: the threads cannot submit those that they have."""
-    if table.in_flight_ratio is None:
-        return
-    closed_loop, others = closed_loop_density(table.in_flight_ratio), _density_of_others(table, table.in_flight_ratio)
-    if closed_loop < others:
-        words = f"{percent(table.in_flight_ratio)} of the configured I/Os are outstanding: more change nothing"
-        yield Evidence(words, log(closed_loop / others))
 
 
 def _density_of_others(table: PlaceTable, in_flight_ratio: float) -> float:

@@ -39,8 +39,9 @@ class PlaceTable:
     `in_flight_ratio`: I/Os in flight of both directions, and flushes, over those configured, None: unknown.
     `windows`: whole windows of the slowest source. `processor_wait_seconds`: the longest that an I/O waits for
     processors of the load's machine or of the array, 0 where no source reports them. `blocked_ratio`: share of the
-    time that the load's threads wait to submit an I/O. `opposite_direction`: the table of the same load's other
-    direction, if it has one. `tcp`: what TCP reports of its connections, None: nothing.
+    time that the load's threads wait to submit an I/O. `machine_rows`: what the load's machines report, and the hosts
+    of these. `opposite_direction`: the table of the same load's other direction, if it has one. `tcp`: what TCP
+    reports of its connections, None: nothing.
     """
 
     facts: Facts
@@ -57,8 +58,9 @@ class PlaceTable:
     towards_more: Slope | None
     in_flight_ratio: float | None
     windows: int
-    processor_wait_seconds: float = 0.0
-    blocked_ratio: float = 0.0
+    processor_wait_seconds: float
+    blocked_ratio: float
+    machine_rows: tuple[FactRow, ...]
     opposite_direction: tuple[PlaceTable, ...] = ()
     tcp: TcpPath | None = None
 
@@ -215,7 +217,10 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     # A load of unknown settings has at least one I/O outstanding at any time, unless it pauses.
     configured = load.in_flight_configured or (1 if in_flight < 1 else None)
     in_flight_ratio = in_flight / configured if configured else None
-    blocked = blocked_ratio(facts, load, in_flight_ratio) * _without_wait_for_processors(facts, load)
+    machine_rows = _machine_rows(facts, load)
+    processors_used = max((number(row, "cpu_ratio") for row in machine_rows), default=0.0)
+    # A thread that does not run waits for a processor where none is idle.
+    blocked = blocked_ratio(facts, load, in_flight_ratio) * min(1.0, max(0.0, 1 - processors_used) / _IDLE_ENOUGH)
     return PlaceTable(
         facts,
         load,
@@ -230,8 +235,9 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         *slopes(load, same),
         in_flight_ratio,
         min(windows, default=load.windows),
-        _processor_wait_seconds(facts, load),
+        _processor_wait_seconds(facts, load, processors_used),
         blocked,
+        tuple(machine_rows),
         tcp=tcp_path(facts, load),
     )
 
@@ -273,30 +279,17 @@ def _array_work(facts: Facts, step: str) -> Iterator[float]:
     yield sum(number(row, "bytes_per_second") for row in links)
 
 
-def _processor_wait_seconds(facts: Facts, load: LoadFacts) -> float:
+def _processor_wait_seconds(facts: Facts, load: LoadFacts, processors_used: float) -> float:
     """The longest wait of an I/O for processors, in seconds.
 
     M/M/c: rho / ((1 - rho) X) times the share of I/Os that wait, which is less than one for any number of processors.
     """
     arrays = facts.tables["array"].select(step=load.step, direction=load.direction)
-    ratios = [used for used, _ in processors(facts, load)] + [number(row, "controller_busy_ratio") for row in arrays]
-    busy = min(max(ratios, default=0.0), _ALL_BUSY)
+    busy = min(max([processors_used, *(number(row, "controller_busy_ratio") for row in arrays)]), _ALL_BUSY)
     return busy / (1 - busy) / facts.ops_per_second_in(load.step)
 
 
-def _without_wait_for_processors(facts: Facts, load: LoadFacts) -> float:
-    """Probability that a thread of the load that does not run waits for something else than a processor, 0 to 1."""
-    idle = 1 - max((used for used, _ in processors(facts, load)), default=0.0)
-    return min(1.0, max(0.0, idle / _IDLE_ENOUGH))
-
-
-def processors(facts: Facts, load: LoadFacts) -> list[tuple[float, str]]:
-    """(busy ratio of the processors, entity) of the load's machine and of its host, for those that report it."""
-    rows = [row for row in machine_rows(facts, load) if row["cpu_ratio"] is not None]
-    return [(number(row, "cpu_ratio"), str(row["entity"])) for row in rows]
-
-
-def machine_rows(facts: Facts, load: LoadFacts) -> list[FactRow]:
+def _machine_rows(facts: Facts, load: LoadFacts) -> list[FactRow]:
     """The rows of the load's machine and of its host."""
     topology = facts.topology
     machines = {end for root in load.roots for end in (*machines_of(topology, root), *hosts_of(topology, root))}
