@@ -10,7 +10,6 @@ import pytest
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.hypotheses import claim
-from sanpath.verdict.hypotheses.array import _full
 from sanpath.verdict.hypotheses.claim import Claim, Evidence
 from sanpath.verdict.judgement.judge import _grouped, _surely_waiting_seconds, _suspect
 from sanpath.verdict.judgement.posterior import Suspicion
@@ -40,7 +39,7 @@ def test_an_array_that_only_its_port_stands_for_is_an_array(monkeypatch: pytest.
     load = LoadFacts(("load:fio",), "q64", "read", 9, 6400.0, 4.2e8, 0.01, 64.0, 64.0, None)
     suspected = Claim("array", "array_port:524a937000000001", frozenset(), ())
     table: Any = SimpleNamespace(facts=None, load=load)
-    (bottleneck,) = _full(table, [suspected], "array_back", ()).bottlenecks
+    (bottleneck,) = claim.limited_by(table, "array_back", (), (), [suspected]).bottlenecks
     assert (bottleneck.kind, bottleneck.entity) == (suspected.kind, suspected.entity)
 
 

@@ -3,14 +3,13 @@ read."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import FLAT, HALF, LoadFacts, flat_over_load
-from sanpath.facts.storage.load_volumes import SHARED, response_time
+from sanpath.facts.load.loads import LoadFacts, flat_over_load
+from sanpath.facts.storage.load_volumes import response_time
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import array_of, io_paths
+from sanpath.topology.paths import io_paths
 from sanpath.units import count, iops, percent
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.scaling import COLLAPSED
@@ -60,29 +59,6 @@ def slowed_within(array: FactRow) -> bool:
     """
     retained = number(array, "held_throughput")
     return 0 < retained <= 1 / COLLAPSED and number(array, "growth_within") >= COLLAPSED
-
-
-def takes_from_others(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
-    """Whether the test's gain from more I/Os in flight was a loss of other hosts.
-
-    The test then did clearly more than with half as many I/Os in flight or fewer, and the array as a whole gained
-    less than half of that.
-    """
-    rows = facts.tables["array"].select(entity=array_of(facts.topology, str(array["entity"])))
-    array_rates: defaultdict[str, float] = defaultdict(float)
-    for row in rows:
-        array_rates[str(row["step"])] += number(row, "ops_per_second")
-    test_rate, array_rate = facts.ops_per_second_in(load.step), array_rates[load.step]
-    calmer_rates = [
-        (facts.ops_per_second_in(calmer.step), array_rates[calmer.step])
-        for calmer in facts.loads
-        if calmer.comparable(load) and calmer.in_flight_measured <= HALF * load.in_flight_measured
-    ]
-    return array_rate > test_rate * (1 + SHARED) and any(
-        test_rate > (1 + FLAT) * calmer_test and array_rate - calmer_array < HALF * (test_rate - calmer_test)
-        for calmer_test, calmer_array in calmer_rates
-        if calmer_array
-    )
 
 
 def queues_inside(array: FactRow, times: float = 1.0) -> bool:

@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from sanpath.facts.compute import Facts
 from sanpath.facts.fabric.links import wire_seconds
-from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
+from sanpath.facts.load.loads import FLAT, HALF, flat_beyond, flat_over_load
+from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, beyond_usual
-from sanpath.verdict.evidence.step import queues_inside, slowed_within, takes_from_others
+from sanpath.verdict.evidence.step import queues_inside, slowed_within
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.table import PlaceTable
@@ -38,7 +37,6 @@ _SLOWED = 3.0
 else does that."""
 _TAKEN = 1.5
 """Log-likelihood ratio where the test's gain is other hosts' loss."""
-_TAKEN_WORDS = "the array as a whole does no more than at a lower load: what the test gained, other hosts lost"
 _NO_BURSTS = 0.03
 """Share of the limits inside an array that its means over a step do not show."""
 _PART_UNREPORTED = -2.5
@@ -57,6 +55,10 @@ _QUEUE_TO_SERVICE = 2.0
 has not grown by `_SERVICE_GROWTH`."""
 _SERVICE_GROWTH = 1.5
 """Growth of the service time over the other loads from which the media are saturated."""
+_OVERTURN = (
+    "throughput that grows by more than 5 % with more outstanding I/Os",
+    "a job of the array or another host's load that ends while the test runs",
+)
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -69,10 +71,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         entity = array_of(table.facts.topology, str(row["entity"]))
         # Where the array times the transfer itself, a wait in the transfer is not before its clock.
         before_clock = table.indices("array_door") or table.indices("fabric")
-        busy = (replace(e, weight=e.weight * _BEFORE_CLOCK) for e in _utilisations(row, "controller_busy_ratio"))
-        before = (*_uncounted_links(table), *_outside_tcp(table), *_read_late(table), *busy)
+        before, evidence = tuple(_before_clock(table, row)), tuple(_evidence_inside(table, row))
         inside, share = table.indices("array_queue", "array_service"), table.others_share
-        evidence = tuple(_evidence_inside(table, row))
         yield Claim("array", entity, before_clock, before, partial(_at_door, table), UNREAD, others_share=share)
         yield Claim("array", entity, inside, evidence, partial(_saturated, table), others_share=share)
 
@@ -96,22 +96,24 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
         yield Claim("array", entity, explains, evidence, conclude, UNREAD, others_share=table.others_share)
 
 
-def _uncounted_links(table: PlaceTable) -> tuple[Evidence, ...]:
-    """Evidence that uncounted links may explain the wait before the array's clock as well. TCP's own clock tells
-    them apart."""
-    if not table.in_tcp and (any(row["utilisation"] is None for row in table.on_path) or table.uncounted):
-        return (Evidence("the links between were not all counted", _UNCOUNTED),)
-    return ()
+def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
+    """Evidence for and against a wait before the array's clock."""
+    # Uncounted links may explain it as well, unless TCP's own clock tells them apart.
+    if not table.in_tcp and (any(link["utilisation"] is None for link in table.on_path) or table.uncounted):
+        yield Evidence("the links between were not all counted", _UNCOUNTED)
+    yield from _outside_tcp(table)
+    yield from _read_late(table)
+    for busy in _utilisations(row, "controller_busy_ratio"):
+        yield replace(busy, weight=busy.weight * _BEFORE_CLOCK)
 
 
-def _outside_tcp(table: PlaceTable) -> tuple[Evidence, ...]:
+def _outside_tcp(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence of how much of the time between the clocks data are in the hands of TCP."""
-    if table.tcp is None or table.tcp.round_trip is None or not table.in_tcp:
-        return ()
-    spent = sum(table.segments[index].middle for index in table.in_tcp)
-    words = f"TCP has an I/O's data for {duration(spent)}: a round trip takes {duration(table.tcp.round_trip)}"
-    gap = sum(table.segments[index].middle for index in table.gaps)
-    return (Evidence(words, _OUTSIDE_TCP * max(0.0, 1 - spent / gap) if gap else 0.0),)
+    gap = table.seconds(table.gaps)
+    if table.tcp is not None and table.tcp.round_trip is not None and table.in_tcp and gap:
+        spent = table.seconds(table.in_tcp)
+        words = f"TCP has an I/O's data for {duration(spent)}: a round trip takes {duration(table.tcp.round_trip)}"
+        yield Evidence(words, _OUTSIDE_TCP * max(0.0, 1 - spent / gap))
 
 
 def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
@@ -149,19 +151,42 @@ def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
 
 def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence that the array is saturated behind its own clock, or is not."""
-    yield from _parts(table, row)
     if slowed_within(row):
-        yield Evidence(_slowed(row), _SLOWED)
-    if takes_from_others(table.facts, table.load, row):
-        yield Evidence("what the test gained from more outstanding I/Os, other hosts lost", _TAKEN)
-    yield from _idles(table)
-
-
-def _idles(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence against an array that idles: it is busy only while an I/O is inside (utilisation law)."""
+        retained, growth = number(row, "held_throughput"), number(row, "growth_within")
+        words = (
+            f"from the first quarter of the step to the last throughput falls to {percent(retained)}, and the array "
+            f"takes {growth:.1f} times as long: it was not saturated when the step began"
+        )
+        yield Evidence(words, _SLOWED)
+    yield from _parts(table, row)
+    if _takes_from_others(table, row):
+        words = "the array as a whole does no more than at a lower load: what the test gained, other hosts lost"
+        yield Evidence(words, _TAKEN)
+    # It is busy only while an I/O is inside (utilisation law).
     inside = table.in_flight_inside("array_queue", "array_service") / max(1e-3, 1 - table.others_share)
     if (weight := at_limit(min(1.0, inside), DEPTH_ERROR)) < 0:
         yield Evidence(f"{inside:.2f} I/Os are inside on average, so it idles", max(_IDLES, weight))
+
+
+def _takes_from_others(table: PlaceTable, array: FactRow) -> bool:
+    """Whether the test's gain from more I/Os in flight was a loss of other hosts.
+
+    The test then did clearly more than with half as many I/Os in flight or fewer, and the array as a whole gained
+    less than half of that.
+    """
+    facts, load, entity = table.facts, table.load, array_of(table.facts.topology, str(array["entity"]))
+
+    def rates(step: str) -> tuple[float, float]:
+        rows = facts.tables["array"].select(step=step, entity=entity)
+        return facts.ops_per_second_in(step), sum(number(row, "ops_per_second") for row in rows)
+
+    test, whole = rates(load.step)
+    calmer = [rates(other.step) for other in facts.loads if other.comparable(load) and other.at_most_half(load)]
+    return whole > test * (1 + SHARED) and any(
+        test > (1 + FLAT) * calmer_test and whole - calmer_whole < HALF * (test - calmer_test)
+        for calmer_test, calmer_whole in calmer
+        if calmer_whole
+    )
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -169,21 +194,17 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     facts, load, array = table.facts, table.load, table.array or {}
     inside, below = number(array, "array_seconds"), below_queues(facts, load)
     is_flat = flat_over_load(facts.loads, load) is not None or flat_beyond(facts.loads, load) is not None
-    is_slowed = slowed_within(array)
-    reached = load.quarters[1] if is_slowed and load.quarters is not None else load.ops_per_second
-    layer = _layer(facts, load, array)
+    reached = load.quarters[1] if slowed_within(array) and load.quarters is not None else load.ops_per_second
+    layer = _layer(table, array)
     because = (
-        *((_slowed(array),) if is_slowed else ()),
-        *(evidence.words for evidence in _parts(table, array) if evidence.weight > 0),
+        *(evidence.words for evidence in claims[0].evidence if evidence.weight > 0),
         *_growth_reasons(array),
         *(("the array serves an I/O as fast as at the other loads",) if layer == "array_front" else ()),
         *(("throughput does not grow with the load",) if is_flat else ()),
-        *((_TAKEN_WORDS,) if not is_flat and takes_from_others(facts, load, array) else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
-    return _full(
-        table, claims, layer, because, explains=_explains(array), ceiling_ratio=reached / load.ops_per_second
-    )
+    ceiling_ratio, explains = reached / load.ops_per_second, _explains(array)
+    return limited_by(table, layer, because, _OVERTURN, claims, ceiling_ratio=ceiling_ratio, explains=explains)
 
 
 def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -192,7 +213,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     No link between them accounts for that time.
     """
     load, entity = table.load, str(claims[0].entity)
-    gap = sum(table.segments[i].middle for i in claims[0].explains)
+    gap = table.seconds(claims[0].explains)
     transfer_seconds = wire_seconds(table.facts.tables["link"], load)
     busiest = max(table.on_path, key=lambda row: number(row, "utilisation"), default=None)
     because = [
@@ -204,7 +225,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
     because += [evidence.words for evidence in _outside_tcp(table) if evidence.weight >= 0]
     because.append("an array may delay I/Os before its own clock starts")
-    return _full(table, claims, "array_front", because)
+    return limited_by(table, "array_front", because, _OVERTURN, claims)
 
 
 def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> Conclusion:
@@ -216,47 +237,22 @@ def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> C
         *(full or ["nothing that was read accounts for it"]),
         time_words,
     )
-    return _full(table, claims, layer, because)
+    return limited_by(table, layer, because, _OVERTURN, claims)
 
 
-def _full(
-    table: PlaceTable, claims: Sequence[Claim], layer: Layer, because: Sequence[str], **stated: Any
-) -> Conclusion:
-    overturn_if = (
-        "throughput that grows by more than 5 % with more outstanding I/Os",
-        "a job of the array or another host's load that ends while the test runs",
-    )
-    return limited_by(table, layer, because, overturn_if, claims, **stated)
-
-
-def _slowed(array: FactRow) -> str:
-    retained, growth = number(array, "held_throughput"), number(array, "growth_within")
-    return (
-        f"from the first quarter of the step to the last throughput falls to {percent(retained)}, and the array "
-        f"takes {growth:.1f} times as long: it was not saturated when the step began"
-    )
-
-
-def _layer(facts: Facts, load: LoadFacts, array: FactRow) -> Layer:
+def _layer(table: PlaceTable, array: FactRow) -> Layer:
     """The front end if I/Os queue and service takes no longer than at other loads, else the back end."""
-    if (busy := array.get("controller_busy_ratio")) is not None and float(busy) >= _BUSY:
+    if number(array, "controller_busy_ratio") >= _BUSY:
         return "array_front"
     # An array that slows down within a step had a buffer before the media that has filled.
     if slowed_within(array) or not queues_inside(array, _QUEUE_TO_SERVICE):
         return "array_back"
-    entity = str(array["entity"])
+    facts, load, entity = table.facts, table.load, str(array["entity"])
+    other_steps = {other.step for other in facts.loads if other.comparable(load) and other.step != load.step}
     rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)
-    other_steps = {
-        other_load.step for other_load in facts.loads if other_load.comparable(load) and other_load.step != load.step
-    }
-    service_times = [
-        number(row, "service_seconds") for row in rows if row["step"] in other_steps and row["service_seconds"]
-    ]
-    return (
-        "array_front"
-        if service_times and number(array, "service_seconds") < _SERVICE_GROWTH * min(service_times)
-        else "array_back"
-    )
+    service_times = [number(row, "service_seconds") for row in rows if row["step"] in other_steps]
+    usual = min((seconds for seconds in service_times if seconds), default=0.0)
+    return "array_front" if number(array, "service_seconds") < _SERVICE_GROWTH * usual else "array_back"
 
 
 def _growth_reasons(array: FactRow) -> Iterator[str]:

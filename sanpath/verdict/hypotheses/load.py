@@ -88,12 +88,13 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     busiest = max(read, key=lambda row: number(row, "cpu_ratio"))
     words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {busiest['entity']} are busy"
     explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
-    evidence = [Evidence(words, min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))), *_unused_slots(table)]
+    evidence = [Evidence(words, min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio"))))]
     used = table.load.cpu_ratio
     if used is not None and used < _FAIR_SHARE:
         # A thread that always wants to run gets its share of a core, whatever else runs.
         weight = max(_NOT_STARVED, 2 * log(max(used, 1e-3) / _FAIR_SHARE))
         evidence.append(Evidence(f"a process of the load wanted only {percent(used)} of a core", weight))
+    evidence += _unused_slots(table)
     because = (f"{words}; nothing below it is saturated",)
     yield _claim("generator_limited", explains, evidence, because, prior=SELDOM)
 

@@ -178,8 +178,7 @@ def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
     if not explains or share <= _USED:
         return
     words = f"{percent(share)} of the I/Os use paths that are not optimised, and cross the link between controllers"
-    passing = sum(table.segments[i].middle for i in explains)
-    because = (words, f"{duration(passing)} of {duration(table.load.latency_seconds)} pass {where}")
+    because = (words, f"{duration(table.seconds(explains))} of {duration(table.load.latency_seconds)} pass {where}")
     overturn_if = ("the same throughput with all I/Os over optimised paths",)
     conclude = partial(limited_by, table, "host", because, overturn_if)
     entity = wait_at(table.facts, table.load, table.load.entity)

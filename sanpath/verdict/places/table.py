@@ -144,24 +144,22 @@ class PlaceTable:
         tests = sum(load.bytes_per_second or 0.0 for load in self.facts.loads_in(self.step.name))
         return max(0.0, 1 - tests / bytes_per_second) if bytes_per_second else 0.0
 
-    def in_flight_below(self, index: int) -> float:
-        """Mean number of I/Os of both directions below a segment: throughput times that time (Little's law)."""
-        kind = self.segments[index].kind
-        return sum(
-            table.load.ops_per_second * table.seconds_below(kind) for table in (self, *self.opposite_direction)
-        )
+    def seconds(self, indices: Iterable[int]) -> float:
+        """Seconds that an I/O spends in these segments."""
+        return sum(self.segments[index].middle for index in indices)
 
     def in_flight_inside(self, *kinds: str) -> float:
         """Mean number of I/Os of both directions inside segments of these kinds (Little's law)."""
-        return sum(
-            table.load.ops_per_second * sum(table.segments[index].middle for index in table.indices(*kinds))
-            for table in (self, *self.opposite_direction)
-        )
+        tables = (self, *self.opposite_direction)
+        return sum(table.load.ops_per_second * table.seconds(table.indices(*kinds)) for table in tables)
 
-    def seconds_below(self, kind: str) -> float:
-        """Seconds that an I/O spends below the last segment of a kind; 0 where there is none."""
-        last = max((i for i, segment in enumerate(self.segments) if segment.kind == kind), default=len(self.segments))
-        return sum(segment.middle for segment in self.segments[last + 1 :])
+    def in_flight_below(self, index: int) -> float:
+        """Mean number of I/Os of both directions below a segment, and below all others of its kind."""
+        total = 0.0
+        for table in (self, *self.opposite_direction):
+            last = max(table.indices(self.segments[index].kind), default=len(table.segments))
+            total += table.load.ops_per_second * table.seconds(range(last + 1, len(table.segments)))
+        return total
 
     def indices(self, *kinds: str) -> frozenset[int]:
         """Indices of the segments of these kinds."""
