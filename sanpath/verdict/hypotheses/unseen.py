@@ -24,10 +24,9 @@ _TCP_WINDOW = 0.0
 _LEAST_WINDOW_BYTES = 65_535
 """The receive window that a TCP header can name without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No stack of today
 offers less for long."""
-_OUTSIDE_TCP = -1.8
-"""The same where TCP's own clock shows what is in its hands: only adapter, driver and interrupts are left."""
-_UNREAD_HOST = -1.8
-"""The same where the host is not read: its queues are a claim of their own."""
+_FEW_PLACES = -1.8
+"""The same where other claims cover most of it: TCP's own clock shows what is in its hands, so that only adapter,
+driver and interrupts are left, or the host is not read, and its queues are a claim of their own."""
 _SLOW = 5.0
 """Ratio of transfer time to wire time from which the transfer waits for something."""
 
@@ -37,60 +36,44 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     gaps = table.gaps
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
     elsewhere = gaps | table.indices("array_service")
-    evidence = (*_slow_transfer(table), *_full_window(table))
+    evidence, window_bytes = [*_slow_transfer(table)], _in_window(table)
+    if window_bytes:
+        words = f"up to {window_bytes / 1e3:,.0f} kB are on the way at once, which a TCP window may limit"
+        evidence.append(Evidence(words, 0.0))
     for index in sorted(gaps):
         gap = frozenset({index})
-        prior = _prior_with_tcp(table, index) if table.in_tcp else _prior(table)
-        yield Claim("unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=elsewhere - gap)
+        prior, others = _prior(table, index, window_bytes), elsewhere - gap
+        yield Claim("unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=others)
 
 
-def _prior(table: PlaceTable) -> float:
-    """Log-odds of something unread in the gaps."""
-    if _may_fill_window(table):
+def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
+    """Log-odds of something unread in a gap. `window_bytes`: what may fill a TCP window, 0: nothing."""
+    if table.in_tcp:
+        # Loss and windows are claims of their own, and what is not in the hands of TCP is not in the fabric.
+        unseen_in_tcp = _PRIOR if table.links else UNREAD
+        return unseen_in_tcp if index in table.in_tcp else _FEW_PLACES
+    if window_bytes:
         return _TCP_WINDOW
     # Where no switch is read, the fabric is a likely place: no source reads it.
     if not table.links or (table.indices("below") and not table.on_path):
         return UNREAD
     if table.indices("below") and host_is_unread(table):
-        return _UNREAD_HOST
-    return _TCP_GAP if _uses_tcp(table) else _GAP
+        return _FEW_PLACES
+    return _TCP_GAP if table.has_ethernet else _GAP
 
 
-def _prior_with_tcp(table: PlaceTable, index: int) -> float:
-    """The same where TCP's own clock splits the gap: loss and windows are claims of their own, and what is not in the
-    hands of TCP is not in the fabric."""
-    if index not in table.in_tcp:
-        return _OUTSIDE_TCP
-    return _PRIOR if table.links else UNREAD
+def _in_window(table: PlaceTable) -> float:
+    """The most bytes that are on the way at once, where a TCP window that no source reads may limit them.
 
-
-def _uses_tcp(table: PlaceTable) -> bool:
-    """Whether the load crosses Ethernet, by its links or by the host's initiators."""
-    entities = table.facts.topology.entities
-    technologies = {entities[hba].attributes.get("technology") for hba in table.initiators}
-    return "ethernet" in technologies.union(row["technology"] for row in table.on_path)
-
-
-def _may_fill_window(table: PlaceTable) -> bool:
-    is_read = table.tcp is not None and reports_windows(table.tcp)
-    return not is_read and _uses_tcp(table) and _on_the_way(table) >= _LEAST_WINDOW_BYTES
-
-
-def _on_the_way(table: PlaceTable) -> float:
-    """The most bytes that are on the way at once: throughput times the part of the gaps that need not be a wait.
-
-    0: the array's time was not read, so that no gap tells the way from the array.
+    That is throughput times the part of the gaps that need not be a wait. 0: any window is larger, or the time of the
+    array was not read, so that no gap tells the way from it.
     """
+    if not table.has_ethernet or (table.tcp is not None and reports_windows(table.tcp)):
+        return 0.0
     gaps = [table.segments[index] for index in table.indices("fabric", "array_door")]
     longest_trip_seconds = sum(max(0.0, segment.seconds[1] - segment.wait[0]) for segment in gaps)
-    return table.load.bytes_per_second * longest_trip_seconds
-
-
-def _full_window(table: PlaceTable) -> Iterator[Evidence]:
-    """Words for a TCP window that may be full: the prior counts it."""
-    if _may_fill_window(table):
-        words = f"up to {_on_the_way(table) / 1e3:,.0f} kB are on the way at once, which a TCP window may limit"
-        yield Evidence(words, 0.0)
+    most = table.load.bytes_per_second * longest_trip_seconds
+    return most if most >= _LEAST_WINDOW_BYTES else 0.0
 
 
 def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:

@@ -80,8 +80,9 @@ class PlaceTable:
 
     @property
     def has_ethernet(self) -> bool:
-        """Whether a link that carries the load, or may carry it, is Ethernet."""
-        return any(row["technology"] == "ethernet" for row in self.links)
+        """Whether the load crosses Ethernet, by the links that carry it or may, or by its hosts' initiators."""
+        initiators = [self.facts.topology.entities[hba].attributes for hba in self.initiators]
+        return any(each.get("technology") == "ethernet" for each in (*self.links, *initiators))
 
     def wait_words(self, indices: Iterable[int]) -> str:
         """How much of the latency is likely to be waiting in these segments."""
