@@ -16,10 +16,10 @@ PORT = "hba:db1/eth0"
 
 def table_of(kind: str, rows: tuple[FactRow, ...], ports: set[str], array: FactRow | None = None) -> Any:
     """The table of a load that reads 1 GB/s, with rows of one kind of port."""
-    tables = {"initiator": FactTable("initiator", ()), "array_port": FactTable("array_port", ())}
+    tables = {name: FactTable(name, rows if name == kind else ()) for name in ("initiator", "array_port")}
     return SimpleNamespace(
         load=SimpleNamespace(step="q8", direction="read", bytes_per_second=1e9, operation_bytes=None),
-        facts=SimpleNamespace(tables=tables | {kind: FactTable(kind, rows)}),
+        rows=lambda name: list(tables[name]),
         links=(),
         opposite_links=(),
         uncounted=(),

@@ -83,8 +83,7 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
     How full its parts are does not depend on whose I/Os they serve.
     """
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
-        key = {"step": table.load.step, "direction": table.load.direction, "entity": entity}
-        row = next(iter(table.facts.tables["array"].select(**key)), None)
+        row = next(iter(table.rows("array", direction=table.load.direction, entity=entity)), None)
         shared = row is not None and row["array_seconds"] is not None
         time_words = "is a mean over other hosts' I/Os as well" if shared else "was not read"
         evidence = [Evidence(f"the array's own time {time_words}", 0.0), *_read_late(table)]

@@ -91,7 +91,7 @@ def _exceeded(table: PlaceTable) -> Iterator[_Limit]:
     """Yield the limits for which the array counts the time in which more was wanted."""
     facts, load = table.facts, table.load
     volumes, host = volumes_of(facts.topology, load, facts.tables), host_of(facts.topology, load.roots[0])
-    for row in facts.tables["volume"].select(step=load.step, direction=load.direction):
+    for row in table.rows("volume", direction=load.direction):
         for fact, words in _LIMIT_NAMES.items():
             if row["entity"] in volumes and row[fact] is not None:
                 entity = host if host is not None and fact.startswith("over_host") else str(row["entity"])
@@ -109,7 +109,7 @@ def _limits(table: PlaceTable) -> Iterator[_Limit]:
     host = host_of(topology, load.roots[0]) if len(load.roots) == 1 else None
     for rate, formatted in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
         total = sum(float(getattr(step_load, rate)) for step_load in facts.loads_in(load.step))
-        rows = [(str(row["entity"]), number(row, rate)) for row in facts.tables["volume"].select(step=load.step)]
+        rows = [(str(row["entity"]), number(row, rate)) for row in table.rows("volume")]
         if not any(volume in volumes for volume, _ in rows):
             rows += [(volume, total / len(volumes)) for volume in volumes]
         limits: list[tuple[str, Scalar, float, str]] = []

@@ -158,7 +158,7 @@ def _demand(table: PlaceTable) -> Claim:
 
 def _has_no_rate(table: PlaceTable) -> bool:
     """Whether the generator reports that neither a rate nor time to think was set."""
-    rows = table.facts.tables["load"].select(step=table.load.step, direction=table.load.direction)
+    rows = table.rows("load", direction=table.load.direction)
     return [row["rate_limited"] for row in rows if row["entity"] == table.load.entity] == [False]
 
 

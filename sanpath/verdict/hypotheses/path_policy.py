@@ -153,7 +153,7 @@ def _policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
 
 def _luns_with_policy(table: PlaceTable) -> list[FactRow]:
     """The LUNs of the load whose path policy is known."""
-    return [row for row in table.facts.tables["multipath"].select(step=table.load.step) if row["policy"]]
+    return [row for row in table.rows("multipath") if row["policy"]]
 
 
 def _batch_weight(table: PlaceTable, luns: Sequence[FactRow], batch: float) -> float:
@@ -173,7 +173,7 @@ def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
     below = table.indices("below")
     explains = table.indices("array_queue", "array_service") or below
     where = "below the last clock that was read" if explains == below else "inside the array"
-    rows = table.facts.tables["multipath"].select(step=table.load.step)
+    rows = table.rows("multipath")
     share = max((number(row, "non_optimised_share") for row in rows), default=0.0)
     if not explains or share <= _USED:
         return

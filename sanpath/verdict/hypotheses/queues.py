@@ -98,13 +98,12 @@ def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
     slots = tuple(_slot_evidence(table, max(explains)))
     if host_is_unread(table):
         yield from _queues_above(table, explains)
-    ports = list(dict.fromkeys(path.hba for path in table.paths))
-    ports = ports or table.initiators
-    rows = [
-        row
-        for row in table.facts.tables["initiator"].select(step=table.load.step)
-        if row["entity"] in ports and row["queue_filled_ratio"] is not None
-    ]
+    ports = list(dict.fromkeys(path.hba for path in table.paths)) or table.initiators
+    read = [row for row in table.rows("initiator") if row["queue_filled_ratio"] is not None]
+    rows = [row for row in read if row["entity"] in ports]
+    # A network card has no queue of its own; software initiators queue in the block layer.
+    entities = table.facts.topology.entities
+    unread = [port for port in ports if entities[port].attributes.get("technology") != "ethernet"]
     if rows:
         row = max(rows, key=lambda row: number(row, "queue_filled_ratio"))
         words = f"{count(number(row, 'in_flight'))} of {count(number(row, 'queue_depth'))} of its slots are in use"
@@ -112,8 +111,8 @@ def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
         # I/Os that wait for a slot of the adapter wait in the kernel, above the device's clock.
         explains |= table.indices("host_queue")
         slots = ()
-    elif ports := [port for port in ports if _has_a_queue(table, port)]:
-        words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, ports[0]
+    elif unread:
+        words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, unread[0]
     else:
         return
     yield _unread(table, "hba", entity, explains, (Evidence(words, weight), *slots), _ADAPTER)
@@ -133,12 +132,6 @@ def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
         prior = UNREAD if is_hypervisor else 0.0
         # The entity is not known, so none is accused.
         yield Claim("unseen", None, explains, evidence, prior=prior, verdict="cannot_tell")
-
-
-def _has_a_queue(table: PlaceTable, port: str) -> bool:
-    """Whether an initiator has a queue of its own: a network card has none, software initiators queue in the block
-    layer."""
-    return table.facts.topology.entities[port].attributes.get("technology") != "ethernet"
 
 
 def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float | None = None) -> Iterator[Evidence]:
@@ -184,7 +177,7 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
     """
     path = devices_of_load(table.facts.topology, table.load)
     luns = sorted(entity for entity in path if entity.startswith("lun:"))
-    rows = table.facts.tables["plane"].select(step=table.load.step, direction=table.load.direction)
+    rows = table.rows("plane", direction=table.load.direction)
     read_entities = {str(row["entity"]) for row in rows}
     unread = [lun for lun in luns if lun not in read_entities]
     if not unread:

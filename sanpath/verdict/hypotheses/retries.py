@@ -82,8 +82,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if frames >= _ONE_EVENT:
         entity, prior = max(damaged, key=lambda place: damaged[place]), _RARE
         # An Ethernet port counts frames that it drops because its buffer is full beside those that are damaged.
-        are_damaged = all(row["technology"] == "fibre_channel" for row in table.links)
-        lost = "damaged" if are_damaged else "damaged or dropped"
+        lost = "damaged or dropped" if table.has_ethernet else "damaged"
         words = f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s"
         evidence.append(Evidence(words, min(_DAMAGE_MOST, counted(frames))))
         evidence += _cost(table, frames / seconds)
@@ -104,7 +103,7 @@ def _failed_paths(table: PlaceTable) -> Iterator[Claim]:
     """A claim for each LUN of the load with a path that failed in the step: its I/Os wait for a time-out first."""
     topology, load = table.facts.topology, table.load
     hosts = {host for root in load.roots for host in hosts_of(topology, root)}
-    for row in table.facts.tables["multipath"].select(step=load.step):
+    for row in table.rows("multipath"):
         if row["changing_paths"] and not hosts.isdisjoint(topology.related(str(row["entity"]), "attached_to")):
             failed, paths = (count(number(row, name)) for name in ("changing_paths", "paths"))
             words = f"{failed} of {paths} paths failed or came back in this step, {row['lost_path']} first"
@@ -123,7 +122,7 @@ def _claim(
     """`segments`: where I/Os wait, None: wherever what is lost makes them wait. `without`: what refutes the claim if
     the latency stays as it is."""
     latency_seconds = table.load.latency_seconds
-    explains = _explained_segments(table) if segments is None else segments
+    explains = _where_lost(table) if segments is None else segments
     lost_seconds = _waited(table, explains)
     lost = f"about {duration(lost_seconds)} of {duration(latency_seconds)} are lost between host and array"
     because = (*(reading.words for reading in evidence), lost)
@@ -145,7 +144,7 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
     )
     longest, because = min((seconds, words) for seconds, words in limits if seconds is not None)
     most = min(1.0, frames_per_second / load.ops_per_second) * longest
-    waited = _waited(table, _explained_segments(table))
+    waited = _waited(table, _where_lost(table))
     if waited > most:
         words = f"sent again, they cost an I/O {duration(most)} at most: {because} {duration(longest)}"
         yield Evidence(words, max(_TOO_SHORT, -(waited - most) / load.latency_seconds / UNEXPLAINED))
@@ -154,27 +153,26 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
 def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence against lost frames over Ethernet where the sender of the data counts few segments again."""
     again = _sent_again(table, _sender(table)) if table.has_ethernet else []
-    weight = max(_TOO_SHORT, *(weight for weight, _, _ in again)) if again else 0.0
-    if weight < 0:
+    if again and (weight := max(_TOO_SHORT, *(weight for weight, _, _ in again))) < 0:
         ratio = max(ratio for _, ratio, _ in again)
         yield Evidence(f"at most {percent(ratio)} of the TCP segments were sent again", weight)
 
 
-def _for_loss(table: PlaceTable, ratio: float, connection: FactRow | None = None) -> float:
+def _for_loss(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     """Log-odds of loss as the limit by the share of TCP segments that the sender of the data sent again.
 
     A connection that loses a share p of its segments moves at most 1.22 segments / sqrt(p) in a round trip (Mathis,
     Semke, Mahdavi and Ott 1997). The load speaks for loss where it moves about what that allows, and against it where
     loss would allow far more. A connection moves just as much through a full queue that drops what it cannot hold: as
     far as a round trip is time in a queue, this speaks for neither. `connection`: facts of the connection that
-    carries it, None: these are not read.
+    carries it, empty: these are not read.
     """
-    row = connection or {}
-    ratio, round_trip = max(ratio, _NEVER), number(row, "round_trip_seconds")
-    segment_bytes = number(row, "segment_bytes") or _USUAL_SEGMENT_BYTES
-    carried = number(row, "bytes_per_second") / max(1.0, number(row, "connections")) or table.load.bytes_per_second
+    ratio, round_trip = max(ratio, _NEVER), number(connection, "round_trip_seconds")
+    segment_bytes = number(connection, "segment_bytes") or _USUAL_SEGMENT_BYTES
+    carried = number(connection, "bytes_per_second") / max(1.0, number(connection, "connections"))
+    carried = carried or table.load.bytes_per_second
     round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / (1.22 * segment_bytes / sqrt(ratio))
-    alone_ratio = min(1.0, number(row, "round_trip_seconds_min") / round_trip) if round_trip else 1.0
+    alone_ratio = min(1.0, number(connection, "round_trip_seconds_min") / round_trip) if round_trip else 1.0
     most = (_LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS) * alone_ratio
     return max(_unusual(ratio), most + min(0.0, 4 * log(max(round_trips, _NEVER))))
 
@@ -217,7 +215,7 @@ def _seen_in_tcp(table: PlaceTable) -> Iterator[Evidence]:
     if tcp is None or not table.in_tcp or tcp.answers_sending is None:
         return
     most = sum(table.segments[index].seconds[1] for index in table.in_tcp) + tcp.answers_sending * (1 + tcp.error)
-    waited = _waited(table, _explained_segments(table))
+    waited = _waited(table, _where_lost(table))
     unseen_ratio = min(1.0, (waited - most) / table.load.latency_seconds)
     if unseen_ratio > 0:
         words = f"TCP has commands, data and answers of an I/O for {duration(most)} at most"
@@ -249,27 +247,25 @@ def _ethernet_initiators(table: PlaceTable) -> list[str]:
 def _sent_again(table: PlaceTable, sender: str) -> list[tuple[float, float, str]]:
     """(log-odds of loss, share of segments sent again, its sender in words) of each connection of the load; where
     these are not read, of each host or array that counts it. Only who sends the data can be limited by it."""
-    sends_data = sender == _sender(table)
-    rows: Sequence[FactRow] = ()
-    if table.tcp is not None:
-        rows = table.tcp.rows if sends_data else table.tcp.opposite_rows
-    found: list[tuple[float, str, FactRow | None]] = [
-        (number(row, "retransmit_ratio"), f"the {sender}, over {row['entity']},", row)
+    sends_data, tcp = sender == _sender(table), table.tcp
+    rows = () if tcp is None else tcp.rows if sends_data else tcp.opposite_rows
+    found = [
+        (row, number(row, "retransmit_ratio"), f"the {sender}, over {row['entity']},")
         for row in rows
         if row.get("retransmit_ratio") is not None
     ]
     found = found or [
-        (number(row, _RETRANSMIT_RATIO), "the array" if kind == "volume" else str(row["entity"]), None)
+        ({}, number(row, _RETRANSMIT_RATIO), "the array" if kind == "volume" else str(row["entity"]))
         for kind in _SENDER_TABLES[sender]
-        for row in table.facts.tables[kind].select(step=table.load.step)
+        for row in table.rows(kind)
         if row.get(_RETRANSMIT_RATIO) is not None
     ]
     return [
-        (_for_loss(table, ratio, row) if sends_data else _unusual(ratio), ratio, words) for ratio, words, row in found
+        (_for_loss(table, ratio, row) if sends_data else _unusual(ratio), ratio, words) for row, ratio, words in found
     ]
 
 
-def _explained_segments(table: PlaceTable) -> frozenset[int]:
+def _where_lost(table: PlaceTable) -> frozenset[int]:
     """The segments between host and array, and above the paths of a multipath map, which repeats what a path lost."""
     device_queues = {
         i
@@ -291,7 +287,7 @@ def _damaged_frames(table: PlaceTable) -> dict[str, float]:
     """
     by_device, by_link = _device_errors(table), dict[str, float]()
     cables = {cable.id for path in table.paths for cable in path.cables}
-    for row in table.facts.tables["link"].select(step=table.load.step, direction=table.load.direction):
+    for row in table.rows("link", direction=table.load.direction):
         if row["entity"] not in cables:
             continue
         counts = [number(row, name) for name in _COUNTERS if row[name] is not None][:1]
@@ -311,6 +307,6 @@ def _device_errors(table: PlaceTable) -> dict[str, float]:
 
 def _counts(table: PlaceTable, kind: str, *facts: str) -> dict[str, float]:
     """Entities of a fact table → the highest of these facts. Those of which none was read are left out."""
-    rows = table.facts.tables[kind].select(step=table.load.step)
+    rows = table.rows(kind)
     read = {str(row["entity"]): [number(row, fact) for fact in facts if row.get(fact) is not None] for row in rows}
     return {entity: max(values) for entity, values in read.items() if values}

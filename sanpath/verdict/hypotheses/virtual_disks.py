@@ -23,7 +23,7 @@ _WAKE_UPS = 2.0
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each limit that most of the load passes, and one for each thread that serves most of it."""
-    rows = table.facts.tables["virtual_disk"].select(step=table.load.step)
+    rows = table.rows("virtual_disk")
     disks = [row for row in rows if row["limit_members"] is None]
     limited = [row for row in rows if row[_used(table)] is not None]
     for row in limited:

@@ -213,7 +213,7 @@ def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
     """Volume → what other hosts do on it beside the load, on the load's arrays or, where these are not known, on
     any."""
     related, arrays = table.facts.topology.related, set(table.arrays)
-    found = loads_of_others(table.facts.topology, table.facts.tables["volume"].select(step=table.load.step))
+    found = loads_of_others(table.facts.topology, table.rows("volume"))
     return {
         volume: other
         for volume, other in found.items()

@@ -121,7 +121,7 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
         ("initiator", "host", initiators, initiators),
         ("array_port", "array", targets or table.array_ports, targets),
     ):
-        for row in table.facts.tables[kind].select(step=load.step):
+        for row in table.rows(kind):
             entity, filled = str(row["entity"]), number(row, f"filled_ratio_{load.direction}")
             if row.get(f"filled_ratio_{load.direction}") is None or entity not in candidates:
                 continue
@@ -142,7 +142,7 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
     load = table.load
     if load.operation_bytes is None:
         return
-    rows = table.facts.tables["link"].select(step=load.step, direction=load.direction)
+    rows = table.rows("link", direction=load.direction)
     counted = {str(row["entity"]): row for row in rows if row["utilisation"] is not None}
     carried = {row["entity"] for row in table.facts.tables["link"] if row["on_loaded_path"]}
     cables = {cable.id: cable for path in table.paths for cable in path.cables} or {

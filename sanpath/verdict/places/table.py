@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, volumes_of
-from sanpath.facts.table import FactRow, number
+from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
@@ -64,6 +65,10 @@ class PlaceTable:
     opposite_direction: tuple[PlaceTable, ...] = ()
     tcp: TcpPath | None = None
 
+    def rows(self, kind: str, **equal: FactValue) -> list[FactRow]:
+        """The facts of one kind in the step of the load, where their columns have these values."""
+        return self.facts.tables[kind].select(step=self.load.step, **equal)
+
     @property
     def on_path(self) -> list[FactRow]:
         """The links that certainly carry the load."""
@@ -75,8 +80,8 @@ class PlaceTable:
         data of reads, and the commands of reads with the data of writes.
         """
         entities = {row["entity"] for row in self.links}
-        step_rows = self.facts.tables["link"].select(step=self.load.step)
-        return [row for row in step_rows if row["direction"] != self.load.direction and row["entity"] in entities]
+        both = self.rows("link")
+        return [row for row in both if row["direction"] != self.load.direction and row["entity"] in entities]
 
     @property
     def has_ethernet(self) -> bool:
@@ -139,8 +144,8 @@ class PlaceTable:
     def others_share(self) -> float:
         """Share of the bytes of the load's arrays that is not the tests', both directions; 0 where nothing counts
         them."""
-        rows = [row for row in self.facts.tables["array"].select(step=self.step.name) if row["entity"] in self.arrays]
-        rows = rows or self.facts.tables["link"].select(step=self.step.name, side="array", on_loaded_path=True)
+        rows = [row for row in self.rows("array") if row["entity"] in self.arrays]
+        rows = rows or self.rows("link", side="array", on_loaded_path=True)
         bytes_per_second = sum(number(row, "bytes_per_second") for row in rows)
         tests = sum(load.bytes_per_second or 0.0 for load in self.facts.loads_in(self.step.name))
         return max(0.0, 1 - tests / bytes_per_second) if bytes_per_second else 0.0
@@ -170,7 +175,10 @@ class PlaceTable:
 def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
     """One table for each load. Virtual machines may have moved, so each step is seen with its own topology."""
     tables = [_table(facts.in_step(load.step), load) for load in loads]
-    opposite = [[other for other in tables if _other_direction(table, other)] for table in tables]
+    of_load: defaultdict[tuple[str, str], list[PlaceTable]] = defaultdict(list)
+    for table in tables:
+        of_load[table.load.step, table.load.entity].append(table)
+    opposite = [[t for t in of_load[table.load.step, table.load.entity] if t is not table] for table in tables]
     return [
         replace(
             table,
@@ -189,11 +197,6 @@ def _not_farther(segment: Segment, others: Sequence[PlaceTable]) -> Segment:
     farthest = MOST_ROUND_TRIPS["write"] * max(seconds)
     low, likely, high = (max(own, w - farthest) for own, w in zip(segment.own_wait, segment.wait, strict=True))
     return replace(segment, own_wait=(low, likely, high))
-
-
-def _other_direction(table: PlaceTable, other_table: PlaceTable) -> bool:
-    load, other_load = table.load, other_table.load
-    return table is not other_table and (load.step, load.entity) == (other_load.step, other_load.entity)
 
 
 def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
