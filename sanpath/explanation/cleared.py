@@ -14,7 +14,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.rulebook.model import Finding
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
-from sanpath.verdict.evidence.step import BUSY, queues_inside, response_small
+from sanpath.verdict.evidence.step import BUSY, response_small
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.step_judgement import WINDOWS, Judgement
 from sanpath.whatif.proven_ceilings import array_dominates
@@ -160,7 +160,7 @@ def _gap_dominates(facts: Facts, judged: Judgement, row: FactRow) -> bool:
 
 def _is_calm(row: FactRow) -> bool:
     """Whether the array's time has not grown, and I/Os hardly wait in it, for service or for a QoS limit."""
-    is_queueing = queues_inside(row, _QUEUEING) or number(row, "qos_limit_seconds") > _QUEUEING * number(
+    is_queueing = number(row, "queue_ratio") >= _QUEUEING or number(row, "qos_limit_seconds") > _QUEUEING * number(
         row, "array_seconds"
     )
     return (number(row, "growth") or 1.0) < _CALM and not is_queueing

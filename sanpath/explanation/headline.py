@@ -8,13 +8,16 @@ from dataclasses import replace
 from sanpath.diagnosis.model import Bottleneck, Cleared, Verdict
 from sanpath.explanation.in_flight import little, throughput
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.links import others_share
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, iops, outstanding, percent
-from sanpath.verdict.hypotheses.links import MOSTLY_OTHERS, others_share
 from sanpath.verdict.run_verdict import deciding_of_run, limits_of_other_direction
 from sanpath.verdict.step_judgement import Judgement
+
+_MOSTLY_OTHERS = 0.5
+"""Share of a link's bytes from which other hosts fill it."""
 
 
 def with_headline(
@@ -107,7 +110,7 @@ def _bottleneck_headline(
     for judgement in opposite:
         element = "it" if judgement.limiter == judged.limiter else f"{judgement.limiter}"
         sentence += f"; in the {judgement.load.direction} direction {element} is saturated as well"
-    if rows and (foreign := others_share(rows[0])) > MOSTLY_OTHERS:
+    if rows and (foreign := others_share(rows[0])) > _MOSTLY_OTHERS:
         return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other hosts fill it; {law}."
     if rows and (foreign := others_share(rows[0])) > SHARED:
         available = bottleneck.ceiling_bytes_per_second

@@ -18,7 +18,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
 from sanpath.units import iops
-from sanpath.verdict.evidence.step import not_seen, queues_inside
+from sanpath.verdict.evidence.step import not_seen
 from sanpath.verdict.run_verdict import calmest_judgement
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.ceilings import (
@@ -173,7 +173,7 @@ def _headroom(facts: Facts, load: LoadFacts) -> float:
     links = [r for r in facts.tables["link"].select(step=load.step, direction=load.direction) if r["on_loaded_path"]]
     if row is None or row["queue_seconds"] is None or not_seen(facts, load, links, row):
         return 1.0
-    return _HEADROOM if not queues_inside(row, _LOW_QUEUEING) else 1.0
+    return _HEADROOM if number(row, "queue_ratio") < _LOW_QUEUEING else 1.0
 
 
 def _as_measured(

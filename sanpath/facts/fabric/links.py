@@ -359,6 +359,12 @@ def is_saturated(row: FactRow) -> bool:
     return (filled_ratio(row) or 0.0) >= FULL and number(row, "full_windows_ratio") >= _FULL_WINDOWS
 
 
+def others_share(row: FactRow) -> float:
+    """Return the share of a link's bytes that does not belong to the test; 0 where that is not known."""
+    counted = number(row, "bytes_per_second")
+    return number(row, "foreign_bytes_per_second") / counted if counted else 0.0
+
+
 def wire_seconds(links: FactTable, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
     """Return the time of one block on the slowest link of the loaded path, frames and gaps included. None: unknown.
 

@@ -61,12 +61,6 @@ def slowed_within(array: FactRow) -> bool:
     return 0 < retained <= 1 / COLLAPSED and number(array, "growth_within") >= COLLAPSED
 
 
-def queues_inside(array: FactRow, times: float = 1.0) -> bool:
-    """Whether I/Os wait in the array at least `times` as long as they are served."""
-    queue, service = number(array, "queue_seconds"), number(array, "service_seconds")
-    return bool(service) and queue >= times * service
-
-
 def flat_words(facts: Facts, load: LoadFacts) -> str | None:
     """How little half as many I/Os in flight or fewer took from throughput, in words. None: no step shows that."""
     calm = flat_over_load(facts.loads, load)

@@ -17,7 +17,7 @@ from sanpath.model import Layer
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, beyond_usual
-from sanpath.verdict.evidence.step import queues_inside, slowed_within
+from sanpath.verdict.evidence.step import slowed_within
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.table import PlaceTable
@@ -244,7 +244,7 @@ def _layer(table: PlaceTable, array: FactRow) -> Layer:
     if number(array, "controller_busy_ratio") >= _BUSY:
         return "array_front"
     # An array that slows down within a step had a buffer before the media that has filled.
-    if slowed_within(array) or not queues_inside(array, _QUEUE_TO_SERVICE):
+    if slowed_within(array) or number(array, "queue_ratio") < _QUEUE_TO_SERVICE:
         return "array_back"
     facts, load, entity = table.facts, table.load, str(array["entity"])
     other_steps = {other.step for other in facts.loads if other.comparable(load) and other.step != load.step}
@@ -255,7 +255,7 @@ def _layer(table: PlaceTable, array: FactRow) -> Layer:
 
 
 def _growth_reasons(array: FactRow) -> Iterator[str]:
-    if queues_inside(array):
+    if number(array, "queue_ratio") >= 1:
         queue, service = number(array, "queue_seconds"), number(array, "service_seconds")
         yield f"I/Os wait {duration(queue)} in the array to be served for {duration(service)}"
     if (growth := number(array, "growth")) > 1:

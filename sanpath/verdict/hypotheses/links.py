@@ -10,10 +10,10 @@ from math import log
 
 from sanpath.diagnosis.model import Next
 from sanpath.facts.compute import Facts
-from sanpath.facts.fabric.links import is_saturated
+from sanpath.facts.fabric.links import is_saturated, others_share
 from sanpath.facts.fabric.neighbours import WAITED_FOR
 from sanpath.facts.storage.load_volumes import SHARED
-from sanpath.facts.table import FactRow, number
+from sanpath.facts.table import number
 from sanpath.model import Layer
 from sanpath.units import bandwidth, count, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, stall_weight
@@ -23,8 +23,6 @@ from sanpath.verdict.hypotheses.tcp_windows import congestion
 from sanpath.verdict.places.path_links import COINCIDENT, PathLink, capacity_at, path_links
 from sanpath.verdict.places.table import PlaceTable
 
-MOSTLY_OTHERS = 0.5
-"""Share of a link's bytes from which other hosts fill it."""
 _BUSY = 0.5
 """Utilisation from which a port that makes others wait for credit is full. A port that does not drain carries
 little."""
@@ -141,12 +139,6 @@ def _order(link: PathLink) -> tuple[bool, bool, float, tuple[str, ...]]:
     """Links that a switch counts come first: their figures say most. Then those at the host: a person can check them
     first."""
     return link.row is None, link.side != "host", -round(link.utilisation or link.filled, 3), link.entities
-
-
-def others_share(row: FactRow) -> float:
-    """Share of a link's bytes that does not belong to the test."""
-    counted = number(row, "bytes_per_second")
-    return number(row, "foreign_bytes_per_second") / counted if counted else 0.0
 
 
 def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
