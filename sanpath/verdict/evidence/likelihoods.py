@@ -43,9 +43,7 @@ def at_limit(utilisation: float, error: float = _FULL_ERROR, bursts: float = _BU
     An element that does not limit is less probable the closer it is to its limit, because a nearly full element
     delays I/Os. `bursts`: probability that a limiting element is below its limit in the mean.
     """
-    limiting = (
-        normal(min(utilisation, 1.0), 1.0, error) if utilisation <= 1 + 4 * error else normal(utilisation, 1.0, error)
-    )
+    limiting = normal(utilisation if utilisation > 1 + 4 * error else min(utilisation, 1.0), 1.0, error)
     bursting = 2 * max(0.0, utilisation - 0.6) / 0.4 / 0.4 if utilisation <= 1.0 else 0.0
     not_limiting = 2 * max(0.0, 1 - utilisation) + _FULL_BY_CHANCE
     return log((1 - bursts) * limiting + bursts * bursting + _FLOOR * max(utilisation, 0.01)) - log(not_limiting)

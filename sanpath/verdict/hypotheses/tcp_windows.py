@@ -81,12 +81,6 @@ def congestion(table: PlaceTable) -> Iterator[Evidence]:
     yield Evidence(words, log(_LEAST + (2 - _LEAST) * sign))
 
 
-def _full(share: float, queued_ratio: float) -> float:
-    """Log-likelihood ratio of the share of the time that a window was full. A queue on the way fills it as well."""
-    weight = beyond_usual(share, _USUAL_HELD_UP, _MOST)
-    return weight * (1 - queued_ratio) if weight > 0 else weight
-
-
 def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]:
     """The windows that may hold up a connection."""
     ends: list[tuple[str, Layer]] = [("initiator", "host"), ("target", "array_front")]
@@ -100,18 +94,16 @@ def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]
     ):
         share = held_up(row, f"{kind}_{window}")
         words = f"the {kind} {window} of the {end} was full {percent(share)} of the time"
-        evidence = (Evidence(words, _full(share, queued)), queues, *more)
+        # A queue on the way fills it as well.
+        weight = beyond_usual(share, _USUAL_HELD_UP, _MOST)
+        evidence = (Evidence(words, min(weight, weight * (1 - queued))), queues, *more)
         yield evidence, layer, f"a larger {kind} buffer of the {end}"
     filled, again = number(row, "congestion_window_ratio"), number(row, "retransmit_ratio")
-    full = Evidence(f"bytes on the way fill {percent(filled)} of the congestion window", _fills(filled))
+    near = exp(-((log(max(filled, 1e-6)) / _FILL_ERROR) ** 2) / 2)
+    weight = _CONGESTION_LEAST + (_CONGESTION_MOST - _CONGESTION_LEAST) * near
+    full = Evidence(f"bytes on the way fill {percent(filled)} of the congestion window", weight)
     lost = Evidence(f"{percent(again)} of its segments were sent again", _QUEUED * min(1.0, _by_loss(row, again)))
     yield (full, queues, lost), "fabric", "more connections"
-
-
-def _fills(ratio: float) -> float:
-    """Log-likelihood ratio of the bytes on the way over the congestion window."""
-    near = exp(-((log(max(ratio, 1e-6)) / _FILL_ERROR) ** 2) / 2)
-    return _CONGESTION_LEAST + (_CONGESTION_MOST - _CONGESTION_LEAST) * near
 
 
 def _by_loss(row: FactRow, ratio: float) -> float:

@@ -94,10 +94,7 @@ class TcpPath:
         least, most = (t - self.slow_receiver_ratio * (t - self.round_trip) for t in (least, most))
         low = self.smallest + self.prompt_ratio * max(0.0, least * (1 - self.error) - self.smallest)
         high = (most + (self.round_trips - 1) * self.round_trip) * (1 + self.error)
-        above = self.backlog_ratio * (1 - self.slow_receiver_ratio)
-        low, high = (
-            min(own, whole) + above * max(0.0, whole - own) for own, whole in zip((low, high), gap, strict=True)
-        )
+        low, high = _filling((low, high), gap, self.backlog_ratio * (1 - self.slow_receiver_ratio))
         return min(low, high), high
 
     def at_receiver(self, gap: Interval) -> Interval:
@@ -106,11 +103,8 @@ class TcpPath:
 
         `gap`: seconds between the clocks above and below, without the time in TCP.
         """
-        low, high = (
-            min(own, whole) + self.slow_receiver_ratio * max(0.0, whole - own)
-            for own, whole in zip((self.unread * (1 - self.error), self.unread * (1 + self.error)), gap, strict=True)
-        )
-        return low, high
+        own = self.unread * (1 - self.error), self.unread * (1 + self.error)
+        return _filling(own, gap, self.slow_receiver_ratio)
 
 
 def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
@@ -144,6 +138,12 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
         min(1.0, block / segment / _PROMPT_SEGMENTS) if segment else 0.0,
         MOST_ROUND_TRIPS[load.direction],
     )
+
+
+def _filling(own: Interval, gap: Interval, ratio: float) -> Interval:
+    """Seconds in a gap, and this share of what they leave of it."""
+    low, high = (min(s, whole) + ratio * max(0.0, whole - s) for s, whole in zip(own, gap, strict=True))
+    return low, high
 
 
 def _carrying(table: FactTable, load: LoadFacts, direction: str) -> list[FactRow]:
