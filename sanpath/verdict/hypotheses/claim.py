@@ -74,11 +74,6 @@ class Claim:
     may_explain: frozenset[int] = frozenset()
     others_share: float = 0.0
 
-    @property
-    def accuses(self) -> bool:
-        """Whether it names an element."""
-        return self.verdict in ("bottleneck", "configured_cap")
-
 
 def limited_by(
     table: PlaceTable,

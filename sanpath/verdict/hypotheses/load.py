@@ -132,6 +132,7 @@ def _demand(table: PlaceTable) -> Claim:
     configured, in_flight_ratio = table.load.in_flight_configured, table.in_flight_ratio
     total = table.facts.in_flight_in(table.load.step)
     subject = f"{count(total)} of {count(configured)} I/Os" if configured else f"{count(total)} I/Os"
+    own_rows = table.rows("load", direction=table.load.direction, entity=table.load.entity)
     because = [f"{subject} outstanding: the load asks for no more"]
     evidence = []
     if in_flight_ratio is not None:
@@ -149,17 +150,11 @@ def _demand(table: PlaceTable) -> Claim:
         evidence.append(Evidence(in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
         if rate_met(table.facts, table.load) is not None:
             because = [f"{in_words(rate)}, with {because[0]}"]
-    elif in_flight_ratio is not None and _has_no_rate(table):
+    elif in_flight_ratio is not None and [row["rate_limited"] for row in own_rows] == [False]:
         evidence.append(Evidence("neither a rate nor time to think was set", _NOTHING_HOLDS_BACK))
     elif table.step.rate_limited and in_flight_ratio is not None and in_flight_ratio <= 1 - FILLED_ERROR:
         evidence.append(Evidence("it was given a rate, or time to think", _HAS_RATE))
     return _claim("demand_limited", frozenset(), evidence, because, "any")
-
-
-def _has_no_rate(table: PlaceTable) -> bool:
-    """Whether the generator reports that neither a rate nor time to think was set."""
-    rows = table.rows("load", direction=table.load.direction)
-    return [row["rate_limited"] for row in rows if row["entity"] == table.load.entity] == [False]
 
 
 def _concurrency(table: PlaceTable) -> Claim:

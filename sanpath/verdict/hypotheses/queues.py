@@ -160,9 +160,8 @@ def _at_depth(filled: float) -> float:
 def host_is_unread(table: PlaceTable) -> bool:
     """Whether a host below the load, or below its virtual machine, has no clock that was read."""
     topology = table.facts.topology
-    queues = [segment.queue for segment in table.segments if segment.queue is not None]
-    host_side = [q for q in queues if q.layer != "guest" or topology.related(q.entity, "attached_to", "host")]
-    return bool(table.machines) and not (host_side if _in_virtual_machine(table) else queues)
+    host_side = [q for q in table.queues if q.layer != "guest" or topology.related(q.entity, "attached_to", "host")]
+    return bool(table.machines) and not (host_side if _in_virtual_machine(table) else table.queues)
 
 
 def _in_virtual_machine(table: PlaceTable) -> bool:

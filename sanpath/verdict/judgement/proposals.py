@@ -107,7 +107,7 @@ def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
     """The names of a claim in the table of outcomes, the most particular ones first."""
     yield f"{claim.verdict} {claim.entity}"
     yield claim.growth
-    if claim.entity in _full_queues(table):
+    if any(queue.entity == claim.entity and queue.holds_back for queue in table.queues):
         yield "full_queue"
     yield claim.verdict
     above, inside = table.indices("host_queue", "array_door"), table.indices("array_queue", "array_service", "below")
@@ -169,12 +169,6 @@ def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
     return min(totals), max(totals)
 
 
-def _full_queues(table: PlaceTable) -> frozenset[str]:
-    """The queues of guest and host in which I/Os of the load wait."""
-    queues = [segment.queue for segment in table.segments]
-    return frozenset(queue.entity for queue in queues if queue is not None and queue.holds_back)
-
-
 def _admitted(table: PlaceTable) -> float:
     """I/Os of both directions that the queues of guest and host let through, of all that are in flight in the step.
 
@@ -182,13 +176,10 @@ def _admitted(table: PlaceTable) -> float:
     below which less than one I/O is counted tells nothing: no queue lets so few through.
     """
     tables = (table, *table.opposite_direction)
-    offered = sum(each.load.in_flight_measured for each in tables)
-    admitted = 0.0
-    for each in tables:
-        queues = [segment.queue for segment in each.segments if segment.queue is not None]
-        counted = [queue.admitted for queue in queues if queue.admitted >= 1]
-        admitted += min(counted, default=each.load.in_flight_measured)
-    return table.facts.in_flight_in(table.load.step) * min(1.0, admitted / offered)
+    offered = [each.load.in_flight_measured for each in tables]
+    admitted = [[queue.admitted for queue in each.queues if queue.admitted >= 1] for each in tables]
+    through = sum(min(counted, default=most) for counted, most in zip(admitted, offered, strict=True))
+    return table.facts.in_flight_in(table.load.step) * min(1.0, through / sum(offered))
 
 
 def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
@@ -245,11 +236,9 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
 
 def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     """Experiments that change a setting, or keep other hosts quiet."""
-    for segment in table.segments:
-        if segment.queue is not None:
-            entity = segment.queue.entity
-            text, shows = f"give {entity} a deeper queue", (f"bottleneck {entity}",)
-            yield Proposal(table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=entity, shows=shows)
+    for queue in table.queues:
+        text, shows = f"give {queue.entity} a deeper queue", (f"bottleneck {queue.entity}",)
+        yield Proposal(table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=queue.entity, shows=shows)
     text = "repeat it while other hosts on these ports and volumes are quiet"
     yield Proposal(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)
     if first.verdict == "configured_cap":

@@ -150,11 +150,7 @@ def _by_paths(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:
 
     None: the device is no map, its paths have no clock, or next to nothing waits above them.
     """
-    paths = {
-        link.from_entity
-        for link in facts.topology.links
-        if link.relation == "member_of" and link.to_entity == last.entity and link.from_entity.startswith("lun:")
-    }
+    paths = facts.topology.related(last.entity, "member_of", "lun")
     plane_rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=last.below.plane)
     rows = [row for row in plane_rows if row["entity"] in paths]
     # A request that a path refuses is counted again when it is offered again.

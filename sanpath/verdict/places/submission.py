@@ -32,11 +32,8 @@ def blocked_ratio(facts: Facts, load: LoadFacts, in_flight_ratio: float | None) 
 
     `in_flight_ratio`: as in PlaceTable. A load that has all its I/Os outstanding waits for their completion instead.
     """
-    threads = sum(
-        number(row, "threads")
-        for row in facts.tables["load"].select(step=load.step, direction=load.direction)
-        if row["entity"] == load.entity
-    )
+    rows = facts.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
+    threads = sum(number(row, "threads") for row in rows)
     if not threads or in_flight_ratio is None:
         return 0.0
     waiting = sum(

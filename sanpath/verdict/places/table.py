@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.facts.compute import Facts
@@ -13,6 +13,7 @@ from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
+from sanpath.verdict.places.host_queues import HostQueue
 from sanpath.verdict.places.scaling import Slope, same_io, slopes
 from sanpath.verdict.places.segments import Segment, segments
 from sanpath.verdict.places.submission import blocked_ratio
@@ -68,6 +69,11 @@ class PlaceTable:
     def rows(self, kind: str, **equal: FactValue) -> list[FactRow]:
         """The facts of one kind in the step of the load, where their columns have these values."""
         return self.facts.tables[kind].select(step=self.load.step, **equal)
+
+    @property
+    def queues(self) -> list[HostQueue]:
+        """The queues of guest and host, from the load down."""
+        return [segment.queue for segment in self.segments if segment.queue is not None]
 
     @property
     def on_path(self) -> list[FactRow]:
@@ -206,7 +212,11 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     array_row = array_side(facts.topology, load, facts.tables)
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
-    in_flight = facts.in_flight_in(load.step) + _flushes_in_flight(facts, load)
+    # A load that waits for a flush (fsync) asks for no I/O meanwhile, and wants more all the same. A multipath device
+    # and its paths count the same flushes.
+    devices = facts.tables["device"].select(step=load.step)
+    flushes = max((number(row, "flushes_in_flight") for row in devices), default=0.0)
+    in_flight = facts.in_flight_in(load.step) + flushes
     same = same_io(facts.loads, load)
     calmer = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
     calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
@@ -256,29 +266,20 @@ def _with_full_device(path: tuple[Segment, ...], blocked: float) -> tuple[Segmen
     return (replace(first, slots=admitted / blocked, filled_ratio=blocked), *path[1:])
 
 
-def _flushes_in_flight(facts: Facts, load: LoadFacts) -> float:
-    """The mean number of outstanding flushes: a load that waits for one (fsync) asks for no I/O meanwhile, and wants
-    more all the same. A multipath device and its paths count the same flushes."""
-    rows = facts.tables["device"].select(step=load.step)
-    return max((number(row, "flushes_in_flight") for row in rows), default=0.0)
-
-
 def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
-    """What the arrays did in a calm step over what they do now, at most 1. 1: nothing counts it."""
-    if calm is not None:
-        for now, then in zip(_array_work(facts, load.step), _array_work(facts, calm.step), strict=True):
-            if now:
-                return min(1.0, then / now)
+    """What the arrays did in a calm step over what they do now, at most 1. 1: nothing counts it.
+
+    Their own counters tell, or their volumes', or those of the switch ports to arrays that carry the load.
+    """
+    if calm is None:
+        return 1.0
+    ports: dict[str, FactValue] = {"side": "array", "on_loaded_path": True}
+    for kind, fact, which in (("array", "ops", {}), ("volume", "ops", {}), ("link", "bytes", ports)):
+        rows = (facts.tables[kind].select(step=each.step, **which) for each in (load, calm))
+        now, then = (sum(number(row, f"{fact}_per_second") for row in of_step) for of_step in rows)
+        if now:
+            return min(1.0, then / now)
     return 1.0
-
-
-def _array_work(facts: Facts, step: str) -> Iterator[float]:
-    """What the arrays did in a step: by their own counters, by their volumes', and by those of the switch ports to
-    arrays that carry the load."""
-    for table in ("array", "volume"):
-        yield sum(number(row, "ops_per_second") for row in facts.tables[table].select(step=step))
-    links = facts.tables["link"].select(step=step, side="array", on_loaded_path=True)
-    yield sum(number(row, "bytes_per_second") for row in links)
 
 
 def _processor_wait_seconds(facts: Facts, load: LoadFacts, processors_used: float) -> float:
