@@ -10,8 +10,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
 from sanpath.units import iops, percent
-from sanpath.verdict.evidence.steady_state import drift
-from sanpath.verdict.evidence.step import BUSY, not_seen
+from sanpath.verdict.evidence.step import BUSY, drift, not_seen
 from sanpath.verdict.places.table import PlaceTable
 
 _MET = 0.97
@@ -37,10 +36,8 @@ def rate_met(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
 
 
 def not_healthy(table: PlaceTable) -> str | None:
-    """Why a load that asks for no more is not healthy. Empty: no requested rate is met. None: it is healthy."""
+    """Why a load whose requested rate is met is not healthy. None: it is."""
     facts, load, array, links = table.facts, table.load, table.array, table.on_path
-    if not load.in_flight_configured or rate_met(facts, load) is None:
-        return ""
     not_read = not_seen(facts, load, links, array)
     if not_read:
         return f"not measured: {not_read[0]}"

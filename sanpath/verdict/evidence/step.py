@@ -1,5 +1,5 @@
-"""What the facts of one step prove: a full link, flat throughput, an array that slowed down, and what was not
-read."""
+"""What the facts of one step prove: flat throughput, an array that slowed down, whether it was steady, and what was
+not read."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ BUSY = 0.8
 """Utilisation below which an element is not near its limit (queueing delay grows as 1 / (1 - utilisation))."""
 _CARRIED = 0.9
 """Share of the load's bytes that the observed links must carry; below it, one of its paths is missing."""
+DRIFT = 0.05
+"""Relative drift from which a step is not steady, as in the rule test-not-steady.
+
+It is half of what the steady state of SNIA's Solid State Storage Performance Test Specification allows over its
+measurement window.
+"""
+RETAINED = 0.8
+"""Share of its first throughput that a step must retain to its end, as in the rule test-not-steady.
+
+Throughput may rise at first, as caches warm; where it falls, something has been used up.
+"""
 
 
 def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:
@@ -77,3 +88,20 @@ def response_small(facts: Facts, load: LoadFacts, response: FactRow) -> bool:
     Both together are then less than half of the time below the queue of the operating system.
     """
     return number(response, "response_seconds") < below_queues(facts, load) / 2
+
+
+def drift(facts: Facts, load: LoadFacts) -> str | None:
+    """How throughput and latency moved over the second half of a step, or that throughput fell before, as a clause.
+
+    None: they did not, or there are too few windows to tell it from noise.
+    """
+    row = next(iter(facts.tables["load"].select(step=load.step, direction=load.direction)), None)
+    if row is None:
+        return None
+    if (retained := number(row, "held_throughput")) and retained < RETAINED:
+        return f"from the first quarter of the step to the last throughput falls to {percent(retained)}"
+    trends = {metric: number(row, f"{metric}_trend") for metric in ("throughput", "latency")}
+    if all(abs(trend) <= DRIFT for trend in trends.values()):
+        return None
+    words = " and ".join(f"{metric} {trend:+.1%}".replace("%", " %") for metric, trend in trends.items() if trend)
+    return f"{words} over the second half of the step"

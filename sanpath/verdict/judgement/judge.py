@@ -18,8 +18,7 @@ from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.units import percent
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
-from sanpath.verdict.evidence.steady_state import drift
-from sanpath.verdict.evidence.step import not_seen
+from sanpath.verdict.evidence.step import drift, not_seen
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import Suspicion, probability_of, rank_claims
 from sanpath.verdict.judgement.proposals import name_of
@@ -135,14 +134,14 @@ def _kind(table: PlaceTable, first: Sequence[Suspicion]) -> tuple[Kind, tuple[st
     kind = first[0].claim.verdict
     if kind not in ("concurrency_limited", "demand_limited"):
         return kind, ()
+    met = kind == "demand_limited" and rate_met(table.facts, table.load) is not None
     if (reason := _waiting_reason(table)) is not None:
         # Nothing limits a load that gets the rate it asks for, even if its latency is bad.
-        met = kind == "demand_limited" and rate_met(table.facts, table.load) is not None
         return kind if met else "cannot_tell", (reason,)
-    if kind == "demand_limited":
-        reason = not_healthy(table)
-        return ("healthy", ()) if reason is None else (kind, (reason,) if reason else ())
-    return kind, ()
+    if not met or not table.load.in_flight_configured:
+        return kind, ()
+    reason = not_healthy(table)
+    return ("healthy", ()) if reason is None else (kind, (reason,))
 
 
 def _waiting_reason(table: PlaceTable) -> str | None:
