@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from statistics import fmean
 
@@ -74,9 +75,7 @@ class TcpPath:
     @property
     def queued_ratio(self) -> float | None:
         """Share of a smoothed round trip that segments queue in the network, at most; None: it was not measured."""
-        if self.round_trip is None:
-            return None
-        return max(0.0, 1 - self.smallest / self.round_trip) if self.round_trip else 0.0
+        return max(0.0, 1 - self.smallest / self.round_trip) if self.round_trip is not None else None
 
     def transfer(self, gap: Interval) -> Interval | None:
         """Seconds of an I/O in TCP's hands, or waiting for them: in the sender's buffer and on the network. None: the
@@ -114,10 +113,12 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
     opposite = "write" if load.direction == "read" else "read"
     entities = {row["entity"] for row in rows}
     opposite_rows = [row for row in table.select(step=load.step, direction=opposite) if row["entity"] in entities]
-    smallest = _mean(rows, lambda row: _smallest(table, row))
+    # Distance does not change from step to step.
+    smallest = _mean(rows, lambda row: _least(table.select(entity=row["entity"]), "round_trip_seconds_min"))
     if smallest is None:
         return None
-    round_trip = _mean(rows, lambda row: _round_trip(row, opposite_rows))
+    in_step = partial(table.select, step=load.step)
+    round_trip = _mean(rows, lambda row: _least(in_step(entity=row["entity"]), "round_trip_seconds"))
     segment = _mean(rows, lambda row: row.get("segment_bytes")) or 0.0
     unsent = _mean(rows, lambda row: row.get("unsent_seconds"))
     block = load.operation_bytes or 0.0
@@ -161,16 +162,9 @@ def _carrying(table: FactTable, load: LoadFacts, direction: str) -> list[FactRow
     return possible if total <= _ALL_OF_IT * load.bytes_per_second else []
 
 
-def _smallest(table: FactTable, row: FactRow) -> float | None:
-    """The smallest round trip that either end of a connection measured in any step: distance does not change."""
-    rows = table.select(entity=row["entity"])
-    return min((v for r in rows if isinstance(v := r.get("round_trip_seconds_min"), float) and v > 0), default=None)
-
-
-def _round_trip(row: FactRow, opposite_rows: Sequence[FactRow]) -> float | None:
-    """The shorter of the round trips that the two ends of a connection measure."""
-    ends = [row, *(other for other in opposite_rows if other["entity"] == row["entity"])]
-    return min((v for end in ends if isinstance(v := end.get("round_trip_seconds"), float)), default=None)
+def _least(rows: Sequence[FactRow], fact: str) -> float | None:
+    """The least of what both ends of a connection measured. None: neither did."""
+    return min((v for row in rows if isinstance(v := row.get(fact), float) and v > 0), default=None)
 
 
 def _backlog(row: FactRow) -> float:
