@@ -87,13 +87,7 @@ def _weight(table: PlaceTable, row: FactRow) -> float:
     A thread that polls uses its core whenever the next I/O comes within the time that it may poll.
     """
     used = min(1.0, number(row, "io_thread_busy_ratio") + number(row, "io_thread_wait_ratio"))
-    weight = without_pause(used)
-    poll_seconds = row["io_thread_poll_seconds"]
-    if weight <= 0 or poll_seconds == 0:
-        return weight
-    if poll_seconds is None:
-        return 0.0
-    polled = min(
-        1.0, table.facts.ops_per_second_in(table.load.step) * _WAKE_UPS * number(row, "io_thread_poll_seconds")
-    )
-    return (1 - polled) * weight
+    weight, wake_ups = without_pause(used), _WAKE_UPS * table.facts.ops_per_second_in(table.load.step)
+    is_known = row["io_thread_poll_seconds"] is not None
+    polled = min(1.0, wake_ups * number(row, "io_thread_poll_seconds")) if is_known else 1.0
+    return min(weight, (1 - polled) * weight)

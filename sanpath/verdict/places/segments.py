@@ -322,14 +322,13 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
     """The segments of an array that reports its service time. `below`: time below the host's last clock."""
     entity, spread = str(row["entity"]), number(row, "spread_seconds")
     lowest_factor, highest_factor = _OTHERS_MIX if number(row, "foreign_ratio") > SHARED else (1.0, 1.0)
-    middle = sum(below) / 2
     times = {name: number(row, f"{name}_seconds") for name in ("qos_limit", "queue", "service")}
-    inside_seconds = sum(times.values())
+    inside = sum(times.values())
     # The array's times may not exceed the time of the I/O at the host.
-    fit = min(1.0, below[1] / inside_seconds) if inside_seconds > below[1] > 0 and highest_factor > 1 else 1.0
-    times = {name: seconds * fit for name, seconds in times.items()}
-    gap = max(0.0, middle - sum(times.values()))
-    error = (below[1] - below[0]) / 2 + spread + (highest_factor - 1) * sum(times.values()) / 2
+    if inside > below[1] > 0 and highest_factor > 1:
+        times, inside = {name: seconds * below[1] / inside for name, seconds in times.items()}, below[1]
+    gap = max(0.0, sum(below) / 2 - inside)
+    error = (below[1] - below[0]) / 2 + spread + (highest_factor - 1) * inside / 2
     # As wide as the I/Os of others may make it.
     width = max(1 - lowest_factor, (highest_factor - 1) / 2)
     own = {name: _within(seconds, seconds * width) for name, seconds in times.items()}
@@ -409,40 +408,32 @@ def _wait_without_calm(
     segment: Segment, wire: float, is_counted: bool, waiting_ratio: float, calm: Segment | None
 ) -> Wait:
     """(low, likely, high) seconds of waiting by the times of one step; `calm` only raises the low bound."""
-    low, high = segment.seconds
-    middle = segment.middle
+    (low, high), middle = segment.seconds, segment.middle
+    nearest, farthest = segment.distance or (0.0, 0.0)
     grown = max(0.0, low - calm.seconds[1]) if calm is not None else 0.0
     match segment.kind:
         case "cap" | "array_queue":
             return low, middle, high
-        case "host_receive":
-            return waiting_ratio * low, waiting_ratio * middle, high
-        case "host_queue":
-            return (
-                max(0.0, waiting_ratio * low - 4 * _SOFTWARE_SECONDS),
-                max(0.0, waiting_ratio * middle - _SOFTWARE_SECONDS),
-                high,
-            )
+        case "host_receive" | "host_queue":
+            software = _SOFTWARE_SECONDS if segment.kind == "host_queue" else 0.0
+            return max(0.0, waiting_ratio * low - 4 * software), max(0.0, waiting_ratio * middle - software), high
         case "fabric" | "array_door":
             has_transfer = segment.kind == "fabric" or (is_counted and segment.source != _OUTSIDE_TCP)
             shortest = _ROUND_TRIP_SECONDS + (wire if has_transfer else 0.0)
             timed = segment.is_timed_transfer
-            certain = low - 1.3 * wire - _ROUND_TRIP_SECONDS if timed else low - 2 * shortest - _ROUND_TRIP_SECONDS
-            if segment.distance is not None:
-                nearest, farthest = segment.distance
-                certain, shortest, high = certain - farthest, shortest + (nearest + farthest) / 2, high - nearest
-            if not is_counted and (timed or segment.kind == "fabric"):
-                slowest = _SLOWEST_LINK_RATIO * wire + (segment.distance or (0.0, 0.0))[1]
-                certain = low - slowest - _ROUND_TRIP_SECONDS if timed else 0.0
-            certain = max(grown, certain)
+            on_wire = (1.3 if is_counted else _SLOWEST_LINK_RATIO) * wire if timed else 2 * shortest
+            certain = low - on_wire - farthest - _ROUND_TRIP_SECONDS
+            if segment.kind == "fabric" and not timed and not is_counted:
+                certain = 0.0
+            certain, shortest = max(grown, certain), shortest + (nearest + farthest) / 2
             # A single I/O in flight waits for no other of the test; in a transfer, I/Os of others may come first.
             queueing_ratio = 1.0 if timed else waiting_ratio
-            return max(0.0, queueing_ratio * certain), max(0.0, queueing_ratio * middle - shortest), max(0.0, high)
+            certain, likely = queueing_ratio * certain, queueing_ratio * middle - shortest
+            return max(0.0, certain), max(0.0, likely), max(0.0, high - nearest)
         case "array_service" if segment.source == _ARRAY:
             return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
         case _:
-            transfer = wire if segment.kind == "below" else 0.0
-            transfer += (segment.distance or (0.0, 0.0))[0]
+            transfer = nearest + (wire if segment.kind == "below" else 0.0)
             longest = max(grown, min(waiting_ratio * high - transfer, high - transfer - _SHORTEST_SERVICE_SECONDS))
             certain = min(longest, max(grown, low - _SLOWEST_SERVICE_SECONDS - wire))
             return certain, (certain + longest) / 2, longest
