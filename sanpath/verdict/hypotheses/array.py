@@ -203,7 +203,7 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
     ceiling_ratio, explains = reached / load.ops_per_second, _explains(array)
-    return limited_by(table, layer, because, _OVERTURN, claims, ceiling_ratio=ceiling_ratio, explains=explains)
+    return limited_by(table, layer, because, _OVERTURN, ceiling_ratio=ceiling_ratio, explains=explains)(claims)
 
 
 def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -224,7 +224,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
     because += [evidence.words for evidence in _outside_tcp(table) if evidence.weight >= 0]
     because.append("an array may delay I/Os before its own clock starts")
-    return limited_by(table, "array_front", because, _OVERTURN, claims)
+    return limited_by(table, "array_front", because, _OVERTURN)(claims)
 
 
 def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> Conclusion:
@@ -236,7 +236,7 @@ def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> C
         *(full or ["nothing that was read accounts for it"]),
         time_words,
     )
-    return limited_by(table, layer, because, _OVERTURN, claims)
+    return limited_by(table, layer, because, _OVERTURN)(claims)
 
 
 def _layer(table: PlaceTable, array: FactRow) -> Layer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 from sanpath.facts.storage.load_volumes import volumes_of
@@ -50,7 +49,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     for limit, words, weight in _reached(table):
         kind = limit.entity.partition(":")[0]
         layer = "host" if kind == "host" else "array_front"
-        conclude = partial(limited_by, table, layer, (words,), overturn_if)
+        conclude = limited_by(table, layer, (words,), overturn_if)
         evidence = (Evidence(words, weight),)
         group = "limits set at the array"
         yield Claim(kind, limit.entity, explains, evidence, conclude, verdict="configured_cap", group=group)

@@ -80,34 +80,37 @@ def limited_by(
     layer: str,
     because: Sequence[str],
     overturn_if: Sequence[str],
-    claims: Sequence[Claim],
     *,
     waits_inside: bool = False,
     ceiling_ratio: float | None = 1.0,
     following: Next | None = None,
     **stated: Any,
-) -> Conclusion:
-    """The conclusion that the element of the first claim limits the load of a table, and those of the others with it.
+) -> Callable[[Sequence[Claim]], Conclusion]:
+    """Concludes that the element of the first claim limits the load of a table, and those of the others with it.
 
     `waits_inside`: the I/Os wait in the element itself, also where a queue above it holds most of them.
     `ceiling_ratio`: throughput at the limit over what the load reached, None: not known. `following`: as of
     Conclusion. `stated`: other fields of Bottleneck, or another entity than that of the claim.
     """
-    load = table.load
-    entity = str(stated.setdefault("entity", claims[0].entity))
-    others = dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity)
-    figures = {
-        "kind": claims[0].kind,
-        "direction": load.direction,
-        "ceiling_bytes_per_second": ceiling_ratio and (load.bytes_per_second * ceiling_ratio or None),
-        "ceiling_ops_per_second": ceiling_ratio and load.ops_per_second * ceiling_ratio,
-        "coincident": tuple(others),
-        "wait_at": entity if waits_inside else wait_at(table.facts, load, entity),
-        **stated,
-    }
-    because = tuple(because)
-    bottleneck = Bottleneck(layer=layer, because=because, overturn_if=tuple(overturn_if), **figures)
-    return Conclusion((bottleneck,), because, following)
+
+    def conclude(claims: Sequence[Claim]) -> Conclusion:
+        load = table.load
+        entity = str(stated.get("entity", claims[0].entity))
+        others = dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity)
+        figures = {
+            "entity": entity,
+            "kind": claims[0].kind,
+            "direction": load.direction,
+            "ceiling_bytes_per_second": ceiling_ratio and (load.bytes_per_second * ceiling_ratio or None),
+            "ceiling_ops_per_second": ceiling_ratio and load.ops_per_second * ceiling_ratio,
+            "coincident": tuple(others),
+            "wait_at": entity if waits_inside else wait_at(table.facts, load, entity),
+            **stated,
+        }
+        bottleneck = Bottleneck(layer=layer, because=tuple(because), overturn_if=tuple(overturn_if), **figures)
+        return Conclusion((bottleneck,), tuple(because), following)
+
+    return conclude
 
 
 def share_gone(seconds: float, latency_seconds: float) -> float:

@@ -96,11 +96,10 @@ def _conclude(
         "array_back",
         because,
         overturn_if,
-        claims,
         ceiling_ratio=1 / reached_ratio,
         utilisation=first.used_ratio,
         following=following,
-    )
+    )(claims)
 
 
 def _promises(table: PlaceTable, load: LoadFacts) -> Iterator[_Promise]:

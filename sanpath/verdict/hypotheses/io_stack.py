@@ -6,7 +6,6 @@ A file system, a volume manager or a limit of the load's control group (Linux: i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from sanpath.verdict.hypotheses.claim import Claim, limited_by
 from sanpath.verdict.places.table import PlaceTable
@@ -23,5 +22,5 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     because = (f"{table.wait_words({0})} pass above its block device {first.entity}",)
     overturn_if = ("the same wait with the load on the block device itself, outside of any control group",)
     layer = "guest" if machine.startswith("vm:") else "host"
-    conclude = partial(limited_by, table, layer, because, overturn_if, waits_inside=True)
+    conclude = limited_by(table, layer, because, overturn_if, waits_inside=True)
     yield Claim("io_stack", machine, frozenset({0}), (), conclude, _PRIOR)

@@ -67,9 +67,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             f"{count(len(unread))} links on the way were not counted",
         )
         others = tuple(unread[1:])
-        conclude = partial(
-            limited_by, table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others
-        )
+        conclude = limited_by(table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others)
         yield Claim("link", unread[0], explains, evidence, conclude, UNREAD, may_explain=may_explain)
 
 
@@ -124,7 +122,6 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         _layer(table.facts, binding),
         (first.words,) if against else tuple(_because(table, first)),
         tuple(_overturn(first)),
-        claims,
         ceiling_ratio=lowest / load.bytes_per_second if lowest and not against else None,
         following=following,
         entity=first.entities[0],
@@ -132,7 +129,7 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         coincident=tuple(entity for link in binding for entity in link.entities)[1:],
         utilisation=first.utilisation,
         explains=gain_of(following, load),
-    )
+    )(claims)
 
 
 def _order(link: PathLink) -> tuple[bool, bool, float, tuple[str, ...]]:

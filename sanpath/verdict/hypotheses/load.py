@@ -4,7 +4,6 @@ flight."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from math import log
 from typing import cast
 
@@ -121,7 +120,7 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
         words = (reading.words for reading in evidence)
         because = (*words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
         overturn_if = ("the same throughput while no core of the host is full",)
-        conclude = partial(limited_by, table, "host", because, overturn_if, waits_inside=True, utilisation=used)
+        conclude = limited_by(table, "host", because, overturn_if, waits_inside=True, utilisation=used)
         for index in sorted(late if used is None else gaps):
             gap = frozenset({index})
             yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
 from math import log
 from statistics import fmean
 
@@ -83,7 +82,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence += _bursts(table, total, *_usual_total(luns, len(links)))
     entity = wait_at(table.facts, table.load, table.load.entity)
     because = (words, _NOT_SIDE_BY_SIDE, *(each.words for each in unmeasured))
-    conclude = partial(limited_by, table, "host", because, overturn_if, coincident=tuple(links))
+    conclude = limited_by(table, "host", because, overturn_if, coincident=tuple(links))
     may_explain = table.before_transfer
     yield Claim("path_policy", entity, table.transfer, evidence, conclude, prior, may_explain=may_explain)
 
@@ -180,6 +179,6 @@ def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
     words = f"{percent(share)} of the I/Os use paths that are not optimised, and cross the link between controllers"
     because = (words, f"{duration(table.seconds(explains))} of {duration(table.load.latency_seconds)} pass {where}")
     overturn_if = ("the same throughput with all I/Os over optimised paths",)
-    conclude = partial(limited_by, table, "host", because, overturn_if)
+    conclude = limited_by(table, "host", because, overturn_if)
     entity = wait_at(table.facts, table.load, table.load.entity)
     yield Claim("path_policy", entity, explains, (Evidence(words, 0.0),), conclude, _NON_OPTIMISED)

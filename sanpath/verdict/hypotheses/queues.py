@@ -85,9 +85,10 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
     )
     ratio = queue.admitted / queue.below.seconds / load.ops_per_second
     explains = share_gone(queue.below.seconds, load.latency_seconds)
-    return limited_by(
-        table, queue.layer, because, _OVERTURN, claims, waits_inside=True, ceiling_ratio=ratio, explains=explains
+    conclude = limited_by(
+        table, queue.layer, because, _OVERTURN, waits_inside=True, ceiling_ratio=ratio, explains=explains
     )
+    return conclude(claims)
 
 
 def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
@@ -198,5 +199,5 @@ def _unread(
     coincident: Sequence[str] = (),
 ) -> Claim:
     because = (evidence[0].words, f"{table.wait_words(explains)} pass below the host's last clock that was read")
-    conclude = partial(limited_by, table, "host", because, _OVERTURN, waits_inside=True, coincident=tuple(coincident))
+    conclude = limited_by(table, "host", because, _OVERTURN, waits_inside=True, coincident=tuple(coincident))
     return Claim(kind, entity, explains, evidence, conclude, prior)

@@ -7,7 +7,6 @@ that wait for their time-out fill the queue. Error counters show it even where n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from math import log, sqrt
 
 from sanpath.facts.fabric.links import filled_ratio
@@ -127,8 +126,8 @@ def _claim(
     lost = f"about {duration(lost_seconds)} of {duration(latency_seconds)} are lost between host and array"
     because = (*(reading.words for reading in evidence), lost)
     share, overturn_if = min(1.0, lost_seconds / latency_seconds), (f"the same latency while {without}",)
-    conclude = partial(
-        limited_by, table, "fabric", because, overturn_if, waits_inside=True, ceiling_ratio=None, explains=share
+    conclude = limited_by(
+        table, "fabric", because, overturn_if, waits_inside=True, ceiling_ratio=None, explains=share
     )
     return Claim("retries", entity, explains, evidence, conclude, prior, growth="any", independent_of_load=True)
 

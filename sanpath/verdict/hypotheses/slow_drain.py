@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from sanpath.facts.compute import Facts
@@ -149,7 +148,7 @@ def _claim(
         no_part = () if on_path else (f"{name} is no part of the test: it shares switches with it",)
         because = [reason, *reasons, *no_part]
         stated |= {"wait_at": (*victims, entity)[0], "culprit": culprit, "victims": tuple(victims)}
-    conclude = partial(limited_by, table, layer, because, (overturn_if,), ceiling_ratio=None, **stated)
+    conclude = limited_by(table, layer, because, (overturn_if,), ceiling_ratio=None, **stated)
     # A slow host is slow on all its ports, and an array spreads a test over the fabrics and their long links.
     group = f"credit_stall {'long links' if cause['side'] == 'switch' and not is_saturated(cause) else owner}"
     claim = Claim("credit_stall", entity, table.transfer, evidence, conclude, growth="any", group=group)

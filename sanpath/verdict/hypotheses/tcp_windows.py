@@ -8,7 +8,6 @@ window while no segment queues or is lost: otherwise what queues or drops them l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from math import exp, log, sqrt
 
 from sanpath.facts.table import FactRow, number
@@ -55,7 +54,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         f"its connections carry {bandwidth(carried)} and no more, whatever is outstanding",
     )
     overturn_if = (f"the same throughput with {remedy}",)
-    conclude = partial(limited_by, table, layer, because, overturn_if)
+    conclude = limited_by(table, layer, because, overturn_if)
     yield Claim("tcp_window", str(row["entity"]), explains, evidence, conclude, _RARE)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import percent
@@ -61,7 +60,7 @@ def _limit(table: PlaceTable, row: FactRow) -> Claim:
     if row["limit_burst_used"]:
         because.append("it is the limit of a burst: after that it is lower")
     overturn_if = ("another limit that leaves throughput where it is",)
-    conclude = partial(limited_by, table, "host", because, overturn_if, waits_inside=True)
+    conclude = limited_by(table, "host", because, overturn_if, waits_inside=True)
     group = "limits of virtual disks"
     return Claim("vdisk", entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
@@ -77,7 +76,7 @@ def _thread(table: PlaceTable, row: FactRow) -> Claim:
     overturn_if = ("a second iothread, or another disk on one of its own, that leaves throughput where it is",)
     explains = table.indices("host_queue", "below") | {0}
     evidence = (Evidence(words, _weight(table, row)),)
-    conclude = partial(limited_by, table, "host", (words, served), overturn_if, waits_inside=True)
+    conclude = limited_by(table, "host", (words, served), overturn_if, waits_inside=True)
     return Claim("io_thread", machine, explains, evidence, conclude, SELDOM)
 
 
