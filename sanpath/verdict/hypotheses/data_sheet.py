@@ -85,20 +85,14 @@ def _conclude(
     following = None
     if other_promises and (second := other_promises[0]).used_ratio < 1:
         following = next_of(load, second.entity, "by its data sheet", load.ops_per_second / second.used_ratio)
-    # What was measured is no more than the ceiling: a promise that is exceeded is a rough one.
-    reached_ratio = min(1.0, first.used_ratio)
     overturn_if = (
         "more throughput of the same mix with more outstanding I/Os",
         "a saturated processor of the load generator: it was not measured",
     )
+    # What was measured is no more than the ceiling: a promise that is exceeded is a rough one.
+    ratio, used = 1 / min(1.0, first.used_ratio), first.used_ratio
     return limited_by(
-        table,
-        "array_back",
-        because,
-        overturn_if,
-        ceiling_ratio=1 / reached_ratio,
-        utilisation=first.used_ratio,
-        following=following,
+        table, "array_back", because, overturn_if, ceiling_ratio=ratio, following=following, utilisation=used
     )(claims)
 
 

@@ -73,18 +73,11 @@ def outcomes(table: PlaceTable) -> Iterator[Outcome]:
             least_ratio = sqrt(load.in_flight_measured / table.load.in_flight_measured)
         ratio = load.ops_per_second / table.load.ops_per_second
         yield Outcome(proposal, load.step, ratio, ratio >= least_ratio)
-    yield from _pause(table, proposals.get(PAUSE))
-
-
-def _pause(table: PlaceTable, proposal: Proposal | None) -> Iterator[Outcome]:
-    """Yield the outcome of the last pause: several would show the same once more."""
-    pauses = table.facts.pauses
-    if proposal is None or proposal.least_ratio is None or not pauses:
-        return
-    others = _compared(table, pauses[-1])
-    if others is not None:
+    # Several pauses would show the same once more.
+    pause, proposal = next(reversed(table.facts.pauses), None), proposals.get(PAUSE)
+    if proposal is not None and pause is not None and (others := _compared(table, pause)) is not None:
         ratio = others.loaded_seconds / others.paused_seconds
-        yield Outcome(proposal, pauses[-1].step.name, ratio, ratio >= proposal.least_ratio, others)
+        yield Outcome(proposal, pause.step.name, ratio, ratio >= (proposal.least_ratio or 0.0), others)
 
 
 def _compared(table: PlaceTable, pause: Pause) -> OthersCompared | None:

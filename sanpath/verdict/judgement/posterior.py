@@ -138,7 +138,10 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
     for hypothesis in HYPOTHESES:
         for claim in hypothesis(table):
             key = (claim.verdict, claim.kind, claim.entity or hypothesis, claim.explains)
-            scored = _score(table, claim, idle)
+            readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
+            slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots)
+            slots += _full_above(table, claim)
+            scored = _Scored(claim, readings, _wait_density(table, claim, idle), slots)
             if key not in best or scored.log_odds > best[key].log_odds:
                 best[key] = scored
     return best
@@ -189,12 +192,6 @@ def _same_plateau(table: PlaceTable, other_table: PlaceTable) -> float:
     distance = log(other_table.load.ops_per_second / table.load.ops_per_second) / _SAME_PLATEAU
     ratio = abs(log(other_table.load.in_flight_measured / table.load.in_flight_measured))
     return exp(-(distance**2)) * min(1.0, ratio / log(2.0))
-
-
-def _score(table: PlaceTable, claim: Claim, idle: list[float]) -> _Scored:
-    readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
-    slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots) + _full_above(table, claim)
-    return _Scored(claim, readings, _wait_density(table, claim, idle), slots)
 
 
 def _full_above(table: PlaceTable, claim: Claim) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.host import planes
@@ -185,11 +185,8 @@ def _layer(facts: Facts, load: LoadFacts, plane: str) -> Layer:
 
 def _depth(row: FactRow) -> float | None:
     """How many I/Os the host lets through at once. None: it does not report that, or its latency contradicts it."""
-    depth = cast("float | None", row["queue_depth"])
-    if not depth:
-        return None
-    error = number(row, "ops_per_second") * number(row, "resolution_seconds")
-    return depth if number(row, "in_flight_measured") <= depth / _FILLED + error else None
+    depth, error = number(row, "queue_depth"), number(row, "ops_per_second") * number(row, "resolution_seconds")
+    return depth if depth and number(row, "in_flight_measured") <= depth / _FILLED + error else None
 
 
 def wait_at(facts: Facts, load: LoadFacts, limiter: str) -> str:
