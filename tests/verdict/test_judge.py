@@ -46,7 +46,7 @@ def test_an_array_that_only_its_port_stands_for_is_an_array(monkeypatch: pytest.
 def test_a_clock_of_whole_milliseconds_proves_no_wait() -> None:
     """0.3 ms between two clocks are a wait where both are exact; where 0 to 0.3 ms are possible, none is sure."""
     wait = (2e-4, 3e-4, 3e-4)
-    exact = Segment("host_queue", LUN, "host", (3e-4, 3e-4), "test", wait=wait, own_wait=wait)
+    exact = Segment("host_queue", LUN, (3e-4, 3e-4), "test", wait=wait, own_wait=wait)
     coarse = replace(exact, seconds=(0.0, 3e-4), wait=(0.0, 1e-4, 3e-4), own_wait=(0.0, 1e-4, 3e-4))
     assert _surely_waiting_seconds(exact) == 3e-4
     assert _surely_waiting_seconds(coarse) == 0.0

@@ -20,7 +20,6 @@ from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED, array_side, same_operations
 from sanpath.facts.table import FactRow, number
-from sanpath.model import Layer
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
 
@@ -99,7 +98,6 @@ class Segment:
 
     kind: SegmentKind
     entity: str | None
-    layer: Layer
     seconds: Interval
     source: str
     wait: Wait = (0.0, 0.0, 0.0)
@@ -258,7 +256,6 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
     return Segment(
         "host_queue",
         queue.entity,
-        queue.layer,
         _within(queue.wait_seconds, queue.error_seconds),
         f"latency at the {queue.above.plane} less that at {queue.entity}",
         slots=slots,
@@ -273,7 +270,7 @@ def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[Segment]:
         return _array(row, below)
     if row is not None and row["response_seconds"] is not None and same_operations(load, row):
         return _response(row, below)
-    return [Segment("below", None, "array_front", below, "all below the last clock that was read")]
+    return [Segment("below", None, below, "all below the last clock that was read")]
 
 
 def _with_tcp(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
@@ -292,12 +289,12 @@ def _with_tcp(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
         else:
             low, high = (min(seconds, segment.seconds[1]) for seconds in transfer)
             rest = max(0.0, segment.seconds[0] - high), max(0.0, segment.seconds[1] - low)
-            in_tcp = Segment("fabric", None, "fabric", (low, high), _BY_TCP, distance=tcp.distance)
+            in_tcp = Segment("fabric", None, (low, high), _BY_TCP, distance=tcp.distance)
             if segment.kind == "below":
                 result += [in_tcp, replace(segment, seconds=rest, distance=(0.0, 0.0))]
             else:
                 array = next((other.entity for other in segments if other.entity is not None), None)
-                door = Segment("array_door", array, "array_front", rest, _OUTSIDE_TCP, distance=(0.0, 0.0))
+                door = Segment("array_door", array, rest, _OUTSIDE_TCP, distance=(0.0, 0.0))
                 result += [door, in_tcp]
     return result
 
@@ -315,7 +312,7 @@ def _with_unread(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
             segment = replace(segment, seconds=(max(0.0, shortest - high), max(0.0, longest - low)))
             low, high = max(0.0, low - longest), max(0.0, high - shortest)
         result.append(segment)
-    return [Segment("host_receive", None, "host", received, _UNREAD), *result]
+    return [Segment("host_receive", None, received, _UNREAD), *result]
 
 
 def _array(row: FactRow, below: Interval) -> list[Segment]:
@@ -335,17 +332,16 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
     segments = []
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
-        door_gap = max(0.0, gap - transfer)
-        segments.append(Segment("array_door", entity, "array_front", _within(door_gap, error), _BETWEEN))
-        segments.append(Segment("fabric", None, "fabric", (transfer, transfer), _BY_ARRAY))
+        segments.append(Segment("array_door", entity, _within(gap - transfer, error), _BETWEEN))
+        segments.append(Segment("fabric", None, (transfer, transfer), _BY_ARRAY))
     else:
-        segments.append(Segment("fabric", None, "fabric", _within(gap, error), _BETWEEN))
+        segments.append(Segment("fabric", None, _within(gap, error), _BETWEEN))
     if times["qos_limit"]:
-        segments.append(Segment("cap", entity, "array_front", own["qos_limit"], _ARRAY))
+        segments.append(Segment("cap", entity, own["qos_limit"], _ARRAY))
     if row["queue_seconds"] is not None:
-        segments.append(Segment("array_queue", entity, "array_back", own["queue"], _ARRAY))
+        segments.append(Segment("array_queue", entity, own["queue"], _ARRAY))
     source = _ARRAY if row["queue_seconds"] is not None else "array, its queue included"
-    return [*segments, Segment("array_service", entity, "array_back", own["service"], source)]
+    return [*segments, Segment("array_service", entity, own["service"], source)]
 
 
 def _response(row: FactRow, below: Interval) -> list[Segment]:
@@ -354,8 +350,8 @@ def _response(row: FactRow, below: Interval) -> list[Segment]:
     gap = max(0.0, middle - response)
     error = (below[1] - below[0]) / 2
     return [
-        Segment("array_door", str(row["entity"]), "array_front", _within(gap, error), "above the array's clock"),
-        Segment("below", str(row["entity"]), "array_front", (response, response), "array, the transfer included"),
+        Segment("array_door", str(row["entity"]), _within(gap, error), "above the array's clock"),
+        Segment("below", str(row["entity"]), (response, response), "array, the transfer included"),
     ]
 
 
