@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import log
+from operator import attrgetter
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
@@ -47,8 +48,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
     A promise that another step exceeded is not the limit, and one that any step has beaten by far limits nothing.
     """
-    highest = _highest(table)
-    promises = [p for p in _promises(table, table.load) if highest.get(p.entity, 0.0) <= BEATEN_RATIO]
+    in_steps = [p for load in table.facts.loads if load.roots == table.load.roots for p in _promises(table, load)]
+    # Entity → the largest share of its promise that any step of the same loads used.
+    highest = {promise.entity: promise.used_ratio for promise in sorted(in_steps, key=attrgetter("used_ratio"))}
+    promises = [p for p in _promises(table, table.load) if highest[p.entity] <= BEATEN_RATIO]
     promises.sort(key=lambda promise: -promise.used_ratio)
     for promise in promises:
         evidence = [Evidence(str(promise), at_limit(min(1.0, promise.used_ratio), _ROUND))]
@@ -60,16 +63,6 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         other_promises = [candidate for candidate in promises if candidate is not promise]
         conclude = partial(_conclude, table, promise, other_promises)
         yield Claim("data_sheet", promise.entity, table.below_host, tuple(evidence), conclude, SELDOM)
-
-
-def _highest(table: PlaceTable) -> dict[str, float]:
-    """Return entity → the largest share of its promise that any step of the same loads used."""
-    highest: dict[str, float] = {}
-    for load in table.facts.loads:
-        if load.roots == table.load.roots:
-            for promise in _promises(table, load):
-                highest[promise.entity] = max(promise.used_ratio, highest.get(promise.entity, 0.0))
-    return highest
 
 
 def _conclude(

@@ -67,8 +67,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             f"{count(len(unread))} links on the way were not counted",
         )
         others = tuple(unread[1:])
-        conclude = limited_by(table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others)
-        yield Claim("link", unread[0], explains, evidence, conclude, UNREAD, may_explain=may_explain)
+        limits = limited_by(table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others)
+        yield Claim("link", unread[0], explains, evidence, limits, UNREAD, may_explain=may_explain)
 
 
 def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iterator[Evidence]:

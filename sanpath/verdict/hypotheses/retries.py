@@ -7,7 +7,7 @@ that wait for their time-out fill the queue. Error counters show it even where n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import log, sqrt
+from math import log
 
 from sanpath.facts.fabric.links import filled_ratio
 from sanpath.facts.table import FactRow, number
@@ -16,6 +16,7 @@ from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, counted
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.table import PlaceTable
+from sanpath.verdict.places.tcp_path import most_with_loss
 
 _COUNTERS = ("crc_errors_per_second", "errors_per_second")
 """Link facts of damaged frames; the first that was read counts."""
@@ -160,17 +161,17 @@ def _hardly_sent_again(table: PlaceTable) -> Iterator[Evidence]:
 def _for_loss(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     """Log-odds of loss as the limit by the share of TCP segments that the sender of the data sent again.
 
-    A connection that loses a share p of its segments moves at most 1.22 segments / sqrt(p) in a round trip (Mathis,
-    Semke, Mahdavi and Ott 1997). The load speaks for loss where it moves about what that allows, and against it where
-    loss would allow far more. A connection moves just as much through a full queue that drops what it cannot hold: as
-    far as a round trip is time in a queue, this speaks for neither. `connection`: facts of the connection that
-    carries it, empty: these are not read.
+    The load speaks for loss where it moves in a round trip about what that allows, and against it where loss would
+    allow far more. A connection moves just as much through a full queue that drops what it cannot hold: as far as a
+    round trip is time in a queue, this speaks for neither. `connection`: facts of the connection that carries it,
+    empty: these are not read.
     """
-    ratio, round_trip = max(ratio, _NEVER), number(connection, "round_trip_seconds")
+    round_trip = number(connection, "round_trip_seconds")
     segment_bytes = number(connection, "segment_bytes") or _USUAL_SEGMENT_BYTES
     carried = number(connection, "bytes_per_second") / max(1.0, number(connection, "connections"))
     carried = carried or table.load.bytes_per_second
-    round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / (1.22 * segment_bytes / sqrt(ratio))
+    allowed = most_with_loss(segment_bytes, max(ratio, _NEVER))
+    round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / allowed
     alone_ratio = min(1.0, number(connection, "round_trip_seconds_min") / round_trip) if round_trip else 1.0
     most = (_LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS) * alone_ratio
     return max(_unusual(ratio), most + min(0.0, 4 * log(max(round_trips, _NEVER))))

@@ -8,7 +8,7 @@ window while no segment queues or is lost: otherwise what queues or drops them l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import exp, log, sqrt
+from math import exp, inf, log
 
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
@@ -16,7 +16,7 @@ from sanpath.units import bandwidth, duration, percent
 from sanpath.verdict.evidence.likelihoods import beyond_usual
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.table import PlaceTable
-from sanpath.verdict.places.tcp_path import TcpPath, held_up
+from sanpath.verdict.places.tcp_path import TcpPath, held_up, most_with_loss
 
 _RARE = -0.7
 """Log-odds of a full window before any reading: stacks size their buffers themselves."""
@@ -101,16 +101,10 @@ def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]
     near = exp(-((log(max(filled, 1e-6)) / _FILL_ERROR) ** 2) / 2)
     weight = _CONGESTION_LEAST + (_CONGESTION_MOST - _CONGESTION_LEAST) * near
     full = Evidence(f"bytes on the way fill {percent(filled)} of the congestion window", weight)
-    lost = Evidence(f"{percent(again)} of its segments were sent again", _QUEUED * min(1.0, _by_loss(row, again)))
+    of_each = number(row, "congestion_window_bytes") / max(1.0, number(row, "connections"))
+    by_loss = min(1.0, of_each / (most_with_loss(number(row, "segment_bytes"), again) or inf))
+    lost = Evidence(f"{percent(again)} of its segments were sent again", _QUEUED * by_loss)
     yield (full, queues, lost), "fabric", "more connections"
-
-
-def _by_loss(row: FactRow, ratio: float) -> float:
-    """The congestion window of a connection over what loss leaves of it, 1.22 segments / sqrt(p) (Mathis, Semke,
-    Mahdavi and Ott 1997)."""
-    window = number(row, "congestion_window_bytes") / max(1.0, number(row, "connections"))
-    segment = number(row, "segment_bytes")
-    return window * sqrt(ratio) / (1.22 * segment) if segment else 0.0
 
 
 def _queue_words(tcp: TcpPath) -> str:

@@ -140,9 +140,7 @@ def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | N
         offered += number(row, "in_flight_measured")
         admitted += number(row, "in_flight_measured") * max(_LEAST_ADMITTED, share)
         slots += number(device, "queue_depth")
-    if not rows:
-        return None, None
-    return slots, last.admitted * admitted / offered if admitted < offered else None
+    return slots or None, last.admitted * admitted / offered if admitted < offered else None
 
 
 def _by_paths(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import sqrt
+from math import inf, sqrt
 from statistics import fmean
 
 from sanpath.diagnosis.model import Interval
@@ -199,3 +199,9 @@ def held_up(row: FactRow, window: str) -> float:
     """Share of the time that a connection in use was held up by a window."""
     connections = max(1.0, number(row, "connections"))
     return number(row, f"{window}_ratio") * min(1.0, number(row, "busy_connections") / connections)
+
+
+def most_with_loss(segment_bytes: float, ratio: float) -> float:
+    """The most bytes that a connection has on the way if it loses this share of its segments: 1.22 segments / sqrt(p)
+    (Mathis, Semke, Mahdavi and Ott 1997)."""
+    return 1.22 * segment_bytes / sqrt(ratio) if ratio else inf
