@@ -267,12 +267,8 @@ def _sent_again(table: PlaceTable, sender: str) -> list[tuple[float, float, str]
 
 def _where_lost(table: PlaceTable) -> frozenset[int]:
     """The segments between host and array, and above the paths of a multipath map, which repeats what a path lost."""
-    device_queues = {
-        i
-        for i, segment in enumerate(table.segments)
-        if segment.queue is not None and segment.queue.below.plane == "device"
-    }
-    return table.gaps | {i for i in device_queues if i + 1 not in device_queues}
+    queues = enumerate(segment.queue for segment in table.segments)
+    return table.gaps | {i for i, queue in queues if queue is not None and queue.below.plane == "device"}
 
 
 def _waited(table: PlaceTable, segments: frozenset[int]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +9,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, volumes_of
 from sanpath.facts.table import FactRow, FactValue, number
-from sanpath.model import Step
+from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
 from sanpath.verdict.places.host_queues import HostQueue
@@ -180,19 +179,13 @@ class PlaceTable:
 
 def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
     """One table for each load. Virtual machines may have moved, so each step is seen with its own topology."""
-    tables = [_table(facts.in_step(load.step), load) for load in loads]
-    of_load: defaultdict[tuple[str, str], list[PlaceTable]] = defaultdict(list)
-    for table in tables:
-        of_load[table.load.step, table.load.entity].append(table)
-    opposite = [[t for t in of_load[table.load.step, table.load.entity] if t is not table] for table in tables]
-    return [
-        replace(
-            table,
-            opposite_direction=tuple(others),
-            segments=tuple(_not_farther(segment, others) for segment in table.segments),
-        )
-        for table, others in zip(tables, opposite, strict=True)
-    ]
+    tables = {(load.step, load.entity, load.direction): _table(facts.in_step(load.step), load) for load in loads}
+    result = []
+    for (step, entity, direction), table in tables.items():
+        others = [tables[key] for d in DIRECTIONS if d != direction and (key := (step, entity, d)) in tables]
+        segments_of_load = tuple(_not_farther(segment, others) for segment in table.segments)
+        result.append(replace(table, opposite_direction=tuple(others), segments=segments_of_load))
+    return result
 
 
 def _not_farther(segment: Segment, others: Sequence[PlaceTable]) -> Segment:
