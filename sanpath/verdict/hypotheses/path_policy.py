@@ -62,7 +62,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     by_host = _by_host(table, links)
     if min(map(len, by_host), default=0) < 2:
         return
-    total, luns = sum(links.values()) / len(by_host), len(_luns_with_policy(table))
+    luns_with_policy = [row for row in table.rows("multipath") if row["policy"]]
+    total, luns = sum(links.values()) / len(by_host), len(luns_with_policy)
     weight = min(in_turn_weight(sum(links[link] for link in at_host), luns, len(at_host)) for at_host in by_host)
     busy = f"are busy {' and '.join(percent(share) for share in links.values())}"
     unmeasured, overturn_if, prior = [], _OVERTURN, 0.0
@@ -77,7 +78,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         words = f"{len(links)} links of the {used[0].side} {busy}: together what {carried}"
     else:
         words = f"{len(links)} links of {len(by_host)} hosts {busy}: at each host what one carries"
-    evidence = [Evidence(words, weight), *unmeasured, *_policy_evidence(table)]
+    evidence = [Evidence(words, weight), *unmeasured, *_policy_evidence(table, luns_with_policy)]
     if len(by_host) == 1:
         evidence += _bursts(table, total, *_usual_total(luns, len(links)))
     entity = wait_at(table.facts, table.load, table.load.entity)
@@ -137,30 +138,19 @@ def _used_links(table: PlaceTable) -> list[PathLink]:
     return at_array if is_one_host and at_arrays > _FULLER * at_hosts else at_host
 
 
-def _policy_evidence(table: PlaceTable) -> Iterator[Evidence]:
+def _policy_evidence(table: PlaceTable, luns: Sequence[FactRow]) -> Iterator[Evidence]:
     """Evidence of the LUNs' path policies for and against links that are used in turn."""
-    rows = _luns_with_policy(table)
-    policies = {str(row["policy"]) for row in rows}
+    policies = {str(row["policy"]) for row in luns}
     if policies & {*ADAPTIVE, *ONE_PATH}:
         yield Evidence("its path policy does not use paths in turn", _NO_BATCH)
-    for row in rows:
-        if row["policy"] in IN_TURN and row["switch_operations"] is not None:
-            batch = number(row, "switch_operations")
-            yield Evidence(f"Round Robin changes path after {count(batch)} I/Os", _batch_weight(table, rows, batch))
-            return
-
-
-def _luns_with_policy(table: PlaceTable) -> list[FactRow]:
-    """The LUNs of the load whose path policy is known."""
-    return [row for row in table.rows("multipath") if row["policy"]]
-
-
-def _batch_weight(table: PlaceTable, luns: Sequence[FactRow], batch: float) -> float:
-    """Log-odds of links used in turn, from how many I/Os go down one path before the next is used."""
-    ratio = batch * len(luns) / table.load.in_flight_measured
-    share = min(1.0, max(0.0, log(max(ratio, 1.0)) / log(_BATCH_FACTOR)))
-    weight = _BATCH_OUTSTANDING + share * (_BATCH - _BATCH_OUTSTANDING)
-    return weight if len(luns) == 1 else min(_BATCH / 2, weight)  # Other LUNs may use the paths that one leaves idle.
+    in_turn = [row for row in luns if row["policy"] in IN_TURN and row["switch_operations"] is not None]
+    for row in in_turn[:1]:
+        batch = number(row, "switch_operations")
+        ratio = max(1.0, batch * len(luns) / table.load.in_flight_measured)
+        weight = _BATCH_OUTSTANDING + min(1.0, log(ratio) / log(_BATCH_FACTOR)) * (_BATCH - _BATCH_OUTSTANDING)
+        # Other LUNs may use the paths that one leaves idle.
+        weight = weight if len(luns) == 1 else min(_BATCH / 2, weight)
+        yield Evidence(f"Round Robin changes path after {count(batch)} I/Os", weight)
 
 
 def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:

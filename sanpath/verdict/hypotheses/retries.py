@@ -78,19 +78,17 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     damaged = {place: rate * seconds for place, rate in _damaged_frames(table).items()}
     aborted = {device: rate * seconds for device, rate in _counts(table, "device", "aborts_per_second").items()}
     frames, commands = max(damaged.values(), default=0.0), max(aborted.values(), default=0.0)
-    evidence = []
+    if max(frames, commands) < _ONE_EVENT:
+        return
+    counts, prior = (damaged, _RARE) if frames >= _ONE_EVENT else (aborted, _ABORTS_ALONE)
+    entity, evidence = max(counts, key=lambda place: counts[place]), []
     if frames >= _ONE_EVENT:
-        entity, prior = max(damaged, key=lambda place: damaged[place]), _RARE
         # An Ethernet port counts frames that it drops because its buffer is full beside those that are damaged.
         lost = "damaged or dropped" if table.has_ethernet else "damaged"
         words = f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s"
         evidence.append(Evidence(words, min(_DAMAGE_MOST, counted(frames))))
         evidence += _cost(table, frames / seconds)
         evidence += _hardly_sent_again(table)
-    elif commands >= _ONE_EVENT:
-        entity, prior = max(aborted, key=lambda device: aborted[device]), _ABORTS_ALONE
-    else:
-        return
     if aborted:
         weight = counted(commands) if commands >= _ONE_EVENT else _NO_ABORTS
         if frames >= _ONE_EVENT:  # The same damage, seen twice.
