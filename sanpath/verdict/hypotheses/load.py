@@ -62,17 +62,12 @@ def _generator(table: PlaceTable) -> Claim:
     if cpu_ratio is None:
         # None of its threads is busier than the busiest core of its machine, and a full core is mostly its own.
         words = "how busy the generator's processes are is not known"
-        cores = [
-            number(row, "busiest_core_ratio") for row in table.machine_rows if row["busiest_core_ratio"] is not None
-        ]
-        weight = min(_FULL_CORE, without_pause(max(cores))) if cores else 0.0
-        evidence = [Evidence(words, _CPU_UNREAD + weight)]
+        cores = [used for row in table.machine_rows if isinstance(used := row["busiest_core_ratio"], float)]
+        weight = _CPU_UNREAD + (min(_FULL_CORE, without_pause(max(cores))) if cores else 0.0)
     else:
-        evidence = [
-            Evidence(f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR))
-        ]
-    evidence += _unused_slots(table)
-    because = (f"{evidence[0].words}; nothing below it is saturated",)
+        words, weight = f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR)
+    evidence = [Evidence(words, weight), *_unused_slots(table)]
+    because = (f"{words}; nothing below it is saturated",)
     return _claim("generator_limited", explains, evidence, because)
 
 
@@ -81,10 +76,9 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
 
     They also handle what arrives from the network. So I/Os wait for them above the array, wherever the clocks are.
     """
-    read = [row for row in table.machine_rows if row["cpu_ratio"] is not None]
-    if not read:
+    busiest = max(table.machine_rows, key=lambda row: number(row, "cpu_ratio"), default=None)
+    if busiest is None or busiest["cpu_ratio"] is None:
         return
-    busiest = max(read, key=lambda row: number(row, "cpu_ratio"))
     words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {busiest['entity']} are busy"
     explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
     evidence = [Evidence(words, min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio"))))]
@@ -136,11 +130,8 @@ def _demand(table: PlaceTable) -> Claim:
     evidence = []
     if in_flight_ratio is not None:
         # Any ratio below full is equally probable: a load that asks for less may ask for anything.
-        density = (
-            1 / (1 - FILLED_ERROR)
-            if in_flight_ratio < 1 - 2 * FILLED_ERROR
-            else normal(in_flight_ratio, 0.9, FILLED_ERROR) / 10
-        )
+        near_full = normal(in_flight_ratio, 0.9, FILLED_ERROR) / 10
+        density = 1 / (1 - FILLED_ERROR) if in_flight_ratio < 1 - 2 * FILLED_ERROR else near_full
         evidence.append(Evidence(because[0], log(max(density, 1e-3) / _density_of_others(table, in_flight_ratio))))
     elif not table.step.rate_limited:
         evidence.append(Evidence("neither its rate nor its configured outstanding I/Os are known", _NO_RATE))

@@ -72,16 +72,9 @@ def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
         judged = replace(judged, because=because, probability=probability_of(named) * certainty)
     else:
         conclusion = first[0].claim.conclude([suspicion.claim for suspicion in first])
-        probability = probability_of(first) * certainty
-        judged = replace(
-            judged,
-            kind=kind,
-            grade=_grade(probability, table.windows),
-            bottlenecks=conclusion.bottlenecks,
-            because=(*conclusion.because, *reasons),
-            following=conclusion.following,
-            probability=probability,
-        )
+        probability, because = probability_of(first) * certainty, (*conclusion.because, *reasons)
+        judged = replace(judged, kind=kind, grade=_grade(probability, table.windows), probability=probability)
+        judged = replace(judged, because=because, bottlenecks=conclusion.bottlenecks, following=conclusion.following)
     if (drift_words := drift(facts, load)) is not None:
         because = (*judged.because, f"not steady: {drift_words}; nothing may be extrapolated from it")
         judged = replace(judged, grade="B" if judged.grade == "A" else "C", because=because, following=None)
