@@ -83,14 +83,11 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
     How full its parts are does not depend on whose I/Os they serve.
     """
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
-        row = next(iter(table.rows("array", direction=table.load.direction, entity=entity)), None)
-        shared = row is not None and row["array_seconds"] is not None
-        time_words = "is a mean over other hosts' I/Os as well" if shared else "was not read"
-        evidence = [Evidence(f"the array's own time {time_words}", 0.0), *_read_late(table)]
-        if row is not None:
-            evidence += _parts(table, row)
-        explains = table.gaps - table.in_tcp
-        is_front = row is not None and number(row, "controller_busy_ratio") >= _BUSY
+        row: FactRow = next(iter(table.rows("array", direction=table.load.direction, entity=entity)), {})
+        is_shared, is_front = row.get("array_seconds") is not None, number(row, "controller_busy_ratio") >= _BUSY
+        time_words = "is a mean over other hosts' I/Os as well" if is_shared else "was not read"
+        words = Evidence(f"the array's own time {time_words}", 0.0)
+        evidence, explains = (words, *_read_late(table), *_parts(table, row)), table.gaps - table.in_tcp
         conclude = partial(_by_exclusion, table, "array_front" if is_front else "array_back")
         yield Claim("array", entity, explains, evidence, conclude, UNREAD, others_share=table.others_share)
 

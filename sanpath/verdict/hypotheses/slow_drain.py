@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sanpath.facts.compute import Facts
 from sanpath.facts.fabric.links import is_saturated
 from sanpath.facts.fabric.neighbours import is_stalled
 from sanpath.facts.table import FactRow, number
@@ -45,7 +44,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """
     links = (*table.links, *table.opposite_links)
     victims = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
-    cause = next((candidate for row in victims if (candidate := _cause(table.facts, row)) is not None), None)
+    cause = next((candidate for row in victims if (candidate := _cause(table, row)) is not None), None)
     if cause is None:
         yield from _behind_others(table)
         return
@@ -99,7 +98,7 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
     test_rates = {str(t.load.direction): t.load.bytes_per_second for t in (table, *table.opposite_direction)}
     blocked: dict[str, tuple[FactRow, list[FactRow]]] = {}
     for shared_link in (*table.links, *table.opposite_links):
-        cause = _cause(table.facts, shared_link) if shared_link["technology"] == "fibre_channel" else None
+        cause = _cause(table, shared_link) if shared_link["technology"] == "fibre_channel" else None
         if cause is not None and cause["entity"] not in (shared_link["entity"], *on_path):
             blocked.setdefault(str(cause["entity"]), (cause, []))[1].append(shared_link)
     for name, (cause, rows) in blocked.items():
@@ -107,10 +106,8 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
         through = _foreign_bytes_per_second(rows, test_rates.get(str(cause["direction"]), 0.0))
         if through < _FROM_OTHERS * number(cause, "bytes_per_second"):
             continue
-        carry = "carries" if len(shared_links) == 1 else "carry"
-        words = (
-            f"{' and '.join(shared_links)} {carry} {bandwidth(through)} of other hosts, whose frames wait for {name}"
-        )
+        carry = f"{' and '.join(shared_links)} {'carries' if len(shared_links) == 1 else 'carry'}"
+        words = f"{carry} {bandwidth(through)} of other hosts, whose frames wait for {name}"
         weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT
         reasons = [words + ": those of the test wait behind them"]
         yield _claim(table, cause, [Evidence(words, weight)], shared_links, reasons)
@@ -137,9 +134,8 @@ def _claim(
     layer = "host" if on_path and cause["side"] == "host" else "fabric"
     overturn_if = f"the same stall while {name} is quiet"
     if _lacks_credits(cause):
-        because = [
-            f"{entity} waits for credit {stalled} of the time at {used} utilisation, and nothing waits behind it"
-        ]
+        reason = f"{entity} waits for credit {stalled} of the time at {used} utilisation"
+        because = [f"{reason}, and nothing waits behind it"]
         overturn_if = "the same stall after its ports were given more buffer credits"
     else:
         reason = f"{name} returns no credit for {stalled} of the time while its link is used to {used}"
@@ -156,19 +152,17 @@ def _claim(
     return replace(claim, may_explain=table.before_transfer, independent_of_load=not on_path)
 
 
-def _cause(facts: Facts, stalled: FactRow) -> FactRow | None:
+def _cause(table: PlaceTable, stalled: FactRow) -> FactRow | None:
     """The last stalled link downstream, or the first full one. None: its receiver is a switch that is not counted."""
     current, visited = stalled, {stalled["entity"]}
     while True:
         onward = [
             row
-            for row in facts.tables["link"].select(
-                step=current["step"], direction=current["direction"], sender=current["receiver"]
-            )
+            for row in table.rows("link", direction=current["direction"], sender=current["receiver"])
             if row["entity"] not in visited and (is_saturated(row) or is_stalled(row))
         ]
         if not onward:
-            return current if _ends_at_device(facts, current) or _lacks_credits(current) else None
+            return current if _ends_at_device(table, current) or _lacks_credits(current) else None
         current = max(onward, key=lambda row: (number(row, "credit_stall_ratio"), number(row, "utilisation")))
         visited.add(current["entity"])
         if is_saturated(current):
@@ -180,6 +174,6 @@ def _lacks_credits(row: FactRow) -> bool:
     return row["side"] == "switch" and bool(row["forwarded_at_once"] and is_stalled(row))
 
 
-def _ends_at_device(facts: Facts, row: FactRow) -> bool:
-    receiver = facts.topology.entities.get(str(row["receiver"]))
+def _ends_at_device(table: PlaceTable, row: FactRow) -> bool:
+    receiver = table.facts.topology.entities.get(str(row["receiver"]))
     return receiver.kind != "switch" if receiver is not None else row["receiver"] is None and row["side"] == "host"
