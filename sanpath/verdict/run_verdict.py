@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import has_generator
-from sanpath.facts.load.loads import LoadFacts, flat_beyond
+from sanpath.facts.load.loads import flat_beyond
 from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.step_judgement import Judgement
 
@@ -45,9 +45,15 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
 
 
 def _fastest_step(judgements: Sequence[Judgement]) -> str:
-    """The step with the highest throughput in one direction."""
-    best = max(judgements, key=lambda j: j.load.bytes_per_second).load
-    fastest = [j.load for j in judgements if _as_fast(j.load, best)]
+    """The step with the highest throughput in one direction, in bytes, or in operations where a mix of sizes makes
+    bytes scatter."""
+    best, least = max(judgements, key=lambda j: j.load.bytes_per_second).load, 1 - SAME_THROUGHPUT
+    fastest = [
+        j.load
+        for j in judgements
+        if j.load.bytes_per_second >= least * best.bytes_per_second
+        or (j.load.comparable(best) and j.load.ops_per_second >= least * best.ops_per_second)
+    ]
     in_flight = _in_flight(judgements)
     most_in_flight = max(load.in_flight_measured for load in fastest)
     deepest = [load for load in fastest if load.in_flight_measured >= _AS_DEEP * most_in_flight]
@@ -62,15 +68,6 @@ def _deciding_direction(judgements: Sequence[Judgement], step: str) -> Judgement
     alike = [j for j in step_judgements if j.load.in_flight_measured >= _AS_MANY * most_in_flight]
     limited = [j for j in alike if j.bottlenecks or j.kind == "generator_limited"]
     return max(limited or alike, key=lambda j: j.load.in_flight_measured)
-
-
-def _as_fast(load: LoadFacts, best: LoadFacts) -> bool:
-    """Whether a load is within 6 % of the best, in bytes, or in operations where a mix of sizes makes bytes
-    scatter."""
-    least = 1 - SAME_THROUGHPUT
-    if load.bytes_per_second >= least * best.bytes_per_second:
-        return True
-    return load.comparable(best) and load.ops_per_second >= least * best.ops_per_second
 
 
 def _in_flight(judgements: Sequence[Judgement]) -> dict[str, float]:

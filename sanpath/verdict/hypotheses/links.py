@@ -75,7 +75,10 @@ def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iter
     """Evidence for and against a full link. `use_probability`: that the test uses it."""
     weight = at_limit(link.filled, link.error, _NO_BURSTS if link.is_steady else _BURSTS)
     if link.cables:
-        yield Evidence(link.words, max(weight, _least(table, link)))
+        port = table.facts.topology.entities[link.cables[0].switch_port]
+        is_speed_known = port.kind != "hba" or port.attributes.get("speed_bits_per_second") is not None
+        least = _OTHERS_MAY_FILL[str(link.side)] if is_speed_known else _SLOWER
+        yield Evidence(link.words, max(weight, least))
         yield Evidence("their bytes were not measured", SELDOM)
         return
     if use_probability < 1 and link.row is not None:
@@ -94,13 +97,6 @@ def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iter
 
 def _may_be_capped(table: PlaceTable, link: PathLink) -> bool:
     return table.array is None and 1 - link.filled > _BELOW_FULL
-
-
-def _least(table: PlaceTable, link: PathLink) -> float:
-    """Least log-odds of links that nobody counts."""
-    port = table.facts.topology.entities[link.cables[0].switch_port]
-    is_speed_known = port.kind != "hba" or port.attributes.get("speed_bits_per_second") is not None
-    return _OTHERS_MAY_FILL[str(link.side)] if is_speed_known else _SLOWER
 
 
 def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:

@@ -146,16 +146,13 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
         slots = table.in_flight_below(index) / queues
         words = f"{slots:.1f} I/Os are below{each} on average"
         if depth:
-            yield Evidence(f"{words}, of {count(depth)} slots", _at_depth(slots / depth))
+            words += f", of {count(depth)} slots"
+            yield Evidence(words, max(_SETTING, at_limit(slots / depth, _BELOW_ERROR)))
         else:
             yield Evidence(words, full_queue(slots))
     elif depth and (in_flight := table.facts.in_flight_in(table.load.step)) < depth:
         words = f"{count(in_flight)} I/Os are outstanding in all, and{each} has {count(depth)} slots"
-        yield Evidence(words, min(0.0, _at_depth(in_flight / depth)))
-
-
-def _at_depth(filled: float) -> float:
-    return max(_SETTING, at_limit(filled, _BELOW_ERROR))
+        yield Evidence(words, min(0.0, max(_SETTING, at_limit(in_flight / depth, _BELOW_ERROR))))
 
 
 def host_is_unread(table: PlaceTable) -> bool:

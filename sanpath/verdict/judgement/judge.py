@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import exp
 
 from sanpath.diagnosis.experiment import Kind
-from sanpath.diagnosis.model import Grade, Suspect
+from sanpath.diagnosis.model import Suspect
 from sanpath.facts.compute import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
@@ -73,7 +73,9 @@ def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
     else:
         conclusion = first[0].claim.conclude([suspicion.claim for suspicion in first])
         probability, because = probability_of(first) * certainty, (*conclusion.because, *reasons)
-        judged = replace(judged, kind=kind, grade=_grade(probability, table.windows), probability=probability)
+        reached = [grade for grade, least in LEAST_PROBABILITY.items() if probability >= least]
+        grade = reached[0] if reached and table.windows >= WINDOWS else "C"
+        judged = replace(judged, kind=kind, grade=grade, probability=probability)
         judged = replace(judged, because=because, bottlenecks=conclusion.bottlenecks, following=conclusion.following)
     if (drift_words := drift(facts, load)) is not None:
         because = (*judged.because, f"not steady: {drift_words}; nothing may be extrapolated from it")
@@ -187,13 +189,6 @@ def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
         tuple(e.words for e in first.evidence if e.weight < 0),
         tuple(entity for entity in entities if entity is not None and entity != first.entity),
     )
-
-
-def _grade(probability: float, windows: int) -> Grade:
-    """The grade of a probability and a number of whole windows."""
-    if windows < WINDOWS:
-        return "C"
-    return next((grade for grade, least in LEAST_PROBABILITY.items() if probability >= least), "C")
 
 
 def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:

@@ -155,8 +155,7 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, 0.1, sqrt(doubled / most), doubled)
     text = f"repeat it with {count(halved)} outstanding I/Os"
     yield Proposal(table, "fewer_in_flight", text, _SAME_THROUGHPUT, 0.15, sqrt(halved / admitted), halved)
-    text = "repeat it with blocks of half the size"
-    yield Proposal(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE)
+    yield Proposal(table, "smaller_blocks", "repeat it with blocks of half the size", "twice the IOPS", 0.2, _DOUBLE)
     text = "spread the same outstanding I/Os over twice as many jobs"
     yield Proposal(table, "more_jobs", text, _MORE_THROUGHPUT, 0.2, _MORE)
     text = "repeat it on a range so small that the array's cache answers it"
@@ -229,7 +228,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
         entity, shows = next(iter(table.arrays), None), ("array", "volume", "data_sheet", "unseen")
         text = f"read {entity or 'the array'} (sanpath init adds it)"
         yield Proposal(table, "read_array", text, "time spent inside", 0.0, entity=entity, shows=shows)
-    if host_is_unread(table) or not any(segment.kind == "host_queue" for segment in table.segments):
+    if host_is_unread(table) or not table.queues:
         text, watch = "read the host (sanpath init adds it)", "time spent there, or a full queue"
         yield Proposal(table, "read_host", text, watch, 0.0)
 
