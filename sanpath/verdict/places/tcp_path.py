@@ -110,18 +110,14 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
     """What TCP tells of a load; None: nothing."""
     table = facts.tables["tcp_connection"]
     rows = _carrying(table, load, load.direction)
-    opposite = "write" if load.direction == "read" else "read"
-    entities = {row["entity"] for row in rows}
-    opposite_rows = [row for row in table.select(step=load.step, direction=opposite) if row["entity"] in entities]
+    in_step, entities = partial(table.select, step=load.step), {row["entity"] for row in rows}
+    opposite_rows = [row for row in in_step() if row["direction"] != load.direction and row["entity"] in entities]
     # Distance does not change from step to step.
     smallest = _mean(rows, lambda row: _least(table.select(entity=row["entity"]), "round_trip_seconds_min"))
     if smallest is None:
         return None
-    in_step = partial(table.select, step=load.step)
     round_trip = _mean(rows, lambda row: _least(in_step(entity=row["entity"]), "round_trip_seconds"))
     segment = _mean(rows, lambda row: row.get("segment_bytes")) or 0.0
-    unsent = _mean(rows, lambda row: row.get("unsent_seconds"))
-    block = load.operation_bytes or 0.0
     unread = _mean(rows, _unread) or 0.0
     return TcpPath(
         tuple(rows),
@@ -129,14 +125,14 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
         smallest if round_trip is None else min(smallest, round_trip),
         round_trip,
         _mean(rows, lambda row: row.get("sending_seconds")),
-        unsent or 0.0,
+        _mean(rows, lambda row: row.get("unsent_seconds")) or 0.0,
         _mean(rows, _backlog) or 0.0,
         _mean(rows, _slow_receiver) or 0.0,
         unread,
         unread if load.direction == "write" else _mean(opposite_rows, _unread) or 0.0,
         _mean(opposite_rows, lambda row: row.get("sending_seconds")),
         fmean(number(row, "windows") + 1 for row in rows),
-        min(1.0, block / segment / _PROMPT_SEGMENTS) if segment else 0.0,
+        min(1.0, (load.operation_bytes or 0.0) / segment / _PROMPT_SEGMENTS) if segment else 0.0,
         MOST_ROUND_TRIPS[load.direction],
     )
 
