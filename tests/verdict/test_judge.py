@@ -12,7 +12,6 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.hypotheses import claim
 from sanpath.verdict.hypotheses.claim import Claim, Evidence
 from sanpath.verdict.judgement.judge import _grouped, _surely_waiting_seconds, _suspect
-from sanpath.verdict.judgement.posterior import Suspicion
 from sanpath.verdict.places.segments import Segment
 
 LUN = "lun:esx7/naa.1"
@@ -22,9 +21,10 @@ def test_what_is_said_of_an_element_is_its_most_probable_explanation() -> None:
     """A full queue above paths that are used in turn: a deeper queue would change nothing, another policy does. The
     policy's evidence has a doubt in it, the queue's has none."""
     in_turn = (Evidence("two links carry what one can", 6.0), Evidence("their bytes were not measured", -1.0))
-    policy = Claim("path_policy", LUN, frozenset({3}), in_turn)
-    queue = Claim("lun", LUN, frozenset({2}), (Evidence("32 of 32 slots are in use", 5.0),))
-    (group,) = _grouped([Suspicion(policy, 0.95), Suspicion(queue, 0.04)])
+    policy = Claim("path_policy", LUN, frozenset({3}), in_turn, probability=0.95)
+    in_use = (Evidence("32 of 32 slots are in use", 5.0),)
+    queue = Claim("lun", LUN, frozenset({2}), in_use, probability=0.04)
+    (group,) = _grouped([policy, queue])
     load = LoadFacts(("load:fio",), "q64", "read", 9, 6400.0, 4.2e8, 0.01, 64.0, 64.0, None)
     suspect = _suspect(load, group)
     assert suspect.kind == "path_policy"

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from sanpath.diagnosis.experiment import Experiment, Meaning
-from sanpath.verdict.judgement.posterior import Suspicion, probability_of
+from sanpath.verdict.hypotheses.claim import Claim
+from sanpath.verdict.judgement.posterior import probability_of
 from sanpath.verdict.judgement.proposals import Proposal, name_of, probe_steps, proposals
 from sanpath.verdict.places.table import PlaceTable
 
@@ -23,7 +24,7 @@ _LEAST_PROBABILITY = 0.001
 """Suspects below this probability are left out."""
 
 
-def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> tuple[Experiment, ...]:
+def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experiment, ...]:
     """The experiments that separate the suspects, the best first; those that only a probe can make are last.
 
     Empty: there is one suspect only, or no experiment separates them.
@@ -32,7 +33,7 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> tuple[Ex
     if len(leading) < 2:
         return ()
     named = [group for group in leading if probability_of(group) >= _LEAST_PROBABILITY]
-    valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0].claim)]
+    valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0])]
     ordered = sorted(valued, key=lambda pair: (not _shows_first(pair[1], leading[0]), -pair[0]))
     if table.step.experiment:
         ordered += [(_value(proposal, leading), proposal) for proposal in probe_steps(table)]
@@ -43,15 +44,15 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Suspicion]]) -> tuple[Ex
     )
 
 
-def _meanings(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> tuple[Meaning, ...]:
+def _meanings(proposal: Proposal, groups: Sequence[Sequence[Claim]]) -> tuple[Meaning, ...]:
     """The suspects' probabilities after either outcome, by Bayes' rule."""
     with_outcome = [probability_of(group) * _expected(proposal, group) for group in groups]
     without_outcome = [probability_of(group) * (1 - _expected(proposal, group)) for group in groups]
     return tuple(
         Meaning(
-            group[0].claim.verdict,
-            group[0].claim.entity,
-            name_of(group[0].claim),
+            group[0].verdict,
+            group[0].entity,
+            name_of(group[0]),
             probability_of(group),
             joint_with / max(sum(with_outcome), _LEAST_PROBABILITY),
             joint_without / max(sum(without_outcome), _LEAST_PROBABILITY),
@@ -60,20 +61,19 @@ def _meanings(proposal: Proposal, groups: Sequence[Sequence[Suspicion]]) -> tupl
     )
 
 
-def _shows_first(proposal: Proposal, first: Sequence[Suspicion]) -> bool:
+def _shows_first(proposal: Proposal, first: Sequence[Claim]) -> bool:
     """Whether the proposal is to read the very place of the most probable suspect, which was not read: only that can
     prove it."""
     return proposal.action.startswith("read_") and _expected(proposal, first) >= _CERTAIN
 
 
-def _expected(proposal: Proposal, group: Sequence[Suspicion]) -> float:
+def _expected(proposal: Proposal, group: Sequence[Claim]) -> float:
     """Probability of the outcome if one of a group of suspects is at fault."""
-    return sum(
-        suspicion.probability * proposal.outcome_probability(suspicion.claim) for suspicion in group
-    ) / probability_of(group)
+    joint = sum(claim.probability * proposal.outcome_probability(claim) for claim in group)
+    return joint / probability_of(group)
 
 
-def _value(proposal: Proposal, leading: Sequence[Sequence[Suspicion]]) -> float:
+def _value(proposal: Proposal, leading: Sequence[Sequence[Claim]]) -> float:
     """How well an experiment separates the leading suspects, less its effort."""
     outcomes = [(probability_of(group), _expected(proposal, group)) for group in leading]
     difference = sum(

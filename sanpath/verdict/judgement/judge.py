@@ -12,15 +12,16 @@ from dataclasses import replace
 from math import exp
 
 from sanpath.diagnosis.experiment import Kind
-from sanpath.diagnosis.model import Suspect
+from sanpath.diagnosis.model import Grade, Suspect
 from sanpath.facts.compute import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.units import percent
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.step import drift, not_seen
+from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.experiment import decide
-from sanpath.verdict.judgement.posterior import Suspicion, probability_of, rank_claims
+from sanpath.verdict.judgement.posterior import probability_of, rank_claims
 from sanpath.verdict.judgement.proposals import name_of
 from sanpath.verdict.places.scaling import in_words
 from sanpath.verdict.places.segments import Segment
@@ -53,28 +54,28 @@ _MOST_SUSPECTS = 8
 def judge_all(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
     """One judgement for each load, on the host that it ran on in its step."""
     tables = place_tables(facts, loads)
-    return [_judge(table, suspicions) for table, suspicions in zip(tables, rank_claims(tables), strict=True)]
+    return [_judge(table, claims) for table, claims in zip(tables, rank_claims(tables), strict=True)]
 
 
-def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
+def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     facts, load = table.facts, table.load
-    groups = _grouped(suspicions)
+    groups = _grouped(claims)
     suspects = tuple(_suspect(load, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _LISTED)
     first = groups[0]
-    kind, reasons = _kind(table, first)
+    kind, reasons = _kind(table, first[0].verdict)
     # A single window may be a ramp or a foreign job.
-    certainty = (1 - 0.2 * exp(1 - max(1, table.windows))) * (1.0 if _confirmed(table, first) else _UNCONFIRMED)
+    certainty = (1 - 0.2 * exp(1 - max(1, table.windows))) * (1.0 if _confirmed(table, first[0]) else _UNCONFIRMED)
     judged = Judgement(load, "cannot_tell", "C", (), (), decide(table, groups), table.windows, suspects=suspects)
-    if kind == "cannot_tell" or probability_of(first) < _needed(first):
+    if kind == "cannot_tell" or probability_of(first) < _needed(first[0]):
         # The verdict names nothing: the probability is that of the most probable suspect.
-        named = next((group for group in groups if group[0].claim.verdict != "cannot_tell"), ())
+        named = next((group for group in groups if group[0].verdict != "cannot_tell"), ())
         because = _undecided_because(table, groups, reasons)
         judged = replace(judged, because=because, probability=probability_of(named) * certainty)
     else:
-        conclusion = first[0].claim.conclude([suspicion.claim for suspicion in first])
+        conclusion = first[0].conclude(first)
         probability, because = probability_of(first) * certainty, (*conclusion.because, *reasons)
         reached = [grade for grade, least in LEAST_PROBABILITY.items() if probability >= least]
-        grade = reached[0] if reached and table.windows >= WINDOWS else "C"
+        grade: Grade = reached[0] if reached and table.windows >= WINDOWS else "C"
         judged = replace(judged, kind=kind, grade=grade, probability=probability)
         judged = replace(judged, because=because, bottlenecks=conclusion.bottlenecks, following=conclusion.following)
     if (drift_words := drift(facts, load)) is not None:
@@ -85,48 +86,45 @@ def _judge(table: PlaceTable, suspicions: Sequence[Suspicion]) -> Judgement:
     return replace(judged, grade="C") if moved else judged
 
 
-def _needed(first: Sequence[Suspicion]) -> float:
+def _needed(claim: Claim) -> float:
     """The probability that a suspect needs to be named."""
-    claim = first[0].claim
     if claim.verdict == "concurrency_limited":
         return _ACQUITS
     return _NAMED if sum(evidence.weight for evidence in claim.evidence) > 0 or claim.entity is None else _EXCLUDED
 
 
-def _grouped(suspicions: Sequence[Suspicion]) -> list[list[Suspicion]]:
-    """Groups suspicions that come to the same verdict: about one element, or about links that are full together.
+def _grouped(claims: Sequence[Claim]) -> list[list[Claim]]:
+    """Groups claims that come to the same verdict: about one element, or about links that are full together.
 
     The most probable group comes first.
     """
-    groups: list[list[Suspicion]] = []
-    for suspicion in suspicions:
-        matching = next((group for group in groups if _same_suspect(suspicion, group[0])), None)
+    groups: list[list[Claim]] = []
+    for claim in claims:
+        matching = next((group for group in groups if _same_suspect(claim, group[0])), None)
         if matching is None:
-            groups.append([suspicion])
+            groups.append([claim])
         else:
-            matching.append(suspicion)
+            matching.append(claim)
     groups.sort(key=lambda group: -probability_of(group))
     for group in groups:
         # What is said of the element is the most probable explanation: a full queue and a path policy of one LUN ask
         # for different remedies. Of its links, those without evidence against them, such as a missing counter, come
         # first.
-        kind = group[0].claim.kind
-        group.sort(key=lambda s: (s.claim.kind != kind, any(e.weight < 0 for e in s.claim.evidence)))
+        kind = group[0].kind
+        group.sort(key=lambda claim: (claim.kind != kind, any(e.weight < 0 for e in claim.evidence)))
     return groups
 
 
-def _same_suspect(suspicion: Suspicion, first: Suspicion) -> bool:
-    claim, first_claim = suspicion.claim, first.claim
-    if claim.verdict != first_claim.verdict:
+def _same_suspect(claim: Claim, first: Claim) -> bool:
+    if claim.verdict != first.verdict:
         return False
-    if claim.group is not None and claim.group == first_claim.group:
-        return suspicion.probability >= _COINCIDENT * first.probability
-    return claim.entity == first_claim.entity and (claim.kind == first_claim.kind or claim.entity is not None)
+    if claim.group is not None and claim.group == first.group:
+        return claim.probability >= _COINCIDENT * first.probability
+    return claim.entity == first.entity and (claim.kind == first.kind or claim.entity is not None)
 
 
-def _kind(table: PlaceTable, first: Sequence[Suspicion]) -> tuple[Kind, tuple[str, ...]]:
-    """The kind of verdict that a group comes to, and the reasons why it is not a better one."""
-    kind = first[0].claim.verdict
+def _kind(table: PlaceTable, kind: Kind) -> tuple[Kind, tuple[str, ...]]:
+    """The kind of verdict that claims of a kind come to, and the reasons why it is not a better one."""
     if kind not in ("concurrency_limited", "demand_limited"):
         return kind, ()
     met = kind == "demand_limited" and rate_met(table.facts, table.load) is not None
@@ -159,26 +157,25 @@ def _surely_waiting_seconds(segment: Segment) -> float:
 
 
 def _undecided_because(
-    table: PlaceTable, groups: Sequence[Sequence[Suspicion]], reasons: Sequence[str]
+    table: PlaceTable, groups: Sequence[Sequence[Claim]], reasons: Sequence[str]
 ) -> tuple[str, ...]:
-    named = [(name_of(group[0].claim), probability_of(group)) for group in groups[:2]]
+    named = [(name_of(group[0]), probability_of(group)) for group in groups[:2]]
     names = " or ".join(f"{name} ({share:.0%})" for name, share in named if share >= _MENTIONED)
     # One claim of each kind: that of the links of a group which says most.
-    claims = [claim for group in groups for claim in {s.claim.kind: s.claim for s in reversed(group)}.values()]
+    claims = [claim for group in groups for claim in {each.kind: each for each in reversed(group)}.values()]
     readings = [e.words for claim in claims if claim.kind in _WITH_UTILISATION for e in claim.evidence]
     words = [*in_words(table.facts.loads, table.load), *reasons, *readings]
     unseen = not_seen(table.facts, table.load, table.on_path, table.array)
     return (
         "; ".join([*words[:1], f"it may be {names}"]),
         *words[1:],
-        *(e.words for group in groups[:2] for e in group[0].claim.evidence if e.words not in words),
+        *(e.words for group in groups[:2] for e in group[0].evidence if e.words not in words),
         *(f"not measured: {description}" for description in unseen),
     )
 
 
-def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
-    first = group[0].claim
-    entities = dict.fromkeys(suspicion.claim.entity for suspicion in group)
+def _suspect(load: LoadFacts, group: Sequence[Claim]) -> Suspect:
+    first, entities = group[0], dict.fromkeys(claim.entity for claim in group)
     return Suspect(
         first.verdict,
         first.kind,
@@ -191,7 +188,7 @@ def _suspect(load: LoadFacts, group: Sequence[Suspicion]) -> Suspect:
     )
 
 
-def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:
+def _confirmed(table: PlaceTable, claim: Claim) -> bool:
     """Whether a counter stands at its limit, or another step shows how throughput scales.
 
     That nothing limits is not confirmed where a long time has to be distance, which no source measures: a path that
@@ -199,7 +196,7 @@ def _confirmed(table: PlaceTable, group: Sequence[Suspicion]) -> bool:
     """
     fixed_seconds = sum(segment.wait[1] - segment.own_wait[1] for segment in table.segments)
     is_unmeasured = fixed_seconds > _QUEUEING * table.load.latency_seconds
-    if group[0].claim.verdict == "concurrency_limited" and is_unmeasured:
+    if claim.verdict == "concurrency_limited" and is_unmeasured:
         return False
-    counted = any(evidence.weight >= _COUNTED for evidence in group[0].claim.evidence)
+    counted = any(evidence.weight >= _COUNTED for evidence in claim.evidence)
     return counted or bool(table.towards_fewer or table.towards_more)

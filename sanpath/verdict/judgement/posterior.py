@@ -13,7 +13,7 @@ their evidence is combined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from math import exp, hypot, log, prod
 from statistics import fmean
 from typing import NamedTuple
@@ -89,17 +89,9 @@ _TEMPERATURE = 0.8
 cases."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suspicion:
-    """A claim with its probability among all claims about the load."""
-
-    claim: Claim
-    probability: float
-
-
-def probability_of(group: Sequence[Suspicion]) -> float:
-    """The probability that one of several suspicions is right."""
-    return sum(suspicion.probability for suspicion in group)
+def probability_of(group: Sequence[Claim]) -> float:
+    """The probability that one of several claims is right."""
+    return sum(claim.probability for claim in group)
 
 
 _Key = tuple[str, str, str | _Hypothesis, frozenset[int]]
@@ -120,7 +112,7 @@ class _Scored(NamedTuple):
         return self.claim.prior + self.readings + self.waiting + self.slots
 
 
-def rank_claims(tables: Sequence[PlaceTable]) -> list[list[Suspicion]]:
+def rank_claims(tables: Sequence[PlaceTable]) -> list[list[Claim]]:
     """The claims about each table, the most probable first."""
     scored = [_scored(table) for table in tables]
     return [_posterior(i, tables, scored) for i in range(len(tables))]
@@ -147,7 +139,7 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
     return best
 
 
-def _posterior(i: int, tables: Sequence[PlaceTable], scored: Sequence[Mapping[_Key, _Scored]]) -> list[Suspicion]:
+def _posterior(i: int, tables: Sequence[PlaceTable], scored: Sequence[Mapping[_Key, _Scored]]) -> list[Claim]:
     table = tables[i]
     same_plateau = [
         (weight, other_table.load.in_flight_measured > table.load.in_flight_measured, other_claims)
@@ -170,8 +162,8 @@ def _posterior(i: int, tables: Sequence[PlaceTable], scored: Sequence[Mapping[_K
     top = max(logits, default=0.0)
     shares = [exp(logit - top) for logit in logits]
     total = sum(shares)
-    suspicions = [Suspicion(c.claim, share / total) for c, share in zip(scored[i].values(), shares, strict=True)]
-    return sorted(suspicions, key=lambda suspicion: -suspicion.probability)
+    claims = [replace(own.claim, probability=s / total) for own, s in zip(scored[i].values(), shares, strict=True)]
+    return sorted(claims, key=lambda claim: -claim.probability)
 
 
 def _pooled(weighted_scores: Sequence[tuple[float, float]]) -> float:
