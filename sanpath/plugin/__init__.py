@@ -26,6 +26,7 @@ from pydantic import SecretStr
 
 from sanpath.catalogue.cloud import Cloud, CloudLimit, clouds
 from sanpath.errors import CollectorError, Failure
+from sanpath.extras import SNMPV3 as SNMPV3_EXTRA
 from sanpath.extras import SSH as SSH_EXTRA
 from sanpath.extras import Extra
 from sanpath.model import Column, Event, Rows, SourceEntity, SourceLink, Table
@@ -68,6 +69,7 @@ __all__ = [
     "API",
     "LOAD_COUNTERS",
     "LOAD_PERCENTILES",
+    "SNMPV3_EXTRA",
     "SSH_EXTRA",
     "Check",
     "ClientCertificate",

@@ -32,7 +32,7 @@ SnmpValue = int | bytes | str | None
 
 @dataclass(frozen=True, slots=True)
 class SnmpUser:
-    """An SNMPv3 user with authentication and privacy (authPriv, RFC 3414).
+    """An SNMPv3 user (RFC 3414), with authentication and, if there is a `privacy_password`, privacy.
 
     `key_extension`: the draft that extends a digest to the length of an AES key. It matters only for md5, sha1 and
     sha224 with aes256, and for md5 and sha1 with aes192. `context`: "" is the agent's default context.
@@ -40,7 +40,7 @@ class SnmpUser:
 
     name: str
     auth_password: SecretStr
-    privacy_password: SecretStr
+    privacy_password: SecretStr | None = None
     auth_protocol: Literal["md5", "sha1", "sha224", "sha256", "sha384", "sha512"] = "sha256"
     privacy_protocol: Literal["aes128", "aes192", "aes256"] = "aes128"
     key_extension: Literal["blumenthal", "reeder"] = "blumenthal"

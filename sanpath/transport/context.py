@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sanpath.extras import SSH
+from sanpath.extras import SNMPV3, SSH
 from sanpath.plugin import (
     ClientCertificate,
     Clock,
@@ -32,7 +32,12 @@ class LiveContext:
         return self._clock
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:
-        """Return an SNMP session: gufo-snmp and pysnmp together where that is possible, pysnmp alone elsewhere."""
+        """Return an SNMP session: gufo-snmp and pysnmp together where that is possible, pysnmp alone elsewhere.
+
+        Raises CollectorError: MISCONFIGURED when the library for privacy is not installed.
+        """
+        if credentials.user and credentials.user.privacy_password and SNMPV3.missing:
+            raise CollectorError(Failure.MISCONFIGURED, f"SNMPv3 privacy is not installed: {SNMPV3.command}")
         from sanpath.transport.snmp.session import PysnmpSession
 
         try:
@@ -52,9 +57,9 @@ class LiveContext:
         client: ClientCertificate | None = None,
     ) -> Http:
         """Return an HTTPS session; certificates are verified unless `verify_tls` is False."""
-        from sanpath.transport.http import AiohttpSession
+        from sanpath.transport.http import HttpSession
 
-        return AiohttpSession(
+        return HttpSession(
             base_url,
             self.cost,
             ca_file,

@@ -1,24 +1,30 @@
-"""An HTTPS session over aiohttp: certificates verified, no redirects, no cookies, bodies of bounded size."""
+"""An HTTPS session: certificates verified, no redirects, cookies or proxies, answers of bounded size and time."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import ssl
 from collections.abc import Mapping
+from hmac import compare_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
+from typing import Literal
+from urllib.parse import quote, urlencode, urlsplit
 
 from sanpath.plugin import ClientCertificate, CollectorError, Cost, Failure, HttpReply
-
-if TYPE_CHECKING:
-    import aiohttp
+from sanpath.transport.http_body import Body
+from sanpath.transport.http_connection import HttpConnection, ProtocolError
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-_CHUNK_BYTES = 65_536
+MAX_CONNECTIONS = 4
+_IDLE_SECONDS = 15.0
+"""How long an unused connection is kept; most servers keep theirs longer."""
+_REPEATABLE = ("GET", "DELETE")
+"""What is sent again if the server had just closed an idle connection; a POST could count twice."""
+_PATH_SAFE, _QUERY_SAFE = "/?:@!$&'()*+,;=%", "/?:@!$'()*,"
 
 
-class AiohttpSession:
+class HttpSession:
     """`plugin.Http` for one server. `base_url` is scheme and authority; the first request connects.
 
     `ca_file`: the only authorities to trust, PEM; None: those of the system. `timeout_seconds` is for one request.
@@ -37,15 +43,18 @@ class AiohttpSession:
         pinned_certificate: Path | None = None,
         client: ClientCertificate | None = None,
     ) -> None:
-        self._base_url, self._cost = base_url.rstrip("/"), cost
+        self._base, self._cost = urlsplit(base_url.rstrip("/")), cost
         self._ca_file, self._verify_tls, self._client = ca_file, verify_tls, client
         self._pinned_certificate = pinned_certificate
         self._timeout_seconds, self._max_body_bytes = timeout_seconds, max_body_bytes
-        self._session: aiohttp.ClientSession | None = None
+        self._slots = asyncio.Semaphore(MAX_CONNECTIONS)
+        self._connections: list[HttpConnection] = []
+        self._tls: ssl.SSLContext | None = None
+        self._pin: bytes | None = None
 
     @property
     def _server(self) -> str:
-        return urlsplit(self._base_url).netloc
+        return self._base.netloc
 
     async def request(
         self,
@@ -56,62 +65,115 @@ class AiohttpSession:
         body: bytes | None = None,
     ) -> HttpReply:
         """Send a request. Raises CollectorError: UNREACHABLE, MISCONFIGURED (certificate), UNREADABLE (too large)."""
-        import aiohttp
-
-        session = self._open()
         self._cost.requests += 1
         try:
-            async with session.request(
-                method,
-                self._base_url + path,
-                params=params,
-                headers=headers,
-                data=body,
-                allow_redirects=False,
-            ) as response:
-                return HttpReply(
-                    response.status,
-                    {name.lower(): value for name, value in response.headers.items()},
-                    await self._body(response),
-                )
-        except aiohttp.ServerFingerprintMismatch as error:
-            mismatch = f"{self._server} presents a certificate other than pinned_certificate"
-            raise CollectorError(Failure.MISCONFIGURED, f"{mismatch}: if it was replaced, pin the new one") from error
-        except aiohttp.ClientConnectorCertificateError as error:
-            raise self._untrusted(getattr(error.certificate_error, "verify_message", "")) from error
-        except aiohttp.ClientSSLError as error:
+            target = self._target(path, params)
+            fields = self._fields(method, headers or {}, body)
+            async with asyncio.timeout(self._timeout_seconds), self._slots:
+                return await self._exchange(method, target, fields, body or b"")
+        except ssl.SSLCertVerificationError as error:
+            raise self._untrusted(error.verify_message) from error
+        except ssl.SSLError as error:
             raise CollectorError(Failure.MISCONFIGURED, f"{self._server} refused the TLS connection") from error
         except TimeoutError as error:
             wait = f"{self._timeout_seconds:g} s"
             raise CollectorError(Failure.UNREACHABLE, f"{self._server} gave no answer in {wait}") from error
-        except (aiohttp.ClientError, OSError) as error:
-            reason = getattr(error, "strerror", None) or type(error).__name__
+        except ProtocolError as error:
+            raise CollectorError(Failure.UNREACHABLE, f"{self._server} {error}") from error
+        except OSError as error:
+            reason = error.strerror or str(error) or type(error).__name__
             raise CollectorError(Failure.UNREACHABLE, f"{self._server}: {reason}") from error
+        except ValueError:  # without its text and cause, which may quote a secret
+            mistake = f"{self._server}: an address, path or header that cannot be sent"
+            raise CollectorError(Failure.MISCONFIGURED, mistake) from None
 
     async def close(self) -> None:
-        """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        """Close the connections; a request under way ends in UNREACHABLE."""
+        for connection in self._connections:
+            connection.abort()
+        self._connections.clear()
+        await asyncio.sleep(0)  # asyncio closes their sockets now
 
-    def _open(self) -> aiohttp.ClientSession:
-        import aiohttp
+    async def _exchange(
+        self, method: str, target: bytes, fields: list[tuple[bytes, bytes]], body: bytes
+    ) -> HttpReply:
+        if (connection := self._idle_connection()) is not None:
+            try:
+                return await self._ask(connection, method, target, fields, body)
+            except (ProtocolError, OSError):
+                if connection.answered or method not in _REPEATABLE:
+                    raise
+        return await self._ask(await self._connect(), method, target, fields, body)
 
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=4, ssl=self._pin() or self._tls()),
-                timeout=aiohttp.ClientTimeout(total=self._timeout_seconds),
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        return self._session
+    async def _ask(
+        self,
+        connection: HttpConnection,
+        method: str,
+        target: bytes,
+        fields: list[tuple[bytes, bytes]],
+        body: bytes,
+    ) -> HttpReply:
+        try:
+            response = await connection.send(method, target, fields, body)
+            headers = {_text(name): _text(value) for name, value in response.headers}
+            encoding = headers.get("content-encoding", "").lower()
+            content = Body(self._server, encoding, self._max_body_bytes, self._cost)
+            async for part in connection.body():
+                content.take(part)
+            return HttpReply(response.status_code, headers, content.whole())
+        finally:
+            if connection.in_use:  # it did not come to the end of an answer
+                self._drop(connection)
 
-    def _pin(self) -> aiohttp.Fingerprint | None:
+    def _idle_connection(self) -> HttpConnection | None:
+        for connection in reversed(self._connections):
+            if connection.is_fresh(_IDLE_SECONDS):
+                return connection
+            if not connection.in_use:
+                self._drop(connection)
+        return None
+
+    def _drop(self, connection: HttpConnection) -> None:
+        connection.abort()
+        if connection in self._connections:  # `close` may have been first
+            self._connections.remove(connection)
+
+    async def _connect(self) -> HttpConnection:
+        secure = self._base.scheme != "http"
+        if secure and self._tls is None:
+            self._pin = self._pinned_digest()
+            self._tls = self._tls_context()
+        port = self._base.port or (443 if secure else 80)
+        connection = await HttpConnection.open(self._base.hostname or "", port, self._tls)
+        if self._pin is not None and not compare_digest(self._pin, hashlib.sha256(connection.certificate).digest()):
+            connection.abort()
+            mismatch = f"{self._server} presents a certificate other than pinned_certificate"
+            raise CollectorError(Failure.MISCONFIGURED, f"{mismatch}: if it was replaced, pin the new one")
+        self._connections.append(connection)
+        return connection
+
+    def _target(self, path: str, params: Mapping[str, str] | None) -> bytes:
+        target = quote(f"{self._base.path}{path}" or "/", safe=_PATH_SAFE)
+        if params:
+            target += ("&" if "?" in target else "?") + urlencode(params, safe=_QUERY_SAFE)
+        return target.encode("ascii")
+
+    def _fields(self, method: str, headers: Mapping[str, str], body: bytes | None) -> list[tuple[bytes, bytes]]:
+        host = self._server if self._server.isascii() else self._server.encode("idna").decode("ascii")
+        fields = {"Host": host, "Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "sanpath"}
+        if body is not None or method == "POST":
+            fields["Content-Length"] = str(len(body or b""))
+        if body is not None:
+            fields["Content-Type"] = "application/octet-stream"
+        given = {name.lower() for name in headers}
+        fields = {name: value for name, value in fields.items() if name.lower() not in given} | dict(headers)
+        return [(name.encode(), value.strip().encode("utf-8", "surrogateescape")) for name, value in fields.items()]
+
+    def _pinned_digest(self) -> bytes | None:
         """Return the digest of the pinned certificate, None without one.
 
         It is compared by digest: as a trusted authority it could sign other certificates.
         """
-        import aiohttp
-
         if (file := self._pinned_certificate) is None:
             return None
         try:
@@ -119,9 +181,9 @@ class AiohttpSession:
         except (OSError, ValueError) as error:
             message = f"pinned_certificate {file}: not a PEM file with one certificate"
             raise CollectorError(Failure.MISCONFIGURED, message) from error
-        return aiohttp.Fingerprint(hashlib.sha256(certificate).digest())
+        return hashlib.sha256(certificate).digest()
 
-    def _tls(self) -> ssl.SSLContext:
+    def _tls_context(self) -> ssl.SSLContext:
         try:
             context = ssl.create_default_context(cafile=self._ca_file)
         except OSError as error:  # ssl.SSLError, FileNotFoundError and PermissionError alike
@@ -129,7 +191,7 @@ class AiohttpSession:
         # From Python 3.13 on every certificate must name the key of its authority. Self-signed certificates of
         # devices often do not (RFC 5280, section 4.2.1.1).
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        if not self._verify_tls:
+        if self._pin is not None or not self._verify_tls:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if self._client is not None:
@@ -152,19 +214,6 @@ class AiohttpSession:
                 Failure.MISCONFIGURED, f"{files}: no certificate with its key, as PEM, to read"
             ) from error
 
-    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
-        chunks: list[bytes] = []
-        size = 0
-        async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
-            size += len(chunk)
-            self._cost.bytes_in += len(chunk)
-            if size > self._max_body_bytes:
-                raise CollectorError(
-                    Failure.UNREADABLE, f"{self._server} answered more than {self._max_body_bytes} bytes"
-                )
-            chunks.append(chunk)
-        return b"".join(chunks)
-
     def _untrusted(self, reason: str) -> CollectorError:
         trusted = f"ca_file {self._ca_file}" if self._ca_file else "the system's authorities"
         return CollectorError(
@@ -172,3 +221,8 @@ class AiohttpSession:
             f"the certificate of {self._server} is not trusted by {trusted} ({reason or 'verification failed'}): "
             "set ca_file to the PEM of the authority that signed it",
         )
+
+
+def _text(value: bytes) -> str:
+    """Decode any bytes so that, in a header of the next request, they are the same bytes again."""
+    return value.decode("utf-8", "surrogateescape")

@@ -22,7 +22,7 @@ from pysnmp.proto.rfc1902 import OctetString, TimeTicks
 
 from sanpath.plugin import CollectorError, Cost, Failure, SnmpCredentials
 from sanpath.recording.writing.clock import RecorderClock
-from sanpath.transport.http import AiohttpSession
+from sanpath.transport.http import HttpSession
 from sanpath.transport.snmp.session import PysnmpSession
 from sanpath_lab.switch.object_tree import ObjectTree
 from sanpath_lab.switch.snmp_agent import SnmpAgent
@@ -171,10 +171,8 @@ def https(server: Server, scene: Callable[[Address], Coroutine[Any, Any, None]])
     asyncio.run(play())
 
 
-def session(server: Server, address: Address, timeout_seconds: float = 2.0) -> AiohttpSession:
-    return AiohttpSession(
-        f"https://{address[0]}:{address[1]}", Cost(), server.ca_file, timeout_seconds=timeout_seconds
-    )
+def session(server: Server, address: Address, timeout_seconds: float = 2.0) -> HttpSession:
+    return HttpSession(f"https://{address[0]}:{address[1]}", Cost(), server.ca_file, timeout_seconds=timeout_seconds)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterable
 import pytest
 
 from sanpath.plugin import CollectorError, Cost, Failure, HttpReply
-from sanpath.transport.http import AiohttpSession
+from sanpath.transport.http import HttpSession
 
 MOST_BYTES = 1_000_000
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -73,7 +73,7 @@ async def ask(answer: Iterable[bytes] | AsyncIterator[bytes]) -> HttpReply:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
-    session = AiohttpSession(f"http://{host}:{port}", Cost(), timeout_seconds=1.0, max_body_bytes=MOST_BYTES)
+    session = HttpSession(f"http://{host}:{port}", Cost(), timeout_seconds=1.0, max_body_bytes=MOST_BYTES)
     try:
         return await session.request("GET", "/api")
     finally:

@@ -1,4 +1,4 @@
-"""AiohttpSession against a TLS server on this machine whose authority is made here."""
+"""HttpSession against a TLS server on this machine whose authority is made here."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from sanpath.plugin import CollectorError, Cost, Failure, HttpReply
-from sanpath.transport.http import AiohttpSession
+from sanpath.transport.http import HttpSession
 
 T = TypeVar("T")
-Session = Callable[..., AiohttpSession]
+Session = Callable[..., HttpSession]
 
 
 class Authority:
@@ -88,6 +88,16 @@ async def _large(_: web.Request) -> web.Response:
     return web.Response(body=b"x" * 100_000)
 
 
+async def _long(request: web.Request) -> web.StreamResponse:
+    """Ends with the connection: its length is not announced."""
+    response = web.StreamResponse()
+    response.force_close()
+    await response.prepare(request)
+    for number in range(80):
+        await response.write(bytes([number]) * 100_000)
+    return response
+
+
 async def _hang(_: web.Request) -> web.Response:
     await asyncio.sleep(3600)
     return web.Response()
@@ -102,6 +112,7 @@ def with_server(authority: Authority, question: Callable[[str], Awaitable[T]]) -
             "/echo": _echo,
             "/redirect": _redirect,
             "/large": _large,
+            "/long": _long,
             "/hang": _hang,
         }.items():
             application.router.add_route("*", path, handler)
@@ -123,7 +134,7 @@ def ask(authority: Authority, path: str = "/echo", **settings: object) -> tuple[
 
     async def question(base_url: str) -> tuple[HttpReply, Cost]:
         cost = Cost()
-        session = AiohttpSession(base_url, cost, **settings)  # type: ignore[arg-type]
+        session = HttpSession(base_url, cost, **settings)  # type: ignore[arg-type]
         try:
             return await session.request("GET", path, {"limit": "1"}, {"x-auth-token": "t"}), cost
         finally:
@@ -195,6 +206,11 @@ def test_a_body_beyond_the_limit_is_unreadable(authority: Authority) -> None:
     assert error.failure is Failure.UNREADABLE
 
 
+def test_a_long_body_arrives_whole(authority: Authority) -> None:
+    body = ask(authority, "/long", ca_file=authority.file)[0].body
+    assert body == b"".join(bytes([number]) * 100_000 for number in range(80))
+
+
 def test_a_server_that_does_not_answer_is_unreachable(authority: Authority) -> None:
     error = failure(authority, "/hang", ca_file=authority.file, timeout_seconds=0.3)
     assert error.failure is Failure.UNREACHABLE
@@ -207,7 +223,7 @@ def test_a_port_where_nobody_listens_is_unreachable() -> None:
         port = free.getsockname()[1]
 
     async def run() -> None:
-        session = AiohttpSession(f"https://127.0.0.1:{port}", Cost())
+        session = HttpSession(f"https://127.0.0.1:{port}", Cost())
         try:
             await session.request("GET", "/")
         finally:

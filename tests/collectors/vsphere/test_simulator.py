@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.plugin import CollectorError, Cost, Failure, SecretStr
-from sanpath.transport.http import AiohttpSession
+from sanpath.transport.http import HttpSession
 from sanpath_collectors.vsphere.connection.session import Session
 from tests.collectors.vsphere.asking import Asked, ask_all
 from tests.collectors.vsphere.conftest import Authority, Simulator
@@ -153,7 +153,7 @@ def test_one_host_without_a_vcenter_is_read(simulator: Start) -> None:
 
 def test_a_session_that_was_ended_is_renewed(plain_model: Simulator) -> None:
     async def end_sessions(_: int) -> None:
-        http = AiohttpSession(f"https://{plain_model.address}", Cost(), plain_model.ca_file)
+        http = HttpSession(f"https://{plain_model.address}", Cost(), plain_model.ca_file)
         session = Session(http, "user", SecretStr("pass"))
         await session.open()
         own = session.content.sessionManager
