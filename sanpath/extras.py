@@ -36,6 +36,8 @@ class Extra:
 
 
 SSH = Extra("sanpath[ssh]", ("asyncssh",))
+SNMPV3 = Extra("sanpath[snmpv3]", ("cryptography",))
+"""What privacy needs. Authentication alone does not."""
 LIVE = Extra("sanpath[live]", ("textual",))
 METRICS = Extra("sanpath[metrics]", ("prometheus_client",))
 S3 = Extra("sanpath[s3]", ("s3fs",))

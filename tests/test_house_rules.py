@@ -120,7 +120,18 @@ def test_collectors_import_only_what_they_may() -> None:
                 assert allowed.match(name), f"{path.relative_to(ROOT)} imports {name}"
 
 
-EXTRAS = {"asyncssh", "distributed", "fsspec", "prometheus_client", "purestorage", "pyVmomi", "s3fs", "textual"}
+EXTRAS = {
+    "aiohttp",
+    "asyncssh",
+    "cryptography",
+    "distributed",
+    "fsspec",
+    "prometheus_client",
+    "purestorage",
+    "pyVmomi",
+    "s3fs",
+    "textual",
+}
 """Libraries that the smallest install leaves out."""
 IMPORT_EXTRAS = {
     "sanpath.recorder.loads.remote",
@@ -131,6 +142,7 @@ IMPORT_EXTRAS = {
     "sanpath.views.live.app",
     "sanpath.views.prometheus.exporter",
     "sanpath.views.prometheus.exposition",
+    "sanpath_lab.certificate",
     "sanpath_lab.vcenter.esxcli",
     "sanpath_lab.vcenter.inventory",
     "sanpath_lab.vcenter.performance",

@@ -45,7 +45,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from sanpath_lab.serve import serve
 
-    asyncio.run(serve(scenario, arguments.folder, arguments.address))
+    try:
+        asyncio.run(serve(scenario, arguments.folder, arguments.address))
+    except ModuleNotFoundError:
+        what = f"{scenario.name} at {arguments.address}"
+        print(f"{what} needs an optional part that is not installed: pip install 'sanpath[lab]'", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import shlex
+import shutil
 import signal
 import ssl
 import sys
@@ -18,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sanpath_lab.certificate import server_context
 from sanpath_lab.fio.load_control import LoadControl
 from sanpath_lab.flasharray.server import FlashArrayServer
 from sanpath_lab.flasharray.simulated_array_state import SimulatedArrayState
@@ -52,6 +52,20 @@ async def _keep_pace(catch_up: Callable[[], None]) -> None:
         await asyncio.sleep(SLICE_SECONDS)
 
 
+def _tls(ca_file: Path, address: str) -> ssl.SSLContext:
+    """Return the context of servers at an address, and write to `ca_file` which authority to trust.
+
+    The library that makes certificates is left out of the smallest install.
+    """
+    try:
+        from sanpath_lab.certificate import server_context
+    except ModuleNotFoundError:
+        if shutil.which("openssl") is None:
+            raise
+        from sanpath_lab.openssl_certificate import server_context
+    return server_context(ca_file, address)
+
+
 async def _serve_vcenter(
     simulation: Simulation,
     catch_up: Callable[[], object],
@@ -78,7 +92,8 @@ async def _serve_vcenter(
 async def running_lab(scenario: Scenario, folder: Path, address: str = LOOPBACK) -> AsyncIterator[Lab]:
     """Start all devices and write the configuration into `folder`. Leaving the context stops them.
 
-    `address`: local address on which they listen.
+    `address`: local address on which they listen. Raises ModuleNotFoundError: what makes certificates or a vCenter is
+    not installed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     simulation = Simulation(scenario, time.time())
@@ -102,7 +117,7 @@ async def running_lab(scenario: Scenario, folder: Path, address: str = LOOPBACK)
     pace = asyncio.create_task(_keep_pace(catch_up))
     try:
         ca_file = folder / "ca.pem"
-        tls = server_context(ca_file, address)
+        tls = _tls(ca_file, address)
         for array in arrays.values():
             await array.start(tls, address)
         await control.start(address)

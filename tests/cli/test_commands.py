@@ -15,7 +15,7 @@ from sanpath.cli import app
 from sanpath.cli.sessions.child_process import environment
 from tests.recorder.processes import sanpath
 
-HEAVY = ("duckdb", "numpy", "networkx", "textual", "aiohttp", "pysnmp", "pyVmomi", "asyncssh")
+HEAVY = ("duckdb", "numpy", "networkx", "textual", "h11", "pysnmp", "pyVmomi", "asyncssh")
 
 
 def commands() -> list[list[str]]:

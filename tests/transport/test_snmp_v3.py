@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
@@ -22,11 +24,13 @@ createUser plain SHA-256 "{AUTH}" AES "{PRIVACY}"
 createUser long SHA-512 "{AUTH}" AES-256 "{PRIVACY}"
 createUser blumenthal SHA "{AUTH}" AES-256 "{PRIVACY}"
 createUser reeder SHA "{AUTH}" AES-256-C "{PRIVACY}"
+createUser open SHA-256 "{AUTH}"
 createUser outside SHA-256 "{AUTH}" AES "{PRIVACY}"
 rouser plain authPriv .1
 rouser long authPriv .1
 rouser blumenthal authPriv .1
 rouser reeder authPriv .1
+rouser open authNoPriv .1
 rocommunity public 127.0.0.1
 sysName lab-switch
 """
@@ -89,6 +93,23 @@ def refused(port: int, who: SnmpUser) -> CollectorError:
 )
 def test_a_user_of_the_agent_gets_in(agent: int, who: SnmpUser) -> None:
     assert name(agent, who) == b"lab-switch"
+
+
+def test_authentication_alone_needs_nothing_that_encrypts(agent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    who = SnmpUser("open", SecretStr(AUTH))
+    assert name(agent, who) == b"lab-switch"
+    assert "wrong auth_password" in str(refused(agent, replace(who, auth_password=SecretStr("wrongwrong"))))
+    assert "no context 'vf128'" in str(refused(agent, replace(who, context="vf128")))
+    with pytest.raises(CollectorError, match=r"pip install 'sanpath\[snmpv3\]'") as caught:
+        name(agent, user())
+    assert caught.value.failure is Failure.MISCONFIGURED
+
+
+def test_a_user_who_must_encrypt_is_told_so(agent: int) -> None:
+    error = refused(agent, SnmpUser("plain", SecretStr(AUTH)))
+    assert error.failure is Failure.REFUSED
+    assert str(error).endswith("authorizationError at 1.3.6.1.2.1.1.5.0")
 
 
 def test_a_table_walk_is_encrypted_too(agent: int) -> None:

@@ -14,7 +14,7 @@ COLLECTOR = Spec(
     tables=(SWITCH_PORT, SWITCH_PORT_63, SWITCH_PORT_32, SWITCH),
     rights=(
         Right(
-            "SNMP read access, by a v2c community or a v3 user (authPriv), to the subtrees 1.3.6.1.2.1.1, .2 and .31",
+            "SNMP read access, by a v2c community or a v3 user, to the subtrees 1.3.6.1.2.1.1, .2 and .31",
             "system group, ifTable and ifXTable",
             "every fact of the switch's ports and cables is unknown",
         ),

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from hmac import compare_digest
 
-from aiohttp import web
-
 from sanpath_lab.flasharray.array_state import ArrayState
 from sanpath_lab.flasharray.rest1_items import ANSWERS, Item, Version
+from sanpath_lab.http_server import Request, Response, json_response
 
 NEWEST: Version = (1, 19)
 COOKIE = "session"
+_PATH = re.compile(r"/api/1\.(?P<minor>\d+)/(?P<resource>auth/session|[^/]+)")
 
 
-def _error(status: int, message: str) -> web.Response:
-    return web.json_response([{"code": 0, "ctx": "", "msg": message, "pure_err_code": 1}], status=status)
+def _error(status: int, message: str) -> Response:
+    return json_response([{"code": 0, "ctx": "", "msg": message, "pure_err_code": 1}], status)
 
 
 class Rest1:
-    """Adds itself to an application. `newest`: the newest version that the array offers."""
+    """Answers the requests of REST 1. `newest`: the newest version that the array offers."""
 
     def __init__(self, state: ArrayState, api_token: str, newest: Version = NEWEST) -> None:
         self._state, self._api_token, self._newest = state, api_token, newest
@@ -32,49 +33,48 @@ class Rest1:
         """Every version, ascending."""
         return [f"1.{minor}" for minor in range(self._newest[1] + 1)]
 
-    def add_to(self, app: web.Application) -> None:
-        """Register the resources of REST 1."""
-        app.router.add_post(r"/api/1.{minor:\d+}/auth/session", self._login)
-        app.router.add_delete(r"/api/1.{minor:\d+}/auth/session", self._logout)
-        app.router.add_get(r"/api/1.{minor:\d+}/{resource}", self._resource)
+    def answer(self, request: Request) -> Response | None:
+        """Answer a request; None: it is not one of REST 1."""
+        if (asked := _PATH.fullmatch(request.path)) is None:
+            return None
+        match request.method, asked["resource"]:
+            case "POST", "auth/session":
+                return self._login(request)
+            case "DELETE", "auth/session":
+                self._sessions.discard(request.cookie(COOKIE))
+                return json_response({"username": "sanpath"})
+            case "GET", resource:
+                return self._resource(request, (1, int(asked["minor"])), resource)
+        return _error(405, "Method not allowed.")
 
     def end_sessions(self) -> None:
         """Forget every session, as after a restart of the interface."""
         self._sessions.clear()
 
-    async def _login(self, request: web.Request) -> web.Response:
-        parameters = await request.json()
+    def _login(self, request: Request) -> Response:
+        parameters = json.loads(request.body or b"null")
         token = parameters.get("api_token", "") if isinstance(parameters, dict) else ""
         if not compare_digest(str(token).encode(), self._api_token.encode()):
             return _error(400, "API token is invalid.")
         session = secrets.token_hex(16)
         self._sessions.add(session)
-        reply = web.json_response({"username": "sanpath"})
-        reply.set_cookie(COOKIE, session, httponly=True)
-        return reply
+        cookie = f"{COOKIE}={session}; HttpOnly; Path=/"
+        return json_response({"username": "sanpath"}, headers={"Set-Cookie": cookie})
 
-    async def _logout(self, request: web.Request) -> web.Response:
-        self._sessions.discard(request.cookies.get(COOKIE, ""))
-        return web.json_response({"username": "sanpath"})
-
-    async def _resource(self, request: web.Request) -> web.Response:
-        version = (1, int(request.match_info["minor"]))
+    def _resource(self, request: Request, version: Version, resource: str) -> Response:
         if version > self._newest:
             return _error(450, "Unsupported REST version.")
-        if request.cookies.get(COOKIE) not in self._sessions:
+        if request.cookie(COOKIE) not in self._sessions:
             return _error(401, "Authentication required.")
-        asked = await _parameters(request)
-        answer = _answer(request.match_info["resource"], asked, version)
+        answer = _answer(resource, _parameters(request), version)
         if answer is None:
             return _error(400, "Bad request.")
-        return web.json_response(answer(self._state, version))
+        return json_response(answer(self._state, version))
 
 
-async def _parameters(request: web.Request) -> frozenset[str]:
+def _parameters(request: Request) -> frozenset[str]:
     """Parameters that are set, from the query or, as the vendor's SDK sends them, from a JSON body."""
-    parameters: Mapping[str, object] = dict(request.query)
-    if body := await request.read():
-        parameters = {**(json.loads(body) or {}), **parameters}
+    parameters: Mapping[str, object] = {**(json.loads(request.body or b"null") or {}), **request.query}
     return frozenset(
         f"{key}={value}" if key == "action" else key
         for key, value in parameters.items()

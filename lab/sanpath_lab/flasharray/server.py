@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from hmac import compare_digest
-
-from aiohttp import web
 
 from sanpath_lab.flasharray import inventory as inventory
 from sanpath_lab.flasharray import performance as performance
@@ -22,6 +21,7 @@ from sanpath_lab.flasharray.versions import (
     offered,
     parsed,
 )
+from sanpath_lab.http_server import HttpServer, Request, Response, json_response
 
 NEWEST: Version = (2, 27)
 """Of Purity 6.6.x."""
@@ -46,11 +46,11 @@ RESOURCES: Mapping[str, Callable[[ArrayState], list[Item]]] = {
 }
 """Resource → function that returns all of its items. arrays/performance also has a time range."""
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_PATH = re.compile(r"/api/(?P<version>[^/]+)/(?P<resource>.+)")
 
 
-def _error(status: int, message: str, context: str = "") -> web.Response:
-    return web.json_response({"errors": [{"message": message, "context": context}]}, status=status)
+def _error(status: int, message: str, context: str = "") -> Response:
+    return json_response({"errors": [{"message": message, "context": context}]}, status)
 
 
 class FlashArrayServer:
@@ -72,34 +72,20 @@ class FlashArrayServer:
         self._rest1 = None if newest_rest1 is None else Rest1(state, api_token, newest_rest1)
         self._versions = [] if newest is None else offered(newest)
         self._sessions: set[str] = set()
-        self._runner: web.AppRunner | None = None
+        self._http = HttpServer(self._answer)
 
     async def start(self, tls: ssl.SSLContext, host: str = "127.0.0.1", port: int = 0) -> None:
         """Listen; port 0: a free port."""
-        app = web.Application(middlewares=[self._authenticate])
-        app.router.add_get("/api/api_version", self._list_versions)
-        if self._rest1 is not None:
-            self._rest1.add_to(app)
-        app.router.add_post("/api/{version}/login", self._login)
-        app.router.add_post("/api/{version}/logout", self._logout)
-        app.router.add_get("/api/{version}/arrays/performance", self._arrays_performance)
-        app.router.add_get("/api/{version}/{resource:.+}", self._resource)
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port, ssl_context=tls).start()
+        await self._http.start(tls, host, port)
 
     @property
     def address(self) -> tuple[str, int]:
         """Host and port it listens on. Raises RuntimeError before `start`."""
-        if self._runner is None:
-            raise RuntimeError("the server has not been started")
-        host, port = self._runner.addresses[0][:2]
-        return host, port
+        return self._http.address
 
     async def stop(self) -> None:
         """Close the socket and every connection."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._http.stop()
 
     def end_sessions(self) -> None:
         """Forget every session, as after a controller failover."""
@@ -107,33 +93,39 @@ class FlashArrayServer:
         if self._rest1 is not None:
             self._rest1.end_sessions()
 
-    @web.middleware
-    async def _authenticate(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        version = request.match_info.get("version")
-        if version is None:
-            return await handler(request)
+    def _answer(self, request: Request) -> Response:
+        if request.method == "GET" and request.path == "/api/api_version":
+            rest1 = [] if self._rest1 is None else self._rest1.offered
+            return json_response({"version": [*rest1, *self._versions]})
+        if self._rest1 is not None and (answer := self._rest1.answer(request)) is not None:
+            return answer
+        if (asked := _PATH.fullmatch(request.path)) is None:
+            return _error(404, "Not found.", request.path)
+        version, resource = asked["version"], asked["resource"]
         if version not in self._versions:
             return _error(404, "Unsupported REST version.", version)
-        if not request.path.endswith("/login") and request.headers.get("x-auth-token") not in self._sessions:
+        if (request.method, resource) == ("POST", "login"):
+            return self._login(request)
+        session = request.headers.get("x-auth-token", "")
+        if session not in self._sessions:
             return _error(401, "Unauthorized.")
-        return await handler(request)
+        if (request.method, resource) == ("POST", "logout"):
+            self._sessions.discard(session)
+            return json_response({})
+        if request.method != "GET":
+            return _error(405, "Method not allowed.", resource)
+        if resource == "arrays/performance":
+            return self._arrays_performance(request, parsed(version))
+        return self._resource(request, parsed(version), resource)
 
-    async def _list_versions(self, _request: web.Request) -> web.Response:
-        rest1 = [] if self._rest1 is None else self._rest1.offered
-        return web.json_response({"version": [*rest1, *self._versions]})
-
-    async def _login(self, request: web.Request) -> web.Response:
+    def _login(self, request: Request) -> Response:
         if not compare_digest(request.headers.get("api-token", "").encode(), self._api_token.encode()):
             return _error(401, "Invalid API token.")
         session = secrets.token_hex(16)
         self._sessions.add(session)
-        return web.json_response({"items": [{"username": "sanpath"}]}, headers={"x-auth-token": session})
+        return json_response({"items": [{"username": "sanpath"}]}, headers={"x-auth-token": session})
 
-    async def _logout(self, request: web.Request) -> web.Response:
-        self._sessions.discard(request.headers["x-auth-token"])
-        return web.json_response({})
-
-    async def _arrays_performance(self, request: web.Request) -> web.Response:
+    def _arrays_performance(self, request: Request, version: Version) -> Response:
         query = request.query
         if query.get("resolution", SECOND_MS) != SECOND_MS:
             return _error(400, "Only a resolution of 1000 is kept here.", "resolution")
@@ -141,10 +133,10 @@ class FlashArrayServer:
             since, until = (int(query[k]) if k in query else None for k in ("start_time", "end_time"))
         except ValueError:
             return _error(400, "A time must be milliseconds since the epoch.", "start_time, end_time")
-        return self._page(request, "arrays/performance", performance.arrays_performance(self._state, since, until))
+        samples = performance.arrays_performance(self._state, since, until)
+        return self._page(request, version, "arrays/performance", samples)
 
-    async def _resource(self, request: web.Request) -> web.Response:
-        resource = request.match_info["resource"]
+    def _resource(self, request: Request, version: Version, resource: str) -> Response:
         answer = RESOURCES.get(resource)
         if answer is None:
             return _error(404, "Not found.", resource)
@@ -157,11 +149,10 @@ class FlashArrayServer:
             if unknown:
                 return _error(400, "Resource does not exist.", unknown[0])
             items = [item for item in items if item.get("name") in names]
-        return self._page(request, resource, items)
+        return self._page(request, version, resource, items)
 
-    def _page(self, request: web.Request, resource: str, items: list[Item]) -> web.Response:
+    def _page(self, request: Request, version: Version, resource: str, items: list[Item]) -> Response:
         """The items from `offset` or the token on; a token is given where this version has one."""
-        version = parsed(request.match_info["version"])
         if RESOURCE_SINCE.get(resource, version) > version:
             return _error(404, "Not found.", resource)
         try:
@@ -170,7 +161,7 @@ class FlashArrayServer:
             return _error(400, "The token is not valid.", "continuation_token")
         end = first + self._page_items
         by_token = not resource.endswith("performance") or version >= TOKENS_FOR_PERFORMANCE_SINCE
-        return web.json_response(
+        return json_response(
             {
                 "continuation_token": str(end) if by_token and end < len(items) else None,
                 "items": [as_of(version, item) for item in items[first:end]],

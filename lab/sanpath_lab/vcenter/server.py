@@ -5,10 +5,9 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable
 
-from aiohttp import web
-
+from sanpath_lab.http_server import HttpServer, Request, Response
 from sanpath_lab.simulation import Simulation
-from sanpath_lab.vcenter.service import COOKIE, VERSIONS_PATH, VcenterService
+from sanpath_lab.vcenter.service import COOKIE, VcenterService
 
 
 class VcenterServer:
@@ -16,40 +15,30 @@ class VcenterServer:
 
     def __init__(self, simulation: Simulation, password: str, catch_up: Callable[[], object]) -> None:
         self._service, self._catch_up = VcenterService(simulation, password), catch_up
-        self._runner: web.AppRunner | None = None
+        self._http = HttpServer(self._answer)
 
     async def start(self, tls: ssl.SSLContext, host: str = "127.0.0.1", port: int = 0) -> None:
         """Listen; port 0 takes a free one."""
-        app = web.Application()
-        app.router.add_get(VERSIONS_PATH, self._versions)
-        app.router.add_post("/sdk", self._call)
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port, ssl_context=tls).start()
+        await self._http.start(tls, host, port)
 
     @property
     def address(self) -> tuple[str, int]:
         """Host and port it listens on. Raises RuntimeError before `start`."""
-        if self._runner is None:
-            raise RuntimeError("the server has not been started")
-        host, port = self._runner.addresses[0][:2]
-        return host, port
+        return self._http.address
 
     async def stop(self) -> None:
         """Close the socket and every connection."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._http.stop()
 
     def end_sessions(self) -> None:
         """Forget every session, as after a restart."""
         self._service.end_sessions()
 
-    async def _versions(self, _request: web.Request) -> web.Response:
-        return web.Response(body=self._service.document(VERSIONS_PATH), content_type="text/xml")
-
-    async def _call(self, request: web.Request) -> web.Response:
+    def _answer(self, request: Request) -> Response:
+        if (document := self._service.document(request.path)) is not None:
+            return Response(document, content_type="text/xml")
+        if (request.method, request.path) != ("POST", "/sdk"):
+            return Response(status=404)
         self._catch_up()
-        response = self._service.answer(await request.read(), request.cookies.get(COOKIE, "").strip('"'))
-        return web.Response(
-            status=response.status, headers=dict(response.headers), body=response.body, content_type="text/xml"
-        )
+        answer = self._service.answer(request.body, request.cookie(COOKIE))
+        return Response(answer.body, answer.status, answer.headers, "text/xml")

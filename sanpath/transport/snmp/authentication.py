@@ -35,12 +35,13 @@ def auth_data(credentials: SnmpCredentials) -> Any:
         ("aes256", "blumenthal"): pysnmp.USM_PRIV_CFB256_AES_BLUMENTHAL,
         ("aes256", "reeder"): pysnmp.USM_PRIV_CFB256_AES,
     }
+    private = user.privacy_password
     return pysnmp.UsmUserData(
         user.name,
         user.auth_password.get_secret_value(),
-        user.privacy_password.get_secret_value(),
+        private.get_secret_value() if private else None,
         authProtocol=digest[user.auth_protocol],
-        privProtocol=cipher[user.privacy_protocol, user.key_extension],
+        privProtocol=cipher[user.privacy_protocol, user.key_extension] if private else pysnmp.USM_PRIV_NONE,
     )
 
 
@@ -58,7 +59,7 @@ def refusal_text(credentials: SnmpCredentials, problem: Any) -> str | None:
         errind.UnknownUserName: f"has no SNMPv3 user {user.name!r}",
         errind.WrongDigest: f"refuses user {user.name!r}: wrong auth_password, or not {user.auth_protocol}",
         errind.DecryptionError: f"cannot decrypt the request of user {user.name!r}: wrong privacy_password",
-        errind.UnsupportedSecurityLevel: f"does not accept user {user.name!r} with authPriv",
+        errind.UnsupportedSecurityLevel: f"does not accept user {user.name!r} with {_security_level(user)}",
         errind.NotInTimeWindow: "reports another restart count than before: another device has the same engine ID",
     }
     meaning = next((text for kind, text in meanings.items() if isinstance(problem, kind)), None)
@@ -78,7 +79,7 @@ def no_answer_text(credentials: SnmpCredentials, unsolicited_sender: tuple[str, 
     problem = f"{credentials.host}:{credentials.port} gave no SNMP answer in {duration}: down, filtered, or"
     if credentials.user is None:
         return f"{problem} a wrong community (v2c agents do not answer it)"
-    return f"{problem} {_undecryptable_causes(credentials.user)} (agents do not answer it)"
+    return f"{problem} {_unanswered_causes(credentials.user)} (agents do not answer it)"
 
 
 def undecrypted_text(credentials: SnmpCredentials, user: SnmpUser) -> str:
@@ -87,19 +88,26 @@ def undecrypted_text(credentials: SnmpCredentials, user: SnmpUser) -> str:
     The agent checks user and digest before it decrypts, and reports when they are wrong. It cannot report a wrong
     decryption (RFC 3414, section 3.2: AES has no integrity check), and so drops the request.
     """
+    requests = "requests" if user.privacy_password is None else "encrypted requests"
     return (
         f"{credentials.host}:{credentials.port} answers and has the user {user.name!r}, "
-        f"but does not answer encrypted requests: {_undecryptable_causes(user)}"
+        f"but does not answer {requests}: {_unanswered_causes(user)}"
     )
 
 
-def _undecryptable_causes(user: SnmpUser) -> str:
-    causes = ["wrong privacy_password", f"not privacy_protocol {user.privacy_protocol}"]
-    if _extends_key(user):
-        causes.append(f"not key_extension {user.key_extension}")
-    if user.context:
+def _unanswered_causes(user: SnmpUser) -> str:
+    causes = []
+    if user.privacy_password is not None:
+        causes += ["wrong privacy_password", f"not privacy_protocol {user.privacy_protocol}"]
+        if _extends_key(user):
+            causes.append(f"not key_extension {user.key_extension}")
+    if user.context or not causes:
         causes.append(f"no context {user.context!r}")
-    return " or ".join((", ".join(causes[:-1]), causes[-1]))
+    return " or ".join(filter(None, (", ".join(causes[:-1]), causes[-1])))
+
+
+def _security_level(user: SnmpUser) -> str:
+    return "authNoPriv" if user.privacy_password is None else "authPriv"
 
 
 def _extends_key(user: SnmpUser) -> bool:

@@ -10,7 +10,8 @@ from sanpath.config import load_config
 from sanpath.errors import ConfigError
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
 
-V3 = "user: sanpath, auth_password: 'env:SECRET', privacy_password: 'env:SECRET'"
+AUTHENTICATED = "user: sanpath, auth_password: 'env:SECRET'"
+V3 = f"{AUTHENTICATED}, privacy_password: 'env:SECRET'"
 
 
 def loaded(folder: Path, keys: str) -> SnmpSwitchConfig:
@@ -43,6 +44,12 @@ def test_a_user_is_version_3_with_the_defaults_of_today(tmp_path: Path) -> None:
     assert (who.user.key_extension, who.user.context) == ("blumenthal", "")
 
 
+def test_a_user_without_a_privacy_password_is_authenticated_alone(tmp_path: Path) -> None:
+    user = loaded(tmp_path, AUTHENTICATED).credentials().user
+    assert user is not None
+    assert user.privacy_password is None
+
+
 def test_every_setting_of_a_user_reaches_the_session(tmp_path: Path) -> None:
     more = "auth_protocol: sha1, privacy_protocol: aes256, key_extension: reeder, context: vf128"
     user = loaded(tmp_path, f"{V3}, {more}").credentials().user
@@ -57,9 +64,10 @@ def test_every_setting_of_a_user_reaches_the_session(tmp_path: Path) -> None:
         ("port: 161", r"give community \(SNMP v2c\), or user, auth_password and privacy_password"),
         (f"community: 'env:SECRET', {V3}", "give one or the other"),
         ("community: 'env:SECRET', auth_protocol: sha1", "auth_protocol SNMPv3: give one or the other"),
-        ("user: sanpath", "SNMPv3 also needs auth_password, privacy_password"),
-        ("user: sanpath, auth_password: 'env:SECRET'", "SNMPv3 also needs privacy_password"),
-        ("context: vf128", "SNMPv3 also needs user, auth_password, privacy_password"),
+        ("user: sanpath", "SNMPv3 also needs auth_password"),
+        ("user: sanpath, privacy_password: 'env:SECRET'", "SNMPv3 also needs auth_password"),
+        (f"{AUTHENTICATED}, key_extension: reeder", "key_extension needs privacy_password"),
+        ("context: vf128", "SNMPv3 also needs user, auth_password"),
         (f"{V3}, privacy_protocol: des", "'aes128', 'aes192' or 'aes256'"),
     ],
 )
