@@ -27,7 +27,7 @@ from sanpath.recording.format.compaction import (
 from sanpath.recording.format.documents import Ending, Header
 from sanpath.recording.format.layout import RECORDER, Segment
 from sanpath.recording.storage import checksum
-from sanpath.recording.storage.duck import PARQUET, literal, quoted, separate
+from sanpath.recording.storage.duck import PARQUET, literal, separate
 from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.previous_starts import PreviousStarts
 
@@ -47,6 +47,7 @@ _COPY = (
 _NEVER_EXPIRED = ("inventory", "events")
 """Tables that never expire: without them the remaining samples could not be read."""
 
+_WITH_TEXTS = "SELECT * REPLACE ({}[source + 1] AS source, {}[entity + 1] AS entity) FROM flush"
 _FEW_TEXTS = 1000
 """Samples with more distinct texts than this are written faster without numbering the texts (60,000 rows,
 measured)."""
@@ -190,19 +191,14 @@ class Writer:
         """Write a segment. `texts`: those of samples, whose source and entity are numbers of them."""
         number = self._written[table] + 1
         segment = Segment(table, self.name, number, number)
-        arrays, known = _without_masks(arrays)
-        replaced = [f"CASE WHEN {quoted(k)} THEN {quoted(name)} END AS {quoted(name)}" for name, k in known.items()]
-        parameters: list[Any] | None = None
+        query, parameters = "SELECT * FROM flush", None
         if len(texts) > _FEW_TEXTS:
             arrays |= {name: np.array(texts, dtype=object)[arrays[name]] for name in ("source", "entity")}
         elif texts:
             # DuckDB needs Python's lock for texts in Python's memory, and waits for it while a reader runs.
             listed = _enum(texts) if len(arrays["seen"]) >= _ROWS_OF_ENUM * len(texts) else "$1"
-            replaced += [f"{listed}[{name} + 1] AS {name}" for name in ("source", "entity")]
+            query = _WITH_TEXTS.format(listed, listed)
             parameters = [texts]
-        exclude = f"EXCLUDE ({', '.join(map(quoted, known.values()))})" if known else ""
-        replace = f"REPLACE ({', '.join(replaced)})" if replaced else ""
-        query = f"SELECT * {exclude} {replace} FROM flush"  # noqa: S608 - quoted
         self._connection.register("flush", arrays)
         try:
             self._copy(query, segment, parameters)
@@ -210,7 +206,7 @@ class Writer:
             self._connection.unregister("flush")
         self._written[table] = number
         now = self._retention.now_us() if self._retention is not None else 0
-        values = sum(len(column) for name, column in arrays.items() if name not in known.values())
+        values = sum(len(column) for column in arrays.values())
         if self._compacts:
             self._levels_of(table).add(TrackedSegment(segment, values, now, now))
 
@@ -279,22 +275,10 @@ class Writer:
             self._store.seal(url)
 
 
-def _without_masks(arrays: _Arrays) -> tuple[_Arrays, dict[str, str]]:
-    """Return the arrays without masks, which DuckDB heeds from 2.0 on only: before, a missing value became 0.
-
-    And for each that had one: name → name of a further array, which says which of its values are known.
-    """
-    known = {name: f"{name} is known" for name, values in arrays.items() if np.ma.is_masked(values)}
-    masks = {mask: ~np.ma.getmaskarray(arrays[name]) for name, mask in known.items()}
-    return {name: np.ma.getdata(values) for name, values in arrays.items()} | masks, known
-
-
 def _enum(texts: Sequence[str | None]) -> str:
     """Return the list of texts, the first parameter, as values of an ENUM; its columns are texts in the segment."""
-    members = [text for text in dict.fromkeys(texts) if text is not None]
-    if not members or any("\0" in text for text in members):  # DuckDB before 2.0 refuses NUL in a literal
-        return "$1"
-    return f"($1::ENUM({', '.join(map(literal, members))})[])"
+    members = ", ".join(literal(text) for text in dict.fromkeys(texts) if text is not None)
+    return f"($1::ENUM({members})[])" if members else "$1"
 
 
 def _json(mapping: Mapping[str, Any]) -> str:
