@@ -11,7 +11,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import NOTHING, OTHER_HOST, SECOND_TARGET, fast
+from tests.support.stories import NOTHING, OTHER_HOST, SECOND_HBA, SECOND_TARGET, fast
 
 FAR_ARRAY = replace(ARRAY_PORT, on="sw2")
 ISL = "link:sw1/fc1/31--sw2/fc1/31"
@@ -124,6 +124,36 @@ def test_writes_wait_for_a_slow_reader_no_longer_than_switches_hold_its_frames(t
         )
     found = diagnose(san.write())
     assert NEIGHBOUR not in {bottleneck.entity for bottleneck in found.verdict.bottlenecks}, found.verdict.headline
+
+
+def over_two_fabrics(folder: Path, stalls: Mapping[str, float]) -> Diagnosis:
+    """Half the reads cross sw1 and sw2 beside those of esx9, the other half sw3, where esx9 is not."""
+    second_hba, second_target = replace(fast(SECOND_HBA), on="sw3"), replace(fast(SECOND_TARGET), on="sw3")
+    ports = [fast(HOST_PORT), fast(OTHER_HOST), fast(FAR_ARRAY), second_hba, second_target]
+    san = San(folder, ports=ports, inter_switch_link=True)
+    for in_flight in (16, 128):
+        half, together = (750 * BLOCK, NOTHING), (1450 * BLOCK, NOTHING)
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(1500, in_flight / 1500),
+            seconds=30,
+            ports={
+                **dict.fromkeys((HOST_PORT.name, SECOND_HBA.name, SECOND_TARGET.name), half),
+                OTHER_HOST.name: (700 * BLOCK, NOTHING),
+                **dict.fromkeys(("sw1/fc1/31", "sw2/fc1/31", FAR_ARRAY.name), together),
+            },
+            array={"read": AtArray(0.0004, san=0.9 * in_flight / 1500, others=700)},
+            stalls=stalls,
+        )
+    return diagnose(san.write())
+
+
+def test_a_slow_neighbour_does_not_hold_reads_that_wait_where_it_is_not(tmp_path: Path) -> None:
+    alone = over_two_fabrics(tmp_path / "a.sanpath", SLOW)
+    assert [bottleneck.entity for bottleneck in alone.verdict.bottlenecks] == [NEIGHBOUR]
+    elsewhere = over_two_fabrics(tmp_path / "b.sanpath", {**SLOW, f"sw3/{SECOND_HBA.name}": 0.6})
+    assert NEIGHBOUR not in {bottleneck.entity for bottleneck in elsewhere.verdict.bottlenecks}
 
 
 def test_an_oversubscribed_neighbour_is_told_from_a_slow_one(tmp_path: Path) -> None:

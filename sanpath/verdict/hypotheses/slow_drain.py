@@ -43,24 +43,33 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     Else one for each link of the path that carries frames of others to a port that is full or waits for credit.
     """
     links = (*table.links, *table.opposite_links)
-    victims = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
-    cause = next((candidate for row in victims if (candidate := _cause(table, row)) is not None), None)
-    if cause is None:
+    stalled = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
+    by_group: dict[str, tuple[FactRow, list[FactRow]]] = {}
+    for row in stalled:
+        if (cause := _cause(table, row)) is not None:
+            by_group.setdefault(_group(table, cause), (cause, []))[1].append(row)
+    if not by_group:
         yield from _behind_others(table)
-        return
-    stall_ratio = number(victims[0], "credit_stall_ratio")
-    # A device makes others wait at most about as long as it waits itself.
-    caused = stall_ratio if is_saturated(cause) else min(stall_ratio, number(cause, "credit_stall_ratio"))
-    words = f"{victims[0]['entity']} waits for credit {percent(stall_ratio)} of the time"
-    evidence = [Evidence(words, stall_weight(caused)), *_delay_of_answers(table, victims)]
-    if is_saturated(cause):
-        evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
-    stalled_links = [str(row["entity"]) for row in victims if row["entity"] != cause["entity"]]
-    words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
-    reasons = [f"{link} {words_of_victim}" for link in stalled_links[:1]]
-    short_of_credits = [row for row in victims if _lacks_credits(row)] if _lacks_credits(cause) else []
-    for row in short_of_credits or [cause]:
-        yield _claim(table, row, evidence, stalled_links, reasons)
+    for cause, victims in by_group.values():
+        stall_ratio = number(victims[0], "credit_stall_ratio")
+        # A device makes others wait at most about as long as it waits itself.
+        caused = stall_ratio if is_saturated(cause) else min(stall_ratio, number(cause, "credit_stall_ratio"))
+        words = f"{victims[0]['entity']} waits for credit {percent(stall_ratio)} of the time"
+        evidence = [Evidence(words, stall_weight(caused)), *_delay_of_answers(table, victims)]
+        if is_saturated(cause):
+            evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
+        elsewhere = [row for row in stalled if row not in victims and row["direction"] == table.load.direction]
+        # It does not delay the data of the test that cross other switches.
+        for row in [row for row in elsewhere if row["on_loaded_path"]][:1]:
+            ratio = number(row, "credit_stall_ratio")
+            words = f"{row['entity']} waits for credit {percent(ratio)} of the time, and not because of it"
+            evidence.append(Evidence(words, -max(0.0, stall_weight(ratio))))
+        stalled_links = [str(row["entity"]) for row in victims if row["entity"] != cause["entity"]]
+        words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
+        reasons = [f"{link} {words_of_victim}" for link in stalled_links[:1]]
+        short_of_credits = [row for row in victims if _lacks_credits(row)] if _lacks_credits(cause) else []
+        for row in short_of_credits or [cause]:
+            yield _claim(table, row, evidence, stalled_links, reasons)
 
 
 def _delay_of_answers(table: PlaceTable, victims: Sequence[FactRow]) -> Iterator[Evidence]:
@@ -78,7 +87,10 @@ def _delay_of_answers(table: PlaceTable, victims: Sequence[FactRow]) -> Iterator
     through_ports = sum(number(row, "bytes_per_second") for row in array_ports)
     if through_ports > max(number(row, "bytes_per_second") for row in victims) / 2:
         return
-    per_frame = sum(_HELD_BYTES / number(row, "bytes_per_second") for row in victims if row["bytes_per_second"])
+    # Only the I/Os that cross a link wait there.
+    shares = {row["entity"]: number(row, "share") for row in table.links if row["share"] is not None}
+    moving = [row for row in victims if row["bytes_per_second"]]
+    per_frame = sum(shares.get(row["entity"], 1.0) * _HELD_BYTES / number(row, "bytes_per_second") for row in moving)
     frames = 1.0 if load.direction == "read" else 1 + max(1.0, (load.operation_bytes or 0) / _TRANSFER_READY_BYTES)
     waited = sum(table.segments[index].wait[0] for index in table.transfer)
     unexplained = (waited - frames * per_frame) / load.latency_seconds
@@ -126,7 +138,7 @@ def _claim(
     """`victims`: the links whose frames wait because of the cause; `reasons`: why, in words."""
     # Behind an uplink that several devices share, the culprit is not known.
     entity, culprit = str(cause["entity"]), str(cause["receiver"] or cause["entity"])
-    owner = next(iter(table.facts.topology.related(culprit, "attached_to", "host")), culprit)
+    owner = _owner(table, culprit)
     name = culprit if owner.partition(":")[2] in culprit else f"{culprit} of {owner}"
     on_path = any(row["entity"] == entity for row in table.on_path)
     stalled, used = percent(number(cause, "credit_stall_ratio")), percent(number(cause, "utilisation"))
@@ -145,11 +157,22 @@ def _claim(
         because = [reason, *reasons, *no_part]
         stated |= {"wait_at": (*victims, entity)[0], "culprit": culprit, "victims": tuple(victims)}
     conclude = limited_by(table, layer, because, (overturn_if,), ceiling_ratio=None, **stated)
-    # A slow host is slow on all its ports, and an array spreads a test over the fabrics and their long links.
-    group = f"credit_stall {'long links' if cause['side'] == 'switch' and not is_saturated(cause) else owner}"
+    group = _group(table, cause)
     claim = Claim("credit_stall", entity, table.transfer, evidence, conclude, growth="any", group=group)
     # Frames of others block those of the test even if it has a single I/O in flight.
     return replace(claim, may_explain=table.before_transfer, independent_of_load=not on_path)
+
+
+def _owner(table: PlaceTable, culprit: str) -> str:
+    return next(iter(table.facts.topology.related(culprit, "attached_to", "host")), culprit)
+
+
+def _group(table: PlaceTable, cause: FactRow) -> str:
+    """What causes of one kind have in common: a slow host is slow on all its ports, and an array spreads a test over
+    the fabrics and their long links."""
+    if cause["side"] == "switch" and not is_saturated(cause):
+        return "credit_stall long links"
+    return f"credit_stall {_owner(table, str(cause['receiver'] or cause['entity']))}"
 
 
 def _cause(table: PlaceTable, stalled: FactRow) -> FactRow | None:
