@@ -16,6 +16,7 @@ from sanpath.facts.figures.comparison import figure_comparisons, figure_rows
 from sanpath.facts.figures.measured import Measurements
 from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.host.block_devices import device_rows
+from sanpath.facts.host.control_groups import control_group_rows
 from sanpath.facts.host.machines import host_rows, initiator_rows
 from sanpath.facts.host.multipath import multipath_rows
 from sanpath.facts.host.plane_rows import plane_rows
@@ -236,6 +237,7 @@ def _tables(
         "host": FactTable("host", tuple(host_rows(topology, tested))),
         "initiator": FactTable("initiator", tuple(initiator_rows(topology, tested))),
         "virtual_disk": FactTable("virtual_disk", tuple(virtual_disk_rows(topology, tested))),
+        "control_group": FactTable("control_group", tuple(control_group_rows(topology, tested))),
         "cluster_node": FactTable("cluster_node", tuple(node_rows(topology, tested))),
         "media": FactTable("media", tuple(media_rows(topology, tested))),
         "peer": FactTable("peer", tuple(peer_rows(topology, tested))),

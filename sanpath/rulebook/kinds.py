@@ -19,6 +19,7 @@ LAYERS: Mapping[str, str] = {
     "multipath": "host",
     "initiator": "host",
     "host": "host",
+    "control_group": "host",
     "cluster_node": "host",
     "link": "fabric",
     "switch_port": "fabric",

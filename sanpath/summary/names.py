@@ -9,6 +9,7 @@ _NOUNS = {
     "lun": "LUN",
     "vm": "VM",
     "vdisk": "virtual disk",
+    "cgroup": "control group",
     "load": "load",
     "switch_port": "switch port",
     "array_port": "array port",

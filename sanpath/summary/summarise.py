@@ -61,8 +61,8 @@ def _verdict(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
         case "bottleneck" if first is not None:
             return _bottleneck(diagnosis, topology, first, step)
         case "configured_cap" if first is not None:
-            limit_kind = "IOPS" if first.kind == "vdisk" else "QoS"
-            subject = f"{limit_kind} limit of {noun(first.entity)} {readable(first.entity)} is reached"
+            limit_kind = {"vdisk": "IOPS limit", "cgroup": "Limit"}.get(first.kind, "QoS limit")
+            subject = f"{limit_kind} of {noun(first.entity)} {readable(first.entity)} is reached"
             rate = sum(result.bytes_per_second for result in step.directions.values())
             return f"{subject}: {bandwidth(rate)}, {reached}"
         case "concurrency_limited":

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sanpath.plugin import Right, Spec
 from sanpath_collectors.linux_host.config import LinuxHostConfig
-from sanpath_collectors.linux_host.tables import HBA, HOST, LUN, PATH, TCP_CONNECTION
+from sanpath_collectors.linux_host.tables import CGROUP, HBA, HOST, LUN, PATH, TCP_CONNECTION
 
 COLLECTOR = Spec(
     name="linux_host",
     title="A Linux host, this one or over SSH",
     config=LinuxHostConfig,
     collector="sanpath_collectors.linux_host.collector:LinuxHost",
-    tables=(LUN, HOST, HBA, PATH, TCP_CONNECTION),
+    tables=(LUN, HOST, HBA, PATH, TCP_CONNECTION, CGROUP),
     rights=(
         Right(
             "Over SSH: an account with a shell; it needs no rights of its own",
@@ -37,6 +37,11 @@ COLLECTOR = Spec(
             "Running ss of iproute2, as every user can",
             "round trips, windows and retransmissions of the TCP connections to iSCSI, NVMe/TCP and NBD targets",
             "distance, loss, full TCP windows and a slow target are told apart by other readings alone",
+        ),
+        Right(
+            "Seeing the load's processes in /proc, as every user can unless hidepid is set; reading /sys/fs/cgroup",
+            "limits of the control groups that the load runs in",
+            "I/Os that such a limit holds wait above the block device for an unknown reason",
         ),
     ),
 )

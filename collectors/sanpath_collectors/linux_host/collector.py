@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from sanpath.plugin import Check, Collector, CollectorError, Context, Event, Failure, Item, SourceEntity, SourceLink
 from sanpath_collectors.linux_host import parse, samples
+from sanpath_collectors.linux_host.cgroups.groups import LoadGroups
 from sanpath_collectors.linux_host.config import LinuxHostConfig
 from sanpath_collectors.linux_host.devices import wwid
 from sanpath_collectors.linux_host.host import Host
@@ -38,6 +39,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         self._states: dict[str, str] = {}
         self._cores: dict[str, tuple[int, int]] = {}
         self._connections = StorageConnections(TCP_CONNECTION, "write")
+        self._groups = LoadGroups(self._name, config.load_processes)
 
     async def open(self, ctx: Context) -> None:
         """Logs in, and reads the host's name and devices. Raises MISCONFIGURED for a device that does not exist."""
@@ -46,6 +48,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
             host = await self._connected.snapshot([_DISKSTATS, _STAT, _UPTIME, _HOSTNAME, "/sys/block/dm-*/dm/name"])
             stats = self._stats(host)
             self._name = self.config.host or _usable_name(host.text(_HOSTNAME)) or self.config.name
+            self._groups = LoadGroups(self._name, self.config.load_processes)
             self._selected = None
             if self.config.devices is not None:
                 maps = {host.text(f"/sys/block/{name}/dm/name"): name for name in host.children("/sys/block")}
@@ -123,6 +126,10 @@ class LinuxHost(Collector[LinuxHostConfig]):
             yield item
         for connection_item in await self._connections.poll(self._host.machine, ctx.clock):
             yield connection_item
+        numbers = parse.device_numbers(snapshot.content(_DISKSTATS))
+        read = {numbers[device]: device for device in devices}
+        for group_item in await self._groups.poll(self._host.machine, ctx.clock, read):
+            yield group_item
         if parse.storage_devices(stats) != self._inventory.devices:
             async for entity in self.inventory(ctx):
                 yield entity

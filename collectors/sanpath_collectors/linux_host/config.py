@@ -80,3 +80,7 @@ class LinuxHostConfig(MachineConfig):
         min_length=1,
         description="devices to read, as sda, dm-3 or mpatha; default: all but partitions, loop, RAM and CD devices",
     )
+    load_processes: list[str] = Field(
+        default=["fio", "java", "diskspd", "dynamo"],
+        description="names of processes whose control groups are read; java is vdbench, dynamo Iometer's generator",
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.plugin import Column, Table
+from sanpath_collectors.linux_host.cgroups.files import COUNTERS, LIMITS, PRESSURE
 from sanpath_collectors.linux_host.tcp import view as tcp_view
 
-_MILLISECONDS = 1e-3
+_MICROSECONDS, _MILLISECONDS = 1e-6, 1e-3
 _SECTOR_BYTES = 512  # independent of the device's sector size (Documentation/admin-guide/iostats.rst)
 _TICK_SECONDS = 1e-2  # USER_HZ is 100 on every architecture in use (man 5 proc)
 
@@ -91,3 +92,13 @@ PATH = Table("path", (Column("path_usable"),))
 
 TCP_CONNECTION = tcp_view.table(sends="write")
 """An initiator sends the data of writes, and receives the data of reads."""
+
+CGROUP = Table(
+    "cgroup",
+    (
+        *(Column(metric, bits=64) for metric in COUNTERS),
+        *(Column(metric) for metric in LIMITS),
+        *(Column(metric, bits=64, scale=_MICROSECONDS) for metric in PRESSURE),
+    ),
+)
+"""A control group and one block device. Pressure is that of the group, whatever the device."""

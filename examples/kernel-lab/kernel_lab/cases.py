@@ -104,6 +104,12 @@ _SWITCHES = frozenset({"sw-a", "sw-b"})
 _MODEST = Load(queue_depths=(2, 8, 16))
 """More would overflow the queue of a slow port: Fibre Channel has no congestion control of its own."""
 DEPTH = "for d in /sys/block/sd*/device/queue_depth; do echo {} >$d; done"
+_IN_A_GROUP = """mount -t cgroup2 none /sys/fs/cgroup
+echo +io >/sys/fs/cgroup/cgroup.subtree_control
+mkdir /sys/fs/cgroup/load.service
+echo "$(cat /sys/block/dm-0/dev /sys/block/nvme0n1/dev 2>/dev/null) riops={}" >/sys/fs/cgroup/load.service/io.max
+for process in $(pidof sshd); do echo "$process" >/sys/fs/cgroup/load.service/cgroup.procs; done"""
+"""fio is started over SSH, so it is in the group of the SSH server."""
 _FEW = Load(queue_depths=(1, 2, 4), block_bytes=8 << 10)
 _SMALL = Load(block_bytes=8 << 10)
 _MEDIA_5_MS = ("completion_nsec=5000000",)
@@ -265,6 +271,13 @@ CASES = {
             neighbour=("rw=randread", "bs=64k", "iodepth=1", "rate_iops=40"),
             repair=_faster(Fabric(host=160)),
             change=_speeds("sw-a/p-host=160"),
+        ),
+        *_both(
+            "cgroup-limit",
+            Truth(("configured_cap",), ("cgroup:host1/load.service",)),
+            load=_SMALL,
+            host_after=_IN_A_GROUP.format(300),
+            repair={"host_after": _IN_A_GROUP.format(600)},
         ),
         Case(
             "nvme-numa-one-port",

@@ -1,4 +1,4 @@
-"""A limit of a virtual disk or of a throttle group is reached, or the thread that serves a disk is full."""
+"""A limit of a virtual disk, throttle group or control group is reached, or the thread that serves a disk is full."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 0.5
 _AS_FULL = 0.95
 """Disks that use this share as much of their limits as another one reach them together."""
 _SHARED = 0.05
-"""Share of a group's I/Os from which other disks are mentioned."""
+"""Share of a group's I/Os from which those of others are mentioned."""
 _WAKE_UPS = 2.0
 """Times that a thread polls for one I/O: before its request, and before its completion."""
 
@@ -24,7 +24,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each limit that most of the load passes, and one for each thread that serves most of it."""
     rows = table.rows("virtual_disk")
     disks = [row for row in rows if row["limit_members"] is None]
-    limited = [row for row in rows if row[_used(table)] is not None]
+    limited = [row for row in (*rows, *table.rows("control_group")) if row[_used(table)] is not None]
     for row in limited:
         # A load over several disks is held where all of them have reached their limits.
         as_full = [other for other in limited if number(other, _used(table)) >= _AS_FULL * number(row, _used(table))]
@@ -40,7 +40,9 @@ def _used(table: PlaceTable) -> str:
 
 
 def _share(table: PlaceTable, row: FactRow, disks: Sequence[FactRow]) -> float:
-    """The share of the load's I/Os that pass a disk, or a group by its disks."""
+    """The share of the load's I/Os that pass a disk, a throttle group by its disks, or a control group."""
+    if "test_ratio" in row:
+        return number(row, "test_ratio")
     members = {row["entity"], *table.facts.topology.related(str(row["entity"]), "member_of", "vdisk")}
     if len(disks) <= 1 or {disk["entity"] for disk in disks} <= members:
         return 1.0
@@ -56,13 +58,13 @@ def _limit(table: PlaceTable, row: FactRow) -> Claim:
     shared = f" for {members:.0f} disks together" if members else ""
     because = [f"{entity} has a limit of {row['limit']}{shared}, and it is reached"]
     if (foreign := number(row, "limit_foreign_ratio")) >= _SHARED:
-        because.append(f"{percent(foreign)} of its I/Os are those of disks that are not the test's")
-    if row["limit_burst_used"]:
+        because.append(f"{percent(foreign)} of its I/Os are not the test's")
+    if row.get("limit_burst_used"):
         because.append("it is the limit of a burst: after that it is lower")
     overturn_if = ("another limit that leaves throughput where it is",)
     conclude = limited_by(table, "host", because, overturn_if, waits_inside=True)
-    group = "limits of virtual disks"
-    return Claim("vdisk", entity, explains, evidence, conclude, verdict="configured_cap", group=group)
+    kind, group = entity.partition(":")[0], "limits of the host"
+    return Claim(kind, entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
 
 def _thread(table: PlaceTable, row: FactRow) -> Claim:

@@ -1,0 +1,97 @@
+"""Finds the control groups of a load by its processes, and polls their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sanpath.plugin import Clock, Item, Machine, SourceEntity, SourceLink
+from sanpath_collectors.linux_host import samples
+from sanpath_collectors.linux_host.cgroups.files import LIMITS, Group, Values, groups_of
+from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.linux_host.tables import CGROUP
+
+_COMM = "/proc/[0-9]*/comm"
+_COMM_LETTERS = 15
+"""Letters of a process's name that the kernel keeps (TASK_COMM_LEN)."""
+_MOST_PROCESSES, _MOST_GROUPS = 1000, 100
+"""Processes that are asked for their group, and groups that are polled."""
+_SEARCH_SHARE = 0.01
+"""Share of the time that the search for processes may take: it reads the name of each process of the machine."""
+_FIRST_WAIT_US = 60_000_000
+"""When to search again after a search that did not end within the poll."""
+
+
+@dataclass(slots=True)
+class LoadGroups:
+    """The control groups of the processes with these names, on one machine.
+
+    A process may start, and move to another group, at any time: the search for processes never ends. A group is
+    reported for each block device that it has a limit for, or, if the load is in it, that its members used.
+    """
+
+    host: str
+    processes: Collection[str]
+    _groups: tuple[Group, ...] = ()
+    _search_at_us: int = 0
+    _known: set[str] = field(default_factory=set)
+
+    async def poll(self, machine: Machine, clock: Clock, devices: Mapping[str, str]) -> list[Item]:
+        """The entities that are new, their links, and the samples of all. `devices`: device number → block device."""
+        started_us = clock.now_us()
+        if started_us >= self._search_at_us:
+            self._search_at_us = started_us + _FIRST_WAIT_US
+            self._groups = await self._search(machine)
+            ended_us = clock.now_us()
+            self._search_at_us = ended_us + round((ended_us - started_us) / _SEARCH_SHARE)
+        if not self._groups:
+            return []
+        snapshot = Snapshot(await machine.read([file for group in self._groups for file in group.files()]))
+        seen_us = clock.now_us()
+        items: list[Item] = []
+        rows: dict[str, Mapping[str, int | None]] = {}
+        for group in self._groups:
+            for number, values in group.values(snapshot).items():
+                if (device := devices.get(number)) is None:
+                    continue
+                name = f"{group.path} {device}"
+                if self._is_reported(name, group, values):
+                    items += self._new(name, group, device, number)
+                    # A limit that is taken back is no longer known from then on.
+                    rows[name] = dict.fromkeys(LIMITS) | values
+        return [*items, samples.rows(CGROUP, rows, seen_us, None)] if rows else items
+
+    async def _search(self, machine: Machine) -> tuple[Group, ...]:
+        names = {name[:_COMM_LETTERS] for name in self.processes}
+        comm = Snapshot(await machine.read([_COMM]))
+        found = [p for p in comm.children("/proc") if comm.text(f"/proc/{p}/comm") in names][:_MOST_PROCESSES]
+        if not found:
+            return ()
+        memberships = await machine.read([f"/proc/{process}/cgroup" for process in found])
+        contents = dict.fromkeys(content.decode("utf-8", "replace") for content in memberships.values())
+        by_place: dict[tuple[int, str], Group] = {}
+        for group in (group for content in contents for group in groups_of(content)):
+            place = group.version, group.path
+            if place not in by_place or group.holds_load:
+                by_place[place] = group
+        return tuple(by_place.values())[:_MOST_GROUPS]
+
+    def _is_reported(self, name: str, group: Group, values: Values) -> bool:
+        """Whether a group limits a device, or has limited it, or is the load's own and not the root."""
+        is_own = group.holds_load and group.path != "/"
+        return is_own or name in self._known or not LIMITS.keys().isdisjoint(values)
+
+    def _new(self, name: str, group: Group, device: str, number: str) -> Iterator[SourceEntity | SourceLink]:
+        if name in self._known:
+            return
+        self._known.add(name)
+        attributes = {
+            "path": group.path,
+            "unit": group.unit,
+            "manager": group.manager,
+            "version": group.version,
+            "device_number": number,
+        }
+        yield SourceEntity("cgroup", name, f"{self.host}/{group.label} on {device}", {}, attributes)
+        yield SourceLink("attached_to", ("cgroup", name), ("host", self.host), "/proc/PID/cgroup")
+        yield SourceLink("targets", ("cgroup", name), ("lun", device), f"device number {number}")

@@ -1,0 +1,189 @@
+"""Control groups that limit the load's I/O: which limit is named, and which is not, each with its arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnosis.model import Diagnosis, Finding
+from sanpath.facts.compute import compute
+from sanpath.model import DIRECTIONS
+from sanpath_collectors.linux_host.tables import CGROUP, LUN
+from tests.support.recording import Number, RecordingBuilder
+from tests.support.san import KIB, Flow, San
+from tests.support.stories import judged
+
+OWN, ABOVE, BESIDE = "/load.slice/fio.service", "/load.slice", "/other.slice"
+READS, WRITES = "limit_ops_per_second_read", "limit_ops_per_second_write"
+DEVICE_SECONDS = 2.5e-4
+"""An I/O takes 0.25 ms from the block device on, unless a test says otherwise."""
+Limits = Mapping[str, Mapping[str, int]]
+"""Path of a control group → metric → limit."""
+
+
+@dataclass(slots=True)
+class Grouped(San):
+    """fio on the host db7 and its sda, in the control group OWN and so in ABOVE, but not in BESIDE.
+
+    `raised`: limits after the first step, where they change. `others`: path of a group → reads a second in it that
+    are not the test's; "": in no group. `is_counted`: whether io.stat is read.
+    """
+
+    limits: Limits = field(default_factory=dict)
+    raised: Limits = field(default_factory=dict)
+    others: Mapping[str, float] = field(default_factory=dict)
+    is_counted: bool = True
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        out.say("load:fio runs_on host:db7")
+        out.source("db7", "linux_host", LUN, CGROUP)
+        out.entity("db7", "host", "db7", ids={"name": ("db7",)}, attributes={"os": "Linux 6.1"})
+        out.entity("db7", "lun", "sda", "db7/sda", {"device": ("sda",)})
+        out.link("db7", "attached_to", (("lun", "sda"), ("host", "db7")))
+        for path in self.limits:
+            name = ("cgroup", f"{path} sda")
+            about = {"path": path, "unit": path.rpartition("/")[2], "device_number": "8:0"}
+            out.entity("db7", *name, f"db7{path} on sda", {}, {**about, "manager": "systemd", "version": 2})
+            out.link("db7", "attached_to", (name, ("host", "db7")))
+            out.link("db7", "targets", (name, ("lun", "sda")))
+        for at in range(int(self.steps[-1].end) + 2):
+            out.poll("db7", at)
+            out.samples("db7", LUN, at, {"sda": self._device(at)})
+            limits = self.raised if self.raised and at > self.steps[0].end else self.limits
+            groups = {f"{path} sda": self._group(path, at) | dict(limits[path]) for path in self.limits}
+            out.samples("db7", CGROUP, at, groups)
+
+    def _tested(self, direction: str, at: float) -> list[tuple[float, float]]:
+        """I/Os of the test until now, and the seconds that they take from the block device on: one pair a step."""
+        return [
+            (step.flows[direction].ops * max(0.0, min(at, step.end) - step.begin), step.disk[direction].latency)
+            for step in self.steps
+            if direction in step.flows
+        ]
+
+    def _device(self, at: float) -> dict[str, Number]:
+        values: dict[str, Number] = {}
+        for d in DIRECTIONS:
+            tested, more = self._tested(d, at), at * sum(self.others.values()) if d == "read" else 0.0
+            ops = sum(ops for ops, _ in tested) + more
+            seconds = sum(ops * latency for ops, latency in tested) + more * DEVICE_SECONDS
+            values |= {f"ops_{d}_total": round(ops), f"bytes_{d}_total": round(ops * self.steps[0].block / 512)}
+            values[f"latency_seconds_{d}_total"] = round(seconds * 1e3)
+        return values
+
+    def _group(self, path: str, at: float) -> dict[str, Number]:
+        values: dict[str, Number] = {}
+        for d in DIRECTIONS if self.is_counted else ():
+            tested = sum(ops for ops, _ in self._tested(d, at)) if path != BESIDE else 0.0
+            ops = tested + (at * self.others.get(path, 0.0) if d == "read" else 0.0)
+            values |= {f"ops_{d}_total": round(ops), f"bytes_{d}_total": round(ops * self.steps[0].block)}
+        return values
+
+
+def grouped(folder: Path, limits: Limits, **more: object) -> Grouped:
+    left_out = {"switch", "array", "disk"}
+    return Grouped(folder / "r.sanpath", ports=[], leave_out=left_out, limits=limits, **more)  # type: ignore[arg-type]
+
+
+def reads(san: Grouped, throughput: Mapping[int, float], below: float | None = DEVICE_SECONDS) -> Diagnosis:
+    """Steps of 8 KiB reads, I/Os in flight → I/Os a second. `below`: seconds from the block device on; None: all
+    of an I/O's N / X, as where the device's clock starts before the limit."""
+    for n, ops in throughput.items():
+        flow = Flow(ops, n / ops)
+        san.step(f"t{n}", n, block=8 * KIB, read=flow, disk={"read": Flow(ops, below or flow.latency)})
+    return judged(san.write())
+
+
+def named(found: Diagnosis) -> list[str]:
+    """The limits that the verdict names."""
+    return [b.entity for b in found.verdict.bottlenecks if found.verdict.kind == "configured_cap"]
+
+
+def hits(found: Diagnosis) -> list[Finding]:
+    return [f for f in found.findings if f.rule == "control-group-limit" and f.outcome == "hit"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [({READS: 2000}, "2,000 IOPS of reads"), ({"limit_bytes_per_second_read": 16_384_000}, "16.4 MB/s of reads")],
+)
+@pytest.mark.parametrize("below", [DEVICE_SECONDS, None], ids=["above the device's clock", "inside it"])
+def test_a_limit_that_is_reached_is_named(
+    tmp_path: Path, limits: Mapping[str, int], words: str, below: float | None
+) -> None:
+    """2,000 I/Os of 8 KiB are 16.384 MB. I/Os wait above the block device or, by older kernels, in it."""
+    found = reads(grouped(tmp_path, {OWN: limits}), {16: 1990, 64: 1996}, below)
+    assert named(found) == ["cgroup:db7/load.slice/fio.service on sda"]
+    assert words in found.verdict.bottlenecks[0].because[0]
+    assert found.summary.verdict.startswith("Limit of control group db7 load.slice/fio.service on sda is reached")
+    (finding,) = hits(found)
+    assert finding.role == "cause"
+    commands = [command for fix in finding.fix for command in fix.commands]
+    assert "cat /sys/fs/cgroup/load.slice/fio.service/io.max" in commands
+    assert any("fio.service" in command and "/dev/sda infinity" in command for command in commands)
+
+
+def test_a_limit_that_is_far_away_is_not_accused(tmp_path: Path) -> None:
+    """2,000 IOPS of 20,000: something else above the device holds them."""
+    found = reads(grouped(tmp_path, {OWN: {READS: 20_000}}), {16: 2000, 64: 2000})
+    assert (named(found), hits(found)) == ([], [])
+    assert [b.kind for b in found.verdict.bottlenecks] == ["io_stack"]
+
+
+def test_a_group_without_a_limit_clears_the_rule(tmp_path: Path) -> None:
+    found = reads(grouped(tmp_path, {OWN: {}}), {16: 2000, 64: 2000})
+    assert (named(found), hits(found)) == ([], [])
+    assert "control-group-limit" not in {f.rule for f in found.findings if f.outcome == "unknown"}
+
+
+def test_a_limit_of_writes_does_not_hold_reads_back(tmp_path: Path) -> None:
+    assert named(reads(grouped(tmp_path, {OWN: {WRITES: 2000}}), {16: 2000, 64: 2000})) == []
+
+
+def test_reads_and_writes_have_limits_of_their_own(tmp_path: Path) -> None:
+    """Half of 2,000 are writes, which are limited to 1,000; the limit of reads is far away. Reads take 0.25 ms, so
+    0.25 of N are in flight, and the other I/Os are writes that wait."""
+    san = grouped(tmp_path, {OWN: {READS: 5000, WRITES: 1000}})
+    for n in (16, 64):
+        disk = Flow(1000, DEVICE_SECONDS)
+        write = Flow(1000, n / 1000 - DEVICE_SECONDS)
+        san.step(f"t{n}", n, block=8 * KIB, read=disk, write=write, disk={"read": disk, "write": disk})
+    found = judged(san.write())
+    assert named(found) == ["cgroup:db7/load.slice/fio.service on sda"]
+    assert "1,000 IOPS of writes" in found.verdict.bottlenecks[0].because[0]
+
+
+def test_the_limit_of_a_group_above_is_named_with_what_others_use_of_it(tmp_path: Path) -> None:
+    """The slice has 2,000; another service in it does 1,000 of them. The service itself has no limit."""
+    found = reads(grouped(tmp_path, {OWN: {}, ABOVE: {READS: 2000}}, others={ABOVE: 1000}), {16: 1000, 64: 1000})
+    assert named(found) == ["cgroup:db7/load.slice on sda"]
+    assert "50.0 %" in found.verdict.bottlenecks[0].because[1]
+
+
+def test_the_limit_of_another_load_of_the_same_name_is_not_the_tests(tmp_path: Path) -> None:
+    """Another fio runs at the limit of its group. The device carries its 5,000 and the test's 2,000: none of the
+    test's can be among the 5,000."""
+    found = reads(grouped(tmp_path, {OWN: {}, BESIDE: {READS: 5000}}, others={BESIDE: 5000}), {16: 2000, 64: 2000})
+    assert (named(found), hits(found)) == ([], [])
+
+
+def test_a_busy_neighbour_on_the_device_does_not_hide_the_limit(tmp_path: Path) -> None:
+    """Others do 9,000 on the same device. The group does as much as the test, so it is the test's."""
+    found = reads(grouped(tmp_path, {OWN: {READS: 2000}}, others={"": 9000}), {16: 2000, 64: 2000})
+    assert named(found) == ["cgroup:db7/load.slice/fio.service on sda"]
+
+
+def test_where_nothing_counts_the_group_the_load_is_what_uses_its_limit(tmp_path: Path) -> None:
+    found = reads(grouped(tmp_path, {OWN: {READS: 2000}}, is_counted=False), {16: 1998, 64: 1998})
+    assert named(found) == ["cgroup:db7/load.slice/fio.service on sda"]
+
+
+def test_a_limit_that_is_raised_between_steps_holds_in_each_step_as_it_was(tmp_path: Path) -> None:
+    san = grouped(tmp_path, {OWN: {READS: 500}}, raised={OWN: {READS: 2000}})
+    for n, ops in ((16, 500), (64, 1000)):
+        san.step(f"t{n}", n, block=8 * KIB, read=Flow(ops, n / ops), disk={"read": Flow(ops, DEVICE_SECONDS)})
+    first, second = compute(san.write()).tables["control_group"].rows
+    assert (first["limit_used_ratio_read"], second["limit_used_ratio_read"]) == pytest.approx((1.0, 0.5), rel=0.02)
