@@ -48,7 +48,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
             host = await self._connected.snapshot([_DISKSTATS, _STAT, _UPTIME, _HOSTNAME, "/sys/block/dm-*/dm/name"])
             stats = self._stats(host)
             self._name = self.config.host or _usable_name(host.text(_HOSTNAME)) or self.config.name
-            self._groups = LoadGroups(self._name, self.config.load_processes)
+            self._groups.host = self._name
             self._selected = None
             if self.config.devices is not None:
                 maps = {host.text(f"/sys/block/{name}/dm/name"): name for name in host.children("/sys/block")}
@@ -122,17 +122,18 @@ class LinuxHost(Collector[LinuxHostConfig]):
         ):
             if rows is not None:
                 yield rows
+        numbers = parse.device_numbers(snapshot.content(_DISKSTATS))
+        by_number = {numbers[device]: device for device in devices}
+        for group_item in self._groups.items(snapshot, by_number, seen_us, device_time_us):
+            yield group_item
         async for item in self._path_items(snapshot, parse.storage_devices(stats), seen_us, device_time_us):
             yield item
         for connection_item in await self._connections.poll(self._host.machine, ctx.clock):
             yield connection_item
-        numbers = parse.device_numbers(snapshot.content(_DISKSTATS))
-        read = {numbers[device]: device for device in devices}
-        for group_item in await self._groups.poll(self._host.machine, ctx.clock, read):
-            yield group_item
         if parse.storage_devices(stats) != self._inventory.devices:
             async for entity in self.inventory(ctx):
                 yield entity
+        await self._groups.search(self._host.machine, ctx.clock)
 
     async def close(self) -> None:
         """Logs out."""
@@ -173,7 +174,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         return inventory
 
     def _polled_files(self) -> list[str]:
-        files = [_DISKSTATS, _STAT, _UPTIME, _NET_DEV, "/proc/net/snmp"]
+        files = [_DISKSTATS, _STAT, _UPTIME, _NET_DEV, "/proc/net/snmp", *self._groups.files()]
         for port in self._inventory.fc_hosts if self._inventory is not None else ():
             folder = f"/sys/class/fc_host/{port}"
             files += [f"{folder}/port_state", f"{folder}/speed"]

@@ -16,10 +16,11 @@ _COMM_LETTERS = 15
 """Letters of a process's name that the kernel keeps (TASK_COMM_LEN)."""
 _MOST_PROCESSES, _MOST_GROUPS = 1000, 100
 """Processes that are asked for their group, and groups that are polled."""
-_SEARCH_SHARE = 0.01
-"""Share of the time that the search for processes may take: it reads the name of each process of the machine."""
-_FIRST_WAIT_US = 60_000_000
-"""When to search again after a search that did not end within the poll."""
+_SEARCH_SHARE, _FIRST_SEARCH_SHARE = 0.01, 0.05
+"""Share of the time that the search for processes may take, and as long as none is found: it reads the name of each
+process of the machine."""
+_PATIENCE_US = 60_000_000
+"""How long no search follows one that did not end within its poll; each time twice as long."""
 
 
 @dataclass(slots=True)
@@ -34,21 +35,17 @@ class LoadGroups:
     processes: Collection[str]
     _groups: tuple[Group, ...] = ()
     _search_at_us: int = 0
+    _patience_us: int = _PATIENCE_US
     _known: set[str] = field(default_factory=set)
 
-    async def poll(self, machine: Machine, clock: Clock, devices: Mapping[str, str]) -> list[Item]:
+    def files(self) -> list[str]:
+        """The files of a poll that tell of the groups found so far."""
+        return [file for group in self._groups for file in group.files()]
+
+    def items(
+        self, snapshot: Snapshot, devices: Mapping[str, str], seen_us: int, device_time_us: int | None
+    ) -> Iterator[Item]:
         """The entities that are new, their links, and the samples of all. `devices`: device number → block device."""
-        started_us = clock.now_us()
-        if started_us >= self._search_at_us:
-            self._search_at_us = started_us + _FIRST_WAIT_US
-            self._groups = await self._search(machine)
-            ended_us = clock.now_us()
-            self._search_at_us = ended_us + round((ended_us - started_us) / _SEARCH_SHARE)
-        if not self._groups:
-            return []
-        snapshot = Snapshot(await machine.read([file for group in self._groups for file in group.files()]))
-        seen_us = clock.now_us()
-        items: list[Item] = []
         rows: dict[str, Mapping[str, int | None]] = {}
         for group in self._groups:
             for number, values in group.values(snapshot).items():
@@ -56,12 +53,24 @@ class LoadGroups:
                     continue
                 name = f"{group.path} {device}"
                 if self._is_reported(name, group, values):
-                    items += self._new(name, group, device, number)
+                    yield from self._new(name, group, device, number)
                     # A limit that is taken back is no longer known from then on.
                     rows[name] = dict.fromkeys(LIMITS) | values
-        return [*items, samples.rows(CGROUP, rows, seen_us, None)] if rows else items
+        if rows:
+            yield samples.rows(CGROUP, rows, seen_us, device_time_us)
 
-    async def _search(self, machine: Machine) -> tuple[Group, ...]:
+    async def search(self, machine: Machine, clock: Clock) -> None:
+        """Looks for the processes and their groups, if it is time to do so."""
+        started_us = clock.now_us()
+        if started_us < self._search_at_us:
+            return
+        self._search_at_us, self._patience_us = started_us + self._patience_us, 2 * self._patience_us
+        self._groups = await self._found(machine)
+        self._patience_us, ended_us = _PATIENCE_US, clock.now_us()
+        share = _SEARCH_SHARE if self._groups else _FIRST_SEARCH_SHARE
+        self._search_at_us = ended_us + round((ended_us - started_us) / share)
+
+    async def _found(self, machine: Machine) -> tuple[Group, ...]:
         names = {name[:_COMM_LETTERS] for name in self.processes}
         comm = Snapshot(await machine.read([_COMM]))
         found = [p for p in comm.children("/proc") if comm.text(f"/proc/{p}/comm") in names][:_MOST_PROCESSES]
