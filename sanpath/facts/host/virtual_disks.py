@@ -49,9 +49,22 @@ def virtual_disk_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterato
                     continue
                 rates[disk] = disk_rate
                 rows.append(_disk_row(topology, step, machine, disk, attached, disk_rate))
-        yield from rows
         # A group has the columns of a disk; columns that do not apply to a group are not known.
-        yield from ({**dict.fromkeys(rows[0]), **row} for row in _group_rows(topology, step, rates))
+        rows += [{**dict.fromkeys(rows[0]), **row} for row in _group_rows(topology, step, rates)]
+        for row in rows:
+            yield {**row, "test_ratio": _test_ratio(topology, str(row["entity"]), rates)}
+
+
+def _test_ratio(topology: Topology, entity: str, rates: Mapping[str, Rates]) -> float | None:
+    """Return the share of the test's operations that pass a disk, or a throttle group by its disks. None: not known.
+
+    `rates`: those of the disks under test.
+    """
+    members = {entity, *topology.related(entity, "member_of", "vdisk")} & rates.keys()
+    if len(members) == len(rates):
+        return 1.0
+    total = sum(rate.total_ops or 0.0 for rate in rates.values())
+    return sum(rates[disk].total_ops or 0.0 for disk in members) / total if total else None
 
 
 def _named_disks(topology: Topology, step: UnderTest, attached: Sequence[str]) -> list[str]:

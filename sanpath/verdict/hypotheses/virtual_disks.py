@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import percent
@@ -23,32 +23,19 @@ _WAKE_UPS = 2.0
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each limit that most of the load passes, and one for each thread that serves most of it."""
     rows = table.rows("virtual_disk")
-    disks = [row for row in rows if row["limit_members"] is None]
     limited = [row for row in (*rows, *table.rows("control_group")) if row[_used(table)] is not None]
     for row in limited:
         # A load over several disks is held where all of them have reached their limits.
         as_full = [other for other in limited if number(other, _used(table)) >= _AS_FULL * number(row, _used(table))]
-        if sum(_share(table, other, disks) for other in as_full) >= _MOST:
+        if sum(number(other, "test_ratio") for other in as_full) >= _MOST:
             yield _limit(table, row)
-    for row in disks:
-        if row["io_thread_busy_ratio"] is not None and _share(table, row, disks) >= _MOST:
+    for row in rows:
+        if row["io_thread_busy_ratio"] is not None and number(row, "test_ratio") >= _MOST:
             yield _thread(table, row)
 
 
 def _used(table: PlaceTable) -> str:
     return f"limit_used_ratio_{table.load.direction}"
-
-
-def _share(table: PlaceTable, row: FactRow, disks: Sequence[FactRow]) -> float:
-    """The share of the load's I/Os that pass a disk, a throttle group by its disks, or a control group."""
-    if "test_ratio" in row:
-        return number(row, "test_ratio")
-    members = {row["entity"], *table.facts.topology.related(str(row["entity"]), "member_of", "vdisk")}
-    if len(disks) <= 1 or {disk["entity"] for disk in disks} <= members:
-        return 1.0
-    total = sum(number(disk, "ops_per_second") for disk in disks)
-    passing = sum(number(disk, "ops_per_second") for disk in disks if disk["entity"] in members)
-    return passing / total if total else 0.0
 
 
 def _limit(table: PlaceTable, row: FactRow) -> Claim:
