@@ -16,10 +16,11 @@ T = TypeVar("T")
 SYNCHRONOUS = frozenset(
     (
         *("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ftruncate"),
-        *("filecreate", "filestat", "filedelete"),
+        *("filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "falloc", "e4defrag"),
+        *("http", "gfapi", "libhdfs", "libpmem", "dev-dax", "mtd", "libzbc", "ime_psync", "ime_psyncv"),
     )
 )
-"""Engines that keep one I/O in flight per process, whatever iodepth is (fio HOWTO, "I/O depth")."""
+"""Engines that keep one I/O in flight per process, whatever iodepth is (fio HOWTO, "I/O depth"; their FIO_SYNCIO)."""
 
 PAST_THE_CACHE = frozenset(
     ("nbd", "rbd", "rados", "libiscsi", "http", "sg", "io_uring_cmd", "spdk", "libblkio", "null", "net", "rdma")
@@ -151,6 +152,8 @@ def duration(text: str | None) -> float | None:
 
 
 def _read_ratio(kind: str, options: Mapping[str, str]) -> float | None:
+    if "read_iolog" in options:  # it replays what a log contains
+        return None
     match kind.removeprefix("rand"):
         case "read":
             return 1.0
@@ -168,6 +171,8 @@ def _read_ratio(kind: str, options: Mapping[str, str]) -> float | None:
 
 
 def _random_ratio(kind: str, options: Mapping[str, str]) -> float | None:
+    if "read_iolog" in options:
+        return None
     if not kind.startswith("rand"):
         return 0.0
     shares = {positive_count(share, 0) for share in options.get("percentage_random", "100").split(",")}
@@ -175,7 +180,7 @@ def _random_ratio(kind: str, options: Mapping[str, str]) -> float | None:
 
 
 def _block_bytes(read_ratio: float | None, options: Mapping[str, str]) -> float | None:
-    if "bsrange" in options or "bssplit" in options:
+    if options.keys() & {"bsrange", "bssplit", "read_iolog"}:
         return None
     sizes = [size_bytes(size or "4k", options.get("kb_base", "1024")) for size in options.get("bs", "4k").split(",")]
     reads, writes = sizes[0], sizes[1] if len(sizes) > 1 else sizes[0]

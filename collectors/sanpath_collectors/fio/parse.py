@@ -13,6 +13,7 @@ array, with lines of text before and between them:
       ...
 
 All values are cumulative from the start of the job. They reset once, when its ramp ends (fio 3.33, measured).
+Versions before 3.0 have microseconds, KiB in `io_bytes`, and the oldest no time, no options and no numbers of I/Os.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.plugin import LoadProfile, read_json
-from sanpath_collectors.fio.options import positive_count, profile, rate_limited
+from sanpath.plugin import read_json
+from sanpath_collectors.fio.described import Figures, described
+from sanpath_collectors.fio.options import positive_count
 from sanpath_collectors.fio.status import (
     JobStatus,
     Number,
@@ -34,6 +36,7 @@ from sanpath_collectors.fio.status import (
     integer,
     mapping,
     milliseconds,
+    operations,
     unique_names,
 )
 
@@ -41,9 +44,17 @@ LARGEST = 64 << 20
 """Characters of a document. fio writes about 6,000 a job, and 60,000 with json+."""
 _LAST_LINE = re.compile(r"\n\}")
 """A compiled pattern: the search takes half as long as that for a string."""
+_FIRST_KEY = re.compile(r'([ \t]*)\{\s*"fio version"')
+"""The beginning of a document of fio anywhere on a line, after its indentation."""
+_MAYBE_FIRST_KEY = re.compile(r'[ \t]*\{\s*(?:"[a-z ]{0,11})?\Z')
+_LONGEST_FIRST_LINE = 4096
+"""Characters of a line's text before a document that may begin on it."""
 _SETTLED_MS = 100
 """Precision of run times, in milliseconds."""
 _ETA_UNKNOWN = 2**31 - 1
+_KIB_OR_BYTES = 32
+"""Halfway, by ratio, between KiB and bytes."""
+_MOST_PER_SECOND = 1e12
 _PERCENTILES = {"50.000000": "p50", "95.000000": "p95", "99.000000": "p99"}
 """Key of fio → part of a metric's name."""
 _METRICS: Mapping[Direction, Sequence[str]] = {
@@ -67,7 +78,8 @@ class Documents:
     """Cuts a growing output into JSON documents and the text between them.
 
     A document begins with `{` and ends with `}`, each first on its line, as fio indents everything inside. Or it is
-    a single line, as other programs rewrite it. Chunks may end anywhere. `list_keys`: a document of fio has a list
+    a single line, as other programs rewrite it. What begins with the version of fio may be indented as a whole, or
+    follow other text on its line. Chunks may end anywhere. `list_keys`: a document of fio has a list
     under at least one of these keys; other documents are text.
     """
 
@@ -102,11 +114,12 @@ class Documents:
         if self._line_end_due and output:
             output, self._line_end_due = output.removeprefix("\n"), False
         position, searched, self._searched = 0, self._searched, 0
-        while (start := _line_start(output, "{", position)) is not None:
+        while (begin := _begin(output, position)) is not None:
+            start, indentation = begin
             if start > position:
                 yield output[position:start]
                 position, searched = start, 0
-            end = _end(output, start, max(start + 1, searched))
+            end = _end(output, start, max(start + 1, searched), indentation)
             if end is None:
                 self._searched = len(output) - start
                 break
@@ -117,6 +130,8 @@ class Documents:
             position += output.startswith("\n", position)
         else:
             text_end = output.rfind("\n") + 1
+            if maybe := _MAYBE_FIRST_KEY.search(output, max(position, len(output) - _LONGEST_FIRST_LINE)):
+                text_end = min(text_end, output.rfind("\n", 0, maybe.start()) + 1)
             if text_end > position:
                 yield output[position:text_end]
                 position = text_end
@@ -135,21 +150,27 @@ class Documents:
         return parsed if is_status else None
 
 
-def _line_start(text: str, character: str, position: int) -> int | None:
-    """The index of the next line that starts with a character. None: no such line. `position`: start of a line."""
-    if text.startswith(character, position):
-        return position
-    line_end = text.find("\n" + character, position)
-    return line_end + 1 if line_end >= 0 else None
+def _begin(text: str, position: int) -> tuple[int, str] | None:
+    """Where the next document begins, and its indentation, with which it begins. None: there is none.
+
+    `position`: start of a line.
+    """
+    first = position if text.startswith("{", position) else text.find("\n{", position) + 1 or len(text)
+    if (match := _FIRST_KEY.search(text, position, first)) is not None:
+        first_on_line = match.start() == position or text[match.start() - 1] == "\n"
+        return (match.start(), match[1]) if first_on_line else (match.end(1), "")
+    return (first, "") if first < len(text) else None
 
 
-def _end(text: str, start: int, position: int) -> int | None:
+def _end(text: str, start: int, position: int, indentation: str) -> int | None:
     """The end of the document that begins at `start`; None: incomplete. `position`: it was searched up to there."""
+    brace = start + len(indentation)
     line_end = text.find("\n", start)
-    if line_end > start and text[start + 1 : line_end].strip() and text[start:line_end].rstrip().endswith("}"):
+    if line_end > start and text[brace + 1 : line_end].strip() and text[start:line_end].rstrip().endswith("}"):
         return line_end
-    last_line = _LAST_LINE.search(text, max(start, position - 2))
-    return last_line.end() if last_line is not None else None
+    last_line = re.compile(rf"\n{indentation}\}}") if indentation else _LAST_LINE
+    found = last_line.search(text, max(start, position - 2 - len(indentation)))
+    return found.end() if found is not None else None
 
 
 def parse_status(document: Mapping[str, Any]) -> Status:
@@ -209,29 +230,22 @@ def parse_job(
     trim = mapping(entry.get("trim"))
     runtime_ms = max([milliseconds(body.get("runtime")) for body in (*bodies.values(), trim)])
     summed_ms = milliseconds(entry.get("job_runtime"))
-    remarks = []
-    mixed = grouped and "verify" not in options and _has_more_processes(processes, runtime_ms, summed_ms)
-    if mixed:
-        load_profile = LoadProfile(engine="fio", engine_version=version, rate_limited=rate_limited(options))
-        processes_text = (
-            f"{round(summed_ms / runtime_ms)} processes, and fio reports the options of {processes} of them"
-        )
-        remarks.append(
-            ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os are outstanding is not known")
-        )
-    else:
-        load_profile = profile(tuple(options.items()), processes, version)
+    samples: dict[str, Number] = {}
+    for direction, body in bodies.items():
+        samples |= _direction(body, direction)
+    figures = Figures(
+        runtime_ms, summed_ms, _in_flight(samples, runtime_ms), [d for d in DIRECTIONS if samples[f"ops_{d}_total"]]
+    )
+    load_profile, mixed, remarks = described(name, options, processes, version, figures, grouped=grouped)
+    if not mixed and options:
         # A job that writes and then verifies has its run times of writes and reads one after the other.
         runtime_ms = max(runtime_ms, summed_ms // processes) if runtime_ms else 0
     trims = integer(trim.get("total_ios"), 0)
     if trims:
         remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
-    samples: dict[str, Number] = {}
-    for direction, body in bodies.items():
-        samples |= _direction(body, direction)
     samples["in_flight_configured"] = load_profile.in_flight
     samples["cpu_ratio"] = (finite(entry.get("usr_cpu")) or 0) + (finite(entry.get("sys_cpu")) or 0)
-    submitted = sum([integer(body.get("total_ios"), 0) for body in bodies.values()])
+    submitted = sum([_submitted(body) for body in bodies.values()])
     ramp_ms = 1000 * (load_profile.warmup_seconds or 0)
     return JobStatus(
         name=name,
@@ -255,9 +269,10 @@ def _options(raw: Any) -> dict[str, str]:
     return {str(k): str(v) for k, v in raw.items()} if isinstance(raw, dict) else {}
 
 
-def _has_more_processes(processes: int, runtime_ms: int, summed_ms: int) -> bool:
-    """Whether a group has more processes than that: the run time of its entry is the sum of theirs."""
-    return runtime_ms >= _SETTLED_MS and summed_ms > runtime_ms * (processes + 0.5)
+def _in_flight(samples: Mapping[str, Number], runtime_ms: int) -> float | None:
+    """Mean number of outstanding I/Os. None: not every direction has a latency."""
+    latencies = [samples[f"latency_seconds_{direction}_total"] for direction in DIRECTIONS]
+    return sum([ns or 0 for ns in latencies]) / (1e6 * runtime_ms) if runtime_ms and None not in latencies else None
 
 
 def _has_latencies(entry: Mapping[str, Any]) -> bool:
@@ -276,8 +291,7 @@ def _bins(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _direction(body: Mapping[str, Any], direction: Direction) -> dict[str, Number]:
     latency, scale = _latency(body)
-    moved_bytes = integer(body.get("io_bytes"), 0)
-    submitted = integer(body.get("total_ios"), 0)
+    moved_bytes, submitted = _moved_bytes(body), _submitted(body)
     count = integer(latency.get("N"), submitted)
     if not (moved_bytes or submitted or count):
         return _IDLE[direction]
@@ -294,6 +308,23 @@ def _direction(body: Mapping[str, Any], direction: Direction) -> dict[str, Numbe
         *(_scaled(percentiles.get(percentile), scale, count) for percentile in _PERCENTILES),
     )
     return dict(zip(_METRICS[direction], values, strict=True))
+
+
+def _moved_bytes(body: Mapping[str, Any]) -> int:
+    """Payload in bytes. Before 3.0 fio had no `io_kbytes`, and `io_bytes` were KiB, as `bw` always is."""
+    moved, kib_a_second = integer(body.get("io_bytes"), 0), finite(body.get("bw"))
+    if "io_kbytes" in body or kib_a_second is None:
+        return moved
+    most_kib = (kib_a_second + 1) * milliseconds(body.get("runtime")) / 1000
+    return 1024 * moved if moved < _KIB_OR_BYTES * most_kib else moved
+
+
+def _submitted(body: Mapping[str, Any]) -> int:
+    """I/Os that were submitted. Before 2.2 fio reports no number, but the I/Os a second."""
+    if "total_ios" in body:
+        return integer(body["total_ios"], 0)
+    per_second, seconds = finite(body.get("iops")) or 0.0, milliseconds(body.get("runtime")) / 1000
+    return operations(_moved_bytes(body), int(per_second), seconds) if 0 <= per_second < _MOST_PER_SECOND else 0
 
 
 def disk_samples(body: Mapping[str, Any]) -> dict[str, Number]:

@@ -28,7 +28,7 @@ _WARNINGS_PER_CODE = 3
 """Maximum number of warnings with the same code."""
 
 _BEGINNING = re.compile(
-    r'^\{\s*"fio version"\s*:|^(?:<[^>]+> )?[345];fio-\d[^;]*;|^.+: \(groupid=\d+, jobs=\d+\): err=|'
+    r'\{\s*"fio version"\s*:|^(?:<[^>]+> )?[345];(?:fio-)?\d+\.\d[^;]*;|^.+: \(groupid=\d+, jobs=\d+\): err=|'
     r"^.+: \(g=\d+\): rw=\w+, bs=|^fio: pid=\d+, err=\d+/|^\S+: verify failed at file ",
     re.MULTILINE,
 )
@@ -74,7 +74,8 @@ class Report:
         documents = self._opened_documents(self._start)
         for part in (*documents.parts(self._start), *documents.last_parts()):
             yield from self._read_part(part)
-        if documents.remaining().startswith("{"):
+        cut = documents.remaining().lstrip(" \t").startswith("{")
+        if cut:
             self._add_warning("cut-file", "the file ends inside a document: what came before it is used")
         for form, text in (("normal", self._normal), ("terse", self._terse)):
             if self._form in (None, form) and (last_status := text.finish()) is not None:
@@ -86,7 +87,9 @@ class Report:
             )
         if self._run is None:
             reason = "its logs are read under the names that fio has given them"
-            if self._pending_warnings:
+            if cut:
+                reason = "the file ends inside its first document"
+            elif self._pending_warnings:
                 reason = self._pending_warnings[0][1]
             raise CollectorError(Failure.UNREADABLE, f"it contains no result of fio: {reason}")
         yield from self._end_run(self._run)
@@ -126,7 +129,7 @@ class Report:
             if self._form in (None, "terse") and (status := self._terse.read_line(line)) is not None:
                 self._form = "terse"
         elif self._form in (None, "normal"):
-            if Entry.of(line) is not None:
+            if "(groupid=" in line and Entry.of(line) is not None:
                 self._form = "normal"
             status = self._normal.read_line(line)
         if status is not None:

@@ -18,6 +18,9 @@ _SLACK_US = 1_500_000
 """Tolerance: fio rounds its elapsed time up to whole seconds, and spends some time between two groups."""
 _SAME_END_US = 50_000
 """Jobs whose ends differ by less end together."""
+_EILSEQ_OF_WINDOWS = 42
+_LAST_COMMON_ERROR = 34
+"""Up to this number, errors of Windows' C library are those of Linux."""
 _UNEVEN_RATIO = 0.05
 """A job that ends earlier than its group by more than this ratio of the step is reported."""
 
@@ -228,7 +231,7 @@ class Run:
                 early = f"{job.name} ended {early_us / 1e6:.0f} s before others of its group"
                 yield warning(end, "uneven-jobs", f"{early}: fewer I/Os were outstanding then")
             if job.error:
-                yield warning(end, "load-error", f"{job.name} ended with error {job.error}: {_error(job.error)}")
+                yield warning(end, "load-error", f"{job.name} ended with error {job.error}: {_error(job)}")
         yield from histograms(jobs, self._loads, end)
         yield load_step(step.number, jobs, self._loads).event("step-end", end)
 
@@ -275,9 +278,12 @@ def _reported_begin_us(step: _Step, status_us: int) -> int | None:
     return begin_us if begin_us + step.group.runtime_us <= status_us + _SLACK_US else None
 
 
-def _error(number: int) -> str:
+def _error(job: JobStatus) -> str:
     # fio reports blocks that differ from what was written as EILSEQ, whose text does not mention verification.
-    return "verification failed" if number == errno.EILSEQ else os.strerror(number) if number < 4096 else "unknown"
+    if job.error == (_EILSEQ_OF_WINDOWS if job.on_windows else errno.EILSEQ):
+        return "verification failed"
+    common = job.error <= _LAST_COMMON_ERROR or not job.on_windows
+    return os.strerror(job.error) if job.error < 4096 and common else "unknown"
 
 
 def _continues_job(earlier: JobStatus, job: JobStatus | None, earlier_status: Status, current: Status) -> bool:

@@ -17,6 +17,7 @@ Number = int | float | None
 _LONGEST_MS = 2**42
 """A hundred years."""
 _COUNTS = 2**64
+_SMALLEST_BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,11 @@ class JobStatus:
     def in_flight(self) -> float | None:
         """I/Os that the job is configured to keep outstanding; None: unknown."""
         return self.profile.in_flight
+
+    @property
+    def on_windows(self) -> bool:
+        """Whether it ran on Windows."""
+        return self.options.get("ioengine") == "windowsaio"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,3 +128,22 @@ def finite(value: Any) -> float | None:
 def mapping(value: Any) -> Mapping[str, Any]:
     """A JSON object; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def operations(moved_bytes: int, per_second: int, seconds: float) -> int:
+    """The number of I/Os that moved so many bytes at [per_second, per_second + 1) I/Os a second.
+
+    Exact where exactly one power of two is possible as block size; otherwise the middle of the possible range.
+    """
+    min_ops, max_ops = per_second * seconds, (per_second + 1) * seconds
+    if not moved_bytes or max_ops <= 0:
+        return round(min_ops)
+    size = _SMALLEST_BLOCK
+    candidates = []
+    while size * min_ops <= moved_bytes:
+        if moved_bytes % size == 0 and min_ops <= moved_bytes // size < max_ops:
+            candidates.append(moved_bytes // size)
+        size *= 2
+        if size > moved_bytes:
+            break
+    return candidates[0] if len(candidates) == 1 else round((min_ops + max_ops) / 2)

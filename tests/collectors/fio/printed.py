@@ -39,6 +39,17 @@ def document(at: float, *jobs: dict[str, Any], **keys: Any) -> bytes:
     return json.dumps(body, indent=2).encode() + b"\n"
 
 
+def client_document(*entries: dict[str, Any]) -> bytes:
+    """The document of fio --client."""
+    body = {"fio version": "fio-3.33", "timestamp": START // 1_000_000 + 4, "client_stats": list(entries)}
+    return b"\n" + json.dumps(body, indent=2).encode() + b"\n"
+
+
+def on(host: str, ops: int, runtime_ms: int, **options: str) -> dict[str, Any]:
+    """An entry of a client, at one of its status intervals."""
+    return job("a", 0, ops, runtime_ms, **options) | {"hostname": host, "port": 8765, "job_runtime": runtime_ms}
+
+
 class Reported:
     """What a reader has said. Times in seconds; `rows`: load → (time, values in base units) as they came."""
 

@@ -95,6 +95,7 @@ def test_a_synchronous_engine_keeps_one_in_flight_a_process_whatever_was_asked_f
         ({"rw": "randread", "percentage_random": "60"}, 1.0, 0.6),
         ({"rw": "randrw", "percentage_random": "60,100"}, 0.5, None),
         ({"rw": "randtrim"}, None, 1.0),
+        ({"rw": "read", "read_iolog": "day.log"}, None, None),
     ],
 )
 def test_mix(options: dict[str, str], reads: float | None, random: float | None) -> None:

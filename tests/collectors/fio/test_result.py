@@ -15,7 +15,19 @@ import pytest
 from sanpath.plugin import CollectorError, Event, Rows
 from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.result import FioResult
-from tests.collectors.fio.printed import HOSTILE, START, Reported, direction, document, job, places, refusal, replaced
+from tests.collectors.fio.printed import (
+    HOSTILE,
+    START,
+    Reported,
+    client_document,
+    direction,
+    document,
+    job,
+    on,
+    places,
+    refusal,
+    replaced,
+)
 
 LIBAIO = {"ioengine": "libaio", "direct": "1", "rw": "randread", "bs": "4k"}
 
@@ -246,6 +258,16 @@ def test_errors_are_told_with_their_step_and_in_words() -> None:
     assert reported.reported("data-warning", "text")[-1] == "a ended with error 84: verification failed"
 
 
+def test_errors_of_windows_have_numbers_of_their_own() -> None:
+    def told(error: int) -> object:
+        bad = job("a", 0, 100, 500, ioengine="windowsaio") | {"error": error}
+        return Reported.of_report(document(1, bad)).reported("data-warning", "text")[-1]
+
+    assert told(42) == "a ended with error 42: verification failed"
+    assert told(5) == "a ended with error 5: Input/output error"
+    assert told(39) == "a ended with error 39: unknown"
+
+
 def test_a_thousand_lines_of_one_kind_are_three_warnings() -> None:
     noise = b"".join(b"verify: bad header offset %d\n" % number for number in range(1000))
     assert Reported.of_report(noise, series(1)).warnings == ["verify-failed"] * 3
@@ -376,15 +398,6 @@ def test_a_cut_terse_line_is_left_out_and_said() -> None:
     reported = Reported.of_report(terse(1000, 2000), terse(1000, 2000, name="b")[:100])
     assert list(reported.rows) == ["f/a"]
     assert reported.warnings == ["cut-line"]
-
-
-def client_document(*entries: dict[str, Any]) -> bytes:
-    body = {"fio version": "fio-3.33", "timestamp": START // 1_000_000 + 4, "client_stats": list(entries)}
-    return b"\n" + json.dumps(body, indent=2).encode() + b"\n"
-
-
-def on(host: str, ops: int, runtime_ms: int, **options: str) -> dict[str, Any]:
-    return job("a", 0, ops, runtime_ms, **options) | {"hostname": host, "port": 8765, "job_runtime": runtime_ms}
 
 
 def test_entries_of_a_client_document_are_a_series_and_its_sums_are_not_added() -> None:

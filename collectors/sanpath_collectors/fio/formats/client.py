@@ -34,17 +34,18 @@ def statuses(document: Mapping[str, Any]) -> Iterator[Status]:
         if isinstance(entry, dict) and isinstance(entry.get("read"), dict) and not _is_sum(entry):
             client = str(entry.get("hostname", "")), integer(entry.get("port"), 0)
             series[*client, str(entry.get("jobname", "?")), integer(entry.get("groupid"), 0)].append(entry)
+    defaults = {str(name): str(value) for name, value in mapping(document.get("global options")).items()}
     several_clients = len({(host, port) for host, port, _, _ in series}) > 1
     version = version_of(document)
     names: list[str] = []
     series_by_job: list[list[JobStatus]] = []
     for (host, _, name, _), entries in series.items():
-        grouped, processes = _processes(entries[-1])
+        grouped, processes = _processes(entries[-1], defaults)
         count = processes if not grouped and len(entries) % processes == 0 else 1
         for number in range(count):
             names.append(f"{host}/{name}" if several_clients else name)
             job_statuses = [
-                parse_job(entry, names[-1], {}, version, grouped=grouped) for entry in entries[number::count]
+                parse_job(entry, names[-1], defaults, version, grouped=grouped) for entry in entries[number::count]
             ]
             series_by_job.append([replace(status, host=host) for status in job_statuses])
     renamed = [
@@ -58,9 +59,10 @@ def _is_sum(entry: Mapping[str, Any]) -> bool:
     return entry.get("jobname") == "All clients" and "job options" not in entry
 
 
-def _processes(entry: Mapping[str, Any]) -> tuple[bool, int]:
+def _processes(entry: Mapping[str, Any], defaults: Mapping[str, str]) -> tuple[bool, int]:
     """Whether an entry is the sum of all processes of its job, and the number of processes."""
-    processes = positive_count(mapping(entry.get("job options")).get("numjobs"), 1)
+    options = {**defaults, **mapping(entry.get("job options"))}
+    processes = positive_count(options.get("numjobs"), 1)
     wall_ms = max(milliseconds(mapping(entry.get(d)).get("runtime")) for d in ("read", "write", "trim"))
     is_sum = wall_ms > 0 and milliseconds(entry.get("job_runtime")) > 1.5 * wall_ms
     return processes == 1 or is_sum, processes

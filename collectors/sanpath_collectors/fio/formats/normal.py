@@ -13,7 +13,8 @@
     Disk stats (read/write):
       vda: ios=173268/10656, merge=0/3858, ticks=36167/2738, in_queue=38908, util=82.16%
 
-The date is that of the output, in local time. Jobs that have not begun are missing.
+The date is that of the output, in local time; fio before 2.1 prints none. Jobs that have not begun are missing.
+People indent the whole text when they copy it into a document.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from sanpath_collectors.fio.formats.normal_entry import Entry
 from sanpath_collectors.fio.formats.normal_header import Header
 from sanpath_collectors.fio.status import Number, Status, unique_names
 
-_BANNER = re.compile(r"fio-(\d[\w.-]*)")
+_BANNER = re.compile(r"(?:fio[- ])?(\d+\.\d[\w.-]*)\s*")
+"""`fio-3.33`, `fio 1.59`; `2.0.8` of some distributions."""
 _DISK = re.compile(r"\s+(\S+): ios=(\d{1,18})/(\d{1,18}),.*\bticks=(\d{1,18})/(\d{1,18}), in_queue=(\d{1,18})")
 _DISK_METRICS = (
     *("ops_read_total", "ops_write_total", "latency_seconds_read_total", "latency_seconds_write_total"),
@@ -44,9 +46,13 @@ class NormalText:
         self._entries: list[Entry] = []
         self._disks: dict[str, dict[str, Number]] = {}
         self._ended = False
+        self._indentation = ""
 
     def read_line(self, line: str) -> Status | None:
         """Reads a line. Returns the previous status if this line begins the next one, else None."""
+        if "(g=" in line or "(groupid=" in line:
+            self._indentation = line[: len(line) - len(line.lstrip())]
+        line = line.removeprefix(self._indentation)
         if line[:1] not in ("", " ", "\t"):
             return self._unindented_line(line)
         if self._entries and not self._ended:
@@ -66,7 +72,7 @@ class NormalText:
         several_hosts = len({entry.host for entry in entries}) > 1
         names = unique_names([f"{entry.host}/{entry.name}" if several_hosts else entry.name for entry in entries])
         return Status(
-            time_us=max(entry.time_us for entry in entries),
+            time_us=max((entry.time_us for entry in entries if entry.time_us is not None), default=None),
             time_in_seconds=True,
             jobs=tuple(e.status(name, self._headers, self._version) for e, name in zip(entries, names, strict=True)),
             disks=disks,

@@ -9,6 +9,12 @@
       cpu          : usr=1.27%, sys=12.57%, ctx=11826, majf=0, minf=14
          issued rwts: total=25143,10895,0,0 short=0,0,0,0 dropped=0,0,0,0
 
+Before fio 3.0 some lines differ, and before 2.1 there is no date:
+
+      read : io=196608KB, bw=50307KB/s, iops=6284 , runt=  4001msec
+        clat (usec): min=471 , max=1783.2K, avg=361076.11, stdev=586304.05
+         issued    : total=r=25143/w=10895/d=0, short=r=0/w=0/d=0
+
 Numbers of operations are exact. Bytes are rounded to three or four digits, but follow exactly from the block size
 where it is known. Mean latencies are rounded to the second decimal of their unit.
 """
@@ -27,18 +33,21 @@ from sanpath_collectors.fio.status import JobStatus, Number, finite, integer, mi
 
 _ENTRY = re.compile(
     r"(?:<(?P<host>[^>]+)> )?(?P<name>.+): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): err=\s*"
-    r"(?P<error>\d{1,9})(?: \(.*\))?:(?: pid=\d+:)? \w{3} (?P<month>\w{3}) +(?P<day>\d{1,2}) "
-    r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) (?P<year>\d{4})"
+    r"(?P<error>\d{1,9})(?: \(.*\))?:(?: pid=\d+(?::|\s*$))?(?: \w{3} (?P<month>\w{3}) +(?P<day>\d{1,2}) "
+    r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) (?P<year>\d{4}))?"
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MOVED = re.compile(r"\s+(read|write)\s*: IOPS=.*\(([\d.]+[kKMGTP]?i?B)/(\d{1,15})msec\)")
+_MOVED_BEFORE_3 = re.compile(r"\s+(read|write)\s*: io=([\d.]+[kKMGTP]?B?), .*runt=\s*(\d{1,15})msec")
 _LATENCY = re.compile(
-    r"\s+(lat|clat) \((nsec|usec|msec|sec)\): min=.*max=\s*([\d.]+[kMGTP]?), avg=\s*([\d.]+[kMGTP]?),"
+    r"\s+(lat|clat) \((nsec|usec|msec|sec)\)\s*: min=.*max=\s*([\d.]+[kKMGTP]?)\s*, avg=\s*([\d.]+[kKMGTP]?)\s*,"
 )
 _PERCENTILES = re.compile(r"\s+(.+) percentiles \((nsec|usec|msec|sec)\):")
 _PERCENTILE = re.compile(r"(50|95|99)\.00th=\[\s*(\d{1,18})\]")
 _CPU = re.compile(r"\s+cpu\s+: usr=([\d.]+)%, sys=([\d.]+)%")
-_ISSUED = re.compile(r"\s+issued rwts: total=(\d{1,18}),(\d{1,18}),(\d{1,18})")
+_ISSUED = re.compile(r"\s+issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})(?:[,/](?:d=)?(\d{1,18}))?(?!\d)")
+"""`issued rwts: total=1,2,3,0`, before 3.6 `rwt: total=1,2,3`, before 3.0 `: total=r=1/w=2/d=3`, before 2.0 `r/w:
+total=1/2`."""
 _NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 
 
@@ -61,14 +70,18 @@ class _Figures:
 
 @dataclass(slots=True)
 class Entry:
-    """The entry of one job. `issued`: numbers of reads, writes and trims; None: not read yet."""
+    """The entry of one job.
+
+    `time_us`: when it was written; None: not printed. `issued`: numbers of reads, writes and trims; None: not read
+    yet.
+    """
 
     name: str
     host: str | None
     group: int
     processes: int
     error: int
-    time_us: int
+    time_us: int | None
     issued: tuple[int, ...] | None = None
     _figures: dict[Direction, _Figures] = field(default_factory=lambda: {d: _Figures() for d in DIRECTIONS})
     _current: _Figures | None = None
@@ -81,22 +94,19 @@ class Entry:
         match = _ENTRY.match(line)
         if match is None:
             return None
-        month = _MONTHS.index(match["month"]) + 1 if match["month"] in _MONTHS else 1
-        date = [int(match["year"]), month, *(int(match[part]) for part in ("day", "hour", "minute", "second"))]
-        seconds = timegm(tuple(date)) if date[0] >= 1970 and 0 < date[2] <= 31 else 0
         group, jobs, error = (int(match[part]) for part in ("group", "jobs", "error"))
-        return cls(match["name"], match["host"], group, jobs, error, max(0, seconds) * 1_000_000)
+        return cls(match["name"], match["host"], group, jobs, error, _time_us(match) if match["year"] else None)
 
     def read_line(self, line: str) -> None:
         """Reads one of the lines that follow."""
-        if match := _MOVED.match(line):
+        if match := (_MOVED.match(line) or _MOVED_BEFORE_3.match(line)):
             self._current = self._figures["read" if match[1] == "read" else "write"]
-            moved_bytes, self._current.rounding_bytes = rounded_bytes(match[2])
+            moved_bytes, self._current.rounding_bytes = rounded_bytes(match[2], binary=match.re is _MOVED_BEFORE_3)
             self._current.moved_bytes, self._current.runtime_ms = moved_bytes or 0.0, milliseconds(match[3])
         elif match := _CPU.match(line):
             self._cpu_percent = shortened(match[1]) + shortened(match[2])
         elif match := _ISSUED.match(line):
-            self.issued = tuple(int(count) for count in match.groups())
+            self.issued = tuple(int(count) for count in match.groups("0"))
         elif line.startswith("  ") and line[2:3] != " ":
             self._current = None  # trims, syncs
         elif self._current is not None:
@@ -156,3 +166,10 @@ class Entry:
             f"latency_seconds_max_{direction}": finite(figures.max_ns),
             **{f"latency_seconds_p{p}_{direction}": figures.percentiles_ns.get(p) for p in ("50", "95", "99")},
         }
+
+
+def _time_us(match: re.Match[str]) -> int:
+    month = _MONTHS.index(match["month"]) + 1 if match["month"] in _MONTHS else 1
+    date = [int(match["year"]), month, *(int(match[part]) for part in ("day", "hour", "minute", "second"))]
+    seconds = timegm(tuple(date)) if date[0] >= 1970 and 0 < date[2] <= 31 else 0
+    return max(0, seconds) * 1_000_000

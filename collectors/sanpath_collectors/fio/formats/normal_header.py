@@ -3,7 +3,8 @@
     rw: (g=0): rw=randrw, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, ioengine=libaio, iodepth=4
     ...
 
-The second line means that there are more processes of the same job, but not how many.
+The second line means that there are more processes of the same job, but not how many. Before fio 3.0 the sizes are
+`bs=8K-8K/8K-8K/8K-8K`, and K, KB, M and MB are powers of 1024 everywhere.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from sanpath_collectors.fio.options import SYNCHRONOUS, common
 from sanpath_collectors.fio.status import integer
 
 _HEADER = re.compile(
-    r"(?P<name>.+): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w+), bs=\(R\) (?P<read>\S+)-(?P<read_to>\S+), "
-    r"\(W\) (?P<write>\S+)-(?P<write_to>\S+), .*ioengine=(?P<engine>[\w-]+), iodepth=(?P<depth>\d{1,9})"
+    r"(?P<name>.+): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w+), bs=(?P<sizes>\S.*), ioengine=(?P<engine>[\w-]+), "
+    r"iodepth=(?P<depth>\d{1,9})"
 )
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kKMGTP]?i?B)")
+_RANGE = re.compile(r"(\d[\d.]{0,24}[kKMGTP]?i?B?)-(\d[\d.]{0,24}[kKMGTP]?i?B?)")
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kKMGTP]?)(i?)B?")
 _POWERS = " KMGTP"
 
 
@@ -46,8 +48,11 @@ class Header:
         match = _HEADER.match(line)
         if match is None:
             return None
-        limits = [(match[direction], match[f"{direction}_to"]) for direction in DIRECTIONS]
-        sizes = [rounded_bytes(low)[0] if low == high else None for low, high in limits]
+        limits = _RANGE.findall(match["sizes"])[: len(DIRECTIONS)]
+        if len(limits) < len(DIRECTIONS):
+            return None
+        # Sizes are rounded to no power of 1000, whatever their unit is called.
+        sizes = [rounded_bytes(low, binary=True)[0] if low == high else None for low, high in limits]
         depth = 1 if match["engine"] in SYNCHRONOUS else integer(match["depth"], 1)
         return cls(match["name"], int(match["group"]), match["rw"], match["engine"], depth, (sizes[0], sizes[1]))
 
@@ -82,16 +87,15 @@ def profile(headers: Sequence[Header], processes: int, version: str | None) -> L
     )
 
 
-def rounded_bytes(text: str) -> tuple[float | None, float]:
+def rounded_bytes(text: str, *, binary: bool = False) -> tuple[float | None, float]:
     """Bytes of "296MiB" (2^20) or "310MB" (10^6), and the maximum rounding error: one in the last digit.
 
-    (None, 0): the text is no size.
+    (None, 0): the text is no size. `binary`: "MB" and "M" are 2^20, too.
     """
     match = _SIZE.fullmatch(text)
     if match is None:
         return None, 0.0
-    power = max(0, _POWERS.find(match[2][0].upper())) if match[2] != "B" else 0
-    scale = (1024.0 if "i" in match[2] else 1000.0) ** power
+    scale = (1024.0 if binary or match[3] else 1000.0) ** _POWERS.index(match[2].upper() or " ")
     decimals = len(match[1].partition(".")[2])
     return float(match[1]) * scale, 10**-decimals * scale
 

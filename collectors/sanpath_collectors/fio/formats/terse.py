@@ -17,9 +17,17 @@ from dataclasses import dataclass
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.status import JobStatus, Number, Status, integer, milliseconds, unique_names
+from sanpath_collectors.fio.status import (
+    JobStatus,
+    Number,
+    Status,
+    integer,
+    milliseconds,
+    operations,
+    unique_names,
+)
 
-LINE = re.compile(r"(?:<[^>]+> )?[345];fio-\d[^;]*;")
+LINE = re.compile(r"(?:<[^>]+> )?[345];(?:fio-)?\d+\.\d[^;]*;")
 _HEADER_FIELDS = 5
 _FIELDS = {"3": (41, 2), "4": (41, 3), "5": (47, 3)}
 """Version → fields a direction, directions."""
@@ -27,7 +35,6 @@ _FIELDS_BETWEEN = 5 + 7 + 10 + 12
 """Fields between directions and disks: CPU, depths, and latencies in microseconds and milliseconds."""
 _DISK_FIELDS = 9
 _US_TO_NS = 1000
-_SMALLEST_BLOCK = 512
 _SAME_END_MS = 100
 """Processes of one job with a fixed run time end within this time."""
 
@@ -137,25 +144,6 @@ def _direction(body: Sequence[str], direction: Direction) -> dict[str, Number]:
             for p, value in values.items()
         },
     }
-
-
-def operations(moved_bytes: int, per_second: int, seconds: float) -> int:
-    """The number of I/Os that moved so many bytes at [per_second, per_second + 1) I/Os a second.
-
-    Exact where exactly one power of two is possible as block size; otherwise the middle of the possible range.
-    """
-    min_ops, max_ops = per_second * seconds, (per_second + 1) * seconds
-    if not moved_bytes or max_ops <= 0:
-        return round(min_ops)
-    size = _SMALLEST_BLOCK
-    candidates = []
-    while size * min_ops <= moved_bytes:
-        if moved_bytes % size == 0 and min_ops <= moved_bytes // size < max_ops:
-            candidates.append(moved_bytes // size)
-        size *= 2
-        if size > moved_bytes:
-            break
-    return candidates[0] if len(candidates) == 1 else round((min_ops + max_ops) / 2)
 
 
 def _disks(fields: Sequence[str]) -> dict[str, dict[str, Number]]:

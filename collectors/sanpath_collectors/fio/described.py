@@ -1,0 +1,78 @@
+"""What a job is configured to do, as far as fio says so and its figures do not contradict it. Pure.
+
+fio prints the options of one job for a group of different jobs, no options before 2.14, and no engine where the job
+takes the one of its system: psync, but on Windows the asynchronous windowsaio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from sanpath.model import Direction
+from sanpath.plugin import LoadProfile
+from sanpath_collectors.fio.options import positive_count, profile, rate_limited
+
+_SETTLED_MS = 100
+"""Precision of run times, in milliseconds."""
+_STEADY_MS = 1000
+"""Before it, the I/Os that a ramp left outstanding count."""
+_MORE_IN_FLIGHT = 2.0
+"""Ratio of outstanding I/Os, measured to configured, from which the configuration is not that of the job. A mean
+cannot exceed the configured number."""
+_ASYNCHRONOUS = "an asynchronous engine"
+Remark = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a job has done.
+
+    `runtime_ms`: since its start; `summed_ms`: of all its processes, 0 where fio does not report it. `in_flight`:
+    mean number of outstanding I/Os, from throughput and latency; None: no latency. `directions`: those with I/O.
+    """
+
+    runtime_ms: int
+    summed_ms: int
+    in_flight: float | None
+    directions: Collection[Direction]
+
+
+def described(
+    name: str, options: Mapping[str, str], processes: int, version: str | None, figures: Figures, *, grouped: bool
+) -> tuple[LoadProfile, bool, list[Remark]]:
+    """The profile of a job, whether its entry stands for different jobs, and what is to be said about that.
+
+    `options`: empty where fio prints none. `processes`: of the job. `grouped`: the entry may be a sum.
+    """
+    unknown = LoadProfile(engine="fio", engine_version=version, rate_limited=rate_limited(options))
+    if not options:
+        return unknown, False, []
+    found = profile(tuple(options.items()), processes, version)
+    if grouped and (contradiction := _contradiction(options, found, processes, figures)):
+        text = f"{name} stands for {contradiction}: how many I/Os are outstanding is not known"
+        return unknown, True, [("mixed-jobs", text)]
+    measured = figures.in_flight if figures.runtime_ms >= _STEADY_MS else None
+    if measured is None or found.in_flight is None or measured < _MORE_IN_FLIGHT * found.in_flight:
+        return found, False, []
+    if "ioengine" not in options and measured <= processes * positive_count(options.get("iodepth"), 1) * 1.1:
+        return profile((*options.items(), ("ioengine", _ASYNCHRONOUS)), processes, version), False, []
+    text = f"{name} had {measured:,.0f} I/Os outstanding, and its options say {found.in_flight:,.0f}"
+    return (
+        replace(found, in_flight=None, asked_in_flight=None, synchronous=None),
+        False,
+        [("more-in-flight", f"{text}: how many it was to have is not known")],
+    )
+
+
+def _contradiction(options: Mapping[str, str], found: LoadProfile, processes: int, figures: Figures) -> str:
+    """What a group is instead of so many processes with these options; empty: nothing contradicts them."""
+    if "verify" in options:
+        return ""
+    if figures.runtime_ms >= _SETTLED_MS and figures.summed_ms > figures.runtime_ms * (processes + 0.5):
+        count = round(figures.summed_ms / figures.runtime_ms)
+        return f"{count} processes, and fio reports the options of {processes} of them"
+    for direction, without in (("read", 0.0), ("write", 1.0)):
+        if not figures.summed_ms and found.read_ratio == without and direction in figures.directions:
+            return f"different jobs, and fio reports the options of one that does not {direction}"
+    return ""

@@ -1,0 +1,200 @@
+"""One run, as versions of fio print it in their formats, and as people copy it: it is always the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.collectors.fio.printed import START, Reported, client_document, document, job, on
+
+HEADER = "w 1: (g=0): rw=randrw, bs={sizes}, ioengine=libaio, iodepth={depth}"
+SIZES = {
+    "3": "(R) {block}B-{block}B, (W) {block}B-{block}B, (T) {block}B-{block}B",
+    "2.18": "{block}B-{block}B,{block}B-{block}B,{block}B-{block}B",
+    "2.2": "{kib}K-{kib}K/{kib}K-{kib}K/{kib}K-{kib}K",
+    "1.59": "{kib}K-{kib}K/{kib}K-{kib}K",
+}
+BANNERS = {"3": "fio-3.1", "2.18": "fio-2.18", "2.2": "fio-2.2.10", "1.59": "fio 1.59"}
+ISSUED = {
+    "3": "issued rwt: total={reads},{writes},0, short=0,0,0, dropped=0,0,0",
+    "2.18": "issued rwt: total={reads},{writes},0, short=0,0,0, dropped=0,0,0",
+    "2.2": "issued    : total=r={reads}/w={writes}/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0",
+    "1.59": "issued r/w/d: total={reads}/{writes}/0, short=0/0/0",
+}
+RUNS = st.builds(
+    dict,
+    reads=st.integers(1, 10**8),
+    writes=st.integers(1, 10**8),
+    kib=st.sampled_from([4, 8, 64, 256]),
+    depth=st.integers(1, 256),
+    runtime_ms=st.integers(1000, 3_600_000),
+    latency_us=st.integers(20, 900_000),
+)
+
+
+def normal_text(version: str, run: dict[str, int], indentation: str = "") -> bytes:
+    """A run of one process as a version prints it."""
+    values = {**run, "block": 1024 * run["kib"]}
+    dated = "" if version == "1.59" else ": Fri Feb 16 10:00:00 2018"
+    lines = [
+        HEADER.format(sizes=SIZES[version].format(**values), **values),
+        BANNERS[version],
+        "Starting 1 process",
+        "",
+        f"w 1: (groupid=0, jobs=1): err= 0: pid=77{dated}",
+    ]
+    for name in ("read ", "write"):
+        moved = run[f"{name.strip()}s"] * run["kib"]
+        if version in ("3", "2.18"):
+            mebibytes = f"{moved / 1024:.0f}MiB" if moved > 10240 else f"{moved}KiB"
+            lines.append(f"  {name.strip():>5}: IOPS=1.5k, BW=1MiB/s (2MB/s)({mebibytes}/{run['runtime_ms']}msec)")
+        else:
+            megabytes = f"{moved / 1024:.1f}MB" if moved > 9999 else f"{moved}KB"
+            lines.append(f"  {name}: io={megabytes}, bw=35225KB/s, iops=8806 , runt={run['runtime_ms']:6d}msec")
+        lines += [
+            "    slat (usec): min=6 , max=1524 , avg=12.71, stdev= 7.84",
+            f"     lat (usec): min=51 , max=1360.3K, avg={run['latency_us']}.00, stdev=9219.81",
+            "    clat percentiles (usec):",
+            "     |  1.00th=[  278], 50.00th=[ 1240], 95.00th=[4016], 99.00th=[33024],",
+            "    bw (KB  /s): min= 1306, max=67400, per=25.27%, avg=35324.64, stdev=11334.54",
+        ]
+    lines += ["    lat (usec) : 50=0.02%, 100=0.19%", "  cpu          : usr=3.50%, sys=9.25%, ctx=9, majf=0, minf=9"]
+    lines += ["     " + ISSUED[version].format(**values), "", "Run status group 0 (all jobs):"]
+    lines += ["   READ: io=8.1GB, aggrb=140MB/s, minb=34MB/s, maxb=36MB/s, mint=60001msec, maxt=60011msec", ""]
+    lines += ["Disk stats (read/write):", "  sda: ios=528/527, merge=3/4, ticks=99/98, in_queue=197, util=99.76%"]
+    return "".join(f"{indentation}{line}\n" for line in lines).encode()
+
+
+def json_text(version: str, run: dict[str, int]) -> bytes:
+    """The same run as a document: before 3.0 in KiB and microseconds, before 2.2 without numbers of I/Os."""
+    body: dict[str, Any] = {"jobname": "w 1", "groupid": 0, "error": 0, "usr_cpu": 3.5, "sys_cpu": 9.25}
+    for name in ("read", "write"):
+        ops, runtime = run[f"{name}s"], run["runtime_ms"]
+        kib = ops * run["kib"]
+        figures: dict[str, Any] = {"bw": kib * 1000 // runtime, "iops": 1000 * ops / runtime, "runtime": runtime}
+        latency = {"min": 51, "max": 1_360_300, "mean": float(run["latency_us"])}
+        if version == "3":
+            latency = {key: 1000 * value for key, value in latency.items()}
+            figures |= {"io_bytes": 1024 * kib, "io_kbytes": kib, "total_ios": ops, "lat_ns": latency | {"N": ops}}
+        else:
+            figures |= {"io_bytes": kib, "lat": latency} | ({"total_ios": ops} if version == "2.17" else {})
+        if version == "2.1":
+            figures["iops"] = int(figures["iops"])
+        body[name] = figures
+    if version != "2.1":
+        body["job options"] = {
+            "rw": "randrw",
+            "bs": f"{run['kib']}k",
+            "ioengine": "libaio",
+            "iodepth": str(run["depth"]),
+        }
+    return json.dumps(
+        {"fio version": f"fio-{version}", "timestamp": START // 10**6, "jobs": [body]}, indent=2
+    ).encode()
+
+
+@pytest.mark.parametrize("version", BANNERS)
+@settings(deadline=None, max_examples=25)
+@given(run=RUNS, indentation=st.sampled_from(["", "    ", "\t"]))
+def test_normal_text_of_every_version_tells_the_same(version: str, run: dict[str, int], indentation: str) -> None:
+    told = Reported.of_report(normal_text(version, run, indentation), since=0)
+    assert told.entities["f/w 1"]["block_bytes"] == 1024 * run["kib"]
+    assert told.entities["f/w 1"]["in_flight_configured"] == run["depth"]
+    assert told.entities["f/w 1"]["engine_version"] == BANNERS[version].removeprefix("fio").strip("- ")
+    for name in ("read", "write"):
+        ops = run[f"{name}s"]
+        assert told.gained("f/w 1")[f"ops_{name}_total"] == ops
+        assert told.gained("f/w 1")[f"bytes_{name}_total"] == ops * 1024 * run["kib"]
+        assert told.gained("f/w 1")[f"latency_seconds_{name}_total"] == pytest.approx(ops * run["latency_us"] / 1e6)
+        assert told.column("f/w 1", f"latency_seconds_max_{name}")[-1] == pytest.approx(1.3603)
+        assert told.column("f/w 1", f"latency_seconds_p99_{name}")[-1] == pytest.approx(0.033024)
+    begin, end = told.moments["f/w 1"]
+    assert end - begin == pytest.approx(run["runtime_ms"] / 1000)
+    assert told.clock == ("elapsed" if version == "1.59" else "local")
+    assert told.disk("sda")[-1][1]["ops_read_total"] == 528
+
+
+@pytest.mark.parametrize("version", ["3", "2.17", "2.1"])
+@settings(deadline=None, max_examples=25)
+@given(run=RUNS)
+def test_documents_of_every_version_tell_the_same(version: str, run: dict[str, int]) -> None:
+    told = Reported.of_report(json_text(version, run), since=0)
+    for name in ("read", "write"):
+        ops, moved = told.gained("f/w 1")[f"ops_{name}_total"], told.gained("f/w 1")[f"bytes_{name}_total"]
+        half_an_operation_a_second = run["runtime_ms"] / 2000 + 1 if version == "2.1" else 0
+        assert abs(ops - run[f"{name}s"]) <= half_an_operation_a_second
+        assert moved == run[f"{name}s"] * 1024 * run["kib"]
+        waited = told.gained("f/w 1")[f"latency_seconds_{name}_total"]
+        assert waited == pytest.approx(ops * run["latency_us"] / 1e6, rel=1e-6)
+
+
+def test_what_a_document_does_not_say_is_not_known() -> None:
+    """fio 2.1 prints no options: neither the defaults of fio nor anything else may be taken for them."""
+    run = {"reads": 1000, "writes": 1, "kib": 4, "depth": 32, "runtime_ms": 1000, "latency_us": 500}
+    told = Reported.of_report(json_text("2.1", run), since=0)
+    known = {"engine", "engine_version", "rate_limited"}
+    assert told.entities["f/w 1"].keys() == known
+    assert told.reported("step-begin", "offered") == [None]
+
+
+@pytest.mark.parametrize("before", ["$ ", "\r", "Jobs: 1 (f=1): [r(1)][100.0%][eta 00m:00s]", "   ", "\t"])
+@pytest.mark.parametrize("size", [1, 7, 100, 10**6])
+def test_a_document_may_follow_other_text_on_its_line_or_be_indented(before: str, size: int) -> None:
+    whole = document(1, job("a", 0, 1000, 1000, rw="read"))
+    if before.isspace() and before != "\r":
+        content = b"".join(before.encode() + line for line in whole.splitlines(keepends=True))
+    else:
+        content = before.encode() + whole
+    content = b"fio: some warning\n" + content + b"bye\n" + content
+    told = Reported.of_report(*(content[at : at + size] for at in range(0, len(content), size)))
+    assert told.gained("f/a")["ops_read_total"] == 1000
+
+
+def test_options_of_all_jobs_of_a_client_document_count() -> None:
+    entry = on("h1", 16_000, 1000, rw="read")
+    whole = json.loads(client_document(entry))
+    whole["global options"] = {"ioengine": "libaio", "iodepth": "32", "direct": "1", "bs": "8k"}
+    told = Reported.of_report(json.dumps(whole).encode())
+    assert told.reported("step-begin", "offered") == [32]
+    assert told.entities["f/a"]["direct"] is True
+    assert told.entities["f/a"]["block_bytes"] == 8192
+
+
+def busy_job(in_flight: float, **options: str) -> dict[str, Any]:
+    """A job that reads 1000 times a second, for two seconds, with so many I/Os outstanding."""
+    one = job("a", 0, 2000, 2000, rw="randread", bs="4k", **options)
+    one["read"]["lat_ns"]["mean"] = in_flight * 1e6
+    return one
+
+
+def test_a_job_without_an_engine_is_synchronous_unless_more_was_outstanding() -> None:
+    """On Windows the default is asynchronous."""
+    synchronous = Reported.of_report(document(2, busy_job(0.98, iodepth="64")))
+    assert synchronous.reported("step-begin", "offered") == [1]
+    windows = Reported.of_report(document(2, busy_job(63.0, iodepth="64")))
+    assert windows.reported("step-begin", "offered") == [64]
+    assert windows.entities["f/a"]["synchronous"] is False
+    assert windows.warnings == []
+
+
+def test_a_configuration_that_the_figures_contradict_is_not_believed() -> None:
+    told = Reported.of_report(document(2, busy_job(63.0, iodepth="8", ioengine="libaio")))
+    assert told.reported("step-begin", "offered") == [None]
+    assert told.warnings == ["more-in-flight"]
+    assert told.in_flight("f/a") == pytest.approx(63.0)
+
+
+def test_a_group_that_does_what_its_options_exclude_stands_for_other_jobs() -> None:
+    """Before 3.0 no sum of the run times shows that."""
+    group = job("a", 0, 2000, 2000, rw="randread", ioengine="libaio", iodepth="8")
+    group["write"] = group["read"]
+    told = Reported.of_report(document(2, group))
+    assert told.warnings == ["mixed-jobs"]
+    assert told.reported("step-begin", "offered") == [None]
+    verified = job("a", 0, 2000, 2000, rw="write", verify="crc32c", ioengine="libaio", iodepth="8")
+    verified["write"] = verified["read"]
+    assert Reported.of_report(document(2, verified)).warnings == []
