@@ -14,7 +14,7 @@
       vda: ios=173268/10656, merge=0/3858, ticks=36167/2738, in_queue=38908, util=82.16%
 
 The date is that of the output, in local time; fio before 2.1 prints none. Jobs that have not begun are missing.
-People indent the whole text when they copy it into a document.
+People indent the whole text when they copy it into a document, or lose all indentation.
 """
 
 from __future__ import annotations
@@ -96,4 +96,6 @@ class NormalText:
             self._banner += 1
         elif line.startswith(("Run status group", "Disk stats")):
             self._ended = True
+        elif self._entries and not self._ended:
+            self._entries[-1].read_line(f" {line}")  # many pages lose the indentation
         return completed
