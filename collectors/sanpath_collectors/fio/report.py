@@ -88,7 +88,7 @@ class Report:
         if self._run is None:
             reason = "its logs are read under the names that fio has given them"
             if cut:
-                reason = "the file ends inside its first document"
+                reason = "the file ends inside its first document: copy the whole file"
             elif self._pending_warnings:
                 reason = self._pending_warnings[0][1]
             raise CollectorError(Failure.UNREADABLE, f"it contains no result of fio: {reason}")

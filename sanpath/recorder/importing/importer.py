@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from sanpath import __version__, registry
-from sanpath.errors import CollectorError, SanpathError, UsageError
+from sanpath.errors import CollectorError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import doubtful_placement as doubts
@@ -71,15 +71,11 @@ class Imported:
 def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda _: None) -> Imported:
     """Import a file into a recording, which is created if needed. `progress` receives the number of bytes read.
 
-    Raises UsageError for a file that no collector reads or an unknown step, and SanpathError when nothing could be
-    read. Then the recording is unchanged.
+    Raises UsageError for a file that no collector reads, one without a result, or an unknown step. Then the recording
+    is unchanged.
     """
     file = ImportedFile(request.file)
-    match = registry.result_reader(file.head(), file.name, request.reader)
-    if match is None:
-        readers = ", ".join(registry.result_readers())
-        raise UsageError(f"{file.name}: is not a result that sanpath knows; name its --reader, one of: {readers}")
-    spec, reader = match
+    spec, reader = _reader(file, request.reader)
     recording = open_recording(request.folder)
     requested = replace(request.placement)
     placement, placement_remarks = _placement(request, recording, lambda: _length_us(file, reader))
@@ -105,6 +101,22 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         writer.close()
     task.remarks += doubts.unused_options(placement, result.clock, requested)
     return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.remarks))
+
+
+def _reader(file: ImportedFile, named: str | None) -> tuple[Spec, type[ResultReader]]:
+    try:
+        head = file.head()
+    except CollectorError as error:
+        raise UsageError(str(error)) from error
+    if (match := registry.result_reader(head, file.name, named)) is not None:
+        return match
+    if not head:
+        raise UsageError(f"{file.name}: is empty")
+    readers = ", ".join(registry.result_readers())
+    raise UsageError(
+        f"{file.name}: is not a result that sanpath knows; name its --reader, one of: {readers}; or enter its "
+        "figures by hand (sanpath collectors show figures)"
+    )
 
 
 @dataclass
@@ -136,7 +148,7 @@ class Importing:
                 progress(read_bytes)
         except CollectorError as error:
             if not self.rows and not self.steps:
-                raise SanpathError(f"{file.name}: {str(error).removeprefix(f'{file.name}: ')}") from error
+                raise UsageError(f"{file.name}: {str(error).removeprefix(f'{file.name}: ')}") from error
             failure = str(error)
             self.remarks.append(f"what follows could not be read: {error}")
         self.write(self.batch.remaining())

@@ -316,7 +316,8 @@ def test_runs_of_one_tool_that_follow_each_other_are_no_mistake_of_the_time_zone
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "is not a result"),
+        (b"", "is empty"),
+        (b'{"fio version" : "fio-3.33",\n"jobs" : [\n', "copy the whole file"),
         (b"hello\nworld\n", "is not a result"),
         (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03x", "damaged"),
     ],
@@ -324,7 +325,7 @@ def test_runs_of_one_tool_that_follow_each_other_are_no_mistake_of_the_time_zone
 def test_a_file_that_nobody_reads_is_refused_in_one_line(tmp_path: Path, content: bytes, problem: str) -> None:
     file = tmp_path / "what.gz"
     file.write_bytes(content)
-    with pytest.raises(SanpathError, match=problem):
+    with pytest.raises(UsageError, match=problem):
         run(file, "--into", tmp_path / "a.sanpath")
     assert not (tmp_path / "a.sanpath").exists()
 
