@@ -55,7 +55,7 @@ def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Clea
     # A transfer that takes far longer than the wire needs has waited at some link, and it is not known at which.
     is_delayed = any(_transfer_waits(facts, judged) for judged in judgements)
     links = [] if is_delayed else _cleared_links(facts, limiters)
-    return [*_cleared_arrays(facts, judgements, limiters), *links, *_cleared_load(facts)]
+    return [*_cleared_arrays(facts, judgements, limiters), *links, *_cleared_load(facts, judgements, limiters)]
 
 
 def _related_storage(facts: Facts, entity: str) -> list[str]:
@@ -200,10 +200,13 @@ def _link_words(rows: Sequence[FactRow]) -> str:
     return f"busiest window {percent(_busiest(rows))} of {rows[0]['speed']}, either direction"
 
 
-def _cleared_load(facts: Facts) -> list[Cleared]:
+def _cleared_load(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
     loads = [f for f in facts.loads if f.cpu_ratio is not None]
     busiest = max((f.cpu_ratio or 0.0 for f in loads), default=None)
     if busiest is None or busiest >= BUSY:
+        return []
+    # A generator limits by more than a busy processor: it may not issue what is configured.
+    if loads[0].entity in limiters or any(judged.kind == "generator_limited" for judged in judgements):
         return []
     up_to = {"ops_per_second": max(f.ops_per_second for f in loads)}
     return [Cleared(loads[0].entity, up_to, f"its busiest process used {percent(busiest)} of a core at most")]

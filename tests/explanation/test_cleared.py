@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.facts.compute import compute
 from sanpath.facts.storage.load_volumes import array_side
+from sanpath.recorder.importing.importer import ImportRequest, import_file
 from sanpath.recording.reading.recording import Recording
 from tests.support.san import KIB, AtArray, Flow, San
 
@@ -47,3 +49,18 @@ def test_a_difference_within_the_sampling_error_is_no_foreign_io(
     row = array_side(facts.topology, replace(load, throughput_spread=spread_ratio), facts.tables)
     assert row is not None
     assert row["entity"] == described_by
+
+
+def test_a_generator_that_limits_is_not_cleared_by_an_idle_processor(tmp_path: Path) -> None:
+    """It keeps 294 of 512 I/Os outstanding although no rate is set, and uses 75 % of a core."""
+    latency = {"min": 1, "max": 16e6, "mean": 5.933e6, "N": 131426}
+    read = {"total_ios": 131426, "io_bytes": 538_324_992, "io_kbytes": 525_708, "runtime": 2655, "lat_ns": latency}
+    options = {"rw": "read", "bs": "4k", "iodepth": "512", "ioengine": "windowsaio", "direct": "1"}
+    job = {"jobname": "a", "groupid": 0, "error": 0, "job options": options, "usr_cpu": 25.1, "sys_cpu": 50.3}
+    document = {"fio version": "fio-3.13", "timestamp": 1_800_000_000, "jobs": [job | {"read": read, "write": {}}]}
+    file = tmp_path / "result.json"
+    file.write_text(json.dumps(document, indent=2), encoding="utf-8")
+    import_file(ImportRequest(file, tmp_path / "r.sanpath"))
+    found = diagnose(Recording(tmp_path / "r.sanpath"))
+    assert found.verdict.kind == "generator_limited"
+    assert found.cleared == ()

@@ -220,7 +220,7 @@ def test_a_log_without_its_name_is_refused_with_a_hint() -> None:
 
 
 def test_only_trims_are_no_io_that_is_read() -> None:
-    assert fed("db_iops.1.log", lines((1000, 5, 0, 0, 0), (1000, 5, 2, 0, 0))).warnings == ["trims"]
+    assert fed("db_iops.1.log", lines((1000, 5, 0, 0, 0), (1000, 5, 2, 0, 0))).warnings == ["trims", "partial-log"]
 
 
 @pytest.mark.parametrize("size", [1, 7, 1013])
@@ -285,3 +285,11 @@ def test_a_value_lies_in_its_bucket_to_1_6_percent(value: int) -> None:
     assert (upper * 1e9 - lower) <= max(1, value / 63)
     assert lower <= middle(lower) < upper * 1e9
     assert share == 1.0
+
+
+@pytest.mark.parametrize("kind", ["bw", "iops", "lat", "clat", "slat"])
+@pytest.mark.parametrize("block", [0, 4096])
+def test_a_log_that_cannot_be_judged_alone_says_so(kind: str, block: int) -> None:
+    """Only a line for each I/O gives their number together with their latency."""
+    told = fed(f"db_{kind}.1.log", lines(*((1000 * second, 5_000_000, 0, block, 0) for second in range(1, 5))))
+    assert ("partial-log" in told.warnings) == (kind != "lat" or not block)

@@ -73,7 +73,10 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 class Log(ABC):
-    """Reads one log. `load`: local id of the load of all jobs. `clock` is set before the first item is yielded."""
+    """Reads one log. `load`: local id of the load of all jobs. `clock` is set before the first item is yielded.
+
+    `is_complete`: it gives both operations and their latency, without which a load is not judged.
+    """
 
     def __init__(self, load: str, name: LogName) -> None:
         self.clock: ResultClock = "elapsed"
@@ -82,6 +85,7 @@ class Log(ABC):
         self._step = LoadStep(name=name.job, loads=(self.load,), offered=None)
         self._buffer = b""
         self._has_begun = False
+        self.is_complete = False
         self._end_ms = 0
         self._trims = 0
 
@@ -103,6 +107,10 @@ class Log(ABC):
             raise CollectorError(Failure.UNREADABLE, f"{self._step.name}: {reason}")
         if self._trims:
             yield warning(self.us(self._end_ms), "trims", f"trims are not read: {self._trims:,} of its lines")
+        if not self.is_complete:
+            text = f"a log of {self.kind} gives no operations with their latency, and is not judged alone"
+            remedy = "import the JSON of the job, or its lat log without log_avg_msec"
+            yield warning(self.us(self._end_ms), "partial-log", f"{text}: {remedy}")
         yield self._step.event("step-end", self.us(self._end_ms))
 
     def read(self, file: ResultFile) -> Iterator[Item]:

@@ -59,6 +59,7 @@ class RawLog(Log):
 
     def __init__(self, load: str, name: LogName) -> None:
         super().__init__(load, name)
+        self.is_complete = name.kind == "lat"
         self._totals = {direction: _Sums() for direction in DIRECTIONS}
         self._max_values: dict[Direction, int] = dict.fromkeys(DIRECTIONS, 0)
         self._buckets: dict[Direction, dict[int, int]] = {d: defaultdict(int) for d in DIRECTIONS}
