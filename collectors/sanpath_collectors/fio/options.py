@@ -50,7 +50,7 @@ def profile(printed: tuple[tuple[str, str], ...], processes: int, version: str |
     synchronous = engine in SYNCHRONOUS
     files, working_set = _files(options, processes)
     kind = options.get("rw", "read").partition(":")[0]
-    reads = _read_ratio(kind, options)
+    reads = read_ratio(options)
     return LoadProfile(
         engine="fio",
         engine_version=version,
@@ -151,10 +151,11 @@ def duration(text: str | None) -> float | None:
     return int(match[1]) * _SECONDS[(match[2] or "s").lower()] if match else None
 
 
-def _read_ratio(kind: str, options: Mapping[str, str]) -> float | None:
+def read_ratio(options: Mapping[str, str]) -> float | None:
+    """Share of the I/Os that are configured to be reads. None: not known."""
     if "read_iolog" in options:  # it replays what a log contains
         return None
-    match kind.removeprefix("rand"):
+    match options.get("rw", "read").partition(":")[0].removeprefix("rand"):
         case "read":
             return 1.0
         case "write":

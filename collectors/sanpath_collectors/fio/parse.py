@@ -27,7 +27,7 @@ from typing import Any
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import read_json
 from sanpath_collectors.fio.described import Figures, described
-from sanpath_collectors.fio.options import positive_count
+from sanpath_collectors.fio.options import positive_count, read_ratio
 from sanpath_collectors.fio.status import (
     JobStatus,
     Number,
@@ -44,9 +44,9 @@ LARGEST = 64 << 20
 """Characters of a document. fio writes about 6,000 a job, and 60,000 with json+."""
 _LAST_LINE = re.compile(r"\n\}")
 """A compiled pattern: the search takes half as long as that for a string."""
-_FIRST_KEY = re.compile(r'([ \t]*)\{\s*"fio version"')
-"""The beginning of a document of fio anywhere on a line, after its indentation."""
-_MAYBE_FIRST_KEY = re.compile(r'[ \t]*\{\s*(?:"[a-z ]{0,11})?\Z')
+_FIRST_KEY = re.compile(r'\{\s{0,64}"fio version"')
+"""The beginning of a document of fio anywhere on a line."""
+_MAYBE_FIRST_KEY = re.compile(r'\{\s{0,64}(?:"[a-z ]{0,11})?\Z')
 _LONGEST_FIRST_LINE = 4096
 """Characters of a line's text before a document that may begin on it."""
 _SETTLED_MS = 100
@@ -55,6 +55,7 @@ _ETA_UNKNOWN = 2**31 - 1
 _KIB_OR_BYTES = 32
 """Halfway, by ratio, between KiB and bytes."""
 _MOST_PER_SECOND = 1e12
+_COUNTED = frozenset(("io_bytes", "io_kbytes", "bw", "iops", "total_ios", "N"))
 _PERCENTILES = {"50.000000": "p50", "95.000000": "p95", "99.000000": "p99"}
 """Key of fio → part of a metric's name."""
 _METRICS: Mapping[Direction, Sequence[str]] = {
@@ -157,8 +158,9 @@ def _begin(text: str, position: int) -> tuple[int, str] | None:
     """
     first = position if text.startswith("{", position) else text.find("\n{", position) + 1 or len(text)
     if (match := _FIRST_KEY.search(text, position, first)) is not None:
-        first_on_line = match.start() == position or text[match.start() - 1] == "\n"
-        return (match.start(), match[1]) if first_on_line else (match.end(1), "")
+        line_start = max(position, text.rfind("\n", position, match.start()) + 1)
+        before = text[line_start : match.start()]
+        return (line_start, before) if not before.strip(" \t") else (match.start(), "")
     return (first, "") if first < len(text) else None
 
 
@@ -175,7 +177,7 @@ def _end(text: str, start: int, position: int, indentation: str) -> int | None:
 
 def parse_status(document: Mapping[str, Any]) -> Status:
     """Parses a status document. Malformed entries are left out."""
-    entries = [entry for entry in document["jobs"] if isinstance(entry, dict) and isinstance(entry.get("read"), dict)]
+    entries = [entry for entry in document["jobs"] if has_figures(entry)]
     defaults = _options(document.get("global options"))
     keys = [(integer(entry.get("groupid"), 0), str(entry.get("jobname", "?"))) for entry in entries]
     entry_counts = Counter(keys) if len(keys) > 1 else dict.fromkeys(keys, 1)
@@ -202,6 +204,11 @@ def parse_status(document: Mapping[str, Any]) -> Status:
     )
 
 
+def has_figures(entry: Any) -> bool:
+    """Whether a value is the entry of a job."""
+    return isinstance(entry, dict) and any(isinstance(entry.get(key), dict) for key in ("read", "mixed"))
+
+
 def _is_running(entry: Mapping[str, Any], job: JobStatus) -> bool:
     """Whether a job has not ended. In the first seconds fio has no estimate of the time left (2147483647)."""
     seconds_left = 0 if job.error else integer(entry.get("eta"), 0)
@@ -226,7 +233,7 @@ def parse_job(
     # With group_reporting one entry is the sum of all processes of the job. Without it each process has its entry,
     # and each entry still contains numjobs.
     processes = positive_count(options.get("numjobs"), 1) if grouped else 1
-    bodies = {direction: mapping(entry.get(direction)) for direction in DIRECTIONS}
+    bodies, unified = _bodies(entry, options)
     trim = mapping(entry.get("trim"))
     runtime_ms = max([milliseconds(body.get("runtime")) for body in (*bodies.values(), trim)])
     summed_ms = milliseconds(entry.get("job_runtime"))
@@ -240,6 +247,8 @@ def parse_job(
     if not mixed and options:
         # A job that writes and then verifies has its run times of writes and reads one after the other.
         runtime_ms = max(runtime_ms, summed_ms // processes) if runtime_ms else 0
+    if unified:
+        remarks.append(("unified", f"{name} reports reads and writes together: they are divided as it is configured"))
     trims = integer(trim.get("total_ios"), 0)
     if trims:
         remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
@@ -263,6 +272,28 @@ def parse_job(
         bins={direction: bins for direction, body in bodies.items() if (bins := _bins(body))},
         remarks=remarks,
     )
+
+
+def _bodies(
+    entry: Mapping[str, Any], options: Mapping[str, str]
+) -> tuple[Mapping[Direction, Mapping[str, Any]], bool]:
+    """The figures of reads and writes, and whether fio reports only their sum (unified_rw_reporting)."""
+    if isinstance(entry.get("read"), dict):
+        return {direction: mapping(entry.get(direction)) for direction in DIRECTIONS}, False
+    mixed, reads = mapping(entry.get("mixed")), read_ratio(options)
+    reads = 1.0 if reads is None else reads
+    return {"read": _share(mixed, reads), "write": _share(mixed, 1 - reads)}, 0 < reads < 1
+
+
+def _share(body: Mapping[str, Any], ratio: float) -> Mapping[str, Any]:
+    """Figures of which only the counts are divided; empty for no share."""
+    shared: dict[str, Any] = {}
+    for key, value in body.items() if ratio > 0 else ():
+        number = finite(value) if key in _COUNTED else None
+        shared[key] = _share(value, ratio) if isinstance(value, dict) else value
+        if number is not None:
+            shared[key] = round(ratio * number)
+    return shared
 
 
 def _options(raw: Any) -> dict[str, str]:

@@ -202,3 +202,37 @@ def test_a_group_that_does_what_its_options_exclude_stands_for_other_jobs() -> N
     verified = job("a", 0, 2000, 2000, rw="write", verify="crc32c", ioengine="libaio", iodepth="8")
     verified["write"] = verified["read"]
     assert Reported.of_report(document(2, verified)).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("options", "reads", "warnings"),
+    [
+        ({"rw": "randread"}, 10_000, []),
+        ({"rw": "write"}, 0, []),
+        ({"rw": "randrw", "rwmixread": "70"}, 7_000, ["unified"]),
+    ],
+)
+def test_reads_and_writes_that_are_reported_together(
+    options: dict[str, str], reads: int, warnings: list[str]
+) -> None:
+    one = job("a", 0, 10_000, 1000, ioengine="libaio", iodepth="8", **options)
+    one["mixed"] = one.pop("read")
+    del one["write"]
+    told = Reported.of_report(document(1, one))
+    assert told.gained("f/a")["ops_read_total"] == reads
+    assert told.gained("f/a")["ops_write_total"] == 10_000 - reads
+    assert told.gained("f/a")["bytes_read_total"] == 4096 * reads
+    assert told.warnings == warnings
+
+
+@pytest.mark.parametrize(("kind", "direction"), [("randwrite", "write"), ("randread", "read"), ("randrw", "read")])
+def test_normal_text_of_reads_and_writes_together(kind: str, direction: str) -> None:
+    run = {"reads": 9000, "writes": 0, "kib": 4, "depth": 8, "runtime_ms": 2000, "latency_us": 700}
+    text = normal_text("3", run).decode().replace("rw=randrw", f"rw={kind}").replace("   read: IOPS", "  mixed: IOPS")
+    lines_of_writes = text.partition("  write: IOPS")[2].partition("    lat (usec) : 50")[0]
+    text = text.replace("  write: IOPS" + lines_of_writes, "")
+    told = Reported.of_report(text.encode(), since=0)
+    assert told.gained("f/w 1")[f"ops_{direction}_total"] == 9000
+    assert told.gained("f/w 1")[f"latency_seconds_{direction}_total"] == pytest.approx(6.3)
+    assert sum(told.gained("f/w 1")[f"ops_{d}_total"] for d in ("read", "write")) == 9000
+    assert told.warnings == (["unified"] if kind == "randrw" else [])

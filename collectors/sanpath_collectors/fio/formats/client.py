@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from sanpath_collectors.fio.options import positive_count
-from sanpath_collectors.fio.parse import disk_samples, parse_job, version_of
+from sanpath_collectors.fio.parse import disk_samples, has_figures, parse_job, version_of
 from sanpath_collectors.fio.status import JobStatus, Number, Status, integer, mapping, milliseconds, unique_names
 
 
@@ -31,7 +31,7 @@ def statuses(document: Mapping[str, Any]) -> Iterator[Status]:
     """
     series: dict[tuple[str, int, str, int], list[Mapping[str, Any]]] = defaultdict(list)
     for entry in document["client_stats"]:
-        if isinstance(entry, dict) and isinstance(entry.get("read"), dict) and not _is_sum(entry):
+        if has_figures(entry) and not _is_sum(entry):
             client = str(entry.get("hostname", "")), integer(entry.get("port"), 0)
             series[*client, str(entry.get("jobname", "?")), integer(entry.get("groupid"), 0)].append(entry)
     defaults = {str(name): str(value) for name, value in mapping(document.get("global options")).items()}
@@ -63,7 +63,7 @@ def _processes(entry: Mapping[str, Any], defaults: Mapping[str, str]) -> tuple[b
     """Whether an entry is the sum of all processes of its job, and the number of processes."""
     options = {**defaults, **mapping(entry.get("job options"))}
     processes = positive_count(options.get("numjobs"), 1)
-    wall_ms = max(milliseconds(mapping(entry.get(d)).get("runtime")) for d in ("read", "write", "trim"))
+    wall_ms = max(milliseconds(mapping(entry.get(d)).get("runtime")) for d in ("read", "write", "mixed", "trim"))
     is_sum = wall_ms > 0 and milliseconds(entry.get("job_runtime")) > 1.5 * wall_ms
     return processes == 1 or is_sum, processes
 

@@ -37,8 +37,8 @@ _ENTRY = re.compile(
     r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) (?P<year>\d{4}))?"
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MOVED = re.compile(r"\s+(read|write)\s*: IOPS=.*\(([\d.]+[kKMGTP]?i?B)/(\d{1,15})msec\)")
-_MOVED_BEFORE_3 = re.compile(r"\s+(read|write)\s*: io=([\d.]+[kKMGTP]?B?), .*runt=\s*(\d{1,15})msec")
+_MOVED = re.compile(r"\s+(read|write|mixed)\s*: IOPS=.*\(([\d.]+[kKMGTP]?i?B)/(\d{1,15})msec\)")
+_MOVED_BEFORE_3 = re.compile(r"\s+(read|write|mixed)\s*: io=([\d.]+[kKMGTP]?B?), .*runt=\s*(\d{1,15})msec")
 _LATENCY = re.compile(
     r"\s+(lat|clat) \((nsec|usec|msec|sec)\)\s*: min=.*max=\s*([\d.]+[kKMGTP]?)\s*, avg=\s*([\d.]+[kKMGTP]?)\s*,"
 )
@@ -87,6 +87,7 @@ class Entry:
     _current: _Figures | None = None
     _unit_ns: int | None = None
     _cpu_percent: float = 0.0
+    _unified: bool = False
 
     @classmethod
     def of(cls, line: str) -> Entry | None:
@@ -100,7 +101,8 @@ class Entry:
     def read_line(self, line: str) -> None:
         """Reads one of the lines that follow."""
         if match := (_MOVED.match(line) or _MOVED_BEFORE_3.match(line)):
-            self._current = self._figures["read" if match[1] == "read" else "write"]
+            self._current = self._figures["write" if match[1] == "write" else "read"]
+            self._unified = match[1] == "mixed"
             moved_bytes, self._current.rounding_bytes = rounded_bytes(match[2], binary=match.re is _MOVED_BEFORE_3)
             self._current.moved_bytes, self._current.runtime_ms = moved_bytes or 0.0, milliseconds(match[3])
         elif match := _CPU.match(line):
@@ -118,6 +120,9 @@ class Entry:
         job_headers = group if self.processes > 1 else [header for header in group if header.name == self.name][:1]
         load_profile = profile(job_headers, self.processes, version)
         reads, writes, trims = self.issued or (0, 0, 0)
+        if self._unified and load_profile.read_ratio == 0.0:
+            reads, writes = writes, reads
+            self._figures = dict(zip(DIRECTIONS, reversed(self._figures.values()), strict=True))
         samples = self._samples("read", reads, job_headers) | self._samples("write", writes, job_headers)
         remarks = []
         if job_headers and load_profile.in_flight is None:
@@ -125,6 +130,8 @@ class Entry:
             remarks.append(
                 ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os are outstanding is not known")
             )
+        if self._unified and load_profile.read_ratio is None:
+            remarks.append(("unified", f"{name} reports reads and writes together: all are taken for reads"))
         if trims:
             remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
         return JobStatus(
