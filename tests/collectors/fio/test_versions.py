@@ -236,3 +236,11 @@ def test_normal_text_of_reads_and_writes_together(kind: str, direction: str) -> 
     assert told.gained("f/w 1")[f"latency_seconds_{direction}_total"] == pytest.approx(6.3)
     assert sum(told.gained("f/w 1")[f"ops_{d}_total"] for d in ("read", "write")) == 9000
     assert told.warnings == (["unified"] if kind == "randrw" else [])
+
+
+def test_a_fraction_that_fio_lost_costs_no_bytes() -> None:
+    """fio 3.1 prints 24.98 GiB as 24.0GiB, and 11.98MiB/s as 11.0MiB/s."""
+    run = {"reads": 6_549_926, "writes": 1, "kib": 4, "depth": 32, "runtime_ms": 60_000, "latency_us": 291}
+    text = normal_text("3", run).decode().replace(f"({6_549_926 * 4 / 1024:.0f}MiB/", "(24.0GiB/")
+    assert "24.0GiB" in text
+    assert Reported.of_report(text.encode(), since=0).gained("f/w 1")["bytes_read_total"] == 4096 * 6_549_926

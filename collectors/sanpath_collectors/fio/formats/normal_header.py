@@ -90,13 +90,14 @@ def profile(headers: Sequence[Header], processes: int, version: str | None) -> L
 def rounded_bytes(text: str, *, binary: bool = False) -> tuple[float | None, float]:
     """Bytes of "296MiB" (2^20) or "310MB" (10^6), and the maximum rounding error: one in the last digit.
 
-    (None, 0): the text is no size. `binary`: "MB" and "M" are 2^20, too.
+    (None, 0): the text is no size. `binary`: "MB" and "M" are 2^20, too. fio 3.1 prints 24.98 GiB as "24.0GiB".
     """
     match = _SIZE.fullmatch(text)
     if match is None:
         return None, 0.0
     scale = (1024.0 if binary or match[3] else 1000.0) ** _POWERS.index(match[2].upper() or " ")
-    decimals = len(match[1].partition(".")[2])
+    fraction = match[1].partition(".")[2]
+    decimals = len(fraction) if fraction.strip("0") else 0
     return float(match[1]) * scale, 10**-decimals * scale
 
 
