@@ -156,6 +156,31 @@ def test_a_slow_neighbour_does_not_hold_reads_that_wait_where_it_is_not(tmp_path
     assert NEIGHBOUR not in {bottleneck.entity for bottleneck in elsewhere.verdict.bottlenecks}
 
 
+def test_a_slow_neighbour_that_costs_little_hides_no_full_generator(tmp_path: Path) -> None:
+    """Each process of the load fills a core: twice as many do twice as much, and their I/Os take 25 ms, of which the
+    fabric has 1 ms. The host is not read."""
+    ports = [fast(HOST_PORT), fast(OTHER_HOST), fast(FAR_ARRAY)]
+    san = San(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True)
+    for in_flight in (16, 32):
+        ops = in_flight / 0.025
+        own, together = (ops * BLOCK, NOTHING), ((ops + 700) * BLOCK, NOTHING)
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(ops, 0.025),
+            seconds=30,
+            cpu=1.0,
+            ports={
+                HOST_PORT.name: own,
+                OTHER_HOST.name: (700 * BLOCK, NOTHING),
+                **dict.fromkeys(("sw1/fc1/31", "sw2/fc1/31", FAR_ARRAY.name), together),
+            },
+            array={"read": AtArray(0.0009, san=0.001, others=700)},
+            stalls=SLOW,
+        )
+    assert diagnose(san.write()).verdict.kind == "generator_limited"
+
+
 def test_an_oversubscribed_neighbour_is_told_from_a_slow_one(tmp_path: Path) -> None:
     """esx9 has a 4GFC link that is full (6,297 reads a second); what is sent to it fills the buffers of sw1."""
     found = result(tmp_path, local=1500, others=6290, stalls={"sw2/fc1/31": 0.45}, neighbour_speed=4)

@@ -22,24 +22,20 @@ _WAKE_UPS = 2.0
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each limit that most of the load passes, and one for each thread that serves most of it."""
-    rows = table.rows("virtual_disk")
-    limited = [row for row in (*rows, *table.rows("control_group")) if row[_used(table)] is not None]
+    rows, used = table.rows("virtual_disk"), f"limit_used_ratio_{table.load.direction}"
+    limited = [row for row in (*rows, *table.rows("control_group")) if row[used] is not None]
     for row in limited:
         # A load over several disks is held where all of them have reached their limits.
-        as_full = [other for other in limited if number(other, _used(table)) >= _AS_FULL * number(row, _used(table))]
+        as_full = [other for other in limited if number(other, used) >= _AS_FULL * number(row, used)]
         if sum(number(other, "test_ratio") for other in as_full) >= _MOST:
-            yield _limit(table, row)
+            yield _limit(table, row, number(row, used))
     for row in rows:
         if row["io_thread_busy_ratio"] is not None and number(row, "test_ratio") >= _MOST:
             yield _thread(table, row)
 
 
-def _used(table: PlaceTable) -> str:
-    return f"limit_used_ratio_{table.load.direction}"
-
-
-def _limit(table: PlaceTable, row: FactRow) -> Claim:
-    ratio, entity = number(row, _used(table)), str(row["entity"])
+def _limit(table: PlaceTable, row: FactRow, ratio: float) -> Claim:
+    entity = str(row["entity"])
     evidence = (Evidence(f"{percent(ratio)} of its limit of {row['limit']}", at_limit(ratio)),)
     explains, members = table.indices("host_queue") | table.gaps, number(row, "limit_members")
     shared = f" for {members:.0f} disks together" if members else ""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import exp, hypot, log, prod
+from math import exp, hypot, inf, log, prod
 from statistics import fmean
 from typing import NamedTuple
 
@@ -216,8 +216,8 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
     for index, segment in enumerate(table.segments):
         if index in claim.may_explain:
             # Commands wait behind stalled frames, about as long as these: without stalled frames they do not wait.
-            is_stalled = claim.growth != "saturates" and segment.wait[1] > 0
-            behind = min(1.0, explained_seconds / segment.wait[1]) / 2 if is_stalled else 0.5
+            longer = max(0.0, segment.wait[1] - explained_seconds) if claim.growth != "saturates" else 0.0
+            behind = exp(-segment.share(longer) / UNEXPLAINED) / 2
             total += log(behind * _limiting_density(segment, segment.wait, _HARDLY) + (1 - behind) * idle[index])
         elif index not in claim.explains:
             full = _full_because_of_below(segment) if index < lowest else 0.0
@@ -236,6 +236,11 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
     ]
     hidden = max(_HIDDEN if claim.hidden else 0.0, *(segment.hidden_wait_probability for segment in explained))
     shown = fmean(_shown_density(visible, each, densities, claim) for each in waits)
+    if claim.independent_of_load:
+        # It takes no capacity from other I/Os: a cost of a few percent of the time below full queues limits nothing.
+        seconds = sum(s.middle for s in table.segments if s.queue is None or not s.queue.holds_back)
+        cost = min(1.0, sum(segment.independent_wait[1] for segment in explained) / (seconds or inf))
+        shown *= _NEVER + min(1.5 * cost, 3 * cost**2)
     return total + log((1 - hidden) * shown + hidden * prod(densities))
 
 
@@ -254,8 +259,7 @@ def _shown_density(segments: Sequence[Segment], waits: Sequence[Wait], idle: Seq
     )
     if len(pairs) > 1:
         density = (density + _share_density(likely, at_knee)) / 2
-    # It takes no capacity from other I/Os: a cost of a few percent of the time limits nothing.
-    return density * max(_HARDLY, 1.5 * likely) if claim.independent_of_load else density
+    return density
 
 
 def _full_because_of_below(segment: Segment) -> float:
