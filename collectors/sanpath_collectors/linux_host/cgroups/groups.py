@@ -19,7 +19,7 @@ _MOST_PROCESSES, _MOST_GROUPS = 1000, 100
 _SEARCH_SHARE, _FIRST_SEARCH_SHARE = 0.01, 0.05
 """Share of the time that the search for processes may take, and as long as none is found: it reads the name of each
 process of the machine."""
-_PATIENCE_US = 60_000_000
+_PATIENCE_US = 10_000_000
 """How long no search follows one that did not end within its poll; each time twice as long."""
 
 
