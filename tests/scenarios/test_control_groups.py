@@ -16,7 +16,7 @@ from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import KIB, Flow, San
 from tests.support.stories import judged
 
-OWN, ABOVE, BESIDE = "/load.slice/fio.service", "/load.slice", "/other.slice"
+OWN, ABOVE, OTHER = "/load.slice/fio.service", "/load.slice", "/other.slice"
 READS, WRITES = "limit_ops_per_second_read", "limit_ops_per_second_write"
 DEVICE_SECONDS = 2.5e-4
 """An I/O takes 0.25 ms from the block device on, unless a test says otherwise."""
@@ -26,7 +26,7 @@ Limits = Mapping[str, Mapping[str, int]]
 
 @dataclass(slots=True)
 class Grouped(San):
-    """fio on the host db7 and its sda, in the control group OWN and so in ABOVE, but not in BESIDE.
+    """fio on the host db7 and its sda, in the control group OWN and so in ABOVE, but not in OTHER.
 
     `raised`: limits after the first step, where they change. `others`: path of a group → reads a second in it that
     are not the test's; "": in no group. `is_counted`: whether io.stat is read.
@@ -77,7 +77,7 @@ class Grouped(San):
     def _group(self, path: str, at: float) -> dict[str, Number]:
         values: dict[str, Number] = {}
         for d in DIRECTIONS if self.is_counted else ():
-            tested = sum(ops for ops, _ in self._tested(d, at)) if path != BESIDE else 0.0
+            tested = sum(ops for ops, _ in self._tested(d, at)) if path != OTHER else 0.0
             ops = tested + (at * self.others.get(path, 0.0) if d == "read" else 0.0)
             values |= {f"ops_{d}_total": round(ops), f"bytes_{d}_total": round(ops * self.steps[0].block)}
         return values
@@ -166,7 +166,7 @@ def test_the_limit_of_a_group_above_is_named_with_what_others_use_of_it(tmp_path
 def test_the_limit_of_another_load_of_the_same_name_is_not_the_tests(tmp_path: Path) -> None:
     """Another fio runs at the limit of its group. The device carries its 5,000 and the test's 2,000: none of the
     test's can be among the 5,000."""
-    found = reads(grouped(tmp_path, {OWN: {}, BESIDE: {READS: 5000}}, others={BESIDE: 5000}), {16: 2000, 64: 2000})
+    found = reads(grouped(tmp_path, {OWN: {}, OTHER: {READS: 5000}}, others={OTHER: 5000}), {16: 2000, 64: 2000})
     assert (named(found), hits(found)) == ([], [])
 
 

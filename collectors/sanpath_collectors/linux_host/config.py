@@ -82,5 +82,5 @@ class LinuxHostConfig(MachineConfig):
     )
     load_processes: list[str] = Field(
         default=["fio", "java", "diskspd", "dynamo"],
-        description="names of processes whose control groups are read; java is vdbench, dynamo Iometer's generator",
+        description="processes whose control groups are read, [] none; java is vdbench, dynamo Iometer's generator",
     )

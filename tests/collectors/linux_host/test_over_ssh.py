@@ -45,10 +45,11 @@ def over(server: Server) -> LinuxHostConfig:
         key_file=server.key_file,
         known_hosts=server.known_hosts,
         every_seconds=10.0,
+        load_processes=[],
     )
 
 
-HERE = LinuxHostConfig(name="here", collector="linux_host")
+HERE = LinuxHostConfig(name="here", collector="linux_host", load_processes=[])
 
 
 async def read(config: LinuxHostConfig) -> tuple[Check, list[SourceEntity | SourceLink], list[Item], Cost]:

@@ -62,7 +62,7 @@ class LoadGroups:
     async def search(self, machine: Machine, clock: Clock) -> None:
         """Looks for the processes and their groups, if it is time to do so."""
         started_us = clock.now_us()
-        if started_us < self._search_at_us:
+        if not self.processes or started_us < self._search_at_us:
             return
         self._search_at_us, self._patience_us = started_us + self._patience_us, 2 * self._patience_us
         self._groups = await self._found(machine)
