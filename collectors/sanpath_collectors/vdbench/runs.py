@@ -24,7 +24,8 @@ _MAX_STORED_INTERVALS = 10_000
 class _Run:
     """The present run. `ends`: interval → its end, and the sum of the rates until then.
 
-    `interval` and `seen_us`: number and end of the last interval.
+    `interval` and `seen_us`: number and end of the last interval, `first`: of the first one. `damaged`: rows since
+    the last interval that could not be read.
     """
 
     name: str
@@ -36,6 +37,8 @@ class _Run:
     interval: int = 0
     ends: dict[int, tuple[int, float]] = field(default_factory=dict)
     rates: float = 0.0
+    first: tuple[int, int] = (0, 0)
+    damaged: int = 0
     in_flight: float | None = None
     measuring: bool = False
     step: LoadStep | None = None
@@ -113,7 +116,19 @@ class Runs:
         if run.interval:
             if not run.measuring:
                 yield from self._start_measuring(run, figures, summary=False)
-            run.add(figures, (seen_us - run.seen_us) / 1e6)
+            seconds = (seen_us - run.seen_us) / 1e6
+            if number > run.interval + 1 + run.damaged:
+                # Vdbench skips rows while its reports run behind: the next row is of its own interval alone.
+                first, first_us = run.first
+                seconds = min(seconds, (seen_us - first_us) / 1e6 / (number - first) * (1 + run.damaged))
+                text = (
+                    f"{run.name}: intervals {run.interval + 1} to {number - 1} are missing: their I/Os do not count"
+                )
+                yield from self.warn(seen_us, "intervals-missing", text)
+            run.add(figures, seconds)
+        else:
+            run.first = number, seen_us
+        run.damaged = 0
         run.interval, run.seen_us = number, seen_us
         if run.measuring:
             yield run.row
@@ -163,6 +178,12 @@ class Runs:
         if code not in self._warned:
             self._warned.add(code)
             yield warning(seen_us, code, text)
+
+    def damaged_row(self, seen_us: int, row: str) -> Iterator[Item]:
+        """Yield a warning of a row that cannot be read: the next one stands for its interval, too."""
+        if self._run is not None:
+            self._run.damaged += 1
+        yield from self.warn(seen_us, "damaged-row", f"a row is damaged or cut and left out: {row} ...")
 
     def _start_measuring(self, run: _Run, figures: Figures, summary: bool) -> Iterator[Item]:
         """Yield the items for the end of the warm-up at `run.seen_us`. `figures`: the first after the warm-up."""

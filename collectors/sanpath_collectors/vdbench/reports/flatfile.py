@@ -85,9 +85,7 @@ class FlatfileReader(ResultReader):
                 return
         if self._runs.has_runs:
             seen_us = self._clock.to_clock(self._clock.tick(time))
-            yield from self._runs.warn(
-                seen_us, "damaged-row", f"a row is damaged or cut and left out: {cells[0]} ..."
-            )
+            yield from self._runs.damaged_row(seen_us, cells[0])
 
     def _start_run(self, name: str, seen_us: int, columns: Columns, cells: list[str]) -> Iterator[Item]:
         first = not self._runs.has_runs

@@ -87,8 +87,7 @@ class Report(ResultReader):
                 yield from self.row(cells[1], self._clock.tick(time), figures)
                 return
         if cells[1][:1].isdecimal() and self._runs.has_runs:
-            text = f"a row is damaged or cut and left out: {cells[0]} ..."
-            yield from self._runs.warn(self.clock_us(self._clock.tick(time)), "damaged-row", text)
+            yield from self._runs.damaged_row(self.clock_us(self._clock.tick(time)), cells[0])
 
 
 def _header(words: list[str]) -> tuple[str, list[str], bool] | None:
