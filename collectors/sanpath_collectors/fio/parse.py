@@ -47,6 +47,7 @@ _LAST_LINE = re.compile(r"\n\}")
 _FIRST_KEY = re.compile(r'\{\s{0,64}"fio version"')
 """The beginning of a document of fio anywhere on a line."""
 _MAYBE_FIRST_KEY = re.compile(r'\{\s{0,64}(?:"[a-z ]{0,11})?\Z')
+_NO_NUMBER = re.compile(r"(:\s{0,8})-?(?:nan|inf)\b")
 _LONGEST_FIRST_LINE = 4096
 """Characters of a line's text before a document that may begin on it."""
 _SETTLED_MS = 100
@@ -144,6 +145,9 @@ class Documents:
         try:
             parsed = read_json(body)
         except ValueError:
+            # C prints a mean of nothing as nan, which is no JSON.
+            if (numbers := _NO_NUMBER.sub(r"\1null", body)) != body:
+                return self._document(numbers)
             # A line of text may begin with a brace: then the document begins further down.
             later = body.rfind("\n{")
             return self._document(body[later + 1 :]) if later > 0 else None

@@ -244,3 +244,11 @@ def test_a_fraction_that_fio_lost_costs_no_bytes() -> None:
     text = normal_text("3", run).decode().replace(f"({6_549_926 * 4 / 1024:.0f}MiB/", "(24.0GiB/")
     assert "24.0GiB" in text
     assert Reported.of_report(text.encode(), since=0).gained("f/w 1")["bytes_read_total"] == 4096 * 6_549_926
+
+
+@pytest.mark.parametrize("printed", ["nan", "-nan", "inf"])
+def test_a_mean_of_nothing_does_not_cost_the_document(printed: str) -> None:
+    run = {"reads": 1000, "writes": 1, "kib": 4, "depth": 4, "runtime_ms": 1000, "latency_us": 3000}
+    text = json_text("2.17", run).decode().replace('"usr_cpu": 3.5', f'"usr_cpu" : {printed}')
+    assert printed in text
+    assert Reported.of_report(text.encode(), since=0).gained("f/w 1")["ops_read_total"] == 1000
