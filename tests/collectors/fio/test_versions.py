@@ -252,3 +252,24 @@ def test_a_mean_of_nothing_does_not_cost_the_document(printed: str) -> None:
     text = json_text("2.17", run).decode().replace('"usr_cpu": 3.5', f'"usr_cpu" : {printed}')
     assert printed in text
     assert Reported.of_report(text.encode(), since=0).gained("f/w 1")["ops_read_total"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("levels", "depth", "offered"),
+    [
+        ("1=0.1%, 2=0.1%, 4=0.1%, 8=0.1%, 16=0.1%, 32=99.9%, >=64=0.0%", 32, 4 * 32),
+        ("1=0.1%, 2=0.1%, 4=0.1%, 8=0.1%, 16=0.1%, 32=0.1%, >=64=99.9%", 256, 4 * 256),
+        ("1=0.1%, 2=0.1%, 4=0.1%, 8=0.1%, 16=0.1%, 32=99.9%, >=64=0.0%", 48, 4 * 48),
+        ("1=100.0%, 2=0.0%, 4=0.0%, 8=0.0%, 16=0.0%, 32=0.0%, >=64=0.0%", 16, 4),
+        ("1=60.0%, 2=20.0%, 4=20.0%, 8=0.0%, 16=0.0%, 32=0.0%, >=64=0.0%", 16, None),
+    ],
+)
+def test_outstanding_ios_of_an_entry_without_its_header(levels: str, depth: int, offered: float | None) -> None:
+    """People copy the entry, and leave out the header, which says the queue depth and the engine."""
+    run = {"reads": 9000, "writes": 1, "kib": 4, "depth": depth, "runtime_ms": 2000, "latency_us": 700}
+    lines = normal_text("3", run).decode().replace("jobs=1)", "jobs=4)").splitlines(keepends=True)[4:]
+    lines.insert(
+        -6, f"  IO depths    : {levels}\n     latency   : target=0, window=0, percentile=100.00%, depth={depth}\n"
+    )
+    told = Reported.of_report("".join(lines).encode(), since=0)
+    assert told.reported("step-begin", "offered") == [offered]

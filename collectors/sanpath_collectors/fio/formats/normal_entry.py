@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from calendar import timegm
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath_collectors.fio.formats.normal_header import Header, profile, rounded_bytes, shortened
@@ -48,6 +48,10 @@ _CPU = re.compile(r"\s+cpu\s+: usr=([\d.]+)%, sys=([\d.]+)%")
 _ISSUED = re.compile(r"\s+issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})(?:[,/](?:d=)?(\d{1,18}))?(?!\d)")
 """`issued rwts: total=1,2,3,0`, before 3.6 `rwt: total=1,2,3`, before 3.0 `: total=r=1/w=2/d=3`, before 2.0 `r/w:
 total=1/2`."""
+_DEPTHS = re.compile(r"\s+IO depths\s*: (1=.*%)")
+_DEPTH = re.compile(r"\s+latency\s*: .*\bdepth=(\d{1,9})")
+_MOSTLY = 50.0
+"""Per cent of the I/Os."""
 _NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 
 
@@ -88,6 +92,8 @@ class Entry:
     _unit_ns: int | None = None
     _cpu_percent: float = 0.0
     _unified: bool = False
+    _levels: dict[int, float] = field(default_factory=dict)
+    _depth: int | None = None
 
     @classmethod
     def of(cls, line: str) -> Entry | None:
@@ -107,6 +113,11 @@ class Entry:
             self._current.moved_bytes, self._current.runtime_ms = moved_bytes or 0.0, milliseconds(match[3])
         elif match := _CPU.match(line):
             self._cpu_percent = shortened(match[1]) + shortened(match[2])
+        elif match := _DEPTHS.match(line):
+            levels = re.findall(r"(\d+)=([\d.]+)%", match[1])
+            self._levels = {int(level): shortened(share) for level, share in levels}
+        elif match := _DEPTH.match(line):
+            self._depth = int(match[1])
         elif match := _ISSUED.match(line):
             self.issued = tuple(int(count) for count in match.groups("0"))
         elif line.startswith("  ") and line[2:3] != " ":
@@ -119,6 +130,8 @@ class Entry:
         group = [header for header in headers if header.group == self.group]
         job_headers = group if self.processes > 1 else [header for header in group if header.name == self.name][:1]
         load_profile = profile(job_headers, self.processes, version)
+        if not job_headers and (depth := self._kept_depth()) is not None:
+            load_profile = replace(load_profile, in_flight=depth * self.processes)
         reads, writes, trims = self.issued or (0, 0, 0)
         if self._unified and load_profile.read_ratio == 0.0:
             reads, writes = writes, reads
@@ -146,6 +159,19 @@ class Entry:
             samples={**samples, "in_flight_configured": load_profile.in_flight, "cpu_ratio": self._cpu_percent},
             remarks=remarks,
         )
+
+    def _kept_depth(self) -> int | None:
+        """I/Os that each process kept outstanding. None: not known, or not what it was configured for.
+
+        The header says it, but people copy less. A level counts I/Os that were issued at a depth from it up to the
+        next one.
+        """
+        if self._depth is None:
+            return None
+        level = max((level for level in self._levels if level <= self._depth), default=0)
+        if self._levels.get(level, 0.0) >= _MOSTLY:
+            return self._depth
+        return 1 if self._levels.get(1, 0.0) >= 100.0 else None
 
     def _latency(self, line: str, figures: _Figures) -> None:
         if (match := _LATENCY.match(line)) and (match[1] == "lat" or figures.mean_ns is None):
