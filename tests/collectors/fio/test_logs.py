@@ -291,5 +291,5 @@ def test_a_value_lies_in_its_bucket_to_1_6_percent(value: int) -> None:
 @pytest.mark.parametrize("block", [0, 4096])
 def test_a_log_that_cannot_be_judged_alone_says_so(kind: str, block: int) -> None:
     """Only a line for each I/O gives their number together with their latency."""
-    told = fed(f"db_{kind}.1.log", lines(*((1000 * second, 5_000_000, 0, block, 0) for second in range(1, 5))))
-    assert ("partial-log" in told.warnings) == (kind != "lat" or not block)
+    reported = fed(f"db_{kind}.1.log", lines(*((1000 * second, 5_000_000, 0, block, 0) for second in range(1, 5))))
+    assert ("partial-log" in reported.warnings) == (kind != "lat" or not block)

@@ -259,13 +259,13 @@ def test_errors_are_told_with_their_step_and_in_words() -> None:
 
 
 def test_errors_of_windows_have_numbers_of_their_own() -> None:
-    def told(error: int) -> object:
+    def last_warning(error: int) -> object:
         bad = job("a", 0, 100, 500, ioengine="windowsaio") | {"error": error}
         return Reported.of_report(document(1, bad)).reported("data-warning", "text")[-1]
 
-    assert told(42) == "a ended with error 42: verification failed"
-    assert told(5) == "a ended with error 5: Input/output error"
-    assert told(39) == "a ended with error 39: unknown"
+    assert last_warning(42) == "a ended with error 42: verification failed"
+    assert last_warning(5) == "a ended with error 5: Input/output error"
+    assert last_warning(39) == "a ended with error 39: unknown"
 
 
 def test_a_thousand_lines_of_one_kind_are_three_warnings() -> None:

@@ -104,45 +104,47 @@ def json_text(version: str, run: dict[str, int]) -> bytes:
 @settings(deadline=None, max_examples=25)
 @given(run=RUNS, indentation=st.sampled_from(["", "    ", "\t", LOST]))
 def test_normal_text_of_every_version_tells_the_same(version: str, run: dict[str, int], indentation: str) -> None:
-    told = Reported.of_report(normal_text(version, run, indentation), since=0)
-    assert told.entities["f/w 1"]["block_bytes"] == 1024 * run["kib"]
-    assert told.entities["f/w 1"]["in_flight_configured"] == run["depth"]
-    assert told.entities["f/w 1"]["engine_version"] == BANNERS[version].removeprefix("fio").strip("- ")
+    reported = Reported.of_report(normal_text(version, run, indentation), since=0)
+    assert reported.entities["f/w 1"]["block_bytes"] == 1024 * run["kib"]
+    assert reported.entities["f/w 1"]["in_flight_configured"] == run["depth"]
+    assert reported.entities["f/w 1"]["engine_version"] == BANNERS[version].removeprefix("fio").strip("- ")
     for name in ("read", "write"):
         ops = run[f"{name}s"]
-        assert told.gained("f/w 1")[f"ops_{name}_total"] == ops
-        assert told.gained("f/w 1")[f"bytes_{name}_total"] == ops * 1024 * run["kib"]
-        assert told.gained("f/w 1")[f"latency_seconds_{name}_total"] == pytest.approx(ops * run["latency_us"] / 1e6)
-        assert told.column("f/w 1", f"latency_seconds_max_{name}")[-1] == pytest.approx(1.3603)
-        assert told.column("f/w 1", f"latency_seconds_p99_{name}")[-1] == pytest.approx(0.033024)
-    begin, end = told.moments["f/w 1"]
+        assert reported.gained("f/w 1")[f"ops_{name}_total"] == ops
+        assert reported.gained("f/w 1")[f"bytes_{name}_total"] == ops * 1024 * run["kib"]
+        assert reported.gained("f/w 1")[f"latency_seconds_{name}_total"] == pytest.approx(
+            ops * run["latency_us"] / 1e6
+        )
+        assert reported.column("f/w 1", f"latency_seconds_max_{name}")[-1] == pytest.approx(1.3603)
+        assert reported.column("f/w 1", f"latency_seconds_p99_{name}")[-1] == pytest.approx(0.033024)
+    begin, end = reported.moments["f/w 1"]
     assert end - begin == pytest.approx(run["runtime_ms"] / 1000)
-    assert told.clock == ("elapsed" if version == "1.59" else "local")
+    assert reported.clock == ("elapsed" if version == "1.59" else "local")
     if indentation != LOST:
-        assert told.disk("sda")[-1][1]["ops_read_total"] == 528
+        assert reported.disk("sda")[-1][1]["ops_read_total"] == 528
 
 
 @pytest.mark.parametrize("version", ["3", "2.17", "2.1"])
 @settings(deadline=None, max_examples=25)
 @given(run=RUNS)
 def test_documents_of_every_version_tell_the_same(version: str, run: dict[str, int]) -> None:
-    told = Reported.of_report(json_text(version, run), since=0)
+    reported = Reported.of_report(json_text(version, run), since=0)
     for name in ("read", "write"):
-        ops, moved = told.gained("f/w 1")[f"ops_{name}_total"], told.gained("f/w 1")[f"bytes_{name}_total"]
+        ops, moved = reported.gained("f/w 1")[f"ops_{name}_total"], reported.gained("f/w 1")[f"bytes_{name}_total"]
         half_an_operation_a_second = run["runtime_ms"] / 2000 + 1 if version == "2.1" else 0
         assert abs(ops - run[f"{name}s"]) <= half_an_operation_a_second
         assert moved == run[f"{name}s"] * 1024 * run["kib"]
-        waited = told.gained("f/w 1")[f"latency_seconds_{name}_total"]
+        waited = reported.gained("f/w 1")[f"latency_seconds_{name}_total"]
         assert waited == pytest.approx(ops * run["latency_us"] / 1e6, rel=1e-6)
 
 
 def test_what_a_document_does_not_say_is_not_known() -> None:
     """fio 2.1 prints no options: neither the defaults of fio nor anything else may be taken for them."""
     run = {"reads": 1000, "writes": 1, "kib": 4, "depth": 32, "runtime_ms": 1000, "latency_us": 500}
-    told = Reported.of_report(json_text("2.1", run), since=0)
+    reported = Reported.of_report(json_text("2.1", run), since=0)
     known = {"engine", "engine_version", "rate_limited"}
-    assert told.entities["f/w 1"].keys() == known
-    assert told.reported("step-begin", "offered") == [None]
+    assert reported.entities["f/w 1"].keys() == known
+    assert reported.reported("step-begin", "offered") == [None]
 
 
 @pytest.mark.parametrize("before", ["$ ", "\r", "Jobs: 1 (f=1): [r(1)][100.0%][eta 00m:00s]", "   ", "\t"])
@@ -154,18 +156,18 @@ def test_a_document_may_follow_other_text_on_its_line_or_be_indented(before: str
     else:
         content = before.encode() + whole
     content = b"fio: some warning\n" + content + b"bye\n" + content
-    told = Reported.of_report(*(content[at : at + size] for at in range(0, len(content), size)))
-    assert told.gained("f/a")["ops_read_total"] == 1000
+    reported = Reported.of_report(*(content[at : at + size] for at in range(0, len(content), size)))
+    assert reported.gained("f/a")["ops_read_total"] == 1000
 
 
 def test_options_of_all_jobs_of_a_client_document_count() -> None:
     entry = on("h1", 16_000, 1000, rw="read")
     whole = json.loads(client_document(entry))
     whole["global options"] = {"ioengine": "libaio", "iodepth": "32", "direct": "1", "bs": "8k"}
-    told = Reported.of_report(json.dumps(whole).encode())
-    assert told.reported("step-begin", "offered") == [32]
-    assert told.entities["f/a"]["direct"] is True
-    assert told.entities["f/a"]["block_bytes"] == 8192
+    reported = Reported.of_report(json.dumps(whole).encode())
+    assert reported.reported("step-begin", "offered") == [32]
+    assert reported.entities["f/a"]["direct"] is True
+    assert reported.entities["f/a"]["block_bytes"] == 8192
 
 
 def busy_job(in_flight: float, **options: str) -> dict[str, Any]:
@@ -186,19 +188,19 @@ def test_a_job_without_an_engine_is_synchronous_unless_more_was_outstanding() ->
 
 
 def test_a_configuration_that_the_figures_contradict_is_not_believed() -> None:
-    told = Reported.of_report(document(2, busy_job(63.0, iodepth="8", ioengine="libaio")))
-    assert told.reported("step-begin", "offered") == [None]
-    assert told.warnings == ["more-in-flight"]
-    assert told.in_flight("f/a") == pytest.approx(63.0)
+    reported = Reported.of_report(document(2, busy_job(63.0, iodepth="8", ioengine="libaio")))
+    assert reported.reported("step-begin", "offered") == [None]
+    assert reported.warnings == ["more-in-flight"]
+    assert reported.in_flight("f/a") == pytest.approx(63.0)
 
 
 def test_a_group_that_does_what_its_options_exclude_stands_for_other_jobs() -> None:
     """Before 3.0 no sum of the run times shows that."""
     group = job("a", 0, 2000, 2000, rw="randread", ioengine="libaio", iodepth="8")
     group["write"] = group["read"]
-    told = Reported.of_report(document(2, group))
-    assert told.warnings == ["mixed-jobs"]
-    assert told.reported("step-begin", "offered") == [None]
+    reported = Reported.of_report(document(2, group))
+    assert reported.warnings == ["mixed-jobs"]
+    assert reported.reported("step-begin", "offered") == [None]
     verified = job("a", 0, 2000, 2000, rw="write", verify="crc32c", ioengine="libaio", iodepth="8")
     verified["write"] = verified["read"]
     assert Reported.of_report(document(2, verified)).warnings == []
@@ -218,11 +220,11 @@ def test_reads_and_writes_that_are_reported_together(
     one = job("a", 0, 10_000, 1000, ioengine="libaio", iodepth="8", **options)
     one["mixed"] = one.pop("read")
     del one["write"]
-    told = Reported.of_report(document(1, one))
-    assert told.gained("f/a")["ops_read_total"] == reads
-    assert told.gained("f/a")["ops_write_total"] == 10_000 - reads
-    assert told.gained("f/a")["bytes_read_total"] == 4096 * reads
-    assert told.warnings == warnings
+    reported = Reported.of_report(document(1, one))
+    assert reported.gained("f/a")["ops_read_total"] == reads
+    assert reported.gained("f/a")["ops_write_total"] == 10_000 - reads
+    assert reported.gained("f/a")["bytes_read_total"] == 4096 * reads
+    assert reported.warnings == warnings
 
 
 @pytest.mark.parametrize(("kind", "direction"), [("randwrite", "write"), ("randread", "read"), ("randrw", "read")])
@@ -231,11 +233,11 @@ def test_normal_text_of_reads_and_writes_together(kind: str, direction: str) -> 
     text = normal_text("3", run).decode().replace("rw=randrw", f"rw={kind}").replace("   read: IOPS", "  mixed: IOPS")
     lines_of_writes = text.partition("  write: IOPS")[2].partition("    lat (usec) : 50")[0]
     text = text.replace("  write: IOPS" + lines_of_writes, "")
-    told = Reported.of_report(text.encode(), since=0)
-    assert told.gained("f/w 1")[f"ops_{direction}_total"] == 9000
-    assert told.gained("f/w 1")[f"latency_seconds_{direction}_total"] == pytest.approx(6.3)
-    assert sum(told.gained("f/w 1")[f"ops_{d}_total"] for d in ("read", "write")) == 9000
-    assert told.warnings == (["unified"] if kind == "randrw" else [])
+    reported = Reported.of_report(text.encode(), since=0)
+    assert reported.gained("f/w 1")[f"ops_{direction}_total"] == 9000
+    assert reported.gained("f/w 1")[f"latency_seconds_{direction}_total"] == pytest.approx(6.3)
+    assert sum(reported.gained("f/w 1")[f"ops_{d}_total"] for d in ("read", "write")) == 9000
+    assert reported.warnings == (["unified"] if kind == "randrw" else [])
 
 
 def test_a_fraction_that_fio_lost_costs_no_bytes() -> None:
@@ -271,5 +273,5 @@ def test_outstanding_ios_of_an_entry_without_its_header(levels: str, depth: int,
     lines.insert(
         -6, f"  IO depths    : {levels}\n     latency   : target=0, window=0, percentile=100.00%, depth={depth}\n"
     )
-    told = Reported.of_report("".join(lines).encode(), since=0)
-    assert told.reported("step-begin", "offered") == [offered]
+    reported = Reported.of_report("".join(lines).encode(), since=0)
+    assert reported.reported("step-begin", "offered") == [offered]
