@@ -51,7 +51,8 @@ class Pulse:
     window `began_us` to `ended_us` (0: no window yet). `loads_age_seconds`: time since the end of that window.
     `links`: the busiest first. `live`: the recorder sent the data directly; False: they were read from flushed
     segments. `last_step`: while no step runs, the name of the last one that ended, `idle_seconds` ago, at
-    `last_step_ended_us` on the recorder's clock. "" and 0: none has ended yet, or a step runs.
+    `last_step_ended_us` on the recorder's clock. "" and 0: none has ended yet, or a step runs. `additions`: how often
+    something was added to the recording besides what recorders write: a person's mark, an imported file.
     """
 
     elapsed_seconds: float
@@ -69,6 +70,7 @@ class Pulse:
     last_step_ended_us: int = 0
     idle_seconds: float = 0.0
     live: bool = False
+    additions: int = 0
 
     @property
     def current_links(self) -> Sequence[LinkNow]:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sanpath.catalogue.load import metrics
 from sanpath.errors import SanpathError
@@ -23,6 +24,9 @@ from sanpath.topology.identity import resolve
 
 CHECK_SECONDS = 1.0
 """How often the viewer looks for recorders, and for new flushes of recorders that it cannot connect to."""
+CONNECTED_SECONDS = 5.0
+"""How often it looks for other recorders, new entities and marks while it is connected to every recorder: what is
+written appears that often."""
 
 
 class Viewer:
@@ -47,10 +51,19 @@ class Viewer:
                     SanpathError, OSError
                 ):  # The recording does not exist yet, or its store hangs.
                     await self._update()
-                await asyncio.sleep(CHECK_SECONDS)
+                await self._pause()
         finally:
             for task in self._listening.values():
                 task.cancel()
+
+    async def _pause(self) -> None:
+        """Wait until it is time to look again; a recorder whose connection ends may have ended itself."""
+        running = [start.writer for start in latest(self._starts) if start.ending is None]
+        if self._inventory and running and self._listening.keys() >= set(running):
+            listening = list(self._listening.values())
+            await asyncio.wait(listening, timeout=CONNECTED_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(CHECK_SECONDS)
 
     def pulse(self) -> Pulse | None:
         """Return the current pulse. None: nothing is recorded yet, or recording has ended."""
@@ -60,7 +73,8 @@ class Viewer:
         now_us = time.time_ns() // 1000 + min(self._ahead_us.values(), key=abs, default=0)
         started_us = min(start.header.started_us for start in self._starts)
         sources = {source.name: source for start in self._starts for source in start.header.sources}
-        return self._newest.pulse(now_us, started_us, list(sources.values()), self._wiring, bool(self._ahead_us))
+        pulse = self._newest.pulse(now_us, started_us, list(sources.values()), self._wiring, bool(self._ahead_us))
+        return replace(pulse, additions=sum(not start.header.recorder for start in self._starts))
 
     async def _update(self) -> None:
         store = store_at(self._folder)

@@ -21,6 +21,7 @@ from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Header
 from sanpath.recording.handover import Hello, decoded, encoded, socket_path
 from sanpath.recording.writing.clock import RecorderClock
+from sanpath.recording.writing.mark import add_mark
 from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.tables import LOAD, LOG
 from tests.recorder.support import PORT
@@ -150,6 +151,25 @@ def test_a_socket_that_a_killed_recorder_has_left_is_taken_away(folder: Path) ->
         assert not left.exists()
 
     play(folder, scene)
+
+
+def test_a_mark_that_somebody_else_writes_is_noticed(folder: Path) -> None:
+    writer, now = Writer(folder, "test"), time.time_ns() // 1000
+    writer.poll(Poll("sw", now, now, now, "ok"))
+    writer.flush()
+
+    async def scene() -> None:
+        viewer = Viewer(folder)
+        following = asyncio.create_task(viewer.run())
+        await until(lambda: viewer.pulse() is not None)
+        before = viewer.pulse()
+        assert before is not None
+        await asyncio.to_thread(add_mark, folder, now, "changed to RR")
+        await until(lambda: (p := viewer.pulse()) is not None and p.additions == before.additions + 1)
+        following.cancel()
+
+    asyncio.run(scene())
+    writer.close()
 
 
 def test_without_a_recorder_that_hands_over_segments_are_read(folder: Path) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.app import App, ComposeResult
@@ -23,8 +24,9 @@ from sanpath.views.live.cursor import Cursor, Tab, next_direction, next_order
 from sanpath.views.live.footer import key_at, keys
 from sanpath.views.live.pages.now import Now
 from sanpath.views.live.pages.path import stops
+from sanpath.views.live.reading.pace import Pace
 from sanpath.views.live.reading.shown_verdict import DebouncedVerdict, verdict_of
-from sanpath.views.live.screenful import screenful
+from sanpath.views.live.screenful import Painter
 
 if TYPE_CHECKING:
     from sanpath.pulse.model import Pulse
@@ -109,6 +111,8 @@ class LiveView(App[None]):
         self._judged_at, self._hint = 0.0, hint
         self._changed_at: float | None = None
         self._cursor, self._verdict = Cursor(), DebouncedVerdict()
+        self._pace = Pace(lambda: self._pulse)
+        self._painter = Painter()
         self._unpaused = asyncio.Event()
         self._unpaused.set()
 
@@ -118,7 +122,7 @@ class LiveView(App[None]):
         yield TextPrompt()
 
     def _screenful(self, width: int, height: int) -> list[Text]:
-        return screenful(self._snapshot, self._cursor, self._verdict, width, height, self._now())
+        return self._painter.screenful(self._snapshot, self._cursor, self._verdict, width, height, self._now())
 
     def _now(self) -> Now:
         now, running = clock(), self._pulse is not None and self._snapshot is not None
@@ -132,7 +136,7 @@ class LiveView(App[None]):
         if not self.is_headless:
             self.set_interval(_SIZE_SECONDS, self._follow_size)
         if self._ended is not None:
-            self.set_interval(_END_SECONDS, self._exit_when_ended)
+            self.run_worker(self._exit_when(self._ended))
 
     async def _follow(self) -> None:
         if self._begin is not None:
@@ -164,7 +168,7 @@ class LiveView(App[None]):
             self._show(snapshot)
             if snapshot.ended:
                 return  # Nothing will change any more.
-            await asyncio.sleep(snapshot.pause_seconds)
+            await self._pace.wait(snapshot, self._verdict)
 
     def _refresh_pulse(self) -> None:
         """Show the current state, also while the reader is busy."""
@@ -196,9 +200,10 @@ class LiveView(App[None]):
                 self.bell()
         self.query_one(Canvas).redraw()
 
-    def _exit_when_ended(self) -> None:
-        if self._ended is not None and self._ended():
-            self.exit()
+    async def _exit_when(self, ended: Callable[[], bool]) -> None:
+        while not ended():
+            await asyncio.sleep(_END_SECONDS)  # A timer of Textual costs three times as much.
+        self.exit()
 
     def _move_cursor(self, cursor: Cursor) -> None:
         """Show another selection. The verdict of another step or direction does not count as a changed verdict."""
@@ -273,6 +278,7 @@ class LiveView(App[None]):
 
     async def _mark(self, text: str) -> None:
         failure = await self._feed.mark(text)
+        self._pace.renew()
         self.notify(failure or f"marked: {text}", severity="error" if failure else "information", markup=False)
 
     async def on_click(self, event: events.Click) -> None:
@@ -337,6 +343,7 @@ class Canvas(Widget):
         self._paint = paint
         self._lines: list[Text] = []
         self._painted_size = Size(0, 0)
+        self._style = Style()
 
     def redraw(self) -> None:
         """Paint anew, and draw what changed."""
@@ -349,17 +356,20 @@ class Canvas(Widget):
 
     def _paint_lines(self) -> None:
         self._painted_size = self.size
+        self._style = self.rich_style
         self._lines = self._paint(self.size.width, self.size.height)
 
     def render_line(self, y: int) -> Strip:
         """One row, padded to the width."""
         if self._painted_size != self.size:
             self._paint_lines()
-        style = self.rich_style
+        style = self._style
         drawn = [segment for line in self._lines[y : y + 1] for segment in line.render(self.app.console)]
         return Strip(Segment.apply_style(drawn, style)).adjust_cell_length(self.size.width, style)
 
 
 def _look_equal(before: list[Text], after: list[Text]) -> bool:
     """Whether two rows look the same: rich compares characters and spans, and not the style of the whole."""
+    if len(before) == len(after) == 1 and before[0] is after[0]:
+        return True
     return before == after and [line.style for line in before] == [line.style for line in after]

@@ -19,6 +19,7 @@ from sanpath.recording.storage.store import Location, location
 from sanpath.rulebook.site.options import Choice
 from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.reading.feed import ReaderProcess, SnapshotFeed
+from sanpath.views.live.reading.pace import Pace
 from sanpath.views.live.reading.shown_verdict import DebouncedVerdict, verdict_of
 from sanpath.views.progress import every_seconds, line, pulse_line, verdict
 
@@ -56,6 +57,7 @@ class Lines:
             await self._feed.close()
 
     async def _judge(self) -> None:
+        pace = Pace(self._viewer.pulse)
         while True:
             snapshot = await self._feed.snapshot()
             if snapshot.diagnosis is not None or self._snapshot is None:
@@ -63,7 +65,7 @@ class Lines:
             if snapshot.ended or snapshot.silent:
                 self._ended.set()
                 return
-            await asyncio.sleep(snapshot.pause_seconds)
+            await pace.wait(snapshot, self._verdict)
 
     def _take(self, snapshot: Snapshot) -> None:
         before, self._snapshot = self._verdict, snapshot

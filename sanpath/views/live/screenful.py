@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -45,6 +45,46 @@ _HIGH = 40
 _HIGHER = 3
 
 
+class Painter:
+    """Paints screenfuls. What follows from the last snapshot is painted once, and not with every pulse."""
+
+    def __init__(self) -> None:
+        self._key: tuple[object, ...] = ()
+        self._judged = _Judged(())
+
+    def screenful(
+        self,
+        snapshot: Snapshot | None,
+        cursor: Cursor,
+        debounced: DebouncedVerdict,
+        width: int,
+        height: int,
+        now: Now | None = None,
+    ) -> list[Text]:
+        """The lines of the screen: at most `height`, none wider than `width`."""
+        now = now or Now()
+        head, foot = _frame(snapshot, cursor, now, width, height)
+        room = height - len(head) - len(foot)
+        if snapshot is None or snapshot.diagnosis is None or debounced.shown is None:
+            body = _unjudged(snapshot, cursor, now, width, room)
+        else:
+            judged = self._painted(snapshot, cursor, debounced, now, width, room)
+            body = judged.lines(_headline(snapshot, debounced, debounced.shown, now, judged.width or width))
+        lines = [*head, *body]
+        if foot:
+            lines += [Text()] * (height - 1 - len(lines)) + foot
+        return lines[:height]
+
+    def _painted(
+        self, snapshot: Snapshot, cursor: Cursor, debounced: DebouncedVerdict, now: Now, width: int, height: int
+    ) -> _Judged:
+        key = (cursor, now.changed, width, height)
+        if not (self._key[2:] == key and self._key[0] is snapshot and self._key[1] is debounced):
+            self._judged = _judged(snapshot, cursor, debounced, now, width, height)
+            self._key = (snapshot, debounced, *key)
+        return self._judged
+
+
 def screenful(
     snapshot: Snapshot | None,
     cursor: Cursor,
@@ -53,8 +93,14 @@ def screenful(
     height: int,
     now: Now | None = None,
 ) -> list[Text]:
-    """The lines of the screen: at most `height`, none wider than `width`."""
-    now = now or Now()
+    """The lines of one screen, see `Painter`."""
+    return Painter().screenful(snapshot, cursor, debounced, width, height, now)
+
+
+def _frame(
+    snapshot: Snapshot | None, cursor: Cursor, now: Now, width: int, height: int
+) -> tuple[list[Text], list[Text]]:
+    """The lines above and below the body; none on a small screen."""
     framed = height >= _LOW and width >= NARROW
     head = [_header(snapshot, cursor, now, width)] if framed else []
     if now.hint and height >= _MIDDLE and framed:
@@ -63,39 +109,67 @@ def screenful(
         head += now_lines(now.pulse, width)[: 3 if height >= _MIDDLE else 1]
     if framed and (snapshot is not None or now.pulse is not None):
         head.append(overview.freshness(snapshot or _NO_SNAPSHOT, now.pulse, width))
-    room = height - len(head) - (1 if framed else 0)
-    lines = [*head, *_body(snapshot, cursor, debounced, now, width, room)]
-    if framed:
-        lines += [Text()] * (height - 1 - len(lines)) + [footer(keys(snapshot, cursor), width)]
-    return [cut(text, width) for text in lines[:height]]
+    foot = [cut(footer(keys(snapshot, cursor), width), width)] if framed else []
+    return [cut(text, width) for text in head], foot
 
 
-def _body(
-    snapshot: Snapshot | None, cursor: Cursor, debounced: DebouncedVerdict, now: Now, width: int, height: int
-) -> list[Text]:
+def _unjudged(snapshot: Snapshot | None, cursor: Cursor, now: Now, width: int, height: int) -> list[Text]:
+    """The body as long as there is no verdict."""
     if snapshot is None or snapshot.diagnosis is None:
         if cursor.tab is Tab.help:
-            return page(snapshot or _NO_SNAPSHOT, None, cursor, width, height)
-        if snapshot is None or (now.pulse is not None and not snapshot.failure):
-            return _waiting("NOT JUDGED YET", "the first verdict is on its way", width)
-        return _waiting("NOTHING RECORDED YET", snapshot.failure if snapshot else "", width)
-    verdict = debounced.shown
-    above = (
-        [verdict_sections.headline(debounced, verdict, now, _judged_at_seconds(snapshot), width)]
-        if verdict is not None
-        else []
-    )
-    if cursor.tab is not Tab.overview:
-        return [*above, *page(snapshot, verdict, cursor, width, height - len(above))]
-    if verdict is None:
-        if now.pulse is not None and (now.pulse.loads or now.pulse.last_step):
-            return _waiting("NOT JUDGED YET", "I/O has begun; the first verdict is on its way", width)
+            lines = page(snapshot or _NO_SNAPSHOT, None, cursor, width, height)
+        elif snapshot is None or (now.pulse is not None and not snapshot.failure):
+            lines = _waiting("NOT JUDGED YET", "the first verdict is on its way", width)
+        else:
+            lines = _waiting("NOTHING RECORDED YET", snapshot.failure, width)
+    elif cursor.tab is not Tab.overview:
+        lines = page(snapshot, None, cursor, width, height)
+    elif now.pulse is not None and (now.pulse.loads or now.pulse.last_step):
+        lines = _waiting("NOT JUDGED YET", "I/O has begun; the first verdict is on its way", width)
+    else:
         unseen = fit([overview.unseen(snapshot.diagnosis, width)], height - 2)
-        return [*_waiting("WAITING FOR I/O", "no source has measured any yet", width), *unseen]
-    shown = OverviewInput(snapshot, snapshot.diagnosis, verdict, debounced, cursor, now)
-    if width < WIDE:
-        return fit(_one_column(shown, width, height), height)
-    return _two_columns(shown, width, height) if width < WIDEST else _three_columns(shown, width, height)
+        lines = [*_waiting("WAITING FOR I/O", "no source has measured any yet", width), *unseen]
+    return [cut(text, width) for text in lines]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The body below the headline of the verdict, which alone tells the time. `columns`: where a second and a third
+    column begin, and the line of each that stands beside the headline."""
+
+    below: Sequence[Text]
+    columns: Sequence[tuple[int, Sequence[Text]]] = ()
+
+    @property
+    def width(self) -> int:
+        """The width of the headline. 0: that of the screen."""
+        return self.columns[0][0] if self.columns else 0
+
+    def lines(self, headline: Text) -> list[Text]:
+        """The whole body."""
+        first = [headline]
+        for width, beside in self.columns:
+            first = columns(first, beside, width)
+        return [*first, *self.below]
+
+
+def _judged(
+    snapshot: Snapshot, cursor: Cursor, debounced: DebouncedVerdict, now: Now, width: int, height: int
+) -> _Judged:
+    verdict, diagnosis = debounced.shown, snapshot.diagnosis
+    assert verdict is not None and diagnosis is not None, "not judged yet"  # noqa: PT018, S101 - misuse
+    shown = OverviewInput(snapshot, diagnosis, verdict, debounced, cursor, now)
+    if cursor.tab is not Tab.overview:
+        judged = _Judged(page(snapshot, verdict, cursor, width, height - 1))
+    elif width < WIDE:
+        judged = _Judged(fit(_one_column(shown, width, height), height)[1:])
+    else:
+        judged = _two_columns(shown, width, height) if width < WIDEST else _three_columns(shown, width, height)
+    return replace(judged, below=[cut(text, width) for text in judged.below])
+
+
+def _headline(snapshot: Snapshot, debounced: DebouncedVerdict, verdict: ShownVerdict, now: Now, width: int) -> Text:
+    return verdict_sections.headline(debounced, verdict, now, _judged_at_seconds(snapshot), width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +191,7 @@ def _one_column(shown: OverviewInput, width: int, height: int) -> list[Section]:
     return [head, *evidence[:1], fix, overturned, *evidence[1:], *_measured(shown, width, height), steps, blind]
 
 
-def _two_columns(shown: OverviewInput, width: int, height: int) -> list[Text]:
+def _two_columns(shown: OverviewInput, width: int, height: int) -> _Judged:
     right = round(width * _SECOND)
     left = width - right - 3
     head, _, overturned, *evidence = _judgement(shown, left)
@@ -126,10 +200,11 @@ def _two_columns(shown: OverviewInput, width: int, height: int) -> list[Text]:
         overview.steps(shown.diagnosis.steps, shown.verdict, shown.cursor, left),
         overview.sources(shown.snapshot, shown.diagnosis, left),
     ]
-    return columns(fit(first, height), fit(_actions(shown.diagnosis, right), height), left)
+    actions = fit(_actions(shown.diagnosis, right), height)
+    return _Judged(columns(fit(first, height), actions, left)[1:], [(left, actions[:1])])
 
 
-def _three_columns(shown: OverviewInput, width: int, height: int) -> list[Text]:
+def _three_columns(shown: OverviewInput, width: int, height: int) -> _Judged:
     right = round(width * _THIRD)
     left = (width - right - 6) * 48 // 100
     middle = width - right - 6 - left
@@ -140,15 +215,14 @@ def _three_columns(shown: OverviewInput, width: int, height: int) -> list[Text]:
         overview.steps(shown.diagnosis.steps, shown.verdict, shown.cursor, middle),
         overview.sources(shown.snapshot, shown.diagnosis, middle),
     ]
-    first_two = columns(fit(first, height), fit(second, height), left)
-    return columns(first_two, fit(_actions(shown.diagnosis, right), height), left + 3 + middle)
+    measured, actions = fit(second, height), fit(_actions(shown.diagnosis, right), height)
+    below = columns(columns(fit(first, height), measured, left), actions, left + 3 + middle)[1:]
+    return _Judged(below, [(left, measured[:1]), (left + 3 + middle, actions[:1])])
 
 
 def _judgement(shown: OverviewInput, width: int) -> list[Section]:
     """The verdict, what to do first, what would overturn it, the evidence, and where the latency goes."""
-    headline = verdict_sections.headline(
-        shown.debounced, shown.verdict, shown.now, _judged_at_seconds(shown.snapshot), width
-    )
+    headline = _headline(shown.snapshot, shown.debounced, shown.verdict, shown.now, width)
     lines = [headline, *verdict_sections.limits(shown.verdict, width)]
     change = verdict_sections.changed(shown.debounced, shown.verdict, width) if shown.now.changed else []
     return [

@@ -57,10 +57,15 @@ class Snapshot:
         return self.diagnosis is not None and any(step.windows_used for step in self.diagnosis.steps)
 
     @property
+    def is_busy(self) -> bool:
+        """Whether the load uses most of the machine's processor time."""
+        return self.idle_ratio is not None and self.idle_ratio < _BUSY_IDLE_RATIO
+
+    @property
     def pause_seconds(self) -> float:
-        """How long to wait before the next snapshot. The first verdict is worth more than the pauses after it."""
+        """How long to wait at least before the next snapshot; see also `Pace`. The first verdict is worth more than
+        the pauses after it."""
         share = _IDLE_SHARE
-        busy = self.idle_ratio is not None and self.idle_ratio < _BUSY_IDLE_RATIO
-        if self.machine is not None and busy and self._has_verdict:
+        if self.machine is not None and self.is_busy and self._has_verdict:
             share = min(share, _BUSY_SHARE * self.machine.number)
         return max(TICK_SECONDS, self.cost_seconds / share)
