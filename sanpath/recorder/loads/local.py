@@ -80,7 +80,7 @@ class Load:
                     break
             if ended:
                 break
-            await asyncio.wait([wait], timeout=TAIL_SECONDS)
+            await self._wait_for_output(wait)
         status = wait.result()
         await self._end_leftovers(killed=status < 0)
         code = 128 - status if status < 0 else status
@@ -93,6 +93,32 @@ class Load:
             await in_background(self._output.close, 2 * END_SECONDS)
         self._reading.event("load-ended", {"exit_code": code})
         return code
+
+    async def _wait_for_output(self, end: asyncio.Future[int]) -> None:
+        """Wait until there is new output, or the load has ended; a followed file may always have some.
+
+        A bare callback looks for it: a task that is woken as often would cost the load five times as much.
+        """
+        loop, found = asyncio.get_running_loop(), asyncio.Event()
+        timer: asyncio.TimerHandle | None = None
+
+        def look() -> None:
+            nonlocal timer
+            if self._followed is not None or self._output.has_more:
+                found.set()
+            else:
+                timer = loop.call_later(TAIL_SECONDS, look)
+
+        def stop(_: object) -> None:
+            found.set()
+
+        timer = loop.call_later(TAIL_SECONDS, look)
+        end.add_done_callback(stop)
+        try:
+            await found.wait()
+        finally:
+            end.remove_done_callback(stop)
+            timer.cancel()
 
     @property
     def _followed(self) -> Path | None:
@@ -136,6 +162,8 @@ class Load:
         output, errors = self._output.output.take(), self._output.errors.take()
         if self._followed is not None:
             output = file.read(CHUNK_BYTES) if file is not None else b""
+        if output or errors:
+            self._output.copy_soon()
         if output:
             await self._reading.feed(output)
         self._reading.show(errors)

@@ -16,7 +16,8 @@ from sanpath.errors import UsageError
 from sanpath.recorder.loads import output_copier
 from sanpath.recorder.loads.spool import LIMIT_BYTES, Spool
 
-COPY_SECONDS = 0.1
+COPY_SECONDS = 1.0
+"""How often output is copied that no reader has found."""
 RETRY_SECONDS = 1.0
 END_SECONDS = 5.0
 """How long the end of a load waits for a slow disk."""
@@ -35,7 +36,7 @@ class LoadOutput:
         self._files = [_opened(folder / name) for name in _FILES]
         self.spools = [Spool() for _ in _FILES]
         self._lock = threading.Lock()
-        self._ended = threading.Event()
+        self._ended, self._found = threading.Event(), threading.Event()
         self._failed_since: float | None = None
         self._reason = ""
         self._abandoned: set[Spool] = set()
@@ -53,6 +54,15 @@ class LoadOutput:
     def errors(self) -> Spool:
         """Standard error."""
         return self.spools[1]
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something was written that its reader has not taken."""
+        return any(spool.size > spool.taken for spool in self.spools)
+
+    def copy_soon(self) -> None:
+        """Copy now what was written: its reader has found some."""
+        self._found.set()
 
     def guard(self, group: int) -> None:
         """Start a process that copies the output of this process group if the recorder is killed."""
@@ -74,6 +84,7 @@ class LoadOutput:
     def close(self) -> None:
         """Wait until the output of the ended load is on the disk; the remainder goes into a temporary file."""
         self._ended.set()
+        self._found.set()
         self._thread.join(END_SECONDS)
         for spool, name in zip(self.spools, _FILES, strict=True):
             if spool.copied < spool.size and spool not in self._abandoned:
@@ -91,7 +102,12 @@ class LoadOutput:
     def _copy(self) -> None:
         """Copy until everything is copied or, after the end of the load, the disk accepts no more."""
         while True:
-            ended = self._ended.wait(COPY_SECONDS if self._failed_since is None else RETRY_SECONDS)
+            if self._failed_since is None:
+                self._found.wait(COPY_SECONDS)
+                self._found.clear()
+            else:
+                self._ended.wait(RETRY_SECONDS)
+            ended = self._ended.is_set()
             failed = list(self._failures())
             self._report_failures(failed)
             if ended:

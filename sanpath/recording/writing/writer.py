@@ -78,7 +78,8 @@ class Writer:
         self.rows_waiting = 0
         self._store = store_at(folder)
         # A second thread only helps to compact: a segment takes as long to write, and a fifth more processor time.
-        self._connection = separate(2 if compacts else 1, self._store.roots(), self._store.files)
+        self._connection = separate(1, self._store.roots(), self._store.files)
+        self._compacting: duckdb.DuckDBPyConnection | None = None
         # (kind, columns) → the samples of each poll that wait for the next flush, with numbers for their texts.
         self._samples: dict[tuple[str, frozenset[str]], list[_Arrays]] = defaultdict(list)
         self._texts = _Texts()
@@ -181,6 +182,8 @@ class Writer:
     def close(self) -> None:
         """Close the connection; rows that were not flushed are lost."""
         self._connection.close()
+        if self._compacting is not None:
+            self._compacting.close()
 
     def _record(self, table: str, row: dict[str, Any]) -> None:
         for column, value in row.items():
@@ -201,7 +204,7 @@ class Writer:
             parameters = [texts]
         self._connection.register("flush", arrays)
         try:
-            self._copy(query, segment, parameters)
+            self._copy(self._connection, query, segment, parameters)
         finally:
             self._connection.unregister("flush")
         self._written[table] = number
@@ -229,13 +232,18 @@ class Writer:
             files = ", ".join(literal(self._store.url(segment.segment.name)) for segment in small_segments)
             try:
                 read = f"read_parquet([{files}], {tables.IN_ORDER}, {PARQUET})"
-                self._copy(tables.rows(table, read), merged.segment)
+                self._copy(self._compactor(), tables.rows(table, read), merged.segment)
             except (OSError, duckdb.Error):
                 levels.failed(level)
                 continue
             self._schedule_deletion(small_segments)
             levels.done(level, merged)
         return tried
+
+    def _compactor(self) -> duckdb.DuckDBPyConnection:
+        if self._compacting is None:
+            self._compacting = separate(2, self._store.roots(), self._store.files)
+        return self._compacting
 
     def _expire(self, retention: Retention) -> None:
         """Schedule the deletion of expired segments; the next flush first writes an event about it."""
@@ -269,9 +277,15 @@ class Writer:
                 return  # The segment only costs space. The next flush tries again.
             self._to_delete.popleft()
 
-    def _copy(self, query: str, segment: Segment, parameters: Sequence[Any] | None = None) -> None:
+    def _copy(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        query: str,
+        segment: Segment,
+        parameters: Sequence[Any] | None = None,
+    ) -> None:
         with self._store.writing(segment.name) as url:
-            self._connection.execute(_COPY.format(query, literal(url), checksum.OPTION), parameters)
+            connection.execute(_COPY.format(query, literal(url), checksum.OPTION), parameters)
             self._store.seal(url)
 
 
