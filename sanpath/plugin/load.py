@@ -80,7 +80,7 @@ class LoadProfile:
     fill: Literal["zeros", "repeating", "random"] | None = None
     seconds: float | None = None
     warmup_seconds: float | None = None
-    rate_limited: bool = False
+    rate_limited: bool | None = None
     requested_ops_per_second: float | None = None
 
     @property

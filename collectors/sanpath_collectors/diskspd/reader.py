@@ -131,7 +131,7 @@ class DiskSpdResult(ResultReader):
             loads=tuple(load.local_id for load in loads),
             offered=profile.in_flight,
             block_bytes=profile.block_bytes,
-            rate_limited=profile.rate_limited,
+            rate_limited=bool(profile.rate_limited),
             group=self._steps,
             summary=len(intervals) == 1,
         )

@@ -45,9 +45,9 @@ def described(
 
     `options`: empty where fio prints none. `processes`: of the job. `grouped`: the entry may be a sum.
     """
-    unknown = LoadProfile(engine="fio", engine_version=version, rate_limited=rate_limited(options))
     if not options:
-        return unknown, False, []
+        return LoadProfile(engine="fio", engine_version=version), False, []
+    unknown = LoadProfile(engine="fio", engine_version=version, rate_limited=rate_limited(options))
     found = profile(tuple(options.items()), processes, version)
     if grouped and (contradiction := _contradiction(options, found, processes, figures)):
         text = f"{name} stands for {contradiction}: how many I/Os are outstanding is not known"

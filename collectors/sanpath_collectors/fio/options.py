@@ -99,6 +99,7 @@ def rate_limited(options: Mapping[str, str]) -> bool:
 def combined_profile(profiles: Iterable[LoadProfile]) -> LoadProfile:
     """The profile of loads that run at the same time; fields are None where they differ or one is unknown."""
     all_profiles = list(profiles)
+    limited = [p.rate_limited for p in all_profiles]
     return LoadProfile(
         engine="fio",
         engine_version=common(p.engine_version for p in all_profiles),
@@ -112,7 +113,7 @@ def combined_profile(profiles: Iterable[LoadProfile]) -> LoadProfile:
         fill=common(p.fill for p in all_profiles),
         seconds=common(p.seconds for p in all_profiles),
         warmup_seconds=common(p.warmup_seconds for p in all_profiles),
-        rate_limited=any(p.rate_limited for p in all_profiles),
+        rate_limited=True if any(limited) else None if None in limited else False,
     )
 
 

@@ -187,7 +187,8 @@ class Run:
         step.clocks = {name: (start, start) for name, start in starts.items()}
         step.begin_us = min(starts.values(), default=ramp_end_us)
         yield load_step(step.number, step.group.jobs, self._loads).event("ramp-end", step.begin_us)
-        yield rows(LOAD, [self._zeros(job, starts[job.name]) for job in jobs])
+        if jobs:  # On a busy machine, a status may come before any job has done an I/O after the ramp.
+            yield rows(LOAD, [self._zeros(job, starts[job.name]) for job in jobs])
 
     def _samples(self, step: _Step, jobs: Sequence[JobStatus]) -> Iterator[Rows]:
         """Yields a row a job at its time on the job's clock, and a row of zeros where its counters began."""

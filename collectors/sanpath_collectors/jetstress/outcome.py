@@ -116,9 +116,7 @@ class Outcome:
             "target_ops_per_second": self._figure(*_TARGET),
             "description": " ".join(values.get("testdescription", "").split()) or None,
         }
-        attributes = {**profile.attributes, **{name: value for name, value in details.items() if value is not None}}
-        del attributes["rate_limited"]  # The report does not contain whether a rate limit was set for the test.
-        return attributes
+        return {**profile.attributes, **{name: value for name, value in details.items() if value is not None}}
 
     @property
     def _passed(self) -> bool | None:

@@ -128,6 +128,7 @@ class Run:
             direct=self.direct,
             fill="zeros",  # It can write nothing else; said of reads too, as one load may have runs of both.
             seconds=self.seconds,
+            rate_limited=False,  # It has no option for a rate.
         )
 
 

@@ -133,7 +133,13 @@ class _ParameterFile:
 
     def end(self, cut_line: str) -> Iterator[Item]:
         yield from self.line(cut_line)
-        profile = LoadProfile(engine="sqlio", threads=self._threads, files=self._files, working_set_bytes=self._bytes)
+        profile = LoadProfile(
+            engine="sqlio",
+            threads=self._threads,
+            files=self._files,
+            working_set_bytes=self._bytes,
+            rate_limited=False,
+        )
         yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, profile.attributes)
         if self._unread:
             text = f"{self._unread} lines are not of the form: path threads mask size_MB"

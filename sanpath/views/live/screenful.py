@@ -148,8 +148,8 @@ class _Judged:
     def lines(self, headline: Text) -> list[Text]:
         """The whole body."""
         first = [headline]
-        for width, beside in self.columns:
-            first = columns(first, beside, width)
+        for width, column in self.columns:
+            first = columns(first, column, width)
         return [*first, *self.below]
 
 

@@ -121,6 +121,19 @@ def test_counters_begin_anew_after_the_ramp_and_the_series_says_where() -> None:
     assert reported.in_flight("f/a") == pytest.approx(5.0)
 
 
+def test_a_status_before_the_first_io_after_the_ramp_ends_it_all_the_same() -> None:
+    """A busy machine may give the job no time for a second."""
+    one = job("a", 0, 0, 0, ramp_time="2", iodepth="5", ioengine="libaio")
+    statuses = ((1, 100, 1000, True), (2, 0, 0, False), (4, 2000, 2000, False), (5, 3000, 3000, False))
+    documents = [
+        document(moment, one | {"read": direction(ops, runtime_ms, mean=5e6, ramp=ramp)})
+        for moment, ops, runtime_ms, ramp in statuses
+    ]
+    reported = Reported.of_report(*documents)
+    assert [name for name, _, _ in reported.steps] == ["step-begin", "ramp-end", "step-end"]
+    assert reported.column("f/a", "ops_read_total")[-2:] == [2000, 3000]
+
+
 def test_a_job_without_latencies_has_none_instead_of_zero() -> None:
     one = job("a", 0, 0, 0, disable_lat="1") | {"read": direction(1000, 1000, ramp=True)}
     assert Reported.of_report(document(1, one)).column("f/a", "latency_seconds_read_total") == [0, None]

@@ -142,7 +142,7 @@ def test_what_a_document_does_not_say_is_not_known() -> None:
     """fio 2.1 prints no options: neither the defaults of fio nor anything else may be taken for them."""
     run = {"reads": 1000, "writes": 1, "kib": 4, "depth": 32, "runtime_ms": 1000, "latency_us": 500}
     reported = Reported.of_report(json_text("2.1", run), since=0)
-    known = {"engine", "engine_version", "rate_limited"}
+    known = {"engine", "engine_version"}
     assert reported.entities["f/w 1"].keys() == known
     assert reported.reported("step-begin", "offered") == [None]
 
