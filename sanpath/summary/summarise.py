@@ -66,15 +66,22 @@ def _verdict(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             rate = sum(result.bytes_per_second for result in step.directions.values())
             return f"{subject}: {bandwidth(rate)}, {reached}"
         case "concurrency_limited":
-            return f"Too few outstanding I/Os ({count(_in_flight(step))}): nothing on the path is saturated"
+            cleared = ": nothing on the path is saturated" if _path_is_cleared(diagnosis) else ""
+            return f"Too few outstanding I/Os ({count(_in_flight(step))}){cleared}"
         case "demand_limited":
             return f"The load asks for no more than {reached}"
         case "generator_limited":
-            return "The load generator or its machine is CPU-bound; nothing below is saturated"
+            cleared = "; nothing below is saturated" if _path_is_cleared(diagnosis) else ""
+            return f"The load generator or its machine is CPU-bound{cleared}"
         case "healthy":
             return f"Healthy: the requested {reached} are served with headroom"
         case _:
             return _unproven(diagnosis)
+
+
+def _path_is_cleared(diagnosis: Diagnosis) -> bool:
+    """Whether anything below the load was measured and is not the problem."""
+    return any(not cleared.entity.startswith("load:") for cleared in diagnosis.cleared)
 
 
 def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, step: StepResult) -> str:

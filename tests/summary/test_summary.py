@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.san import San
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import STORIES, diagnosed, judged
 
 
@@ -75,3 +75,21 @@ def test_where_nothing_was_recorded_it_says_so(tmp_path: Path) -> None:
     summary = judged(San(tmp_path / "r.sanpath", leave_out={"load"}).write()).summary
     assert summary.verdict in ("No I/O of a load was recorded", "No step is long enough to be judged")
     assert summary.plan_step is None
+
+
+@pytest.mark.parametrize("leave_out", [frozenset(), frozenset({"switch", "array", "array_samples", "disk"})])
+def test_what_was_not_measured_is_not_said_to_be_unsaturated(tmp_path: Path, leave_out: frozenset[str]) -> None:
+    san = San(tmp_path / "r.sanpath", leave_out=leave_out)
+    for in_flight in (4, 16):
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(1000, in_flight / 1000),
+            cpu=1.0,
+            ports=dict.fromkeys((HOST_PORT.name, ARRAY_PORT.name), (66e6, 0.0)),
+            disk={"read": Flow(1000, 0.0005)},
+            array={"read": AtArray(0.0003, san=0.0001)},
+        )
+    verdict = judged(san.write()).summary.verdict
+    assert "CPU-bound" in verdict
+    assert ("nothing below is saturated" in verdict) == (not leave_out)

@@ -67,7 +67,7 @@ def _generator(table: PlaceTable) -> Claim:
     else:
         words, weight = f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR)
     evidence = [Evidence(words, weight), *_unused_slots(table)]
-    because = (f"{words}; nothing below it is saturated",)
+    because = (f"{words}; nothing measured below it is saturated",)
     # More outstanding I/Os may be those of more processes, each with a core of its own.
     return _claim("generator_limited", explains, evidence, because, growth="any")
 
@@ -89,7 +89,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
         weight = max(_NOT_STARVED, 2 * log(max(used, 1e-3) / _FAIR_SHARE))
         evidence.append(Evidence(f"a process of the load wanted only {percent(used)} of a core", weight))
     evidence += _unused_slots(table)
-    because = (f"{words}; nothing below it is saturated",)
+    because = (f"{words}; nothing measured below it is saturated",)
     yield _claim("generator_limited", explains, evidence, because, prior=SELDOM)
 
 
@@ -153,9 +153,9 @@ def _concurrency(table: PlaceTable) -> Claim:
     total = table.facts.in_flight_in(table.load.step)
     counted = [row for row in table.on_path if row["utilisation"] is not None]
     busiest = max(counted, key=lambda row: number(row, "utilisation"), default=None)
-    words = f"{count(total)} I/Os are outstanding and nothing is saturated"
+    words = f"{count(total)} I/Os are outstanding and nothing measured is saturated"
     if table.load.in_flight_configured:
-        words = f"every configured I/O is outstanding ({count(total)}) and nothing is saturated"
+        words = f"every configured I/O is outstanding ({count(total)}) and nothing measured is saturated"
     if busiest is not None:
         words += f": the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}"
     because = [words]
