@@ -43,6 +43,17 @@ def test_a_rate_that_is_not_met_is_not_healthy(tmp_path: Path) -> None:
     assert judged(san.write()).verdict.kind == "demand_limited"
 
 
+def test_a_load_that_misses_its_rate_is_less_likely_to_ask_for_no_more(tmp_path: Path) -> None:
+    """31 of 32 I/Os are outstanding; 2,000 IOPS are what was asked for, or half of it."""
+
+    def of_demand(asked: float) -> float:
+        san = San(tmp_path / str(asked), about={"requested_ops_per_second": asked})
+        verdict = judged(calm(san, in_flight=32, ops=2000, latency=0.0155, rate_limited=True).write()).verdict
+        return sum(s.probability for s in verdict.suspects if s.verdict == "demand_limited")
+
+    assert of_demand(4000) < of_demand(2000) - 0.05
+
+
 def test_a_load_that_thinks_without_a_rate_is_not_healthy(tmp_path: Path) -> None:
     assert judged(calm(San(tmp_path), in_flight=32).write()).verdict.kind == "demand_limited"
 

@@ -294,6 +294,19 @@ def test_commands_that_were_sent_again_and_waited_in_no_hands_of_tcp_are_no_limi
     assert sum(suspect.probability for suspect in verdict.suspects if suspect.kind == "retries") < 0.01
 
 
+@pytest.mark.parametrize("port", [port.name for port in PORTS])
+def test_the_link_without_damaged_frames_lost_nothing(tmp_path: Path, port: str) -> None:
+    (other,) = (each.name for each in PORTS if each.name != port)
+    counted = {f"sw1/{name}": {"errors_rx_total": frames} for name, frames in ((port, 8000.0), (other, 8.0))}
+    suspects = plateau(tmp_path / "a", LOSS, counted=counted).verdict.suspects
+    assert not [s for s in suspects if s.kind == "retries" and other in str(s.entity)]
+
+
+def test_how_long_commands_wait_for_the_target_is_stated(tmp_path: Path) -> None:
+    verdict = plateau(tmp_path / "a", replace(SLOW_TARGET, unread_commands=4400.0)).verdict
+    assert "commands and data wait 15.3 ms at the target" in " ".join(verdict.suspects[0].because)
+
+
 def test_commands_that_the_target_has_not_read_wait_for_it(tmp_path: Path) -> None:
     """4,000 commands of 72 bytes a second: 4.4 kB unread are 15.4 ms, all that passes before the array's clock."""
     unread = (0.0, 1100.0, 2200.0, 4400.0)

@@ -68,8 +68,8 @@ def _generator(table: PlaceTable) -> Claim:
         words, weight = f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR)
     evidence = [Evidence(words, weight), *_unused_slots(table)]
     because = (f"{words}; nothing measured below it is saturated",)
-    # More outstanding I/Os may be those of more processes, each with a core of its own.
-    return _claim("generator_limited", explains, evidence, because, growth="any")
+    # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
+    return _claim("generator_limited", explains, evidence, because, "saturates" if cpu_ratio is None else "any")
 
 
 def _machine(table: PlaceTable) -> Iterator[Claim]:
