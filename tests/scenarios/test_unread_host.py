@@ -14,9 +14,9 @@ BELOW_SECONDS = 0.002
 LUN = "lun:sqlvm1/sda"
 
 
-def admitted(folder: Path, slots: int, guest_queue_depth: int) -> Diagnosis:
+def admitted(folder: Path, slots: int, guest_queue_depth: int, *, second_lun: bool = False) -> Diagnosis:
     """8, 32 and 96 outstanding I/Os, of which the host lets `slots` through, 2 ms each."""
-    san = San(folder, leave_out={"disk"}, guest_queue_depth=guest_queue_depth)
+    san = San(folder, leave_out={"disk"}, guest_queue_depth=guest_queue_depth, second_lun=second_lun)
     san.ports = [fast(port) for port in (HOST_PORT, ARRAY_PORT)]
     for n in (8, 32, 96):
         ops = min(n, slots) / BELOW_SECONDS
@@ -32,10 +32,13 @@ def admitted(folder: Path, slots: int, guest_queue_depth: int) -> Diagnosis:
     return judged(san.write())
 
 
+@pytest.mark.parametrize("second_lun", [False, True])
 @pytest.mark.parametrize("slots", [16, 20])
-def test_the_only_disk_of_a_machine_limits_where_its_slots_are_full(tmp_path: Path, slots: int) -> None:
-    """No source says which disk the load uses; the machine has one."""
-    verdict = admitted(tmp_path, slots, guest_queue_depth=slots).verdict
+def test_the_disk_whose_volume_carries_the_load_limits_where_its_slots_are_full(
+    tmp_path: Path, slots: int, second_lun: bool
+) -> None:
+    """No source says which disk the load uses. The machine has one, or another one whose volume is idle."""
+    verdict = admitted(tmp_path, slots, guest_queue_depth=slots, second_lun=second_lun).verdict
     assert (verdict.kind, [b.entity for b in verdict.bottlenecks]) == ("bottleneck", [LUN])
     assert any(f"of {slots} slots" in reason for reason in verdict.suspects[0].because)
 

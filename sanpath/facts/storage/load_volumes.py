@@ -105,6 +105,18 @@ def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     return volumes if carried else set()
 
 
+def busy_luns(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> list[str]:
+    """Return the LUNs of a load's machines whose volumes carry it, without those that have less than half the I/Os of
+    the busiest. Empty: not known."""
+    volumes = volumes_of(topology, load, tables)
+    rows = [
+        row for row in tables["volume"].select(step=load.step, direction=load.direction) if row["entity"] in volumes
+    ]
+    most = max((number(row, "ops_per_second") for row in rows), default=0.0)
+    busy = {row["entity"] for row in rows if number(row, "ops_per_second") > most / 2}
+    return sorted(lun for lun in machine_luns(topology, *load.roots) if topology.behind([lun], "volume") & busy)
+
+
 def _tolerance(load: LoadFacts, row: FactRow) -> float:
     """Return how far the throughputs of load and row may differ, as a ratio, if both count the same I/Os."""
     return load.same_traffic_tolerance(int(number(row, "windows")))

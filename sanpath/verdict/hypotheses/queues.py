@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from sanpath.facts.host.planes import devices_of_load
+from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
 from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, at_limit, full_queue, usual_depth
@@ -100,11 +101,10 @@ def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
     if host_is_unread(table):
         yield from _queues_above(table, explains)
     ports = list(dict.fromkeys(path.hba for path in table.paths)) or table.initiators
-    read = [row for row in table.rows("initiator") if row["queue_filled_ratio"] is not None]
-    rows = [row for row in read if row["entity"] in ports]
+    rows = [r for r in table.rows("initiator") if r["queue_filled_ratio"] is not None and r["entity"] in ports]
     # A network card has no queue of its own; software initiators queue in the block layer.
-    entities = table.facts.topology.entities
-    unread = [port for port in ports if entities[port].attributes.get("technology") != "ethernet"]
+    attributes = {port: table.facts.topology.entities[port].attributes for port in ports}
+    unread = [port for port in ports if attributes[port].get("technology") != "ethernet"]
     if rows:
         row = max(rows, key=lambda row: number(row, "queue_filled_ratio"))
         words = f"{count(number(row, 'in_flight'))} of {count(number(row, 'queue_depth'))} of its slots are in use"
@@ -172,15 +172,15 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
     Empty: none is known, or nothing tells a guest's queue from its hypervisor's. None: the slots are unknown, or the
     devices are read, so that another queue is meant.
     """
-    path = devices_of_load(table.facts.topology, table.load)
-    luns = sorted(entity for entity in path if entity.startswith("lun:"))
-    rows = table.rows("plane", direction=table.load.direction)
-    read_entities = {str(row["entity"]) for row in rows}
+    topology, load = table.facts.topology, table.load
+    luns = sorted(entity for entity in devices_of_load(topology, load) if entity.startswith("lun:"))
+    luns = luns or busy_luns(topology, load, table.facts.tables)
+    read_entities = {row["entity"] for row in table.rows("plane", direction=load.direction)}
     unread = [lun for lun in luns if lun not in read_entities]
     if not unread:
         return luns, None
     # As the host or the guest reported them in another step.
-    depths = {table.facts.topology.entities[lun].attributes.get("queue_depth") for lun in unread}
+    depths = {topology.entities[lun].attributes.get("queue_depth") for lun in unread}
     reported = depths.pop() if len(depths) == 1 else None
     depth = float(reported) if isinstance(reported, int | float) else None
     return ([] if depth is None and _in_virtual_machine(table) else unread), depth
@@ -195,6 +195,7 @@ def _unread(
     prior: float = 0.0,
     coincident: Sequence[str] = (),
 ) -> Claim:
-    because = (evidence[0].words, f"{table.wait_words(explains)} pass below the host's last clock that was read")
+    words = max(evidence, key=lambda reading: reading.weight).words
+    because = (words, f"{table.wait_words(explains)} pass below the host's last clock that was read")
     conclude = limited_by(table, "host", because, _OVERTURN, waits_inside=True, coincident=tuple(coincident))
     return Claim(kind, entity, explains, evidence, conclude, prior)
