@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,21 @@ from tests.support.stories import NOTHING, fast, judged
 
 BELOW_SECONDS = 0.002
 LUN = "lun:sqlvm1/sda"
+OFFERED = (8, 32, 96)
 
 
-def admitted(folder: Path, slots: int, guest_queue_depth: int, *, second_lun: bool = False) -> Diagnosis:
-    """8, 32 and 96 outstanding I/Os, of which the host lets `slots` through, 2 ms each."""
+def admitted(
+    folder: Path,
+    slots: int,
+    guest_queue_depth: int,
+    *,
+    second_lun: bool = False,
+    offered: Sequence[int] = (8, 32, 96),
+) -> Diagnosis:
+    """Steps with so many outstanding I/Os, of which the host lets `slots` through, 2 ms each."""
     san = San(folder, leave_out={"disk"}, guest_queue_depth=guest_queue_depth, second_lun=second_lun)
     san.ports = [fast(port) for port in (HOST_PORT, ARRAY_PORT)]
-    for n in (8, 32, 96):
+    for n in offered:
         ops = min(n, slots) / BELOW_SECONDS
         counted = (ops * 8 * KIB * 1.02, NOTHING)
         san.step(
@@ -49,6 +58,12 @@ def test_a_disk_with_more_slots_than_outstanding_ios_is_not_accused(tmp_path: Pa
     assert verdict.suspects[0].kind in ("unseen", "hba")
     assert LUN not in [b.entity for b in verdict.bottlenecks]
     assert "read_host" in {experiment.action for experiment in verdict.experiments}
+
+
+def test_a_disk_with_far_more_ios_than_slots_is_not_accused(tmp_path: Path) -> None:
+    """250 times its slots are below it: the depth that was reported is not the one in force."""
+    verdict = admitted(tmp_path, 1000, guest_queue_depth=4, offered=(1000, 2000)).verdict
+    assert verdict.suspects[0].entity != LUN
 
 
 def test_an_acquittal_needs_seven_to_one(tmp_path: Path) -> None:

@@ -40,13 +40,13 @@ def normal(value: float, mean: float, error: float) -> float:
 def at_limit(utilisation: float, error: float = _FULL_ERROR, bursts: float = _BURSTS) -> float:
     """Log-likelihood ratio of a utilisation of a limit: the element limits, or it does not.
 
-    An element that does not limit is less probable the closer it is to its limit, because a nearly full element
-    delays I/Os. `bursts`: probability that a limiting element is below its limit in the mean.
+    One that does not limit is less probable the closer it is to its limit: when nearly full, it delays I/Os. Far
+    beyond it, the limit is wrong. `bursts`: probability that the mean of an element that limits is below its limit.
     """
     limiting = normal(utilisation if utilisation > 1 + 4 * error else min(utilisation, 1.0), 1.0, error)
     bursting = 2 * max(0.0, utilisation - 0.6) / 0.4 / 0.4 if utilisation <= 1.0 else 0.0
-    not_limiting = 2 * max(0.0, 1 - utilisation) + _FULL_BY_CHANCE
-    return log((1 - bursts) * limiting + bursts * bursting + _FLOOR * max(utilisation, 0.01)) - log(not_limiting)
+    density = (1 - bursts) * limiting + bursts * bursting + _FLOOR * min(1.0, max(utilisation, 0.01))
+    return log(density / (2 * max(0.0, 1 - utilisation) + _FULL_BY_CHANCE))
 
 
 def without_pause(busy_ratio: float) -> float:

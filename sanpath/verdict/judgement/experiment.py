@@ -40,7 +40,7 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experi
     return tuple(
         Experiment(p.action, p.text, p.watch, _meanings(p, named), p.in_flight, p.entity)
         for value, p in ordered
-        if value > 0
+        if value > 1e-6  # Less is rounding: the outcome is the same for every suspect.
     )
 
 
