@@ -7,6 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from sanpath.yaml_cache import cached
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -110,6 +112,10 @@ class Term:
 
 @cache
 def _yaml(name: str) -> Any:
+    return cached("sanpath.catalogue", name.removesuffix(".yaml"), lambda: _parsed(name))
+
+
+def _parsed(name: str) -> Any:
     import yaml  # only here: collectors import the catalogue with the plugin API, and listing them has to stay cheap
 
     text = files("sanpath.catalogue").joinpath(name).read_text(encoding="utf-8")

@@ -25,6 +25,7 @@ from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind
 from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
 from sanpath.rulebook.site.options import POLICIES
 from sanpath.rulebook.text import did_you_mean, printable
+from sanpath.yaml_cache import cached
 
 MAX_BYTES = 64 * 1024
 """Larger rule files are refused; the longest built-in one has a tenth of this size."""
@@ -52,7 +53,13 @@ def _built_in() -> tuple[Rule, ...]:
     """Return the built-in rules.
 
     Cached: a live view diagnoses every few seconds, and reading them takes a third of that."""
-    return tuple(_read_all(_yaml_files(files("sanpath_rules"), "sanpath_rules")))
+    return tuple(map(Rule.model_validate, cached("sanpath_rules", "rules", _built_in_contents)))
+
+
+def _built_in_contents() -> list[dict[str, Any]]:
+    """Return the built-in rules as JSON. Raises UsageError with every mistake."""
+    rules = _read_all(_yaml_files(files("sanpath_rules"), "sanpath_rules"))
+    return [rule.model_dump(mode="json", exclude_unset=True) for rule in rules]
 
 
 def usable_rulebook(folder: Path | None = None) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
