@@ -19,7 +19,7 @@ from sanpath_testbed.record import record
 pytestmark = pytest.mark.slow
 
 SEED = 103
-SHORT_SECONDS = 6.0
+SHORT_SECONDS = 4.0
 """Enough for the windows of a step; steps of families that need more than twice as much are left as they are."""
 
 

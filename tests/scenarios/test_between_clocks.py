@@ -58,6 +58,7 @@ def core(busiest: float) -> Mapping[str, Mapping[str, Number]]:
 def test_a_wait_that_nobody_times_is_shared_by_what_lies_there(tmp_path: Path) -> None:
     verdict = waiting_between(tmp_path / "a.sanpath").verdict
     assert verdict.suspects[0].entity == "array:fa1"
+    assert verdict.suspects[0].because[0].startswith("I/Os may be waiting there: about ")
     assert verdict.grade == "C"
     assert any(suspect.kind == "unseen" and suspect.probability > 0.1 for suspect in verdict.suspects)
 

@@ -26,7 +26,8 @@ def test_what_is_said_of_an_element_is_its_most_probable_explanation() -> None:
     queue = Claim("lun", LUN, frozenset({2}), in_use, probability=0.04)
     (group,) = _grouped([policy, queue])
     load = LoadFacts(("load:fio",), "q64", "read", 9, 6400.0, 4.2e8, 0.01, 64.0, 64.0, None)
-    suspect = _suspect(load, group)
+    table: Any = SimpleNamespace(load=load, wait_words=lambda _: "9 of 10 ms")
+    suspect = _suspect(table, group)
     assert suspect.kind == "path_policy"
     assert suspect.probability == 0.99
     assert suspect.because == ("two links carry what one can",)

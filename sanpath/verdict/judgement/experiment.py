@@ -30,8 +30,6 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experi
     Empty: there is one suspect only, or no experiment separates them.
     """
     leading = groups[:_SUSPECTS]
-    if len(leading) < 2:
-        return ()
     named = [group for group in leading if probability_of(group) >= _LEAST_PROBABILITY]
     valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0])]
     ordered = sorted(valued, key=lambda pair: (not _shows_first(pair[1], leading[0]), -pair[0]))

@@ -60,7 +60,7 @@ def judge_all(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
 def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     facts, load = table.facts, table.load
     groups = _grouped(claims)
-    suspects = tuple(_suspect(load, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _LISTED)
+    suspects = tuple(_suspect(table, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _LISTED)
     first = groups[0]
     kind, reasons = _kind(table, first[0].verdict)
     # A single window may be a ramp or a foreign job.
@@ -174,15 +174,16 @@ def _undecided_because(
     )
 
 
-def _suspect(load: LoadFacts, group: Sequence[Claim]) -> Suspect:
+def _suspect(table: PlaceTable, group: Sequence[Claim]) -> Suspect:
     first, entities = group[0], dict.fromkeys(claim.entity for claim in group)
+    waits = [f"I/Os may be waiting there: {table.wait_words(first.explains)}"] if first.explains else []
     return Suspect(
         first.verdict,
         first.kind,
         first.entity,
-        load.direction,
+        table.load.direction,
         probability_of(group),
-        tuple(e.words for e in first.evidence if e.weight >= 0),
+        tuple([e.words for e in first.evidence if e.weight >= 0] or waits),
         tuple(e.words for e in first.evidence if e.weight < 0),
         tuple(entity for entity in entities if entity is not None and entity != first.entity),
     )
