@@ -41,6 +41,7 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
             "ops_per_second": load.ops_per_second,
             "bytes_per_second": load.bytes_per_second,
             "latency_seconds": load.latency_seconds,
+            "slowest_seconds": load.max,
             "in_flight_configured": load.in_flight_configured,
             "in_flight_measured": load.in_flight_measured,
             "filled_ratio": total / load.in_flight_configured if load.in_flight_configured else None,

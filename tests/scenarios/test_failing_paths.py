@@ -9,8 +9,8 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from tests.support.esx_san import SECOND, EsxSan
-from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow
-from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, judged
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
+from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, calm, judged
 
 OPS = 150.0
 
@@ -40,3 +40,15 @@ def test_a_path_that_fails_again_and_again_is_named_and_repaired_first(tmp_path:
 def test_a_path_that_stays_as_it_is_costs_nothing(tmp_path: Path, paths: dict[str, float]) -> None:
     found = stalled(tmp_path, **paths)
     assert not [s for s in found.verdict.suspects if s.entity is not None and s.entity.startswith("path:")]
+
+
+@pytest.mark.parametrize(("slowest_seconds", "told"), [(31.0, True), (0.05, False), (None, False)])
+def test_an_io_of_half_a_minute_is_told_beside_a_mean_that_hides_it(
+    tmp_path: Path, slowest_seconds: float | None, told: bool
+) -> None:
+    """500 µs in the mean: one I/O waited for a time-out."""
+    found = judged(calm(San(tmp_path / "r.sanpath", slowest_seconds=slowest_seconds)).write())
+    texts = [
+        finding.summary for finding in found.findings if finding.rule == "io-stalled" and finding.outcome == "hit"
+    ]
+    assert ["the slowest read took 31 s" in text for text in texts] == [True] * told
