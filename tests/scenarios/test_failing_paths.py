@@ -42,13 +42,13 @@ def test_a_path_that_stays_as_it_is_costs_nothing(tmp_path: Path, paths: dict[st
     assert not [s for s in found.verdict.suspects if s.entity is not None and s.entity.startswith("path:")]
 
 
-@pytest.mark.parametrize(("slowest_seconds", "told"), [(31.0, True), (0.05, False), (None, False)])
+@pytest.mark.parametrize(("slowest_seconds", "found_stalled"), [(31.0, True), (0.05, False), (None, False)])
 def test_an_io_of_half_a_minute_is_told_beside_a_mean_that_hides_it(
-    tmp_path: Path, slowest_seconds: float | None, told: bool
+    tmp_path: Path, slowest_seconds: float | None, found_stalled: bool
 ) -> None:
     """500 µs in the mean: one I/O waited for a time-out."""
     found = judged(calm(San(tmp_path / "r.sanpath", slowest_seconds=slowest_seconds)).write())
     texts = [
         finding.summary for finding in found.findings if finding.rule == "io-stalled" and finding.outcome == "hit"
     ]
-    assert ["the slowest read took 31 s" in text for text in texts] == [True] * told
+    assert ["the slowest read took 31 s" in text for text in texts] == [True] * found_stalled

@@ -219,7 +219,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         because.append(f"the transfer of a block takes {duration(transfer_seconds)}")
     if busiest is not None and busiest["utilisation"] is not None:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
-    because += [evidence.words for evidence in _outside_tcp(table) if evidence.weight >= 0]
+    because += [evidence.words for evidence in _outside_tcp(table)]
     because.append("an array may delay I/Os before its own clock starts")
     return limited_by(table, "array_front", because, _OVERTURN)(claims)
 
