@@ -148,3 +148,13 @@ def test_a_rest_below_nothing_names_its_likely_cause(tmp_path: Path) -> None:
     (finding,) = [f for f in found.findings if f.role == "data-quality" and f.outcome == "hit"]
     assert finding.rule == "parts-longer-than-whole"
     assert "most likely the array counts the transfer" in finding.summary
+
+
+@pytest.mark.parametrize(("in_flight", "limited"), [(2, False), (32, True)])
+def test_a_load_that_holds_its_ios_back_is_repeated_without_what_holds_it_back(
+    tmp_path: Path, in_flight: int, limited: bool
+) -> None:
+    """2 I/Os are outstanding, of 2 or of 32 that may be: 4 may be already, so more of them change nothing."""
+    san = calm(San(tmp_path / "r.sanpath"), in_flight=in_flight, ops=2000, latency=0.001, rate_limited=limited)
+    (more,) = (each.in_words for each in judged(san.write()).verdict.experiments if each.action == "more_in_flight")
+    assert ("no rate limit" in more) == limited

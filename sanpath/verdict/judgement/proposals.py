@@ -151,7 +151,8 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     fewest, most = _in_flight_tried(table)
     admitted = min(fewest, _admitted(table))
     doubled, halved = max(2, round(2 * most)), max(1, round(admitted / 2))
-    text = f"repeat it with {count(doubled)} outstanding I/Os"
+    held_back = " and no rate limit or pauses" if (table.in_flight_ratio or 1.0) < 0.5 else ""
+    text = f"repeat it with {count(doubled)} outstanding I/Os{held_back}"
     yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, 0.1, sqrt(doubled / most), doubled)
     text = f"repeat it with {count(halved)} outstanding I/Os"
     yield Proposal(table, "fewer_in_flight", text, _SAME_THROUGHPUT, 0.15, sqrt(halved / admitted), halved)
