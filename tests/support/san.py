@@ -95,7 +95,7 @@ class _Step:
 class San:
     """Steps are added in the order they run, GAP_SECONDS apart; `write` gives the recording.
 
-    `leave_out`: any of switch, array, array_samples, disk, load, steps (all marks), last_end (as if killed).
+    `leave_out`: any of switch, array, array_samples, disk, lun, load, steps (all marks), last_end (as if killed).
     `switch_cache`: how often the switch refreshes its counters, seconds; `others_every`: how often load and array are
     asked. `clock`: source → its clock minus the
     recorder's, seconds. `imported`: source → by how many seconds a file of it was placed too late; it was never
@@ -196,9 +196,10 @@ class San:
         out.say("vm:sqlvm1 runs_on host:esx7")
         out.entity("config", "vm", "sqlvm1", attributes={"memory_bytes": self.memory_bytes})
         disk = {"queue_depth": self.guest_queue_depth}
-        out.entity("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes=disk)
         out.entity("config", "host", "esx7", attributes={"os": "VMware ESXi"})
-        out.say("lun:sqlvm1/sda attached_to vm:sqlvm1")
+        if "lun" not in self.leave_out:
+            out.entity("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes=disk)
+            out.say("lun:sqlvm1/sda attached_to vm:sqlvm1")
         if self.second_lun:
             out.entity("config", "lun", "sqlvm1/sdb", ids={"naa": (SECOND_NAA,)}, attributes=disk)
             out.say("lun:sqlvm1/sdb attached_to vm:sqlvm1")

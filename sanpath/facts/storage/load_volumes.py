@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
@@ -90,19 +91,46 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
 
 
 def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> set[str]:
-    """Return the volumes that a load addresses; where no source reports them, those behind the LUNs of its machines,
-    if together they carry its bytes. Empty: not known."""
+    """Return the volumes that a load addresses. Where no source reports them, they are those behind the LUNs of its
+    machines, if together they carry its bytes; where no such LUN is known either, those of the array that does just
+    what the load does. Empty: not known."""
     if volumes := targets_of(topology, *load.roots)[1]:
         return volumes
     volumes = topology.behind(machine_luns(topology, *load.roots), "volume")
-    rows = [
-        row
-        for row in tables["volume"].select(step=load.step, direction=load.direction)
-        if row["entity"] in volumes and row["bytes_per_second"]
-    ]
+    if not volumes:
+        return _volumes_of_array_with_traffic_of(topology, load, tables)
+    rows = [row for row in _busy_volumes(load, tables) if row["entity"] in volumes]
     byte_rate = sum(number(row, "bytes_per_second") for row in rows)
     carried = bool(rows) and isclose(byte_rate, load.bytes_per_second, rel_tol=_tolerance(load, rows[0]))
     return volumes if carried else set()
+
+
+def _volumes_of_array_with_traffic_of(
+    topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]
+) -> set[str]:
+    """Return the busy volumes of the only array that moves as many bytes and operations as the load. Empty: no array
+    does, or several do."""
+    arrays: dict[str, list[FactRow]] = defaultdict(list)
+    for row in _busy_volumes(load, tables):
+        for array in topology.related(str(row["entity"]), "member_of", "array"):
+            arrays[array].append(row)
+    # What the array counts itself includes volumes that are not read.
+    totals = {str(row["entity"]): [row] for row in tables["array"].select(step=load.step, direction=load.direction)}
+    same = [rows for array, rows in arrays.items() if _same_traffic(load, totals.get(array, rows))]
+    return {str(row["entity"]) for row in same[0]} if len(same) == 1 else set()
+
+
+def _busy_volumes(load: LoadFacts, tables: Mapping[str, FactTable]) -> list[FactRow]:
+    rows = tables["volume"].select(step=load.step, direction=load.direction)
+    return [row for row in rows if row["bytes_per_second"]]
+
+
+def _same_traffic(load: LoadFacts, rows: Sequence[FactRow]) -> bool:
+    """Return whether rows have together as many bytes and operations as the load."""
+    return all(
+        isclose(sum(number(row, name) for row in rows), expected, rel_tol=_tolerance(load, rows[0]))
+        for name, expected in (("bytes_per_second", load.bytes_per_second), ("ops_per_second", load.ops_per_second))
+    )
 
 
 def busy_luns(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> list[str]:
