@@ -95,7 +95,8 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
 def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence for and against a wait before the array's clock."""
     # Uncounted links may explain it as well, unless TCP's own clock tells them apart.
-    if not table.in_tcp and (any(link["utilisation"] is None for link in table.on_path) or table.uncounted):
+    counted = [link["utilisation"] is not None for link in table.on_path] or [False]
+    if not table.in_tcp and (table.uncounted or not all(counted)):
         yield Evidence("the links between were not all counted", _UNCOUNTED)
     yield from _outside_tcp(table)
     yield from _read_late(table)

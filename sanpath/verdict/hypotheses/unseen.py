@@ -54,8 +54,7 @@ def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
         return unseen_in_tcp if index in table.in_tcp else _FEW_PLACES
     if window_bytes:
         return _TCP_WINDOW
-    # Where no switch is read, the fabric is a likely place: no source reads it.
-    if not table.links or (table.indices("below") and not table.on_path):
+    if not table.on_path:  # No link is known to carry the load: the fabric is a likely place.
         return UNREAD
     if table.indices("below") and host_is_unread(table):
         return _FEW_PLACES
