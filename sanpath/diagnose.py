@@ -10,14 +10,23 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from typing import cast
 
 from sanpath import __version__
-from sanpath.diagnosis.model import Diagnosis, DirectionResult, Judging, Latency, Run, StepResult, StepVerdict
+from sanpath.diagnosis.model import (
+    Diagnosis,
+    DirectionResult,
+    ElementUse,
+    Judging,
+    Latency,
+    Run,
+    StepResult,
+    StepVerdict,
+)
 from sanpath.diagnosis.source_accounts import Mark
 from sanpath.explanation.cleared import as_far_as_valid, cleared_elements
 from sanpath.explanation.coverage import accounts, iso, recorders, unobserved
 from sanpath.explanation.curves import curves
-from sanpath.explanation.elements import elements
 from sanpath.explanation.findings import findings, stamps, unjudged
 from sanpath.explanation.headline import with_headline
 from sanpath.explanation.in_flight import in_flight
@@ -30,6 +39,7 @@ from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.load_events import warnings
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, operation_bytes, same_operations
+from sanpath.facts.table import FactRow, number
 from sanpath.model import MARK, Event, Step
 from sanpath.recording.reading.recording import Recording
 from sanpath.rulebook.load import load_rulebook
@@ -110,7 +120,7 @@ def conclude(
         findings=tuple(remaining),
         cleared=tuple(as_far_as_valid(cleared, remaining)),
         unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, facts.tables)),
-        elements=tuple(elements(facts)),
+        elements=tuple(_elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in marks),
         configuration=configuration(facts, deciding_of_run(facts, judgements).load if judgements else None),
@@ -239,6 +249,33 @@ def _moves(facts: Facts, step: Step, load: LoadFacts) -> Iterator[str]:
         else:
             moved = f"{vm} had moved from {before} to {after} before this step"
             yield f"{moved}, which is not compared with steps on {before}"
+
+
+def _elements(facts: Facts) -> Iterator[ElementUse]:
+    """How busy each link was: those of the loaded path first, the busiest of them first."""
+    certain = {True: 0, None: 1, False: 2}
+    for row in sorted(
+        facts.tables["link"],
+        key=lambda r: (certain[cast(bool | None, r["on_loaded_path"])], -number(r, "utilisation"), str(r["entity"])),
+    ):
+        yield ElementUse(
+            entity=str(row["entity"]),
+            kind="link",
+            step=str(row["step"]),
+            direction=str(row["direction"]),
+            on_loaded_path=cast(bool | None, row["on_loaded_path"]),
+            speed=cast(str | None, row["speed"]),
+            utilisation=_optional(row, "utilisation"),
+            bytes_per_second=_optional(row, "bytes_per_second"),
+            capacity_bytes_per_second=_optional(row, "capacity_bytes_per_second"),
+            full_windows_ratio=_optional(row, "full_windows_ratio"),
+            share=_optional(row, "share"),
+            foreign_bytes_per_second=_optional(row, "foreign_bytes_per_second"),
+        )
+
+
+def _optional(row: FactRow, fact: str) -> float | None:
+    return None if row.get(fact) is None else number(row, fact)
 
 
 def _direction(load: LoadFacts, facts: Facts) -> DirectionResult:

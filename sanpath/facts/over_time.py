@@ -9,9 +9,8 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from sanpath.facts.samples.sample_arrays import SampleReader, cached_arrays
+from sanpath.facts.samples.sample_arrays import SampleReader, cached_arrays, timed_samples
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.facts.samples.timed_samples import timed_samples
 from sanpath.recording.reading.recording import Recording
 
 Values = tuple[float | None, ...]

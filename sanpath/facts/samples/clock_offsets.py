@@ -16,9 +16,8 @@ from typing import Literal
 import duckdb
 import numpy as np
 
-from sanpath.facts.samples.sample_arrays import Values, in_time
 from sanpath.model import Event
-from sanpath.recording.reading.recording import Recording
+from sanpath.recording.reading.recording import Recording, Shift
 from sanpath.recording.reading.sample_cache import CachedSamples
 
 COMPARED = "clock"
@@ -72,6 +71,30 @@ def clock_offsets(
         else:
             offsets[source] = ClockOffset(newest, scatter, "newest_sample")
     return offsets
+
+
+def shifts(
+    offsets: Mapping[str, ClockOffset], late_seconds: Mapping[str, float | None] | None = None
+) -> tuple[Shift, ...]:
+    """Return by how much the samples of sources are shifted in time.
+
+    `offsets`: those of the sources that date their samples themselves. `late_seconds`: source → by how much all of
+    its samples were placed too late, None: not known."""
+    ahead_us = {source: round(1e6 * offset.seconds) for source, offset in offsets.items()}
+    late_us = {
+        source: seconds if seconds is None else round(1e6 * seconds)
+        for source, seconds in (late_seconds or {}).items()
+    }
+    # Neither the scatter of the newest samples nor the edges of the load bound the error of a single sample.
+    uncertainty_us = {
+        source: round(1e6 * offset.uncertainty_seconds)
+        for source, offset in offsets.items()
+        if offset.compared_by == "protocol"
+    }
+    return tuple(
+        Shift(source, ahead_us.get(source, 0), late_us.get(source, 0), uncertainty_us.get(source, 0))
+        for source in sorted({*ahead_us, *late_us})
+    )
 
 
 def _compared(events: Iterable[tuple[str, Event]]) -> dict[str, ClockOffset]:
@@ -134,9 +157,9 @@ def _times(connection: duckdb.DuckDBPyConnection, recorded: Sequence[str]) -> li
 
 
 def _cached_times(cached: CachedSamples, since_us: int | None) -> list[_Times]:
-    columns = {name: Values(*cached.columns[name]) for name in ("source", "seen", "device_time")}
+    columns = cached.columns
     names = list(cached.names)
-    is_needed = in_time(cached, since_us)
+    is_needed = cached.in_time(since_us)
     times: list[_Times] = []
     for number in np.unique(columns["source"].numbers[is_needed]).tolist():
         is_of_source = is_needed & (columns["source"].numbers == number)

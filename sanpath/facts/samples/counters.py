@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sanpath.facts.samples.sample_arrays import Floats, Integers, SampleArrays, Truths, Values
+from sanpath.facts.samples.sample_arrays import Floats, Integers, SampleArrays
 from sanpath.model import Column, Step
+from sanpath.recording.reading.sample_cache import Truths, Values
 from sanpath.recording.reading.tail import ROUND_US
 
 CACHE_US = 15_000_000

@@ -11,8 +11,9 @@ from itertools import repeat
 import numpy as np
 
 from sanpath.catalogue.load import metrics
-from sanpath.facts.samples.sample_arrays import Floats, Integers, SampleArrays, Values
+from sanpath.facts.samples.sample_arrays import Floats, Integers, SampleArrays
 from sanpath.model import Column, Step
+from sanpath.recording.reading.sample_cache import Values
 
 _BY_QUARTER = ("service_seconds_", "queue_seconds_")
 """Times at a device that some fact needs as averages over the first and the last quarter of a step, too."""

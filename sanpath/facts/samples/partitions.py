@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from sanpath.facts.samples.counters import CounterWindows, Rounds, Sums
 from sanpath.facts.samples.gauges import Means, columns_of, step_means
-from sanpath.facts.samples.sample_arrays import SampleReader
-from sanpath.facts.samples.timed_samples import timed_samples
+from sanpath.facts.samples.sample_arrays import SampleReader, timed_samples
 from sanpath.model import Column, Step
 from sanpath.recording.reading.recording import Recording, Shift
 from sanpath.recording.storage.store import Location

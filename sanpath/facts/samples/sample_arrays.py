@@ -14,51 +14,19 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from sanpath.recording.format.rows import EARLIEST_US, LATEST_US
+from sanpath.facts.samples.clock_offsets import clock_offsets, shifts
 from sanpath.recording.reading.recording import Recording, Shift
-from sanpath.recording.reading.sample_cache import TEXTS, CachedSamples
-from sanpath.recording.storage.duck import quoted
+from sanpath.recording.reading.sample_cache import TEXTS, CachedSamples, Truths, Values
+from sanpath.recording.storage.duck import literal, quoted
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
 
 _MAX_VALUES = 6_000_000
 """Values (rows times columns) that are read at once: 0.4 GB of memory with what the database needs to sort them."""
 _LAST_NAME = "\U0010ffff"
 """Sorts after every name."""
 _TIMES = ("moment", "seen", "covers_seconds")
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """One column. `numbers`: one for each row, as recorded. `known`: whether a row has a value, None: all have."""
-
-    numbers: npt.NDArray[Any]
-    known: Truths | None
-
-    def __getitem__(self, rows: Any) -> Values:
-        return Values(self.numbers[rows], None if self.known is None else self.known[rows])
-
-    def key(self) -> object:
-        """Return a key that is equal for equal columns."""
-        return self.numbers.tobytes(), None if self.known is None else self.known.tobytes()
-
-    def as_list(self) -> list[Any]:
-        """Return the values as a list. None: not known."""
-        listed: list[Any] = self.numbers.tolist()
-        if self.known is not None:
-            for index in np.flatnonzero(~self.known).tolist():
-                listed[index] = None
-        return listed
-
-    def where(self, condition: Truths) -> Values:
-        """Return the column, known only where a condition holds."""
-        return Values(self.numbers, condition if self.known is None else self.known & condition)
-
-    def is_known(self) -> Truths:
-        """Return whether each row has a number."""
-        return np.ones(len(self.numbers), dtype=bool) if self.known is None else self.known
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +83,29 @@ class SampleArrays:
         )
 
 
+def timed_samples(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> tuple[str, list[str]]:
+    """Return SQL of the samples of a kind with the `moment` at which each was true, and their metrics.
+
+    The moment is the device's own time stamp where there is one, converted to the recorder's clock. Both are empty
+    without samples. The offset is that of the source and not estimated from these samples: samples that arrive late,
+    such as a minute of averages at once, would give a wrong offset.
+    """
+    samples, metrics = recording.samples(kind)
+    if not metrics:
+        return "", []
+    if recording.shifts is None:
+        recording.shifts = shifts(clock_offsets(recording, connection))
+    ahead = "".join(f" WHEN {literal(s.source)} THEN {s.ahead_us}" for s in recording.shifts if s.ahead_us)
+    late = "".join(f" WHEN {literal(s.source)} THEN {s.late_us}" for s in recording.shifts if s.late_us)
+    unplaced = ", ".join(literal(shift.source) for shift in recording.shifts if shift.late_us is None)
+    moment = f"device_time - CASE source {ahead} ELSE 0 END" if ahead else "device_time"
+    moment = f"coalesce({moment}, seen)"
+    moment = f"{moment} - CASE source {late} ELSE 0 END" if late else moment
+    placed = f" WHERE source NOT IN ({unplaced})" if unplaced else ""
+    timed = f"SELECT *, {moment} AS moment FROM {samples}{placed}"  # noqa: S608 - quoted
+    return f"({timed})", metrics
+
+
 def cached_arrays(recording: Recording, kind: str, source: str, metrics: Sequence[str]) -> SampleArrays | None:
     """Return the samples of a source that have a value of any of some metrics. None: they are not in memory.
 
@@ -122,32 +113,29 @@ def cached_arrays(recording: Recording, kind: str, source: str, metrics: Sequenc
     cached = recording.cached(kind)
     if cached is None:
         return None
-    shifts = tuple(shift for shift in recording.shifts or () if shift.source == source)
-    key = cached, recording.since_us, shifts
+    source_shifts = tuple(shift for shift in recording.shifts or () if shift.source == source)
+    key = cached, recording.since_us, source_shifts
     samples = recording.remembered(f"{kind} of {source}", key, lambda: _in_order(cached, source, *key[1:]))
     return samples.with_any(metrics)
 
 
-def in_time(cached: CachedSamples, since_us: int | None) -> Truths:
-    """Return which samples lie in the time that is read. `since_us`: see Recording."""
-    seen = Values(*cached.columns["seen"])
-    first = EARLIEST_US if since_us is None else since_us
-    return seen.is_known() & (seen.numbers >= first) & (seen.numbers <= LATEST_US)
+def _in_order(
+    cached: CachedSamples, source: str, since_us: int | None, source_shifts: Sequence[Shift]
+) -> SampleArrays:
+    """Return all samples of a source by entity and moment; those of one moment as they were written.
 
-
-def _in_order(cached: CachedSamples, source: str, since_us: int | None, shifts: Sequence[Shift]) -> SampleArrays:
-    """Return all samples of a source by entity and moment; those of one moment as they were written."""
-    columns = {name: Values(*column) for name, column in cached.columns.items()}
-    is_needed = in_time(cached, since_us) & (columns["source"].numbers == cached.names.get(source, -1))
-    for shift in shifts:
+    The moment is that of `timed_samples`."""
+    columns = cached.columns
+    is_needed = cached.in_time(since_us) & (columns["source"].numbers == cached.names.get(source, -1))
+    for shift in source_shifts:
         is_needed &= shift.late_us is not None
     rows = np.flatnonzero(is_needed)
     entity, seen, device_time = (columns[name][rows] for name in ("entity", "seen", "device_time"))
     moment = seen.numbers
     if device_time.known is None or device_time.known.any():
-        ahead_us = sum(shift.ahead_us for shift in shifts)
+        ahead_us = sum(shift.ahead_us for shift in source_shifts)
         moment = np.where(device_time.is_known(), device_time.numbers - ahead_us, moment)
-    moment = moment - sum(shift.late_us or 0 for shift in shifts)
+    moment = moment - sum(shift.late_us or 0 for shift in source_shifts)
     present = np.bincount(entity.numbers, minlength=len(cached.names)).tolist()
     entities = sorted(name for name, number in cached.names.items() if present[number])
     ranks = np.zeros(len(cached.names), dtype=np.int64)

@@ -14,8 +14,13 @@ import numpy as np
 from sanpath.facts.samples.counters import CounterWindows, Overall, Rates, Rounds, Sums, Windows, find_rounds
 from sanpath.facts.samples.gauges import Means, columns_of, step_means
 from sanpath.facts.samples.partitions import Partition, compute_partitions, split_by_type
-from sanpath.facts.samples.sample_arrays import SampleArrays, SampleReader, cached_arrays, entity_ranges
-from sanpath.facts.samples.timed_samples import timed_samples
+from sanpath.facts.samples.sample_arrays import (
+    SampleArrays,
+    SampleReader,
+    cached_arrays,
+    entity_ranges,
+    timed_samples,
+)
 from sanpath.model import Column, Step
 from sanpath.recording.reading.recording import Recording
 

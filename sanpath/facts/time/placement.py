@@ -9,9 +9,9 @@ from functools import cache
 import duckdb
 
 from sanpath.facts.load.load_events import SourceEvents
-from sanpath.facts.samples.clock_offsets import ClockOffset, clock_offsets, sample_times
+from sanpath.facts.samples.clock_offsets import ClockOffset, clock_offsets, sample_times, shifts
+from sanpath.facts.samples.sample_arrays import timed_samples
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
-from sanpath.facts.samples.timed_samples import shifts, timed_samples
 from sanpath.facts.time.load_edges import Unplaced, edge_offsets, is_significant
 from sanpath.facts.time.recorder_coverage import sources_with_uncertain_clock
 from sanpath.recording.reading.recording import Recording

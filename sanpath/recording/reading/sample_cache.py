@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 
 from sanpath.recording.format.layout import Segment
+from sanpath.recording.format.rows import EARLIEST_US, LATEST_US
 from sanpath.recording.storage.duck import PARQUET, literal, separate
 from sanpath.recording.storage.store import Store
 
 ResultT = TypeVar("ResultT")
+Truths = npt.NDArray[np.bool_]
 
 MOST_VALUES = 6_000_000
 """The most values (rows times columns) of a kind that are cached.
@@ -49,11 +51,35 @@ _FIXED_TYPES = {
 }
 
 
-class CachedColumn(NamedTuple):
-    """`numbers`: one for each row. `known`: whether a row has a value, None: all have."""
+@dataclass(frozen=True, slots=True)
+class Values:
+    """One column. `numbers`: one for each row, as recorded. `known`: whether a row has a value, None: all have."""
 
     numbers: npt.NDArray[Any]
-    known: npt.NDArray[np.bool_] | None
+    known: Truths | None
+
+    def __getitem__(self, rows: Any) -> Values:
+        return Values(self.numbers[rows], None if self.known is None else self.known[rows])
+
+    def key(self) -> object:
+        """Return a key that is equal for equal columns."""
+        return self.numbers.tobytes(), None if self.known is None else self.known.tobytes()
+
+    def as_list(self) -> list[Any]:
+        """Return the values as a list. None: not known."""
+        listed: list[Any] = self.numbers.tolist()
+        if self.known is not None:
+            for index in np.flatnonzero(~self.known).tolist():
+                listed[index] = None
+        return listed
+
+    def where(self, condition: Truths) -> Values:
+        """Return the column, known only where a condition holds."""
+        return Values(self.numbers, condition if self.known is None else self.known & condition)
+
+    def is_known(self) -> Truths:
+        """Return whether each row has a number."""
+        return np.ones(len(self.numbers), dtype=bool) if self.known is None else self.known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,12 +91,18 @@ class CachedSamples:
 
     types: Mapping[str, str]
     names: Mapping[str, int]
-    columns: Mapping[str, CachedColumn]
+    columns: Mapping[str, Values]
 
     @property
     def values(self) -> int:
         """Number of samples times number of columns."""
         return len(self.columns["seen"].numbers) * len(self.columns)
+
+    def in_time(self, since_us: int | None) -> Truths:
+        """Return which samples lie in the time that is read. `since_us`: see Recording."""
+        seen = self.columns["seen"]
+        first = EARLIEST_US if since_us is None else since_us
+        return seen.is_known() & (seen.numbers >= first) & (seen.numbers <= LATEST_US)
 
 
 class SampleCache:
@@ -158,14 +190,14 @@ class SampleCache:
         columns = {name: _column(fetched[name]) for name in types if name not in TEXTS}
         for name, row_texts in texts_of_rows.items():
             numbers_of_rows = np.fromiter(map(indices.__getitem__, row_texts), np.int64, len(row_texts))
-            columns[name] = CachedColumn(numbers_of_rows, None)
+            columns[name] = Values(numbers_of_rows, None)
         return CachedSamples(types, indices, columns)
 
 
-def _column(fetched: npt.NDArray[Any]) -> CachedColumn:
+def _column(fetched: npt.NDArray[Any]) -> Values:
     numbers, mask = np.ma.getdata(fetched), np.ma.getmaskarray(fetched)
     wide = {"i": np.int64, "u": np.uint64}.get(numbers.dtype.kind, np.float64)
-    return CachedColumn(numbers.astype(wide, copy=False), ~mask if mask.any() else None)
+    return Values(numbers.astype(wide, copy=False), ~mask if mask.any() else None)
 
 
 def _joined(samples: CachedSamples, added: CachedSamples | None) -> CachedSamples | None:
@@ -179,26 +211,22 @@ def _joined(samples: CachedSamples, added: CachedSamples | None) -> CachedSample
     for name, column in samples.columns.items():
         later = added.columns.get(name)
         if later is None:
-            later = CachedColumn(np.zeros(count, column.numbers.dtype), np.zeros(count, dtype=bool))
+            later = Values(np.zeros(count, column.numbers.dtype), np.zeros(count, dtype=bool))
         numbers = renumbered[later.numbers] if name in TEXTS else later.numbers
-        columns[name] = CachedColumn(np.concatenate((column.numbers, numbers)), _known(column, later))
+        columns[name] = Values(np.concatenate((column.numbers, numbers)), _known(column, later))
     return CachedSamples(samples.types, names, columns)
 
 
-def _known(column: CachedColumn, later: CachedColumn) -> npt.NDArray[np.bool_] | None:
+def _known(column: Values, later: Values) -> Truths | None:
     if column.known is None and later.known is None:
         return None
-    both = (np.ones(len(c.numbers), dtype=bool) if c.known is None else c.known for c in (column, later))
-    return np.concatenate(tuple(both))
+    return np.concatenate((column.is_known(), later.is_known()))
 
 
 def _since(samples: CachedSamples, since_us: int) -> CachedSamples:
     """Return the samples from a time on."""
     recent = samples.columns["seen"].numbers >= since_us
-    columns = {
-        name: CachedColumn(column.numbers[recent], None if column.known is None else column.known[recent])
-        for name, column in samples.columns.items()
-    }
+    columns = {name: column[recent] for name, column in samples.columns.items()}
     return CachedSamples(samples.types, samples.names, columns)
 
 
