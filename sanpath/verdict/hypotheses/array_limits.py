@@ -16,7 +16,7 @@ from sanpath.verdict.places.path_links import COINCIDENT
 from sanpath.verdict.places.table import PlaceTable
 
 _REACHED = 0.9
-"""Share of its QoS limit from which a volume is limited by it: the mean over a step lies a little below the limit."""
+"""Share of a limit from which it counts as reached: the mean over a step lies a little below the limit."""
 _LIMIT_ERROR = 0.01
 """Standard error of throughput over its limit: it is counted exactly, and arrays enforce limits to a percent."""
 _LIMIT_NAMES = {
@@ -43,20 +43,18 @@ class _Limit(NamedTuple):
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for each limit that is reached, the fullest first."""
+    """One claim for each limit that may be reached, the fullest first."""
     explains = table.indices("cap") or table.below_host
-    overturn_if = ("no time waited for a QoS limit at the same IOPS",)
     for limit, words, weight in _reached(table):
         kind = limit.entity.partition(":")[0]
         layer = "host" if kind == "host" else "array_front"
-        conclude = limited_by(table, layer, (words,), overturn_if)
-        evidence = (Evidence(words, weight),)
-        group = "limits set at the array"
+        conclude = limited_by(table, layer, (words,), ("no time waited for a QoS limit at the same IOPS",))
+        evidence, group = (Evidence(words, weight),), "limits set at the array"
         yield Claim(kind, limit.entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
 
 def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
-    """Yield the limits that are reached, each with the reading in words and its log-likelihood ratio.
+    """Yield the limits that may be reached, each with the reading in words and its log-likelihood ratio.
 
     Where I/Os wait for a limit although none that is known is reached, the array has another one.
     """
@@ -66,18 +64,20 @@ def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
             words = f"{limit.words} of {limit.entity} was exceeded for {percent(limit.ratio)} of the time"
             yield limit, words, beyond_usual(limit.ratio, _USUAL_CAP, _COUNTED)
         return
-    limits = [limit for limit in _fullest(_limits(table), 1 - COINCIDENT) if limit.ratio >= _REACHED]
+    limits = _fullest(_limits(table), 1 - COINCIDENT)
     array, latency = table.array, table.load.latency_seconds
     if array is not None and (waited := number(array, "qos_limit_seconds")):
         wait = f"an I/O waits {duration(waited)} of {duration(latency)}"
         of_wait = beyond_usual(waited / latency, _USUAL_CAP, _WAITED)
-        for limit in limits or [_Limit(0.0, str(array["entity"]), "a QoS limit")]:
-            weight = at_limit(limit.ratio, _LIMIT_ERROR) if limits else of_wait
+        reached = [limit for limit in limits if limit.ratio >= _REACHED]
+        for limit in reached or [_Limit(0.0, str(array["entity"]), "a QoS limit")]:
+            weight = at_limit(limit.ratio, _LIMIT_ERROR) if reached else of_wait
             yield limit, f"{wait} in {limit.entity} because {limit.words} is reached there", max(0.0, weight)
     elif array is None or array["qos_limit_seconds"] is None:
         # An array that does not report how long I/Os wait for its limits may still enforce them.
         for limit in limits:
-            yield limit, f"{limit.words} of {limit.entity} is reached", at_limit(limit.ratio, _LIMIT_ERROR)
+            state = "reached" if limit.ratio >= _REACHED else f"used to {percent(limit.ratio)}"
+            yield limit, f"{limit.words} of {limit.entity} is {state}", at_limit(limit.ratio, _LIMIT_ERROR)
 
 
 def _fullest(limits: Iterable[_Limit], least: float) -> list[_Limit]:
