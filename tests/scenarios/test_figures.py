@@ -12,8 +12,8 @@ from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
 from tests.support.recording import Number
-from tests.support.san import Port, San
-from tests.support.stories import X, published
+from tests.support.san import ARRAY_PORT, HOST_PORT, Port, San
+from tests.support.stories import SECOND_TARGET, X, published
 
 
 def with_figures(tmp_path: Path, figures: str, *leave_out: str, recorded: San | None = None) -> Diagnosis:
@@ -67,6 +67,36 @@ def test_a_data_sheet_may_be_what_limits_next(tmp_path: Path) -> None:
     assert following is not None
     assert (following.entity, following.change) == ("array:fa1", "by its data sheet")
     assert following.predicted_ops_per_second == (pytest.approx(X), pytest.approx(8000))
+
+
+def sheets(**promised: str) -> str:
+    """Data sheets of the array (`fa1`) and of its ports."""
+    names = {"fa1": "array:fa1"} | {f"CT{n}": f"array_port:fa1/CT{n}.FC0" for n in (0, 1)}
+    return "\n".join(
+        f'entity: "{names[name]}", quantity: ceiling, value: {value}, source: its data sheet'
+        for name, value in promised.items()
+    )
+
+
+def test_a_promise_that_is_exceeded_already_is_not_what_limits_next(tmp_path: Path) -> None:
+    """6,250 IOPS are what the array promises, and 409.6 MB/s a third more than its port does."""
+    verdict = with_figures(tmp_path, sheets(fa1="6300 IOPS", CT0="300 MB/s"), "switch", "array_samples").verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["array:fa1"]
+    assert verdict.next is None or verdict.next.change != "by its data sheet"
+
+
+@pytest.mark.parametrize(("larger", "several"), [("350 MB/s", True), ("800 MB/s", False)])
+def test_several_ports_are_in_use_where_no_single_one_carries_the_load(
+    tmp_path: Path, larger: str, several: bool
+) -> None:
+    """409.6 MB/s over a port of 200 MB/s and a larger one."""
+    san = San(tmp_path / "a.sanpath", ports=[HOST_PORT, ARRAY_PORT, SECOND_TARGET])
+    san.leave_out = {"switch", "array_samples"}
+    published(san).write()
+    figures = sheets(fa1="6300 IOPS", CT0="200 MB/s", CT1=larger)
+    (bottleneck,) = with_figures(tmp_path, figures, recorded=san).verdict.bottlenecks
+    assert "over 2 ports" in " ".join(bottleneck.because)
+    assert ("several are in use" in " ".join(bottleneck.because)) == several
 
 
 class UncountedPorts(San):

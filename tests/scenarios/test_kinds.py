@@ -10,7 +10,8 @@ import pytest
 
 from sanpath.diagnosis.experiment import Kind
 from sanpath.diagnosis.model import Diagnosis
-from tests.support.san import AtArray, Flow, San
+from tests.support.recording import Number
+from tests.support.san import AtArray, Flow, Port, San
 from tests.support.stories import STORIES, calm, diagnosed, judged
 
 ASKED = {"requested_ops_per_second": 2000}
@@ -70,6 +71,30 @@ def test_what_is_near_its_limit_is_not_healthy(tmp_path: Path, ops: float, why: 
     found = judged(san.write())
     assert found.verdict.kind == "demand_limited"
     assert why in cause(found)
+
+
+class Bursts(San):
+    """`port`: it moves 85 % of its 1,700 MB/s for two seconds, also what is not the test's."""
+
+    def _port(self, port: Port, at: float) -> dict[str, Number]:
+        values = super()._port(port, at)
+        counter = "bytes_tx_total" if port.host else "bytes_rx_total"
+        return values | {counter: (values[counter] or 0) + round(0.85 * 1.7e9 * min(2.0, max(0.0, at - 9)))}
+
+
+def test_a_link_that_others_fill_for_a_moment_is_not_healthy(tmp_path: Path) -> None:
+    san = calm(Bursts(tmp_path, about=dict(ASKED)), in_flight=32, rate_limited=True)
+    found = judged(san.write())
+    assert found.verdict.kind == "demand_limited"
+    assert "in its busiest windows" in cause(found)
+
+
+@pytest.mark.parametrize("story", ["one_in_flight", "full_before_it_began", "array_not_observed"])
+def test_either_outcome_of_an_experiment_leaves_one_of_the_suspects(story: str) -> None:
+    for experiment in diagnosed(story).verdict.experiments:
+        for outcome in ("if_seen", "if_not"):
+            together = sum(getattr(meaning, outcome) for meaning in experiment.meanings)
+            assert together in (pytest.approx(1), 0), "or no suspect allows this outcome"
 
 
 def test_an_array_in_which_ios_wait_is_not_healthy(tmp_path: Path) -> None:
@@ -156,5 +181,6 @@ def test_a_load_that_holds_its_ios_back_is_repeated_without_what_holds_it_back(
 ) -> None:
     """2 I/Os are outstanding, of 2 or of 32 that may be: 4 may be already, so more of them change nothing."""
     san = calm(San(tmp_path / "r.sanpath"), in_flight=in_flight, ops=2000, latency=0.001, rate_limited=limited)
-    (more,) = (each.in_words for each in judged(san.write()).verdict.experiments if each.action == "more_in_flight")
-    assert ("no rate limit" in more) == limited
+    experiments = {each.action: each for each in judged(san.write()).verdict.experiments}
+    assert ("no rate limit" in experiments["more_in_flight"].text) == limited
+    assert experiments["fewer_in_flight"].text == "repeat it with 1 outstanding I/O"

@@ -358,10 +358,11 @@ def test_damaged_frames_cost_no_more_than_the_slowest_io(
     san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], slowest_seconds=slowest_seconds)
     for n in (2, 8):
         ports = {port.name: (n * 3.5e6, NOTHING) for port in san.ports}
-        counted = {"sw1/fc1/7": {"crc_errors_total": 12 * n * 5.0}}
+        counted = {"sw1/fc1/7": {"crc_errors_total": 12 * n * 5.0}, "sw1/fc1/1": {"crc_errors_total": 2.0}}
         san.step(f"q{n}", n, read=Flow(n * 50, 0.02), ports=ports, array={"read": AtArray(0.0003)}, counted=counted)
     bottlenecks = judged(san.write()).verdict.bottlenecks
-    assert ("retries" in [bottleneck.kind for bottleneck in bottlenecks]) == is_named
+    lost_at = [bottleneck.entity for bottleneck in bottlenecks if bottleneck.kind == "retries"]
+    assert lost_at == (["link:esx7/vmhba2--sw1/fc1/7"] if is_named else [])
 
 
 @pytest.mark.parametrize(("technology", "is_named"), [("fibre_channel", True), ("ethernet", False)])

@@ -30,7 +30,7 @@ class Qemu(San):
     """A virtual machine on kvm1. `disk`: attributes of the disk under test; `group`: of the group of both disks.
 
     `at_disk`: step → latency of an I/O by QEMU's clock, by default that of the load; `busy`: share of a core that the
-    disk's thread uses; `others`: I/Os a second of the other disk; `below`: step → latency at the host's device.
+    disk's thread uses, `waiting`: of the time that it waits for one; `other_thread`: of the other disk; `others`: I/Os a second of the other disk; `below`: step → latency at the host's device.
     `guest_serial`: of the guest's own block device that fio names, "": fio names none. `guest_slots`: of its queue,
     which are read with its clock, 0: neither is read.
     """
@@ -39,6 +39,8 @@ class Qemu(San):
     group: Mapping[str, Scalar] | None = None
     at_disk: Mapping[str, float] = field(default_factory=dict)
     busy: float | None = None
+    waiting: float = 0.0
+    other_thread: str = "iothread1"
     others: float = 0.0
     below: Mapping[str, float] = field(default_factory=dict)
     guest_serial: str = ""
@@ -51,7 +53,7 @@ class Qemu(San):
         out.entity("kvm1", "host", "kvm1", ids={"name": ("kvm1",)}, attributes={"os": "Linux 6.1"})
         out.entity("kvm1", "vm", "db1", ids={"name": ("db1",)}, attributes={"hypervisor": "QEMU"})
         out.link("kvm1", "runs_on", (("vm", "db1"), ("host", "kvm1")))
-        for name, attributes in ((DISK, self.disk), (OTHER, {})):
+        for name, attributes in ((DISK, self.disk), (OTHER, {"io_thread": self.other_thread})):
             end = ("vdisk", name)
             about = {"controller_type": "virtio_blk", "cache": "none", "io_thread": "iothread1", **attributes}
             out.entity("kvm1", *end, ids={"name": (name,)}, attributes=about)
@@ -109,7 +111,8 @@ class Qemu(San):
             ),
         }
         if self.busy is not None:
-            values |= {"io_thread_busy_seconds_total": round(at * self.busy * 1e9), "io_thread_wait_seconds_total": 0}
+            seconds = {"busy": at * self.busy, "wait": at * self.waiting}
+            values |= {f"io_thread_{name}_seconds_total": round(s * 1e9) for name, s in seconds.items()}
         return values
 
     def _device(self, at: float, latency_seconds: Mapping[str, float]) -> dict[str, Number]:
@@ -207,15 +210,27 @@ def test_a_guest_that_is_read_as_a_host_is_its_machine(tmp_path: Path) -> None:
     assert hosts_of(topology, "load:fio") == ["host:kvm1"]
 
 
-def test_a_thread_without_polling_that_fills_its_core_limits(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("busy", "waiting", "other_thread", "words"),
+    [
+        (0.99, 0.0, "iothread1", f"it serves vdisk:{DISK} and 1 more"),
+        (0.99, 0.0, "iothread2", f"it serves vdisk:{DISK}"),
+        (0.7, 0.29, "iothread2", "uses 70.0 % of a core and waits 29.0 % of the time for one"),
+    ],
+)
+def test_a_thread_without_polling_that_fills_its_core_limits(
+    tmp_path: Path, busy: float, waiting: float, other_thread: str, words: str
+) -> None:
     """60,000 IOPS whatever is in flight. QEMU's own clock, which starts at the thread, sees 0.1 ms of 0.5 and 2.1."""
     disk = {"io_thread_poll_max_ns": 0, "io_threads": 1}
-    san = qemu(tmp_path, disk=disk, busy=0.99, at_disk={"t32": 0.0001, "t128": 0.0001})
+    at_disk = {"t32": 0.0001, "t128": 0.0001}
+    san = qemu(tmp_path, disk=disk, busy=busy, waiting=waiting, other_thread=other_thread, at_disk=at_disk)
     found = reads(san, {32: 60_000, 128: 60_000})
     (bottleneck,) = found.verdict.bottlenecks
     assert (found.verdict.kind, bottleneck.kind) == ("bottleneck", "io_thread")
     assert (bottleneck.entity, bottleneck.layer) == ("vm:db1", "host")
-    assert "iothread1 of db1 uses 99.0 % of a core" in bottleneck.because[0]
+    assert f"iothread1 of db1 uses {busy:.1%}".replace("%", " % of a core") in bottleneck.because[0]
+    assert [because for because in bottleneck.because if because.endswith(words)]
     assert findings(found, "io-thread-busy")
 
 
@@ -234,6 +249,7 @@ def test_a_thread_that_only_polls_is_not_accused(tmp_path: Path) -> None:
     disk = {"io_thread_poll_max_ns": 32768, "io_threads": 1}
     found = reads(qemu(tmp_path, disk=disk, busy=0.99), {4: 40_000, 8: 80_000})
     assert found.verdict.kind == "concurrency_limited"
+    assert not [s.against for s in found.verdict.suspects if s.kind == "io_thread"], "polling says nothing"
 
 
 def test_what_waits_at_the_host_s_device_is_not_booked_to_the_virtual_disk(tmp_path: Path) -> None:

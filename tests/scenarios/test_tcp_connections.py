@@ -175,10 +175,12 @@ def test_without_tcp_they_cannot_be_told_apart(tmp_path: Path) -> None:
 
 def test_what_is_not_in_the_hands_of_tcp_is_before_the_clock_of_the_target(tmp_path: Path) -> None:
     """Of 16 ms TCP has the data for 0.25: 15.4 ms pass at the target, before its own clock starts."""
-    verdict = plateau(tmp_path / "a", SLOW_TARGET).verdict
+    ports = (replace(PORTS[0], speed=5), PORTS[1])
+    verdict = plateau(tmp_path / "a", SLOW_TARGET, ports=ports).verdict
     (bottleneck,) = verdict.bottlenecks
     assert (verdict.kind, bottleneck.entity, bottleneck.layer) == ("bottleneck", "array:fa1", "array_front")
     assert "TCP has an I/O's data for" in " ".join(bottleneck.because)
+    assert "the busiest link, link:esx7/eth0--sw1/eth1/7, is at 33.0 %" in bottleneck.because
     others = [
         s.kind for s in verdict.suspects if s.kind in ("link", "retries", "tcp_window") and s.probability > 0.01
     ]

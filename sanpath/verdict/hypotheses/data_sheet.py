@@ -16,7 +16,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
-from sanpath.units import bandwidth, iops, percent
+from sanpath.units import bandwidth, counted, iops, percent
 from sanpath.verdict.evidence.likelihoods import at_limit
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, limited_by, next_of
 from sanpath.verdict.places.table import PlaceTable
@@ -110,8 +110,8 @@ def _both_directions(facts: Facts, load: LoadFacts, entity: str) -> _Promise | N
         for direction in (None, *dict.fromkeys(step_load.direction for step_load in both)):
             if (promised := facts.by_hand.ceilings.get((entity, unit, direction))) is not None:
                 limit, source = promised
-                counted = [step_load for step_load in both if direction in (None, step_load.direction)]
-                throughput = sum(float(getattr(step_load, unit)) for step_load in counted)
+                these = [step_load for step_load in both if direction in (None, step_load.direction)]
+                throughput = sum(float(getattr(step_load, unit)) for step_load in these)
                 used_ratio += throughput / limit
                 name = "" if direction is None else f"{direction} "
                 words.append(f"{name}{formatted(throughput)} of {formatted(limit)} ({source})")
@@ -127,9 +127,8 @@ def _front(facts: Facts, load: LoadFacts, array: str) -> _Promise | None:
     port_rates = [port_promise[0] for port_promise in promised if port_promise is not None]
     if not port_rates or len(port_rates) < len(ports):
         return None
-    words = (
-        f"{load.direction} {bandwidth(load.bytes_per_second)} of {bandwidth(sum(port_rates))} over {len(ports)} ports"
-    )
-    if load.bytes_per_second > max(port_rates):
+    words = f"{load.direction} {bandwidth(load.bytes_per_second)} of {bandwidth(sum(port_rates))}"
+    words += f" over {counted(len(ports), 'port')}"
+    if len(ports) > 1 and load.bytes_per_second > max(port_rates):
         words += f", more than one alone carries ({bandwidth(max(port_rates))}): several are in use"
     return _Promise(ports[0], load.bytes_per_second / sum(port_rates), words)

@@ -13,7 +13,7 @@ from math import sqrt
 from sanpath.diagnosis.experiment import PAUSE, Action
 from sanpath.diagnosis.model import Suspect
 from sanpath.facts.storage.other_loads import OtherLoad, loads_of_others
-from sanpath.units import count
+from sanpath.units import outstanding
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.places.table import PlaceTable
@@ -152,9 +152,9 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     admitted = min(fewest, _admitted(table))
     doubled, halved = max(2, round(2 * most)), max(1, round(admitted / 2))
     held_back = " and no rate limit or pauses" if (table.in_flight_ratio or 1.0) < 0.5 else ""
-    text = f"repeat it with {count(doubled)} outstanding I/Os{held_back}"
+    text = f"repeat it with {outstanding(doubled)}{held_back}"
     yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, 0.1, sqrt(doubled / most), doubled)
-    text = f"repeat it with {count(halved)} outstanding I/Os"
+    text = f"repeat it with {outstanding(halved)}"
     yield Proposal(table, "fewer_in_flight", text, _SAME_THROUGHPUT, 0.15, sqrt(halved / admitted), halved)
     yield Proposal(table, "smaller_blocks", "repeat it with blocks of half the size", "twice the IOPS", 0.2, _DOUBLE)
     text = "spread the same outstanding I/Os over twice as many jobs"
