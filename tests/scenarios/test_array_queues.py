@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from tests.support.san import KIB, AtArray, Flow, San
-from tests.support.stories import NOTHING, fast, judged
+from tests.support.stories import NOTHING, diagnosed, fast, judged
 
 OPS = 3600.0
 COUNTED = OPS * (4 * 2076 + 52)
@@ -80,3 +80,8 @@ def test_a_second_step_makes_an_array_that_queues_more_certain(tmp_path: Path) -
     alongside = behind_a_full_queue(tmp_path / "two", 0.00377, 0.005, in_flight=(128, 512))
     assert (alongside.verdict.kind, alongside.verdict.bottlenecks[0].entity) == ("bottleneck", "array:fa1")
     assert (alongside.verdict.probability or 0) > (alone.verdict.probability or 0)
+
+
+def test_a_step_with_fewer_or_with_more_outstanding_ios_confirms_a_limit() -> None:
+    """Each of three steps has another one that shows how its throughput scales."""
+    assert [step.verdict.grade for step in diagnosed("saturated_array").steps] == ["A", "A", "A"]

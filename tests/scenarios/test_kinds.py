@@ -135,6 +135,14 @@ def test_what_binds_is_never_healthy_whatever_rate_it_meets(tmp_path: Path, stor
     assert all(s.verdict.kind != "healthy" for s in found.steps if s.name == top.name)
 
 
+def test_a_generator_whose_processes_nobody_reads_is_a_suspect_of_the_time_above_the_disk(tmp_path: Path) -> None:
+    """7.5 of 8 ms pass above the clock of the disk."""
+    san = calm(San(tmp_path), in_flight=32, ops=4000, latency=0.008, cpu=None)
+    san.steps[0] = replace(san.steps[0], disk={"read": Flow(4000, 0.0005)})
+    suspects = {suspect.verdict: suspect.probability for suspect in judged(san.write()).verdict.suspects}
+    assert suspects["generator_limited"] > 0.1
+
+
 def test_too_little_in_flight_is_no_cause_beside_a_generator_at_the_end_of_its_core() -> None:
     found = diagnosed("cpu_bound")
     assert found.verdict.kind == "generator_limited"

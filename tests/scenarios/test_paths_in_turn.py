@@ -73,6 +73,9 @@ def test_two_links_at_a_third_are_neither(tmp_path: Path) -> None:
     found = over_two(tmp_path, 0.30, 0.30)
     assert (found.verdict.kind, found.verdict.bottlenecks) == ("cannot_tell", ())
     assert set(HOST_LINKS) <= {c.entity for c in found.cleared}
+    (cached,) = (each for each in found.verdict.experiments if each.action == "cached_range")
+    (unseen,) = (meaning for meaning in cached.meanings if meaning.verdict == "cannot_tell")
+    assert unseen.if_seen > 1.1 * unseen.probability, "what is not measured may be below the array's cache"
 
 
 def test_one_step_does_not_show_that_more_load_brings_nothing(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ class Qemu(San):
     """A virtual machine on kvm1. `disk`: attributes of the disk under test; `group`: of the group of both disks.
 
     `at_disk`: step → latency of an I/O by QEMU's clock, by default that of the load; `busy`: share of a core that the
-    disk's thread uses, `waiting`: of the time that it waits for one; `other_thread`: of the other disk; `others`: I/Os a second of the other disk; `below`: step → latency at the host's device.
+    disk's thread uses, `waiting`: share of the time that it waits for one; `other_thread`: of the other disk;
+    `others`: I/Os a second of the other disk; `below`: step → latency at the host's device.
     `guest_serial`: of the guest's own block device that fio names, "": fio names none. `guest_slots`: of its queue,
     which are read with its clock, 0: neither is read.
     """
@@ -249,7 +250,13 @@ def test_a_thread_that_only_polls_is_not_accused(tmp_path: Path) -> None:
     disk = {"io_thread_poll_max_ns": 32768, "io_threads": 1}
     found = reads(qemu(tmp_path, disk=disk, busy=0.99), {4: 40_000, 8: 80_000})
     assert found.verdict.kind == "concurrency_limited"
-    assert not [s.against for s in found.verdict.suspects if s.kind == "io_thread"], "polling says nothing"
+
+
+def test_that_a_thread_polls_neither_accuses_nor_clears_it(tmp_path: Path) -> None:
+    disk = {"io_thread_poll_max_ns": 32768, "io_threads": 1}
+    found = reads(qemu(tmp_path, disk=disk, busy=0.99), {4: 40_000, 8: 40_000})
+    (thread,) = (suspect for suspect in found.verdict.suspects if suspect.kind == "io_thread")
+    assert (found.verdict.kind, thread.against) == ("cannot_tell", ())
 
 
 def test_what_waits_at_the_host_s_device_is_not_booked_to_the_virtual_disk(tmp_path: Path) -> None:

@@ -213,6 +213,12 @@ def test_loss_on_its_connections_limits(tmp_path: Path) -> None:
     assert CONNECTION in " ".join(verdict.bottlenecks[0].because)
 
 
+def test_loss_speaks_for_a_full_link_that_nobody_counts(tmp_path: Path) -> None:
+    suspects = plateau(tmp_path / "a", replace(LOSS, lost=0.02), leave_out=frozenset({"switch"})).verdict.suspects
+    (link,) = (suspect for suspect in suspects if suspect.kind == "link")
+    assert "2.0 % of the data were sent again" in " ".join(link.because)
+
+
 def test_a_full_link_that_drops_what_it_cannot_queue_is_full_and_not_lossy(tmp_path: Path) -> None:
     """Links of 1.85 Gb/s are busy to 90 %, as their senders slow down after each loss, and their queue makes a round
     trip of 5 ms out of 0.2. With 0.0013 % lost a connection moves about what it moves here, as it does wherever a

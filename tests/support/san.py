@@ -84,7 +84,7 @@ class _Step:
     ports: Mapping[str, tuple[float, float]]
     disk: Mapping[str, Flow]
     array: Mapping[str, AtArray]
-    cpu: float
+    cpu: float | None
     rate_limited: bool
     pairs: Mapping[str, float]
     stalls: Mapping[str, float]
@@ -146,7 +146,7 @@ class San:
         array: Mapping[str, AtArray] | None = None,
         block: float = 64 * KIB,
         seconds: float = 12.0,
-        cpu: float = 0.2,
+        cpu: float | None = 0.2,
         rate_limited: bool = False,
         pairs: Mapping[str, float] | None = None,
         stalls: Mapping[str, float] | None = None,
@@ -154,8 +154,8 @@ class San:
     ) -> None:
         """One load step. `ports`: switch port → bytes a second it counts (read, write); `disk`: the guest's block
         device; `pairs`: "INITIATOR>TARGET" → I/Os by the array's count; `stalls`: "switch/port" → share of
-        the time it sends nothing for want of transmit credit; `counted`: "switch/port" → metric of the switch → how
-        many it counts over the step."""
+        the time it sends nothing for want of transmit credit; `cpu`: share of a core that the load uses, None: not
+        read; `counted`: "switch/port" → metric of the switch → how many it counts over the step."""
         flows = {d: f for d, f in (("read", read), ("write", write)) if f is not None}
         begin = self.steps[-1].end + GAP_SECONDS if self.steps else 5.0
         more = (ports or {}, disk or {}, array or {}, cpu, rate_limited, pairs or {}, stalls or {}, counted or {})
@@ -236,7 +236,10 @@ class San:
                 out.samples("fio", LUN, at, {"sda": self._disk(at)}, device_at=at + shift)
 
     def _job(self, step: _Step, at: float) -> dict[str, Number]:
-        values: dict[str, Number] = {"in_flight_configured": step.in_flight, "cpu_ratio": 100 * step.cpu}
+        values: dict[str, Number] = {
+            "in_flight_configured": step.in_flight,
+            "cpu_ratio": None if step.cpu is None else 100 * step.cpu,
+        }
         for direction in DIRECTIONS:
             flow = step.flows.get(direction, Flow(0, 0))
             ops = flow.ops * (min(at, step.end) - step.begin)

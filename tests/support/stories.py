@@ -128,7 +128,7 @@ def calm(
     in_flight: float = 1,
     ops: float = 2000.0,
     latency: float = 0.0005,
-    cpu: float = 0.2,
+    cpu: float | None = 0.2,
     rate_limited: bool = False,
     seconds: float = 12.0,
 ) -> San:
