@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from tests.support.esx_san import EsxSan
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
 
@@ -57,7 +58,21 @@ def test_a_disk_with_more_slots_than_outstanding_ios_is_not_accused(tmp_path: Pa
     verdict = admitted(tmp_path, 16, guest_queue_depth=254).verdict
     assert verdict.suspects[0].kind in ("unseen", "hba")
     assert LUN not in [b.entity for b in verdict.bottlenecks]
+    assert "io_stack" not in {suspect.kind for suspect in verdict.suspects}, "no clock tells what is above a device"
     assert "read_host" in {experiment.action for experiment in verdict.experiments}
+
+
+def test_an_initiator_whose_queue_is_read_limits_where_its_slots_are_full(tmp_path: Path) -> None:
+    """16,000 IOPS in each step; 56 I/Os of 3.5 ms are in the array, and a few more on their way there."""
+    queue = {"hba": {"in_flight": 63, "queue_depth": 64}}
+    san = EsxSan(tmp_path, [fast(HOST_PORT), fast(ARRAY_PORT)], leave_out={"disk", "lun"}, counted=queue)
+    for n in (64, 256):
+        ports = {port.name: (16_000 * 8 * KIB * 1.02, NOTHING) for port in san.ports}
+        array = {"read": AtArray(0.0035, san=2e-5)}
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(16_000, n / 16_000), ports=ports, array=array)
+    verdict = judged(san.write()).verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["hba:esx7/vmhba2"]
+    assert verdict.suspects[0].because == ("63 of 64 of its slots are in use",)
 
 
 def test_a_disk_with_far_more_ios_than_slots_is_not_accused(tmp_path: Path) -> None:
