@@ -186,8 +186,8 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
 
 
 def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
-    """Return every path that the loads' I/O can take: it is cabled, and a zone lets it through where zones are read.
-    The byte counters show which of them carry it.
+    """Return every path that the loads' I/O can take: it is cabled, a zone lets it through where zones are read, and
+    the multipathing of the host has it where that is read. The byte counters show which of them carry it.
 
     Raises RecordingError for more than any load can have.
     """
@@ -196,8 +196,22 @@ def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
         cabled = cabled_paths(topology, *loads)
         seen = {hba: set(topology.related(hba, "zoned_with", "array_port")) for hba in {path.hba for path in cabled}}
         zoned = [path for path in cabled if not seen[path.hba] or path.array_port in seen[path.hba]]
-        paths = topology.paths_of_loads[loads] = zoned or cabled
+        paths = topology.paths_of_loads[loads] = _of_multipathing(topology, zoned or cabled)
     return list(paths)
+
+
+def _of_multipathing(topology: Topology, paths: Sequence[IoPath]) -> list[IoPath]:
+    """Leave out the target ports to which the multipathing of an initiator has no path, where all its paths say where
+    they lead. Stays as it is for an initiator whose paths lead to none of these ports: they may lie on a switch that
+    is not read."""
+    led_to: dict[str, set[str]] = {}
+    for hba in {path.hba for path in paths}:
+        ends = [
+            topology.related(path, "targets", "array_port") for path in topology.related(hba, "attached_to", "path")
+        ]
+        led_to[hba] = {port for ports in ends for port in ports} if all(ends) else set()
+    reached = {path.hba for path in paths if path.array_port in led_to[path.hba]}
+    return [path for path in paths if path.hba not in reached or path.array_port in led_to[path.hba]]
 
 
 def cabled_paths(topology: Topology, *loads: str) -> list[IoPath]:

@@ -91,3 +91,13 @@ def test_a_full_host_queue_in_a_single_step_is_named(tmp_path: Path) -> None:
 def test_with_a_step_that_did_not_fill_it_the_queue_is_the_limit(tmp_path: Path) -> None:
     (bottleneck,) = full_queue(tmp_path, (16, 512)).verdict.bottlenecks
     assert (bottleneck.kind, bottleneck.entity) == ("lun", "lun:sqlvm1/sda")
+
+
+def test_a_device_whose_clock_reads_zero_is_judged(tmp_path: Path) -> None:
+    """40 I/Os a second take less than the tick of the device's clock, and 63 of 64 wait above it."""
+    san = San(tmp_path)
+    for n, seconds in ((16, 0.00001), (64, 0.0)):
+        disk = {"read": Flow(40.0, seconds)}
+        san.step(f"q{n}", n, read=Flow(40.0, n / 40.0), disk=disk, array={"read": AtArray(0.000005)})
+    verdict = judged(san.write()).verdict
+    assert (verdict.kind, verdict.bottlenecks[0].entity) == ("bottleneck", "vm:sqlvm1")

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis, ElementUse
-from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.esx_san import EsxSan
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_HBA, SECOND_TARGET, X, fast, judged
 
 FULL_16 = 1660e6
@@ -39,6 +40,27 @@ def alongside(folder: Path, others: str, pairs: dict[str, float] | None = None, 
         pairs=pairs,
     )
     return judged(san.write())
+
+
+def beside_other_port(folder: Path, lists_paths: bool) -> Diagnosis:
+    """The test's ports carry 24.4 %, and four times the outstanding I/Os bring no more. Another target port of the
+    same array, which nobody reads, is full with what another host reads. `lists_paths`: the host reports its paths,
+    to the test's two target ports."""
+    other = Port("fc1/3", "CT2.FC0", "524a937000000003", 16, 16, host="")
+    ports = [fast(p) for p in (HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET, OTHER_HOST)] + [other]
+    san = (EsxSan if lists_paths else San)(folder, ports=ports, leave_out={"array_samples"})
+    for n in (16, 64):
+        carried = {port.name: (COUNTED / 2, NOTHING) for port in ports[:4]}
+        full = {port.name: (FULL_16, NOTHING) for port in (OTHER_HOST, other)}
+        san.step(f"q{n}", n, read=Flow(X, n / X), ports={**carried, **full})
+    return judged(san.write())
+
+
+def test_a_full_target_port_to_which_the_host_has_no_path_does_not_limit_it(tmp_path: Path) -> None:
+    """Multipathing says where an initiator sends. What another port of the array carries is others'."""
+    found = beside_other_port(tmp_path, lists_paths=True)
+    assert not any("CT2.FC0" in entity or "524a937000000003" in entity for entity in named(found))
+    assert not any("sw1/fc1/3" in (suspect.entity or "") for suspect in found.verdict.suspects)
 
 
 def use(found: Diagnosis, entity: str) -> ElementUse:

@@ -111,6 +111,27 @@ def test_zones_that_leave_no_path_at_all_are_out_of_date() -> None:
     assert len(ends(san(array, *zones))) == 4
 
 
+def multipathing(name: str, hba: str, target: str | None) -> list[tuple[str, int, SourceEntity | SourceLink]]:
+    """A path that the host lists; `target` None: it does not say where it leads."""
+    path = ("vc", 0, SourceEntity("path", name, name))
+    leads = [] if target is None else [sentence("vc", f"path:{name} targets wwpn:{target}")]
+    return [path, sentence("vc", f"path:{name} attached_to wwpn:{HBAS[hba]}"), *leads]
+
+
+def test_an_initiator_sends_to_the_target_ports_of_its_multipathing_only() -> None:
+    both = {("hba:esx7/vmhba3", f"array_port:fa1/{each}") for each in TARGETS}
+    listed = san(*multipathing("p1", "vmhba2", TARGETS["CT1.FC0"]))
+    assert ends(listed) == {("hba:esx7/vmhba2", "array_port:fa1/CT1.FC0")} | both
+    in_part = san(*multipathing("p1", "vmhba2", TARGETS["CT1.FC0"]), *multipathing("p2", "vmhba2", None))
+    assert len(ends(in_part)) == 4
+
+
+def test_an_initiator_whose_multipathing_leads_to_no_port_that_was_read_keeps_its_cable() -> None:
+    unread = ("vc", 0, SourceEntity("array_port", "far", "far", {"wwpn": ("524a9370000000ff",)}))
+    listed = san(unread, *multipathing("p1", "vmhba2", "524a9370000000ff"))
+    assert len(ends(listed)) == 4
+
+
 def test_two_fabrics_do_not_mix() -> None:
     assert ends(san(switches=2)) == {
         ("hba:esx7/vmhba2", "array_port:fa1/CT0.FC0"),

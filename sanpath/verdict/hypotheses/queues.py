@@ -69,7 +69,7 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
     # It let another number of I/Os through: where others waited above it, or at the same throughput. Then what is
     # below it takes longer with more of them.
     if any(
-        abs(other_queue.admitted / queue.admitted - 1) > 4 * DEPTH_ERROR
+        abs(other_queue.admitted - queue.admitted) > 4 * DEPTH_ERROR * queue.admitted
         and (other_queue.waiting >= 1 or other_load.ops_per_second >= _SAME_THROUGHPUT * table.load.ops_per_second)
         for other_load in table.same_io
         for other_queue in host_queues(table.facts, other_load)
@@ -84,7 +84,7 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
         f"the queue lets {count(queue.admitted)} I/Os through, {count(load.in_flight_measured)} are offered",
         f"below it an I/O takes {duration(queue.below.seconds)}, and nothing there is near its limit",
     )
-    ratio = queue.admitted / queue.below.seconds / load.ops_per_second
+    ratio = queue.admitted / queue.below.seconds / load.ops_per_second if queue.below.seconds else None
     explains = share_gone(queue.below.seconds, load.latency_seconds)
     conclude = limited_by(
         table, queue.layer, because, _OVERTURN, waits_inside=True, ceiling_ratio=ratio, explains=explains
