@@ -42,7 +42,7 @@ def alongside(folder: Path, others: str, pairs: dict[str, float] | None = None, 
     return judged(san.write())
 
 
-def beside_other_port(folder: Path, lists_paths: bool) -> Diagnosis:
+def with_other_port(folder: Path, lists_paths: bool) -> Diagnosis:
     """The test's ports carry 24.4 %, and four times the outstanding I/Os bring no more. Another target port of the
     same array, which nobody reads, is full with what another host reads. `lists_paths`: the host reports its paths,
     to the test's two target ports."""
@@ -58,7 +58,7 @@ def beside_other_port(folder: Path, lists_paths: bool) -> Diagnosis:
 
 def test_a_full_target_port_to_which_the_host_has_no_path_does_not_limit_it(tmp_path: Path) -> None:
     """Multipathing says where an initiator sends. What another port of the array carries is others'."""
-    found = beside_other_port(tmp_path, lists_paths=True)
+    found = with_other_port(tmp_path, lists_paths=True)
     assert not any("CT2.FC0" in entity or "524a937000000003" in entity for entity in named(found))
     assert not any("sw1/fc1/3" in (suspect.entity or "") for suspect in found.verdict.suspects)
 
