@@ -91,7 +91,7 @@ def test_a_second_link_that_is_only_probed_is_not_used_in_turn(tmp_path: Path) -
 @pytest.mark.parametrize(("batch", "accused"), [(1000, True), (16, False), (1, False)])
 def test_only_a_batch_longer_than_the_queue_leaves_paths_idle(tmp_path: Path, batch: int, accused: bool) -> None:
     """51 % and 50 % once more: with batches of 16 among 256 outstanding I/Os both paths always have some."""
-    policy = {"path_policy": "round_robin", "path_switch_operations": batch}
+    policy: Mapping[str, Scalar] = {"path_policy": "round_robin", "path_switch_operations": batch}
     found = over_two(tmp_path, 0.51, 0.50, lun=policy)
     suspects = {suspect.kind: suspect.probability for suspect in found.verdict.suspects}
     assert (suspects.get("path_policy", 0.0) > 0.5) == accused
