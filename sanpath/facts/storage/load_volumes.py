@@ -137,9 +137,7 @@ def busy_luns(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTabl
     """Return the LUNs of a load's machines whose volumes carry it, without those that have less than half the I/Os of
     the busiest. Empty: not known."""
     volumes = volumes_of(topology, load, tables)
-    rows = [
-        row for row in tables["volume"].select(step=load.step, direction=load.direction) if row["entity"] in volumes
-    ]
+    rows = [row for row in _busy_volumes(load, tables) if row["entity"] in volumes]
     most = max((number(row, "ops_per_second") for row in rows), default=0.0)
     busy = {row["entity"] for row in rows if number(row, "ops_per_second") > most / 2}
     return sorted(lun for lun in machine_luns(topology, *load.roots) if topology.behind([lun], "volume") & busy)
