@@ -229,11 +229,16 @@ def test_what_waits_above_the_paths_waits_for_the_queue_of_their_map(tmp_path: P
     assert bottleneck.ceiling_ops_per_second == pytest.approx(OPS, rel=0.05)
 
 
-def test_paths_that_a_load_names_beside_their_maps_are_not_counted_twice(tmp_path: Path) -> None:
-    """64 reads on two maps of 2 slots: 800 a second take 5 ms with 4 below, so that 75 of the 80 ms wait above."""
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(("depth", "path_seconds"), [(2, None), (None, SERVED), (2, SERVED)])
+def test_the_queues_of_several_maps_are_those_of_all_of_them(
+    tmp_path: Path, depth: int | None, path_seconds: float | None, named: bool
+) -> None:
+    """64 reads on two maps, 4 of them on the paths, by the maps' slots or by the paths' own clocks: 800 a second take
+    5 ms there, so that 75 of the 80 ms wait above. Paths that the load names beside their maps do not count twice."""
     san = Storage(tmp_path / "a.sanpath", leave_out={"disk"})
     san.maps = {"dm-0": ("sda", "sdb"), "dm-1": ("sdc", "sdd")}
-    san.named, san.depth = True, 2
+    san.named, san.depth, san.path_seconds = named, depth, path_seconds
     reads = Flow(OPS, 64 / OPS)
     san.step("q64", 64, block=8 * KIB, read=reads, disk={"read": reads}, seconds=30)
     facts, _ = judge_recording(san.write())

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.host import planes
-from sanpath.facts.host.planes import parallel_devices
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
@@ -107,8 +106,7 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     if above.plane not in _CLOCKS_WITH_QUEUE:
         return None
     slots, by_slots = _by_slots(facts, load, last)
-    by_paths = _by_paths(facts, load, last)
-    estimates = [admitted for admitted in (by_slots, by_paths) if admitted is not None]
+    estimates = [admitted for admitted in (by_slots, _by_paths(facts, load, last)) if admitted is not None]
     if not estimates:
         return None
     admitted, spread = sum(estimates) / len(estimates), (max(estimates) - min(estimates)) / 2
@@ -125,11 +123,8 @@ def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | N
     no source reports the slots, or no device has more I/Os in flight than slots.
     """
     tables = facts.tables
-    key = {"step": load.step, "direction": load.direction, "plane": last.below.plane, "entity": last.entity}
-    rows = parallel_devices(facts.topology, load, tables["plane"], last.below.plane)
-    rows = rows or tables["plane"].select(**key)[:1]
     offered = admitted = slots = 0.0
-    for row in rows:
+    for row in _devices(facts, load, last):
         device = next(iter(tables["device"].select(step=load.step, entity=row["entity"])), None)
         if device is None or not device["queue_depth"] or not device["in_flight"]:
             return None, None
@@ -144,18 +139,25 @@ def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | N
 
 
 def _by_paths(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:
-    """The number of I/Os that the paths of a multipath map have taken, by their own clocks.
+    """The number of I/Os that the paths of the load's multipath maps have taken, by their own clocks.
 
-    None: the device is no map, its paths have no clock, or next to nothing waits above them.
+    None: a device is no map, paths have no clock, or next to nothing waits above them.
     """
-    paths = facts.topology.related(last.entity, "member_of", "lun")
+    maps = [str(row["entity"]) for row in _devices(facts, load, last)]
+    paths = {path for name in maps for path in facts.topology.related(name, "member_of", "lun")}
     plane_rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=last.below.plane)
     rows = [row for row in plane_rows if row["entity"] in paths]
     # A request that a path refuses is counted again when it is offered again.
-    if sum(number(row, "ops_per_second") for row in rows) < _WHOLE_PLANE * load.ops_per_second:
-        return None
+    complete = sum(number(row, "ops_per_second") for row in rows) >= _WHOLE_PLANE * load.ops_per_second
     admitted = sum(number(row, "in_flight_measured") for row in rows)
-    return admitted if rows and admitted < _WHOLE_PLANE * last.admitted else None
+    return admitted if rows and complete and admitted < _WHOLE_PLANE * last.admitted else None
+
+
+def _devices(facts: Facts, load: LoadFacts, last: HostQueue) -> list[FactRow]:
+    """A row for each device that carries the load's I/O at the lowest clock of the host: one, or several together."""
+    plane, rows = last.below.plane, facts.tables["plane"]
+    alone = rows.select(step=load.step, direction=load.direction, plane=plane, entity=last.entity)
+    return planes.parallel_devices(facts.topology, load, rows, plane) or alone[:1]
 
 
 def below_queues(facts: Facts, load: LoadFacts) -> float:
