@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from real_lab.cases import CASES, Case
+from real_lab.files import write_plan
 from real_lab.lifecycle import Lab, down, down_all, running, up
 from real_lab.requirements import missing
 from real_lab.state import LabError
@@ -48,6 +49,18 @@ def run_command(case: CaseName, folder: Folder) -> None:
     recording = folder.resolve() / f"{case}.sanpath"
     with running(_case(case), folder) as lab:
         exit_code = _sanpath(*_recording_options(lab, recording))
+    raise typer.Exit(exit_code)
+
+
+@app.command("probe")
+def probe_command(case: CaseName, folder: Folder) -> None:
+    """Build the lab, probe what limits the heaviest step of the load, print its diagnosis, take the lab down."""
+    recording = folder.resolve() / f"{case}.sanpath"
+    with running(_case(case), folder) as lab:
+        plan = write_plan(CASES[case], lab.load[:-1], folder)
+        exit_code = _sanpath(
+            "probe", str(plan), "--config", str(lab.config), "--into", str(recording), "--allow-writes"
+        )
     raise typer.Exit(exit_code)
 
 

@@ -12,9 +12,10 @@ import yaml
 
 from kernel_lab import dataset
 from kernel_lab.cases import CASES, Case
-from kernel_lab.configuration import write_configuration, write_job, write_neighbours_job
+from kernel_lab.configuration import VOLUMES, write_configuration, write_job, write_neighbours_job, write_plan
 from kernel_lab.draws import draw
 from real_lab.state import State
+from sanpath.probe.plan import load_probe_plan
 
 LAB = Path(__file__).parents[2] / "examples/kernel-lab"
 SOURCES = {"host1", "array1", "sw-a", "sw-b"}
@@ -33,6 +34,13 @@ def test_a_case_reads_what_it_does_not_leave_out(tmp_path: Path, case: Case) -> 
     assert len([link for link in document["topology"]["links"] if "cabled_to hba:" in link]) == len(case.fabrics)
     steps = [line for line in write_job(case, tmp_path).read_text().splitlines() if line.startswith("iodepth=")]
     assert steps == [f"iodepth={depth}" for depth in case.load.queue_depths]
+
+
+@pytest.mark.parametrize("case", [*CASES.values(), *DRAWN], ids=lambda case: case.name)
+def test_a_probe_starts_from_the_heaviest_step_of_the_load(tmp_path: Path, case: Case) -> None:
+    plan = load_probe_plan(write_plan(case, tmp_path), allow_writes=True)
+    assert plan.load.in_flight == case.load.queue_depths[-1]
+    assert (plan.hosts, plan.target.filename) == (("host1",), (VOLUMES[case.transport],))
 
 
 def test_a_seed_is_always_the_same_case() -> None:

@@ -9,9 +9,10 @@ import yaml
 
 from real_lab.agent import snmpd_configuration
 from real_lab.cases import CASES, Case, Fabric, SwitchPort
-from real_lab.files import write_configuration, write_job
+from real_lab.files import write_configuration, write_job, write_plan
 from real_lab.nbd_target import nbdkit_command
 from real_lab.state import State
+from sanpath.probe.plan import load_probe_plan
 
 SLOW_PORT = CASES["slow-port"]
 SECOND_FABRIC = Fabric(SwitchPort("q-host"), SwitchPort("q-array"))
@@ -47,6 +48,15 @@ def test_an_idle_fabric_is_cabled_but_gets_no_load(tmp_path: Path) -> None:
     assert "switch_port:sw1/q-host cabled_to hba:host1/eth1" in config["topology"]["links"]
     assert config["topology"]["things"]["hba:host1/eth1"]["ip"] == "10.213.2.1"
     assert "10.213.2.2" not in write_job(case, tmp_path).read_text()
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
+def test_a_probe_starts_from_the_heaviest_step_of_the_load(tmp_path: Path, case: Case) -> None:
+    plan = load_probe_plan(write_plan(case, ("ip", "netns", "exec", "host", "fio"), tmp_path), allow_writes=True)
+    job = job_of(case, tmp_path)
+    heaviest = [job[step] for step in job.sections() if step.startswith(f"depth-{case.load.queue_depths[-1]}")]
+    assert list(plan.target.uri) == [step["uri"] for step in heaviest]
+    assert plan.load.in_flight == sum(int(step["iodepth"]) for step in heaviest)
 
 
 def test_the_agent_reports_the_speed_of_the_case_at_the_interface_that_has_it() -> None:

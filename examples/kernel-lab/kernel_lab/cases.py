@@ -115,8 +115,8 @@ _SMALL = Load(block_bytes=8 << 10)
 _MEDIA_5_MS = ("completion_nsec=5000000",)
 _FOUR_AT_A_TIME = ("completion_nsec=5000000", "hw_queue_depth=4", "submit_queues=1")
 ARRAY = ("array:", "volume:", "array_port:")
-_SLOW_OR_BUSY = Truth(("bottleneck", "generator_limited"), ("link:", "path_policy"))
-"""Once the queue of the slow path is full, further I/Os saturate the emulated processor."""
+_SLOW_OR_BUSY = Truth(("bottleneck", "generator_limited"), ("link:", "path_policy", "host:host1"))
+"""Once the queue of the slow path is full, further I/Os saturate the emulated processor, or a core of it."""
 _UNREAD_LINK = Truth(("bottleneck", "cannot_tell"), ("link:", "hba:host1/eth1"))
 _LEFT = Truth(("bottleneck", "cannot_tell"), ARRAY)
 """The array is not read: naming it is correct, and so is "cannot tell"."""

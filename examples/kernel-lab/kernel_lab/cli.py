@@ -13,9 +13,10 @@ import typer
 
 from kernel_lab import dataset
 from kernel_lab.cases import CASES, Case
+from kernel_lab.configuration import write_plan
 from kernel_lab.draws import draw
 from kernel_lab.lifecycle import running
-from kernel_lab.outcome import confirmation, outcome, table
+from kernel_lab.outcome import confirmation, outcome, probe_outcome, table
 from kernel_lab.requirements import missing
 from real_lab.state import LabError
 
@@ -61,6 +62,17 @@ def confirm_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, fir
             _try(case.repaired, folder, partial(_confirmed, case, folder))
 
 
+@app.command("probe")
+def probe_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first_seed: FirstSeed = 1) -> None:
+    """Probe each case from the heaviest step of its load, and print what each probe has proven.
+
+    A case whose load asks for a rate is left out: a probe repeats no such load.
+    """
+    for case in _cases(only, draws, first_seed):
+        if not case.load.rate_iops and not (folder / case.name).exists():
+            _try(case, folder, partial(probe_outcome, case, folder), probing=True)
+
+
 @app.command("table")
 def table_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first_seed: FirstSeed = 1) -> None:
     """Print what came of `all` and `confirm` as a table in Markdown."""
@@ -97,26 +109,30 @@ def _confirmed(case: Case, folder: Path) -> str:
     return f"{case.name:24} {confirmation(case, folder)}"
 
 
-def _try(case: Case, folder: Path, result: Callable[[], object]) -> None:
+def _try(case: Case, folder: Path, result: Callable[[], object], *, probing: bool = False) -> None:
     """Record a case and print what came of it. One that cannot be built does not end the others."""
     try:
-        _record(case, folder / case.name, quiet=True)
+        _record(case, folder / case.name, quiet=True, probing=probing)
         typer.echo(result())
     except LabError as error:
         typer.echo(f"{case.name:24} not recorded: {error}")
 
 
-def _record(case: Case, folder: Path, *, quiet: bool = False) -> int:
+def _record(case: Case, folder: Path, *, quiet: bool = False, probing: bool = False) -> int:
     if lacking := missing():
         raise LabError("; ".join(lacking))
     recording = case.recording_in(folder.resolve().parent)
     with running(case, folder) as lab:
+        seconds = str(case.load.seconds + SPARE_SECONDS)
+        run = ["run", "--load", "fio", "--on", "host1", "--plain", "--for", seconds, "--", *lab.load]
+        probe = ["probe", str(write_plan(case, folder)), "--allow-writes"]
+        words = [*(probe if probing else run)]
+        words[1:1] = ["--config", str(lab.config), "--into", str(recording)]
         done = subprocess.run(  # noqa: S603 - our own command
-            [*_ANYWHERE, sys.executable, "-m", "sanpath", "run", "--load", "fio", "--on", "host1", "--plain",
-             "--for", str(case.load.seconds + SPARE_SECONDS), "--config", str(lab.config),
-             "--into", str(recording), "--", *lab.load],
-            check=False, capture_output=quiet,
-        )  # fmt: skip
+            [*_ANYWHERE, sys.executable, "-m", "sanpath", *words], check=False, capture_output=quiet
+        )
+        if quiet and done.returncode and not recording.exists():
+            raise LabError(done.stderr.decode(errors="replace").strip()[-200:])
     return done.returncode
 
 

@@ -1,4 +1,4 @@
-"""Writes sanpath.yaml and the fio job of a lab."""
+"""Writes sanpath.yaml, the fio job of a lab, and the plan of its probe."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ VOLUMES = {"iscsi": "/dev/mapper/mpatha", "fcp": "/dev/mapper/mpatha", "nvme": "
 
 POLL_SECONDS = 2
 """An emulated machine needs a tenth of a second per poll, so polling every second would slow it down."""
+
+PROBE_STEPS = 5
 
 
 def write_configuration(case: Case, state: State, folder: Path) -> Path:
@@ -77,6 +79,39 @@ def write_neighbours_job(case: Case, folder: Path) -> Path:
     (folder / "neighbour").mkdir()
     lines = [*_global_options(case), "time_based", "runtime=3600", "[other]", *case.neighbour]
     return _written(folder / "neighbour", lines)
+
+
+def write_plan(case: Case, folder: Path) -> Path:
+    """Write the plan of a probe that starts from the heaviest step of the case's load.
+
+    The target has no cache, so no experiment reads a range that a cache would hold.
+    """
+    load = case.load
+    document = {
+        "hosts": ["host1"],
+        "target": {"filename": [VOLUMES[case.transport]]},
+        "load": {
+            "block_bytes": load.block_bytes,
+            "read_ratio": 1 - load.write_percent / 100,
+            "in_flight": load.queue_depths[-1],
+        },
+        "seconds": load.step_seconds,
+        "warmup_seconds": load.ramp_seconds,
+        "pause_seconds": load.gap_seconds,
+        "experiments": [
+            "more_in_flight",
+            "fewer_in_flight",
+            "smaller_blocks",
+            "more_jobs",
+            "one_direction",
+            "writes_only",
+        ],
+        "guard": {"baseline_seconds": POLL_SECONDS},
+        "budget": {"seconds": 180, "steps": PROBE_STEPS},
+    }
+    file = folder / "plan.yaml"
+    file.write_text(yaml.safe_dump(document, sort_keys=False))
+    return file
 
 
 def _global_options(case: Case) -> list[str]:

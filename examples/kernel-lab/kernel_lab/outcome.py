@@ -57,6 +57,15 @@ def outcome(case: Case, folder: Path) -> Outcome:
     return Outcome(case, right or (None if verdict["kind"] == "cannot_tell" else False), document)
 
 
+def probe_outcome(case: Case, folder: Path) -> str:
+    """Return the outcome of a case that was probed: one line, with the experiments and why the probe ended. Raises
+    LabError."""
+    done = outcome(case, folder)
+    probe = done.document["probe"]
+    steps = ", ".join(f"{step['experiment']} ({step['probability']:.2f})" for step in probe["steps"])
+    return f"{done} | {len(probe['steps'])} steps: {steps}; {probe['ended']}"
+
+
 def is_confirmed(case: Case, folder: Path) -> bool:
     """Return whether the case was recorded with the labelled place relieved."""
     return case.repaired.recording_in(folder).exists()

@@ -1,9 +1,11 @@
-"""Writes the files of a lab for sanpath and fio: secrets, sanpath.yaml and the fio job."""
+"""Writes the files of a lab for sanpath and fio: secrets, sanpath.yaml, the fio job and the plan of a probe."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -83,23 +85,64 @@ def write_job(case: Case, folder: Path) -> Path:
 
     fio counts startdelay from its own start, not from the end of the step before, so gaps add up.
     """
-    load = case.load
+    load, targets = case.load, _targets(case)
     lines = ["[global]", "ioengine=nbd", *options(load)]
     for step, depth in enumerate(load.queue_depths):
         begin = step * (load.ramp_seconds + load.step_seconds + load.gap_seconds)
-        fabrics = [number for number, fabric in enumerate(case.fabrics) if fabric.loaded]
-        volumes = range(case.array.volumes)
-        for position, (number, volume) in enumerate(product(fabrics, volumes)):
-            marks = [f"-eth{number}"] if len(fabrics) > 1 else []
-            marks += [f"-vol{volume + 1}"] if len(volumes) > 1 else []
+        for position, (number, volume) in enumerate(targets):
+            marks = [f"-eth{number}"] if len({fabric for fabric, _ in targets}) > 1 else []
+            marks += [f"-vol{volume + 1}"] if case.array.volumes > 1 else []
             lines += [
                 "",
                 f"[depth-{depth}{''.join(marks)}]",
                 *(["stonewall"] if position == 0 else []),
                 f"startdelay={begin}",
                 f"iodepth={depth}",
-                f"uri=nbd://{array_address(number)}:{port_number(volume)}",
+                f"uri={_uri(number, volume)}",
             ]
     file = folder / "job.fio"
     file.write_text("\n".join(lines) + "\n")
     return file
+
+
+def write_plan(case: Case, command: Sequence[str], folder: Path) -> Path:
+    """Write the plan of a probe that starts from the heaviest step of the case's load.
+
+    `command`: how fio is started. The array has no cache, so no experiment reads a range that a cache would hold.
+    """
+    load, targets = case.load, _targets(case)
+    document = {
+        "command": shlex.join(command),
+        "target": {"uri": [_uri(number, volume) for number, volume in targets]},
+        "load": {
+            "block_bytes": load.block_bytes,
+            "read_ratio": 1 - load.write_percent / 100,
+            "in_flight": load.queue_depths[-1] * len(targets),
+        },
+        "seconds": load.step_seconds,
+        "warmup_seconds": load.ramp_seconds,
+        "pause_seconds": load.gap_seconds,
+        "experiments": [
+            "more_in_flight",
+            "fewer_in_flight",
+            "smaller_blocks",
+            "more_jobs",
+            "one_direction",
+            "one_target",
+        ],
+        "guard": {"baseline_seconds": 4},
+        "budget": {"seconds": 180, "steps": 5},
+    }
+    file = folder / "plan.yaml"
+    file.write_text(yaml.safe_dump(document, sort_keys=False))
+    return file
+
+
+def _targets(case: Case) -> list[tuple[int, int]]:
+    """Return the exports that the load uses: each volume over each loaded fabric, as (fabric, volume)."""
+    fabrics = [number for number, fabric in enumerate(case.fabrics) if fabric.loaded]
+    return list(product(fabrics, range(case.array.volumes)))
+
+
+def _uri(fabric: int, volume: int) -> str:
+    return f"nbd://{array_address(fabric)}:{port_number(volume)}"

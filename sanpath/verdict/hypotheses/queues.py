@@ -21,6 +21,8 @@ from sanpath.verdict.places.table import PlaceTable
 _FREE_QUEUE = -2.0
 """Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""
 _SAME_THROUGHPUT = 0.97
+_SOFTWARE = 0.25
+"""Most of its time that an I/O passes in the host's software above a queue, without a wait for a slot."""
 _DEPTH_UNKNOWN = -0.3
 _OVERTURN = ("a deeper queue that does not raise throughput",)
 _SMALLER = -3.0
@@ -56,9 +58,7 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
         in_use = count(segment.filled_ratio * segment.slots)
         words = f"{in_use} of {count(segment.slots)} slots are in use"
         if _keeps_from_submitting(table, segment):
-            words = (
-                f"it holds {in_use} I/Os, and threads wait {percent(table.blocked_ratio)} of the time to submit one"
-            )
+            words = f"it holds {in_use} I/Os, and threads wait {percent(table.blocked_ratio)} of the time to submit"
         yield Evidence(words, max(_SMALLER, at_limit(segment.filled_ratio, error)), about_slots=True)
     elif queue.admitted < 1 and not table.opposite_direction:
         words = "fewer than one I/O is below it: no queue lets so few through"
@@ -66,11 +66,13 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
         yield Evidence(words, _DEPTH_UNKNOWN + usual_depth(below))
-    # It let another number of I/Os through: where others waited above it, or at the same throughput. Then what is
-    # below it takes longer with more of them.
+    # Where others waited above it, or at the same throughput: what is below takes longer with more of them.
     if any(
         abs(other_queue.admitted - queue.admitted) > 4 * DEPTH_ERROR * queue.admitted
-        and (other_queue.waiting >= 1 or other_load.ops_per_second >= _SAME_THROUGHPUT * table.load.ops_per_second)
+        and (
+            other_queue.waiting >= max(1.0, _SOFTWARE * other_load.in_flight_measured)
+            or other_load.ops_per_second >= _SAME_THROUGHPUT * table.load.ops_per_second
+        )
         for other_load in table.same_io
         for other_queue in host_queues(table.facts, other_load)
         if (other_queue.entity, other_queue.below.plane) == (queue.entity, queue.below.plane)

@@ -150,8 +150,7 @@ def _carrying(table: FactTable, load: LoadFacts, direction: str) -> list[FactRow
         for row in table.select(step=load.step, direction=direction)
         if number(row, "bytes_per_second") >= _LEAST_SHARE * load.bytes_per_second > 0
     ]
-    known = [row for row in rows if row["on_loaded_path"]]
-    if known:
+    if known := [row for row in rows if row["on_loaded_path"]]:
         return known
     possible = [row for row in rows if row["on_loaded_path"] is None]
     total = sum(number(row, "bytes_per_second") for row in possible)
@@ -164,10 +163,11 @@ def _least(rows: Sequence[FactRow], fact: str) -> float | None:
 
 
 def _backlog(row: FactRow) -> float:
-    """Share of the time that a connection carries data, times the part of them that it cannot send."""
+    """Share of the time that a connection has data, times their unsent part, or the part with a full send buffer."""
     sending = number(row, "sending_seconds")
     busy = min(1.0, number(row, "busy_connections") / max(1.0, number(row, "connections")))
-    return busy * min(1.0, number(row, "unsent_seconds") / sending) if sending else 0.0
+    unsent_ratio = min(1.0, number(row, "unsent_seconds") / sending) if sending else 0.0
+    return busy * max(unsent_ratio, number(row, "send_buffer_ratio"))
 
 
 def _unread(row: FactRow) -> float:
