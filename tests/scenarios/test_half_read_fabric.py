@@ -9,6 +9,7 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
+from sanpath_collectors.linux_host.tables import HBA
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast
@@ -71,3 +72,46 @@ def test_an_idle_link_whose_switch_is_read_is_not_the_full_one(tmp_path: Path) -
         )
     suspects = diagnose(san.write()).verdict.suspects
     assert all(SECOND_HBA.name not in str(suspect.entity) for suspect in suspects)
+
+
+@dataclass(slots=True)
+class CountingHost(HalfRead):
+    """The host's two ports count what they read, an equal part each. `silent`: they do not."""
+
+    silent: bool = False
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        San._configuration(self, out)
+        for port in self.ports:
+            about = {"speed_bits_per_second": 1e9 * port.speed, "technology": "fibre_channel"}
+            if port.on == "sw1":
+                out.entity("config", "switch_port", f"sw1/{port.name}", attributes=about)
+        if self.silent:
+            return
+        out.source("esx7", "linux_host", HBA)
+        initiators = [port for port in self.ports if port.host]
+        for port in initiators:
+            out.entity("esx7", "hba", port.device, port.device, {"wwpn": (port.wwpn,)})
+        for second in range(int(self.steps[-1].end + 2)):
+            elapsed = [max(0.0, min(second, step.end) - step.begin) for step in self.steps]
+            moved = sum(step.flows["read"].ops * s for step, s in zip(self.steps, elapsed, strict=True)) * BLOCK
+            values = {"bytes_rx_total": round(moved / len(initiators)), "bytes_tx_total": 0, "link_up": 1}
+            speeds = {port.device: {"link_speed_bits_per_second": 1e9 * port.speed} for port in initiators}
+            out.poll("esx7", second)
+            out.samples("esx7", HBA, second, {device: values | speed for device, speed in speeds.items()})
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_link_does_not_carry_what_another_initiator_moves(tmp_path: Path, silent: bool) -> None:
+    """What both carry together would fill one of the host's two links of 8 Gb/s. The array's port of 4 Gb/s is full,
+    where the host counts what goes there. sw1 is asked too seldom to count in any step, sw2 never."""
+    unread = [replace(fast(SECOND_HBA, 8), on="sw2"), replace(fast(SECOND_TARGET, 4), on="sw2")]
+    ports = [fast(HOST_PORT, 8), fast(ARRAY_PORT, 4), *unread]
+    san = CountingHost(
+        tmp_path / "a.sanpath", ports=ports, leave_out={"array_samples"}, switch_every=25, silent=silent
+    )
+    for in_flight in (16, 64):
+        san.step(f"t{in_flight}", in_flight, read=Flow(2 * X, in_flight / (2 * X)))
+    verdict = diagnose(san.write()).verdict
+    accused = [bottleneck.entity for bottleneck in verdict.bottlenecks]
+    assert accused == ([] if silent else ["link:sw1/fc1/1--fa1/CT0.FC0"])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from math import inf
 from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, link_capacity, payload_ratio
@@ -19,6 +20,7 @@ from sanpath.facts.fabric.links import filled_ratio
 from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import DIRECTIONS, Scalar
 from sanpath.topology.paths import Cable
+from sanpath.topology.paths import cables as all_cables
 from sanpath.units import bandwidth, percent
 from sanpath.verdict.places.table import PlaceTable
 
@@ -80,7 +82,7 @@ class PathLink:
 def path_links(table: PlaceTable) -> list[PathLink]:
     """The links that carry a load, or may carry it, as far as something tells how full they are."""
     counted = list(_counted(table))
-    ends = {end for row in table.links for end in str(row["entity"]).partition(":")[2].split("--")}
+    ends = {end for link in counted for end in link.entities[0].partition(":")[2].split("--")}
     ports = list(_ports(table, ends))
     ends |= {link.entities[0].partition(":")[2] for link in ports}
     return [*counted, *ports, *_assumed(table, ends)]
@@ -145,14 +147,18 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
     rows = table.rows("link", direction=load.direction)
     counted = {str(row["entity"]): row for row in rows if row["utilisation"] is not None}
     carried = {row["entity"] for row in table.facts.tables["link"] if row["on_loaded_path"]}
-    cables = {cable.id: cable for path in table.paths for cable in path.cables} or {
-        hba: Cable(hba, hba, hba, "host", "host", "host")
-        for hba in table.initiators
-        if hba.partition(":")[2] not in counted_ends
-    }
+    cables = {cable.id: cable for path in table.paths for cable in path.cables}
+    # Initiators that no switch was seen to be cabled to may carry the load as well.
+    seen = {device for cable in all_cables(table.facts.topology) for device in cable.devices} if cables else set()
+    unseen = (hba for hba in table.initiators if hba not in seen)
+    cables |= {hba: Cable(hba, hba, hba, "host", "host", "host") for hba in unseen}
     for side in ("host", "array"):
         at_side = [cable for cable in cables.values() if cable.side == side]
-        uncounted = [cable for cable in at_side if cable.id not in counted]
+        uncounted = [
+            cable
+            for cable in at_side
+            if cable.id not in counted and cable.device.partition(":")[2] not in counted_ends
+        ]
         # If some of them carried the load in other steps, only those count.
         links = [cable for cable in uncounted if cable.id in carried] or uncounted
         speeds = [_speed(table, cable) for cable in links]
@@ -164,7 +170,8 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         slowest = tuple(cable for cable, own in zip(links, speeds, strict=True) if own == speed)
         counted_rows = [counted[cable.id] for cable in at_side if cable.id in counted]
         elsewhere = sum(number(r, "bytes_per_second") - number(r, "foreign_bytes_per_second") for r in counted_rows)
-        moved = max(0.0, load.bytes_per_second - elsewhere)
+        leading = {path.hba for path in table.paths for cable in links if cable in path.cables}
+        moved = min(max(0.0, load.bytes_per_second - elsewhere), _of_initiators(table, leading))
         payload = speed.data_bytes_per_second * payload_ratio(speed.technology, load.operation_bytes)
         ceiling = payload * len(links)
         carriers = f"one {speed.name} link carries"
@@ -174,6 +181,13 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         filled, names, share = moved / ceiling, tuple(cable.id for cable in slowest), 1 / len(links)
         words = f"{bandwidth(moved)} of payload = {percent(filled)} of the {bandwidth(ceiling)} that {carriers}"
         yield PathLink(names, side, filled, filled, False, share, ceiling, words, cables=slowest, speed=speed)
+
+
+def _of_initiators(table: PlaceTable, initiators: Set[str]) -> float:
+    """Bytes a second that these initiators move by their own counters. Infinite: they have none."""
+    fact = f"bytes_per_second_{table.load.direction}"
+    moved = {str(row["entity"]): number(row, fact) for row in table.rows("initiator") if row.get(fact) is not None}
+    return sum(moved[hba] for hba in initiators) if initiators and initiators <= moved.keys() else inf
 
 
 def _speed(table: PlaceTable, cable: Cable) -> Capacity | None:
