@@ -85,3 +85,22 @@ def test_a_second_step_makes_an_array_that_queues_more_certain(tmp_path: Path) -
 def test_a_step_with_fewer_or_with_more_outstanding_ios_confirms_a_limit() -> None:
     """Each of three steps has another one that shows how its throughput scales."""
     assert [step.verdict.grade for step in diagnosed("saturated_array").steps] == ["A", "A", "A"]
+
+
+def test_a_service_time_that_nothing_takes_contains_a_wait(tmp_path: Path) -> None:
+    """In one step, 256 I/Os at the array, which says that none waits there. It may serve as many at once, but not for
+    119 ms: no drive takes as long."""
+    verdicts = []
+    for service in (0.001, 0.01, 0.04, 0.119):
+        san = San(tmp_path / str(service))
+        ops = 256 / (service + 3e-5)
+        counted = {port.name: (ops * (4 * 2076 + 52), NOTHING) for port in san.ports}
+        san.ports = [fast(port, 64) for port in san.ports]
+        flow = Flow(ops, 256 / ops)
+        san.step("q256", 256, block=8 * KIB, read=flow, ports=counted, array={"read": AtArray(service, san=2e-5)})
+        verdicts.append(judged(san.write()).verdict)
+    of_array = [sum(s.probability for s in v.suspects if s.entity == "array:fa1") for v in verdicts]
+    assert max(of_array[:2]) < 0.3
+    assert of_array[1:] == sorted(of_array[1:])
+    assert [bottleneck.entity for bottleneck in verdicts[-1].bottlenecks] == ["array:fa1"]
+    assert verdicts[0].suspects[0].verdict == "concurrency_limited"

@@ -195,13 +195,16 @@ def segments(
         calm_segment = calm_segments.get(_same_place(segment))
         times = (segment, transfer, is_counted, waiting_ratio, calm_segment)
         ratio = calm_ratio if segment.kind in ("array_service", "below") else 1.0
-        # What an array calls service may contain the wait for its media. A step with fewer I/Os would show it.
-        may_hide_wait = segment.kind == "array_service" and segment.source == _ARRAY and calm_segment is None
+        wait = _wait(*times, ratio)
+        # What an array calls service may contain the wait for its media. A step with fewer I/Os would show it, and so
+        # does a time that no service takes.
+        is_array_clock = segment.kind == "array_service" and segment.source == _ARRAY
+        may_hide_wait = is_array_clock and calm_segment is None and not wait[0]
         hidden = _filled(load.ops_per_second * segment.middle, *_SERVED_AT_ONCE) if may_hide_wait else 0.0
         result.append(
             replace(
                 segment,
-                wait=_wait(*times, ratio),
+                wait=wait,
                 own_wait=_wait(*times, own_ratio if segment.kind in ("fabric", "array_door", "below") else ratio),
                 independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
                 hidden_wait_probability=_SERVICE_INCLUDES_WAIT * hidden,
@@ -427,6 +430,7 @@ def _wait_without_calm(
             certain, likely = queueing_ratio * certain, queueing_ratio * middle - shortest
             return max(0.0, certain), max(0.0, likely), max(0.0, high - nearest)
         case "array_service" if segment.source == _ARRAY:
+            grown = max(grown, low - _SLOWEST_SERVICE_SECONDS - wire)
             return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
         case _:
             transfer = nearest + (wire if segment.kind == "below" else 0.0)
