@@ -10,6 +10,7 @@ from math import log
 
 from sanpath.diagnosis.model import Next
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.capacities import capacity_at
 from sanpath.facts.fabric.links import is_saturated, others_share
 from sanpath.facts.fabric.neighbours import WAITED_FOR
 from sanpath.facts.storage.load_volumes import SHARED
@@ -20,7 +21,7 @@ from sanpath.verdict.evidence.likelihoods import at_limit, stall_weight
 from sanpath.verdict.evidence.step import flat_words
 from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Conclusion, Evidence, gain_of, limited_by, next_of
 from sanpath.verdict.hypotheses.tcp_windows import congestion
-from sanpath.verdict.places.path_links import COINCIDENT, PathLink, capacity_at, path_links
+from sanpath.verdict.places.path_links import COINCIDENT, PathLink, path_links
 from sanpath.verdict.places.table import PlaceTable
 
 _BUSY = 0.5

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from math import inf
-from typing import cast
 
-from sanpath.catalogue.capacity import Capacity, Technology, link_capacity, payload_ratio
+from sanpath.catalogue.capacity import Capacity, payload_ratio
+from sanpath.facts.fabric.capacities import cable_capacity
 from sanpath.facts.fabric.links import filled_ratio
 from sanpath.facts.table import FactRow, FactValue, number
-from sanpath.model import DIRECTIONS, Scalar
+from sanpath.model import DIRECTIONS
 from sanpath.topology.paths import Cable
 from sanpath.topology.paths import cables as all_cables
 from sanpath.units import bandwidth, percent
@@ -154,14 +153,10 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
     cables |= {hba: Cable(hba, hba, hba, "host", "host", "host") for hba in unseen}
     for side in ("host", "array"):
         at_side = [cable for cable in cables.values() if cable.side == side]
-        uncounted = [
-            cable
-            for cable in at_side
-            if cable.id not in counted and cable.device.partition(":")[2] not in counted_ends
-        ]
+        uncounted = [c for c in at_side if c.id not in counted and c.device.partition(":")[2] not in counted_ends]
         # If some of them carried the load in other steps, only those count.
         links = [cable for cable in uncounted if cable.id in carried] or uncounted
-        speeds = [_speed(table, cable) for cable in links]
+        speeds = [cable_capacity(table.facts.topology, table.facts.tables["link"], cable) for cable in links]
         known_speeds = [speed for speed in speeds if speed is not None]
         if not known_speeds or len(known_speeds) < len(links):
             continue
@@ -171,7 +166,7 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         counted_rows = [counted[cable.id] for cable in at_side if cable.id in counted]
         elsewhere = sum(number(r, "bytes_per_second") - number(r, "foreign_bytes_per_second") for r in counted_rows)
         leading = {path.hba for path in table.paths for cable in links if cable in path.cables}
-        moved = min(max(0.0, load.bytes_per_second - elsewhere), _of_initiators(table, leading))
+        moved = min(max(0.0, load.bytes_per_second - elsewhere), _left_for(table, leading))
         payload = speed.data_bytes_per_second * payload_ratio(speed.technology, load.operation_bytes)
         ceiling = payload * len(links)
         carriers = f"one {speed.name} link carries"
@@ -183,29 +178,13 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         yield PathLink(names, side, filled, filled, False, share, ceiling, words, cables=slowest, speed=speed)
 
 
-def _of_initiators(table: PlaceTable, initiators: Set[str]) -> float:
-    """Bytes a second that these initiators move by their own counters. Infinite: they have none."""
+def _left_for(table: PlaceTable, initiators: Set[str]) -> float:
+    """Most bytes a second of the load that these initiators carry, as far as they or the others count their own."""
     fact = f"bytes_per_second_{table.load.direction}"
-    moved = {str(row["entity"]): number(row, fact) for row in table.rows("initiator") if row.get(fact) is not None}
-    return sum(moved[hba] for hba in initiators) if initiators and initiators <= moved.keys() else inf
-
-
-def _speed(table: PlaceTable, cable: Cable) -> Capacity | None:
-    """The speed of a link. None: unknown, or its agent reports a speed that its own counters contradict."""
-    counted = list(table.facts.tables["link"].select(entity=cable.id))
-    port = table.facts.topology.entities[cable.switch_port]
-    speeds = [row["negotiated_bits_per_second"] for row in counted if row["capacity_bytes_per_second"] is not None]
-    if counted and not speeds:
-        return None
-    port_speed = port.attributes.get("speed_bits_per_second")
-    if port.kind == "hba":
-        port_speed = port_speed or port.attributes.get("capable_bits_per_second")
-    technology = port.attributes.get("technology") or ("fibre_channel" if "wwpn" in port.ids else None)
-    return capacity_at(technology, speeds[-1] if speeds else port_speed)
-
-
-def capacity_at(technology: Scalar, speed: Scalar) -> Capacity | None:
-    """The capacity of a link of this technology at a speed in bits a second. None: one of them is unknown."""
-    if technology not in ("fibre_channel", "ethernet") or not isinstance(speed, int | float):
-        return None
-    return link_capacity(cast(Technology, technology), float(speed))
+    rows = [row for row in table.rows("initiator") if row.get(fact) is not None and row["entity"] in table.initiators]
+    own, others = (
+        {str(row["entity"]): number(row, fact) for row in rows if (row["entity"] in initiators) == is_own}
+        for is_own in (True, False)
+    )
+    most = max(0.0, table.load.bytes_per_second - sum(others.values()))
+    return min(most, sum(own.values())) if own.keys() == initiators and own else most
