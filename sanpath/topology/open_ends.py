@@ -7,6 +7,7 @@ known peer may carry the test's I/O.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Literal
 
 from sanpath.topology.identity import Topology
@@ -28,9 +29,13 @@ def open_ends(topology: Topology, loads: Sequence[str]) -> list[Cable]:
     near_array = _reached(switch_by_port, peer_by_port, (c.switch_port for c in end_cables if c.device in targets))
     cabled_ports = {c.switch_port for c in end_cables}
     free = {port: switch for port, switch in switch_by_port.items() if port not in cabled_ports}
+    only_host, only_array = (
+        {switch: hops for switch, hops in near.items() if switch not in other}
+        for near, other in ((near_host, near_array), (near_array, near_host))
+    )
     return [
-        *_between(topology, free, peer_by_port, near_host - near_array, "array"),
-        *_between(topology, free, peer_by_port, near_array - near_host, "host"),
+        *_between(topology, free, peer_by_port, only_host, "array"),
+        *_between(topology, free, peer_by_port, only_array, "host"),
     ]
 
 
@@ -54,31 +59,39 @@ def _peers(topology: Topology) -> dict[str, str]:
     return peers
 
 
-def _reached(switch_by_port: Mapping[str, str], peer_by_port: Mapping[str, str], ports: Iterable[str]) -> set[str]:
-    """Return the switches of these ports, and all that links between switches lead to."""
+def _reached(
+    switch_by_port: Mapping[str, str], peer_by_port: Mapping[str, str], ports: Iterable[str]
+) -> dict[str, int]:
+    """Return the switches of these ports, and all that links between switches lead to: switch → fewest such links."""
     neighbours: dict[str, set[str]] = {}
     for port, peer in peer_by_port.items():
         if port in switch_by_port and peer in switch_by_port:
             neighbours.setdefault(switch_by_port[port], set()).add(switch_by_port[peer])
-    reached = {switch_by_port[port] for port in ports if port in switch_by_port}
-    pending = list(reached)
-    while pending:
-        new = neighbours.get(pending.pop(), set()) - reached
-        reached |= new
-        pending += new
-    return reached
+    hops = {switch_by_port[port]: 0 for port in ports if port in switch_by_port}
+    pending = list(hops)
+    for switch in pending:
+        for neighbour in sorted(neighbours.get(switch, set()) - hops.keys()):
+            hops[neighbour] = hops[switch] + 1
+            pending.append(neighbour)
+    return hops
 
 
 def _between(
     topology: Topology,
     free: Mapping[str, str],
     peer_by_port: Mapping[str, str],
-    switches: set[str],
+    hops: Mapping[str, int],
     facing: Literal["host", "array"],
 ) -> Iterator[Cable]:
+    """Yield the links of switches that lead away from one end of the path. `hops`: switch → links from that end."""
+
+    def from_end(port: str) -> tuple[float, str]:
+        return hops.get(free.get(port, ""), inf), port
+
     for port, switch in free.items():
         peer = peer_by_port.get(port)
-        if switch not in switches or (peer is not None and peer < port):
+        # A link between switches is that of the port nearer to the end: it faces away from there.
+        if switch not in hops or (peer is not None and from_end(peer) < from_end(port)):
             continue
         if peer is None:
             yield Cable(port, port, port, "switch", facing, f"{switch}--")

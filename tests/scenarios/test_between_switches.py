@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.model import Direction
+from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, OTHER_HOST, SECOND_HBA, SECOND_TARGET, fast
 
@@ -277,3 +279,37 @@ def test_a_slow_host_of_the_test_fills_the_queue_above_it(tmp_path: Path) -> Non
     verdict = diagnose(san.write()).verdict
     (bottleneck,) = verdict.bottlenecks
     assert (bottleneck.kind, bottleneck.culprit) == ("credit_stall", "hba:esx7/vmhba2")
+
+
+@dataclass(slots=True)
+class UnknownInitiators(San):
+    """No source reports the ports of the host: what the switch sees at its port belongs to nobody."""
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        San._configuration(replace(self, ports=[port for port in self.ports if not port.host]), out)
+
+
+@pytest.mark.parametrize("direction", ["read", "write"])
+@pytest.mark.parametrize("near", ["sw1", "sw2"])
+def test_a_full_link_between_switches_is_named_where_only_the_array_is_known(
+    tmp_path: Path, near: str, direction: Direction
+) -> None:
+    """Data towards the switch of the array are writes, whichever of the switches that is."""
+    far = {"sw1": "sw2", "sw2": "sw1"}[near]
+    ports = [replace(fast(HOST_PORT), on=far), replace(fast(ARRAY_PORT), on=near)]
+    san = UnknownInitiators(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True)
+    ops = 12590.0
+    moved = (ops * BLOCK, NOTHING) if direction == "read" else (NOTHING, ops * BLOCK)
+    # sw1 counts the link as if it were at the host.
+    over_link = moved if near == "sw2" else moved[::-1]
+    counted = {"fc1/7": moved, "fc1/1": moved, "sw1/fc1/31": over_link, "sw2/fc1/31": over_link}
+    for in_flight in (16, 128):
+        flow = Flow(ops, in_flight / ops)
+        array = {direction: AtArray(0.0004, san=0.8 * in_flight / ops)}
+        read, write = (flow, None) if direction == "read" else (None, flow)
+        san.step(f"t{in_flight}", in_flight, read=read, write=write, seconds=30, ports=counted, array=array)
+    verdict = diagnose(san.write()).verdict
+    assert [set(b.entity.removeprefix("link:").split("--")) for b in verdict.bottlenecks] == [
+        {"sw1/fc1/31", "sw2/fc1/31"}
+    ]
+    assert verdict.bottlenecks[0].direction == direction
