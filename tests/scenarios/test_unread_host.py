@@ -24,8 +24,10 @@ def admitted(
     *,
     second_lun: bool = False,
     offered: Sequence[int] = (8, 32, 96),
+    counted_ratio: float = 1.0,
 ) -> Diagnosis:
-    """Steps with so many outstanding I/Os, of which the host lets `slots` through, 2 ms each."""
+    """Steps with so many outstanding I/Os, of which the host lets `slots` through, 2 ms each. `counted_ratio`: part of
+    them that the volume reports."""
     san = San(folder, leave_out={"disk"}, guest_queue_depth=guest_queue_depth, second_lun=second_lun)
     san.ports = [fast(port) for port in (HOST_PORT, ARRAY_PORT)]
     for n in offered:
@@ -37,7 +39,7 @@ def admitted(
             block=8 * KIB,
             read=Flow(ops, n / ops),
             ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
-            array={"read": AtArray(BELOW_SECONDS - 5e-5, san=2e-5)},
+            array={"read": AtArray(BELOW_SECONDS - 5e-5, san=2e-5, ops=counted_ratio * ops)},
         )
     return judged(san.write())
 
@@ -51,6 +53,15 @@ def test_the_disk_whose_volume_carries_the_load_limits_where_its_slots_are_full(
     verdict = admitted(tmp_path, slots, guest_queue_depth=slots, second_lun=second_lun).verdict
     assert (verdict.kind, [b.entity for b in verdict.bottlenecks]) == ("bottleneck", [LUN])
     assert any(f"of {slots} slots" in reason for reason in verdict.suspects[0].because)
+
+
+@pytest.mark.parametrize(("counted_ratio", "carries"), [(0.94, True), (0.8, False), (1.2, False)])
+def test_a_volume_may_lack_a_window_of_the_load_and_have_no_more_than_it(
+    tmp_path: Path, counted_ratio: float, carries: bool
+) -> None:
+    """A twelfth of what a volume reports in twelve seconds may be of the time before them, if its values are late."""
+    verdict = admitted(tmp_path, 16, guest_queue_depth=16, second_lun=True, counted_ratio=counted_ratio).verdict
+    assert ([b.entity for b in verdict.bottlenecks] == [LUN]) == carries
 
 
 def test_a_disk_with_more_slots_than_outstanding_ios_is_not_accused(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ SHARED = 0.05
 """With a larger share of foreign bytes, an array's average says nothing about the test's own I/Os."""
 _SAME_SIZE_TOLERANCE = 0.05
 """The array's I/Os are those of the load, neither split nor merged, if mean sizes agree within this ratio."""
+_LATE_RATIO = 0.2
+"""Most of a load that its volumes may seem to lack because a window of theirs is late."""
 _FEW_OPERATIONS_RATIO = 0.02
 """From this share of foreign I/Os on, they may change the array's mean, however few bytes they are. A smaller share
 than the sampling error of the load's throughput is not evidence of foreign I/Os."""
@@ -101,8 +103,12 @@ def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
         return _volumes_of_array_with_traffic_of(topology, load, tables)
     rows = [row for row in _busy_volumes(load, tables) if row["entity"] in volumes]
     byte_rate = sum(number(row, "bytes_per_second") for row in rows)
-    carried = bool(rows) and isclose(byte_rate, load.bytes_per_second, rel_tol=_tolerance(load, rows[0]))
-    return volumes if carried else set()
+    if not rows or not load.bytes_per_second:
+        return set()
+    tolerance = _tolerance(load, rows[0])
+    # One of their windows may lie partly before the step: an exporter's value is older than its time stamp.
+    missing = max(tolerance, min(_LATE_RATIO, 1 / max(1, int(number(rows[0], "windows")))))
+    return volumes if -missing <= byte_rate / load.bytes_per_second - 1 <= tolerance else set()
 
 
 def _volumes_of_array_with_traffic_of(
