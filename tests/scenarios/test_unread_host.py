@@ -26,8 +26,9 @@ def admitted(
     offered: Sequence[int] = (8, 32, 96),
     counted_ratio: float = 1.0,
 ) -> Diagnosis:
-    """Steps with so many outstanding I/Os, of which the host lets `slots` through, 2 ms each. `counted_ratio`: part of
-    them that the volume reports."""
+    """Steps with so many outstanding I/Os, of which the host lets `slots` through, 2 ms each.
+
+    `counted_ratio`: part of the I/Os that the volume reports."""
     san = San(folder, leave_out={"disk"}, guest_queue_depth=guest_queue_depth, second_lun=second_lun)
     san.ports = [fast(port) for port in (HOST_PORT, ARRAY_PORT)]
     for n in offered:
