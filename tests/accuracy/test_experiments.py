@@ -16,7 +16,7 @@ from sanpath_testbed.outcome import NO_ELEMENT_KINDS, judge, not_applicable
 
 CASES = {
     20007: ("neighbour-media", "more_in_flight"),
-    17016: ("media", "more_in_flight"),
+    20052: ("media", "more_in_flight"),
     20057: ("neighbour-media", "more_in_flight"),
 }
 """Draws that one step cannot tell: fault, and an experiment without which it stays so."""
