@@ -7,6 +7,7 @@ from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import pytest
 from duckdb import connect
@@ -62,6 +63,22 @@ def test_a_64_bit_counter_that_falls_was_reset_and_its_window_is_left_out(tmp_pa
 def test_a_32_bit_counter_may_wrap_once(tmp_path: Path) -> None:
     found = counted(tmp_path, [(0, 2**32 - 300), (1, 700)], NARROW)
     assert found.rate("bytes_rx_total") == pytest.approx(1000)
+
+
+@pytest.mark.parametrize(("bits", "megabits"), [(32, 10_000), (32, 4_000), (32, None), (64, 10_000)])
+def test_a_counter_that_may_have_wrapped_more_than_once_tells_nothing(
+    tmp_path: Path, bits: Literal[32, 64], megabits: int | None
+) -> None:
+    """2^32 bytes are 3.4 s at 10 Gb/s and 8.6 s at 4: a window of 5 s is ambiguous at 10, one of 2 s is not."""
+    ports = Table("switch_port", (Column("bytes_rx_total", bits), Column("link_speed_bits_per_second", scale=1e6)))
+    out = RecordingBuilder(tmp_path)
+    out.source("sw1", "test", ports)
+    for at, received in ((0, 0), (2, 1000), (7, 6000), (9, 8000)):
+        out.samples("sw1", ports, at, {"1": {"bytes_rx_total": received, "link_speed_bits_per_second": megabits}})
+    (found,) = sampled(out.write(), step(-1, 10))
+    is_ambiguous = (bits, megabits) == (32, 10_000)
+    assert found.rates["bytes_rx_total"] == [500, None if is_ambiguous else 1000, 1000]
+    assert found.rate("bytes_rx_total") == pytest.approx(750 if is_ambiguous else 8000 / 9)
 
 
 def test_a_32_bit_counter_that_falls_by_less_than_half_its_range_was_reset(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ A window lies between two samples. Rules of a counter (RFC 2578 section 7.1.6; s
 wrong):
 - a counter that grew: its difference counts;
 - a 32-bit counter fell and its difference modulo 2^32 is below half the range: it wrapped once;
-- any other fall is a reset: the window is left out. A 64-bit counter never wraps.
+- any other fall is a reset: the window is left out. A 64-bit counter never wraps;
+- a 32-bit counter of bytes that may wrap within a window at the port's speed tells nothing: the window is left out
+  (RFC 2863 section 3.1.6: 3.4 s at 10 Gb/s).
 
 Agents answer from a cache. A poll round in which no counter of the agent has moved has no news: it is left out, and
 its time goes to the window that ends with the next round that has news. An agent without news for longer than any
@@ -27,6 +29,7 @@ from sanpath.recording.reading.tail import ROUND_US
 CACHE_US = 15_000_000
 """Agents refresh their counters at least this often (net-snmp: 3 s, measured);
 without news for longer they are idle."""
+PORT_SPEED = "link_speed_bits_per_second"
 _FIRST_ROUND_US = -(2**62)
 """The first poll round contains everything before the second one."""
 
@@ -161,9 +164,14 @@ class CounterWindows:
     """The windows of the counters of some samples in some steps."""
 
     def __init__(
-        self, samples: SampleArrays, counters: Mapping[str, Column], steps: Sequence[Step], rounds: Rounds
+        self,
+        samples: SampleArrays,
+        counters: Mapping[str, Column],
+        steps: Sequence[Step],
+        rounds: Rounds,
+        speed: Column | None = None,
     ) -> None:
-        """`rounds`: the result of `find_rounds`."""
+        """`rounds`: the result of `find_rounds`. `speed`: the column of the port's speed; None: there is none."""
         recent = samples.reported(counters)
         if rounds:
             begins, has_news = np.array([begin for begin, _ in rounds]), np.array([news for _, news in rounds])
@@ -175,8 +183,14 @@ class CounterWindows:
             recent.moment[ended - 1],
             recent.moment[ended],
         )
+        most_bits = _most_bits(recent, ended, speed)
         self._growth = {
-            name: _growth(recent.columns[name], ended, column.bits == 32 and _is_narrow(recent, name))
+            name: _growth(
+                recent.columns[name],
+                ended,
+                column.bits == 32 and _is_narrow(recent, name),
+                most_bits >= 8 * column.scale * 2**32 if name.startswith("bytes_") else None,
+            )
             for name, column in counters.items()
         }
         self._steps = [
@@ -251,6 +265,14 @@ class CounterWindows:
         return result
 
 
+def _most_bits(samples: SampleArrays, ended: Integers, speed: Column | None) -> Floats:
+    """Return the bits that a port can move between each sample of `ended` and the one before it; 0: not known."""
+    if speed is None or speed.metric not in samples.columns:
+        return np.zeros(len(ended))
+    speeds, seconds = samples.columns[speed.metric], (samples.moment[ended] - samples.moment[ended - 1]) / 1e6
+    return np.asarray(np.where(speeds.is_known(), speeds.numbers, 0)[ended] * speed.scale * seconds)
+
+
 def _is_narrow(samples: SampleArrays, name: str) -> Truths:
     """Return for each sample whether no value of its entity exceeds 32 bits.
 
@@ -261,12 +283,16 @@ def _is_narrow(samples: SampleArrays, name: str) -> Truths:
     return np.asarray(exceeding[samples.entity] == 0)
 
 
-def _growth(values: Values, ended: Integers, narrow: Truths | bool) -> Values:
+def _growth(values: Values, ended: Integers, narrow: Truths | bool, is_too_fast: Truths | None) -> Values:
     """Return the difference of each sample of `ended` to the one before it; not known where the counter was reset.
 
-    Never negative. `narrow`: whether it may wrap at 32 bits."""
+    Never negative. `narrow`: whether it may wrap at 32 bits. `is_too_fast`: whether it may do so more than once."""
     newer, older, before = values.numbers[1:], values.numbers[:-1], ended - 1
     known = None if values.known is None else (values.known[1:] & values.known[:-1])[before]
+    if is_too_fast is not None:
+        is_ambiguous = is_too_fast & (narrow if isinstance(narrow, bool) else narrow[ended])
+        if is_ambiguous.any():
+            known = ~is_ambiguous if known is None else known & ~is_ambiguous
     fell = (newer < older)[before]
     if known is not None:
         fell &= known

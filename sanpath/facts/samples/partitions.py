@@ -11,7 +11,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 
-from sanpath.facts.samples.counters import CounterWindows, Rounds, Sums
+from sanpath.facts.samples.counters import PORT_SPEED, CounterWindows, Rounds, Sums
 from sanpath.facts.samples.gauges import Means, columns_of, step_means
 from sanpath.facts.samples.sample_arrays import SampleReader, timed_samples
 from sanpath.model import Column, Step
@@ -55,7 +55,7 @@ class Partition:
             timed, _ = timed_samples(recording, connection, self.kind)
             metrics = columns_of(self.kind, self.recorded, self.recorded)
             samples = SampleReader(connection, timed, self.source, metrics, self.first, self.before).read()
-        sums = CounterWindows(samples, counters, self.steps, self.rounds).sums()
+        sums = CounterWindows(samples, counters, self.steps, self.rounds, gauges.get(PORT_SPEED)).sums()
         return sums, step_means(samples, self.kind, gauges, self.recorded, self.steps) if gauges else []
 
 

@@ -11,7 +11,16 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from sanpath.facts.samples.counters import CounterWindows, Overall, Rates, Rounds, Sums, Windows, find_rounds
+from sanpath.facts.samples.counters import (
+    PORT_SPEED,
+    CounterWindows,
+    Overall,
+    Rates,
+    Rounds,
+    Sums,
+    Windows,
+    find_rounds,
+)
 from sanpath.facts.samples.gauges import Means, columns_of, step_means
 from sanpath.facts.samples.partitions import Partition, compute_partitions, split_by_type
 from sanpath.facts.samples.sample_arrays import (
@@ -211,7 +220,7 @@ def _very_many(
     for sample in (sample for of_step in entire for sample in of_step if sample.entity in needed):
         collected.samples[sample.entity, sample.step] = replace(sample)
     samples = reader.read(needed)
-    collected.windows(CounterWindows(samples, table.counters, marked_steps, rounds).windows())
+    collected.windows(CounterWindows(samples, table.counters, marked_steps, rounds, table.speed).windows())
     for of_step in entire:
         for sample in of_step:
             yield collected.samples.pop((sample.entity, sample.step)) if sample.entity in needed else sample
@@ -230,6 +239,11 @@ class _SourceTable:
     counters: Mapping[str, Column]
     gauges: Mapping[str, Column]
 
+    @property
+    def speed(self) -> Column | None:
+        """The speed of a port. None: the source does not report it."""
+        return self.reported.get(PORT_SPEED)
+
 
 def _over_steps(
     recording: Recording,
@@ -243,7 +257,7 @@ def _over_steps(
     if reader.is_cached:
         samples = reader.read()
         means = step_means(samples, table.kind, table.gauges, table.reported, steps) if table.gauges else []
-        yield CounterWindows(samples, table.counters, steps, rounds).sums(), means
+        yield CounterWindows(samples, table.counters, steps, rounds, table.speed).sums(), means
         return
     partitions = [
         Partition(
@@ -332,7 +346,7 @@ class _Collected:
         """Add the windows and means of samples. `rounds`: see CounterWindows."""
         table = self.table
         if table.counters:
-            self.windows(CounterWindows(samples, table.counters, steps, rounds).windows())
+            self.windows(CounterWindows(samples, table.counters, steps, rounds, table.speed).windows())
         if table.gauges:
             for means in step_means(samples, table.kind, table.gauges, table.reported, steps):
                 for name, count, average, last, quarters in means.by_entity():
