@@ -57,6 +57,8 @@ _LOSS_ALLOWS_READ = 3.5
 """The same where round trip, segments and bytes are those of the connection itself, so that the bound is its own."""
 _LOSS_ALLOWS = 2.0
 """Log-odds of loss where the load moves what it allows: without loss that limits, few networks lose so much."""
+_ANYWHERE = 1e-4
+"""Most segments that a network loses which limits nothing: a fuller queue drops some now and then."""
 _USUAL_SEGMENT_BYTES = 1448.0
 """Payload of a full segment: an Ethernet frame of 1500 bytes less IP and TCP headers with time stamps (RFC 7323)."""
 _TOO_SHORT = -9.0
@@ -171,7 +173,8 @@ def _for_loss(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     allowed = most_with_loss(segment_bytes, max(ratio, _NEVER))
     round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / allowed
     alone_ratio = min(1.0, number(connection, "round_trip_seconds_min") / round_trip) if round_trip else 1.0
-    most = (_LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS) * alone_ratio
+    unusual_ratio = min(1.0, log(max(ratio, _NEVER) / _NEVER) / log(_ANYWHERE / _NEVER))
+    most = (_LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS) * alone_ratio * unusual_ratio
     return max(_unusual(ratio), most + min(0.0, 4 * log(max(round_trips, _NEVER))))
 
 

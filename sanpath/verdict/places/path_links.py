@@ -181,10 +181,7 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
 def _left_for(table: PlaceTable, initiators: Set[str]) -> float:
     """Most bytes a second of the load that these initiators carry, as far as they or the others count their own."""
     fact = f"bytes_per_second_{table.load.direction}"
-    rows = [row for row in table.rows("initiator") if row.get(fact) is not None and row["entity"] in table.initiators]
-    own, others = (
-        {str(row["entity"]): number(row, fact) for row in rows if (row["entity"] in initiators) == is_own}
-        for is_own in (True, False)
-    )
-    most = max(0.0, table.load.bytes_per_second - sum(others.values()))
-    return min(most, sum(own.values())) if own.keys() == initiators and own else most
+    counted = {str(row["entity"]): number(row, fact) for row in table.rows("initiator") if row.get(fact) is not None}
+    others = sum(moved for hba, moved in counted.items() if hba in table.initiators and hba not in initiators)
+    most = max(0.0, table.load.bytes_per_second - others)
+    return min(most, sum(counted[hba] for hba in initiators)) if initiators and initiators <= counted.keys() else most
