@@ -81,7 +81,7 @@ class PathLink:
 def path_links(table: PlaceTable) -> list[PathLink]:
     """The links that carry a load, or may carry it, as far as something tells how full they are."""
     counted = list(_counted(table))
-    ends = {end for link in counted for end in link.entities[0].partition(":")[2].split("--")}
+    ends = {end for row in table.links for end in str(row["entity"]).partition(":")[2].split("--")}
     ports = list(_ports(table, ends))
     ends |= {link.entities[0].partition(":")[2] for link in ports}
     return [*counted, *ports, *_assumed(table, ends)]
@@ -149,11 +149,11 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
     cables = {cable.id: cable for path in table.paths for cable in path.cables}
     # Initiators that no switch was seen to be cabled to may carry the load as well.
     seen = {device for cable in all_cables(table.facts.topology) for device in cable.devices} if cables else set()
-    unseen = (hba for hba in table.initiators if hba not in seen)
+    unseen = (hba for hba in table.initiators if hba not in seen and hba.partition(":")[2] not in counted_ends)
     cables |= {hba: Cable(hba, hba, hba, "host", "host", "host") for hba in unseen}
     for side in ("host", "array"):
         at_side = [cable for cable in cables.values() if cable.side == side]
-        uncounted = [c for c in at_side if c.id not in counted and c.device.partition(":")[2] not in counted_ends]
+        uncounted = [cable for cable in at_side if cable.id not in counted]
         # If some of them carried the load in other steps, only those count.
         links = [cable for cable in uncounted if cable.id in carried] or uncounted
         speeds = [cable_capacity(table.facts.topology, table.facts.tables["link"], cable) for cable in links]
