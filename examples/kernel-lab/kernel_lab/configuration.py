@@ -8,7 +8,7 @@ import yaml
 
 from kernel_lab import machines, network
 from kernel_lab.cases import Case
-from real_lab.files import options
+from real_lab.files import options, planned
 from real_lab.state import State
 
 VOLUMES = {"iscsi": "/dev/mapper/mpatha", "fcp": "/dev/mapper/mpatha", "nvme": "/dev/nvme0n1"}
@@ -86,18 +86,10 @@ def write_plan(case: Case, folder: Path) -> Path:
 
     The target has no cache, so no experiment reads a range that a cache would hold.
     """
-    load = case.load
     document = {
         "hosts": ["host1"],
         "target": {"filename": [VOLUMES[case.transport]]},
-        "load": {
-            "block_bytes": load.block_bytes,
-            "read_ratio": 1 - load.write_percent / 100,
-            "in_flight": load.queue_depths[-1],
-        },
-        "seconds": load.step_seconds,
-        "warmup_seconds": load.ramp_seconds,
-        "pause_seconds": load.gap_seconds,
+        **planned(case.load),
         "experiments": [
             "more_in_flight",
             "fewer_in_flight",

@@ -105,23 +105,30 @@ def write_job(case: Case, folder: Path) -> Path:
     return file
 
 
+def planned(load: Load, targets: int = 1) -> dict[str, object]:
+    """Return the keys of a plan that repeat the heaviest step of a load, which it runs on so many targets."""
+    return {
+        "load": {
+            "block_bytes": load.block_bytes,
+            "read_ratio": 1 - load.write_percent / 100,
+            "in_flight": load.queue_depths[-1] * targets,
+        },
+        "seconds": load.step_seconds,
+        "warmup_seconds": load.ramp_seconds,
+        "pause_seconds": load.gap_seconds,
+    }
+
+
 def write_plan(case: Case, command: Sequence[str], folder: Path) -> Path:
     """Write the plan of a probe that starts from the heaviest step of the case's load.
 
     `command`: how fio is started. The array has no cache, so no experiment reads a range that a cache would hold.
     """
-    load, targets = case.load, _targets(case)
+    targets = _targets(case)
     document = {
         "command": shlex.join(command),
         "target": {"uri": [_uri(number, volume) for number, volume in targets]},
-        "load": {
-            "block_bytes": load.block_bytes,
-            "read_ratio": 1 - load.write_percent / 100,
-            "in_flight": load.queue_depths[-1] * len(targets),
-        },
-        "seconds": load.step_seconds,
-        "warmup_seconds": load.ramp_seconds,
-        "pause_seconds": load.gap_seconds,
+        **planned(case.load, len(targets)),
         "experiments": [
             "more_in_flight",
             "fewer_in_flight",
