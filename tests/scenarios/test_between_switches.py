@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -97,21 +97,18 @@ def test_a_slow_neighbour_that_costs_the_test_next_to_nothing_does_not_hold_it(t
     assert any(f.rule == "congestion-victim" and f.outcome == "hit" for f in found.findings)
 
 
-def test_writes_wait_for_a_slow_reader_no_longer_than_switches_hold_its_frames(tmp_path: Path) -> None:
+def slow_reader(folder: Path, waits: Sequence[float]) -> Diagnosis:
     """Only the array's answers to writes share the stalled direction with esx9, which reads over another target port:
-    one behind 500 frames waits 8 ms at 132 MB/s. The writes wait 34 and 68 ms."""
+    one behind 500 frames waits 8 ms at 132 MB/s. `waits`: seconds that a write waits, of each step."""
     second_target = replace(fast(SECOND_TARGET), on="sw2")
-    san = San(
-        tmp_path / "a.sanpath",
-        ports=[fast(HOST_PORT), fast(OTHER_HOST), fast(FAR_ARRAY), second_target],
-        inter_switch_link=True,
-    )
+    ports = [fast(HOST_PORT), fast(OTHER_HOST), fast(FAR_ARRAY), second_target]
+    san = San(folder, ports=ports, inter_switch_link=True)
     written, read = 1500 * BLOCK, 2000 * BLOCK
-    for in_flight in (64, 128):
+    for number, wait in enumerate(waits):
         san.step(
-            f"t{in_flight}",
-            in_flight,
-            write=Flow(1500, in_flight / 1500),
+            f"t{number}",
+            1500 * wait / 0.8,
+            write=Flow(1500, wait / 0.8),
             seconds=30,
             ports={
                 HOST_PORT.name: (NOTHING, written),
@@ -121,11 +118,23 @@ def test_writes_wait_for_a_slow_reader_no_longer_than_switches_hold_its_frames(t
                 FAR_ARRAY.name: (NOTHING, written),
                 second_target.name: (read, NOTHING),
             },
-            array={"write": AtArray(0.0004, san=0.8 * in_flight / 1500), "read": AtArray(0.0004, ops=2000)},
+            array={"write": AtArray(0.0004, san=wait), "read": AtArray(0.0004, ops=2000)},
             stalls=SLOW,
         )
-    found = diagnose(san.write())
+    return diagnose(san.write())
+
+
+def test_writes_wait_for_a_slow_reader_no_longer_than_switches_hold_its_frames(tmp_path: Path) -> None:
+    """The writes wait 34 and 68 ms."""
+    found = slow_reader(tmp_path / "a.sanpath", [0.8 * n / 1500 for n in (64, 128)])
     assert NEIGHBOUR not in {bottleneck.entity for bottleneck in found.verdict.bottlenecks}, found.verdict.headline
+
+
+def test_a_millisecond_more_than_switches_hold_acquits_no_slow_reader(tmp_path: Path) -> None:
+    """A write waits for two frames of the array, 16 ms. Switches may hold some frames more, not twice as many."""
+    verdicts = [slow_reader(tmp_path / str(wait), [wait]).verdict for wait in (0.012, 0.0175, 0.034)]
+    assert [verdict.kind for verdict in verdicts] == ["bottleneck", "bottleneck", "cannot_tell"]
+    assert NEIGHBOUR in {bottleneck.entity for bottleneck in verdicts[1].bottlenecks}, verdicts[1].headline
 
 
 def over_two_fabrics(folder: Path, stalls: Mapping[str, float]) -> Diagnosis:

@@ -102,7 +102,7 @@ def test_an_array_in_which_ios_wait_is_not_healthy(tmp_path: Path) -> None:
     san.steps[0] = replace(san.steps[0], array={"read": AtArray(0.0002, san=0.00005, queue=0.00015)})
     found = judged(san.write())
     assert found.verdict.kind == "demand_limited", "0.15 of 0.5 ms are waiting"
-    assert "of the latency are waiting or not accounted for" in cause(found)
+    assert "of the latency are waiting or not accounted for, most of it by the array's own clock" in cause(found)
     assert found.verdict.suspects[0].verdict == "demand_limited"
 
 

@@ -243,6 +243,12 @@ def test_of_two_links_the_one_lost_them_whose_ends_count_damaged_frames(tmp_path
     assert port in bottleneck.entity
 
 
+def test_a_few_damaged_frames_on_one_link_are_not_what_another_may_have_lost(tmp_path: Path) -> None:
+    """8 of the 8,100 segments. The host's port receives the data, and nobody reads what it has received."""
+    (bottleneck,) = plateau(tmp_path / "a", LOSS, {"sw1/eth1/1": {"errors_rx_total": 8.0}}).verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.entity) == ("retries", "link:esx7/eth0--sw1/eth1/7")
+
+
 def test_a_full_send_buffer_limits_at_the_sender(tmp_path: Path) -> None:
     tcp = replace(FULL_WINDOW, window_full=0.0, buffer_full=0.97)
     (bottleneck,) = plateau(tmp_path / "a", tcp).verdict.bottlenecks
