@@ -17,8 +17,6 @@ VOLUMES = {"iscsi": "/dev/mapper/mpatha", "fcp": "/dev/mapper/mpatha", "nvme": "
 POLL_SECONDS = 2
 """An emulated machine needs a tenth of a second per poll, so polling every second would slow it down."""
 
-PROBE_STEPS = 5
-
 
 def write_configuration(case: Case, state: State, folder: Path) -> Path:
     """Write sanpath.yaml: host and target over SSH, one switch per fabric over SNMP."""
@@ -82,24 +80,12 @@ def write_neighbours_job(case: Case, folder: Path) -> Path:
 
 
 def write_plan(case: Case, folder: Path) -> Path:
-    """Write the plan of a probe that starts from the heaviest step of the case's load.
-
-    The target has no cache, so no experiment reads a range that a cache would hold.
-    """
+    """Write the plan of a probe that starts from the heaviest step of the case's load."""
     document = {
         "hosts": ["host1"],
         "target": {"filename": [VOLUMES[case.transport]]},
         **planned(case.load),
-        "experiments": [
-            "more_in_flight",
-            "fewer_in_flight",
-            "smaller_blocks",
-            "more_jobs",
-            "one_direction",
-            "writes_only",
-        ],
         "guard": {"baseline_seconds": POLL_SECONDS},
-        "budget": {"seconds": 180, "steps": PROBE_STEPS},
     }
     file = folder / "plan.yaml"
     file.write_text(yaml.safe_dump(document, sort_keys=False))

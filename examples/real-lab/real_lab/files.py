@@ -17,6 +17,16 @@ from real_lab.nbd_target import port_name, port_number
 from real_lab.network import VETH_BITS_PER_SECOND, array_address, host_address
 from real_lab.state import State
 
+EXPERIMENTS = (
+    "more_in_flight",
+    "fewer_in_flight",
+    "smaller_blocks",
+    "more_jobs",
+    "one_direction",
+    "writes_only",
+    "one_target",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
@@ -106,7 +116,10 @@ def write_job(case: Case, folder: Path) -> Path:
 
 
 def planned(load: Load, targets: int = 1) -> dict[str, object]:
-    """Return the keys of a plan that repeat the heaviest step of a load, which it runs on so many targets."""
+    """Return the keys of a plan that repeat the heaviest step of a load, which it runs on so many targets.
+
+    A lab's storage has no cache, so no experiment reads a range that a cache would hold.
+    """
     return {
         "load": {
             "block_bytes": load.block_bytes,
@@ -116,29 +129,22 @@ def planned(load: Load, targets: int = 1) -> dict[str, object]:
         "seconds": load.step_seconds,
         "warmup_seconds": load.ramp_seconds,
         "pause_seconds": load.gap_seconds,
+        "experiments": list(EXPERIMENTS),
+        "budget": {"seconds": 180, "steps": 5},
     }
 
 
 def write_plan(case: Case, command: Sequence[str], folder: Path) -> Path:
     """Write the plan of a probe that starts from the heaviest step of the case's load.
 
-    `command`: how fio is started. The array has no cache, so no experiment reads a range that a cache would hold.
+    `command`: how fio is started.
     """
     targets = _targets(case)
     document = {
         "command": shlex.join(command),
         "target": {"uri": [_uri(number, volume) for number, volume in targets]},
         **planned(case.load, len(targets)),
-        "experiments": [
-            "more_in_flight",
-            "fewer_in_flight",
-            "smaller_blocks",
-            "more_jobs",
-            "one_direction",
-            "one_target",
-        ],
         "guard": {"baseline_seconds": 4},
-        "budget": {"seconds": 180, "steps": 5},
     }
     file = folder / "plan.yaml"
     file.write_text(yaml.safe_dump(document, sort_keys=False))
