@@ -82,7 +82,7 @@ def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Uno
             missing.setdefault(rule.each, []).append(rule.id)
     return [
         Unobserved(
-            f"facts of any {table.replace('_', ' ')}", "no source measures them", f"not judged: {', '.join(ids)}"
+            f"facts of any {table.replace('_', ' ')}", "nothing was measured of them", f"not judged: {', '.join(ids)}"
         )
         for table, ids in missing.items()
     ]

@@ -148,7 +148,9 @@ def _array(first: Bottleneck, step: StepResult) -> str:
     result = step.directions.get(first.direction)
     if result is not None and _slows_down(first, result):
         return f"{noun(first.entity).capitalize()} {readable(first.entity)} slows down under sustained load"
-    subject = f"{end_words}{noun(first.entity)}"
+    # An array that no source reads is named by the first of its ports.
+    unread = first.entity.startswith("array_port:")
+    subject = "array behind port" if unread else f"{end_words}{noun(first.entity)}"
     rate = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
     reached = f" at {iops(rate)}" if rate else ""
     return f"{subject[0].upper()}{subject[1:]} {readable(first.entity)} is saturated{reached} ({first.direction})"

@@ -254,7 +254,7 @@ def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
     if of_kinds:
         kinds = ", ".join(printable(u.what.replace(_NO_FACTS, "")) for u in of_kinds)
         rules = ", ".join(printable(u.consequence.partition(": ")[2]) for u in of_kinds)
-        lines.append(f"no source measures: {kinds}; not judged without them: {rules}")
+        lines.append(f"nothing was measured of: {kinds}; not judged without them: {rules}")
     unknown = sorted({finding.rule for finding in not_judged(diagnosis)})
     if unknown:
         rules = "1 rule was" if len(unknown) == 1 else f"{len(unknown)} rules were"

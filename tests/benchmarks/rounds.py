@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Callable, Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 Measured = TypeVar("Measured")
@@ -35,3 +39,24 @@ def percentile(values: Sequence[float], share: float) -> float:
     """The value below which this share of them lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Where the median of what the values are drawn from lies, with 95 %: the order statistics of the sign test."""
+    ordered, number = sorted(values), len(values)
+    below = max(0, math.floor(number / 2 - 1.96 * math.sqrt(number) / 2))
+    return ordered[below], ordered[number - 1 - below]
+
+
+@contextmanager
+def busy_loops(number: int) -> Iterator[None]:
+    """So many processes that never wait."""
+    loops = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) for _ in range(number)
+    ]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()

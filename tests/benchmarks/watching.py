@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from sanpath.recording.reading.recording import Recording
-from tests.benchmarks.rounds import percentile, spread
+from tests.benchmarks.rounds import busy_loops, percentile, spread
 from tests.benchmarks.terminal import on_a_terminal
 
 KEYS = {b"?": "leave the view", b"s": "up and down choose one", b"o": " sources "}
@@ -49,14 +49,13 @@ def measure() -> str:
 @contextmanager
 def _filled_cores(folder: Path) -> Iterator[None]:
     job = ["fio", "--name=fill", f"--filename={folder}/fill", "--size=32M", "--rw=randread", "--time_based"]
-    loads = [[sys.executable, "-c", "while True: pass"]] * 2 + [[*job, "--runtime=600"]]
-    running = [subprocess.Popen(load, stdout=subprocess.DEVNULL, start_new_session=True) for load in loads]
-    try:
-        yield
-    finally:
-        for process in running:
-            process.terminate()
-            process.wait()
+    with busy_loops(2):
+        load = subprocess.Popen([*job, "--runtime=600"], stdout=subprocess.DEVNULL, start_new_session=True)
+        try:
+            yield
+        finally:
+            load.terminate()
+            load.wait()
 
 
 class Screen:

@@ -15,18 +15,22 @@ from tests.support.san import KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, judged
 
 OPS = 4000.0
-IN_FLIGHT = (16, 64)
+FLAT = {16: OPS, 64: OPS}
+"""I/Os in flight → I/Os a second."""
 
 
 def waiting_between(
-    folder: Path, counted: Mapping[str, Mapping[str, Number]] | None = None, cpu: float = 0.2
+    folder: Path,
+    counted: Mapping[str, Mapping[str, Number]] | None = None,
+    cpu: float = 0.2,
+    reached: Mapping[int, float] = FLAT,
 ) -> Diagnosis:
-    """4,000 I/Os of 8 KiB a second, however many are in flight. The array takes 0.3 ms of 4 and 16 for each, and the
-    links are used to a tenth."""
+    """I/Os of 8 KiB, 4,000 a second at most. The array takes 0.3 ms of at least 4 for each, and the links are used to
+    a tenth."""
     san = EsxSan(folder, counted=counted or {})
-    for n in IN_FLIGHT:
-        ports = {port.name: (OPS * 8 * KIB, NOTHING) for port in san.ports}
-        flow = Flow(OPS, n / OPS)
+    for n, ops in reached.items():
+        ports = {port.name: (ops * 8 * KIB, NOTHING) for port in san.ports}
+        flow = Flow(ops, n / ops)
         san.step(
             f"q{n}",
             n,
@@ -71,6 +75,21 @@ def test_a_full_core_of_the_host_takes_the_wait_upon_itself(tmp_path: Path) -> N
     assert [f.role for f in found.findings if f.rule == "core-busy" and f.outcome == "hit"] == ["cause"]
 
 
+def test_a_core_that_is_as_full_with_fewer_ios_is_full_of_other_work(tmp_path: Path) -> None:
+    """Or it polls. One that I/Os fill is less busy with fewer of them."""
+    verdict = waiting_between(tmp_path / "a.sanpath", core(1.0), reached={4: OPS / 4, **FLAT}).verdict
+    assert not any(bottleneck.kind == "core" for bottleneck in verdict.bottlenecks)
+    assert next(suspect.probability for suspect in verdict.suspects if suspect.kind == "core") < 0.15
+
+
+def test_a_load_that_wants_little_of_its_machine_does_not_acquit_the_hypervisor(tmp_path: Path) -> None:
+    """Its processors also serve the disks of its machines."""
+    busy = {"host": {"cpu_busy_ratio": 0.99, "cpu_busiest_core_ratio": 1.0}}
+    verdict = waiting_between(tmp_path / "a.sanpath", busy, cpu=0.038).verdict
+    assert verdict.suspects[0].verdict == "generator_limited"
+    assert verdict.suspects[0].because == ("99.0 % of the processors of host:esx7 are busy",)
+
+
 @pytest.mark.parametrize(
     ("busiest", "cpu"), [(0.5, 0.2), (1.0, 1.0)], ids=["with room", "filled by the generator's own process"]
 )
@@ -82,7 +101,7 @@ def test_another_core_does_not(tmp_path: Path, busiest: float, cpu: float) -> No
 def test_what_the_array_times_itself_is_its_own_also_behind_unread_switches(tmp_path: Path) -> None:
     """15.7 of 16 ms, 13 of them queueing, and throughput stands still."""
     san = San(tmp_path / "a.sanpath", leave_out={"switch"})
-    for n in IN_FLIGHT:
+    for n in FLAT:
         flow = Flow(OPS, n / OPS)
         at_array = AtArray(2e-3, san=5e-5, queue=n / OPS - 2.2e-3)
         san.step(f"q{n}", n, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": at_array})
@@ -215,7 +234,7 @@ def test_a_queue_that_let_fewer_through_at_the_same_throughput_does_not_limit(tm
 def test_a_wait_above_the_first_block_device_is_that_of_its_machine(tmp_path: Path) -> None:
     """A control group admits 2,000 I/Os a second. Each takes 0.25 ms from the block device on."""
     san = San(tmp_path / "capped.sanpath")
-    for n in IN_FLIGHT:
+    for n in FLAT:
         ports = {port.name: (2000 * 8 * KIB, NOTHING) for port in san.ports}
         below = {"read": Flow(2000, 2.5e-4)}
         inside = {"read": AtArray(2e-4)}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sanpath.summary.summarise import summary
+from sanpath.topology.identity import resolve
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import STORIES, diagnosed, judged
+from tests.support.stories import STORIES, diagnosed, judged, recorded
 
 
 @pytest.mark.parametrize("name", sorted(STORIES))
@@ -93,3 +96,13 @@ def test_what_was_not_measured_is_not_said_to_be_unsaturated(tmp_path: Path, lea
     verdict = judged(san.write()).summary.verdict
     assert "CPU-bound" in verdict
     assert ("nothing below is saturated" in verdict) == (not leave_out)
+
+
+def test_an_array_that_nobody_reads_is_named_by_its_port() -> None:
+    """What lies behind the port is not known, so nothing says which end of the array is saturated."""
+    found = diagnosed("saturated_array")
+    (bottleneck,) = found.verdict.bottlenecks
+    unread = replace(bottleneck, entity="array_port:fa1/CT0.FC0")
+    changed = replace(found, verdict=replace(found.verdict, bottlenecks=(unread,)))
+    words = summary(changed, resolve(recorded("saturated_array").inventory())).verdict
+    assert words.startswith("Array behind port fa1 CT0.FC0 is saturated")

@@ -128,7 +128,7 @@ def unseen(diagnosis: Diagnosis, width: int, rank: int = 6) -> Section:
     partly = [u for u in diagnosis.unobserved if not u.what.startswith(_NO_FACTS)]
     lines = [text for u in partly for text in bullet(f"{u.what}: {u.why}", width)]
     kinds = [u.what.removeprefix(_NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
-    lines += bullet(f"no source measures: {', '.join(kinds)}", width) if kinds else []
+    lines += bullet(f"nothing was measured of: {', '.join(kinds)}", width) if kinds else []
     return _listed("not measured", lines, width, rank)
 
 
