@@ -27,7 +27,7 @@ test: style ## Every check, and every test that needs no real time nor minutes; 
 realtime: .venv/ready ## Tests of real processes, clocks and I/O, and slow ones: with `make test` all there are
 	@failed=0; mkdir -p build; \
 	nice -n 19 $(RUN) -m pytest -p no:cacheprovider -m "computing and slow" -n logical $(BY_FILE) >build/slow.txt & slow=$$!; \
-	$(RUN) -m pytest -m waiting -n 4 $(BY_FILE) || $(AGAIN) -m waiting || failed=1; \
+	$(RUN) -m pytest -m waiting -n 6 $(BY_FILE) || $(AGAIN) -m waiting || failed=1; \
 	wait $$slow || failed=1; cat build/slow.txt; \
 	$(RUN) -m pytest -m measuring -n 2 $(BY_FILE) || $(AGAIN) -m measuring || failed=1; \
 	$(RUN) -m pytest -m alone || $(AGAIN) -m alone || failed=1; \

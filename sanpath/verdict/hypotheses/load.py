@@ -29,7 +29,8 @@ _NOT_STARVED = -4.0
 _BUSY_ANYWAY = -1.5
 """Log-odds of a processor that was as busy at clearly less throughput, with fewer I/Os in flight: it polls, or does
 other work. One that limits is busy in proportion to its I/Os (utilisation law, Denning and Buzen 1978)."""
-_CLEARLY_LESS = 0.8
+_CLEARLY_LESS = 0.7
+"""Ratio of throughputs: batches make I/Os cheaper where more are in flight, seldom by more than this."""
 _SAME_BUSY_RATIO = 0.01
 _OF_THE_LOAD = 0.9
 """From this share of a core on, a process of the load accounts for a full core itself."""
