@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from sanpath.diagnosis.model import Unobserved
 from sanpath.diagnosis.source_accounts import Absence, RecorderAccount, SourceAccount
-from sanpath.explanation.source_limits import coarse_sources, reported_gaps
+from sanpath.explanation.source_limits import coarse_sources, reported_gaps, uncounted_links
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import dropped, has_generator, warnings
 from sanpath.facts.samples.clock_offsets import ClockOffset
@@ -18,7 +18,6 @@ from sanpath.recording.writing.clock import CLOCK_JUMP
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths
 from sanpath.units import counted
-from sanpath.verdict.evidence.step import unseen_between
 
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
@@ -32,6 +31,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
         *_incomplete_sources(recording, polls),
         *_unjoined(facts.topology),
         *_unobserved_parts(facts),
+        *uncounted_links(facts, recording.declarations),
         *coarse_sources(facts),
         *reported_gaps(facts.events),
         *_unplaced(facts),
@@ -223,9 +223,6 @@ def _unobserved_parts(facts: Facts) -> list[Unobserved]:
                 "its utilisation is not known",
             )
         )
-    loads = {root for load in facts.loads for root in load.roots}
-    reason = "its bytes are not measured: neither end is read"
-    unobserved_parts += [Unobserved(link, reason, "it may be saturated") for link in unseen_between(facts, loads)]
     counted = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
     if facts.tables["link"].rows and not counted:
         reason = "no source reports buffer credits or pause frames"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sanpath.diagnosis.model import Unobserved
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import SourceEvents
+from sanpath.facts.table import number
 from sanpath.model import Event, Scalar
+from sanpath.recording.format.documents import Declaration
+from sanpath.verdict.evidence.step import uncounted_cables
 from sanpath.verdict.step_judgement import WINDOWS
 
 _MOST_NAMED = 4
 """Number of similar entries that are named; the others are counted."""
+_SOON_ENOUGH = 0.7
+"""Share of the shortest time in which a counter wraps, after which it should be polled: polls may be late."""
 
 Detail = Mapping[str, Scalar]
 _TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
@@ -91,6 +96,31 @@ def _split_text(text: str) -> tuple[str, str]:
     """What is missing, and what that means."""
     subject, _, reason = text.rpartition(": ")
     return subject or text, reason
+
+
+def uncounted_links(facts: Facts, declarations: Sequence[Declaration]) -> Iterator[Unobserved]:
+    """Links on the loads' paths whose bytes no source counts, or only in counters that wrap between two polls.
+
+    A counter of 32 bits tells nothing of a link that can move 2^32 bytes meanwhile (RFC 2863 section 3.1.6)."""
+    every_seconds = {each.name: each.every_seconds for each in declarations if _counts_bytes_in_32_bits(each)}
+    for cable in uncounted_cables(facts, {root for load in facts.loads for root in load.roots}):
+        rows = facts.tables["link"].select(entity=cable.id)
+        rate = max((number(row, "negotiated_bits_per_second") / 8 for row in rows), default=0.0)
+        sources = {source for source, _ in facts.topology.entities[cable.switch_port].known_as}
+        wrapping = sorted(name for name in sources & every_seconds.keys() if rate * every_seconds[name] >= 2**32)
+        if not wrapping:
+            yield Unobserved(cable.id, "its bytes are not measured: neither end is read", "it may be saturated")
+            continue
+        reason = f"{wrapping[0]} counts its bytes in 32 bits, which can wrap between two polls"
+        remedy = f"poll it every {_SOON_ENOUGH * 2**32 / rate:.1g} s, or let it be read in 64 bits"
+        yield Unobserved(cable.id, reason, f"it may be saturated: {remedy}")
+
+
+def _counts_bytes_in_32_bits(declaration: Declaration) -> bool:
+    """Whether every counter of bytes of its switch ports has 32 bits."""
+    columns = [column for table in declaration.tables if table.kind == "switch_port" for column in table.columns]
+    widths = {column.bits for column in columns if column.metric in ("bytes_rx_total", "bytes_tx_total")}
+    return widths == {32}
 
 
 def coarse_sources(facts: Facts) -> list[Unobserved]:

@@ -82,14 +82,6 @@ def test_a_core_that_is_as_full_with_fewer_ios_is_full_of_other_work(tmp_path: P
     assert next(suspect.probability for suspect in verdict.suspects if suspect.kind == "core") < 0.15
 
 
-def test_a_load_that_wants_little_of_its_machine_does_not_acquit_the_hypervisor(tmp_path: Path) -> None:
-    """Its processors also serve the disks of its machines."""
-    busy = {"host": {"cpu_busy_ratio": 0.99, "cpu_busiest_core_ratio": 1.0}}
-    verdict = waiting_between(tmp_path / "a.sanpath", busy, cpu=0.038).verdict
-    assert verdict.suspects[0].verdict == "generator_limited"
-    assert verdict.suspects[0].because == ("99.0 % of the processors of host:esx7 are busy",)
-
-
 @pytest.mark.parametrize(
     ("busiest", "cpu"), [(0.5, 0.2), (1.0, 1.0)], ids=["with room", "filled by the generator's own process"]
 )

@@ -9,7 +9,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts, flat_over_load
 from sanpath.facts.storage.load_volumes import response_time
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import io_paths
+from sanpath.topology.paths import Cable, io_paths
 from sanpath.units import count, iops, percent
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.scaling import COLLAPSED
@@ -46,7 +46,7 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
             missing.append(f"where {share} of the bytes at the {side} (another path, or a cache)")
     if not links and not facts.tables["link"].select(**key, on_loaded_path=None):
         missing = ["the links of the loaded path"]
-    missing += unseen_between(facts, load.roots)
+    missing += [cable.id for cable in uncounted_cables(facts, load.roots)]
     if array is None or array["array_seconds"] is None:
         response = response_time(load, array)
         if response is None:
@@ -56,11 +56,12 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
     return missing + [f"the utilisation of {row['entity']}" for row in links if row["utilisation"] is None]
 
 
-def unseen_between(facts: Facts, loads: Iterable[str]) -> list[str]:
-    """Links between switches that the loads' I/O may cross and whose bytes no source counts."""
-    counted = {row["entity"] for row in facts.tables["link"].rows}
-    crossed = {cable.id for path in io_paths(facts.topology, *loads) for cable in path.cables}
-    return sorted(crossed - counted) if counted else []
+def uncounted_cables(facts: Facts, loads: Iterable[str]) -> list[Cable]:
+    """Links that the loads' I/O may cross and whose bytes no source counts; [] where no switch port is read."""
+    rows = facts.tables["link"].rows
+    counted = {row["entity"] for row in rows if row["bytes_per_second"] is not None}
+    crossed = {cable.id: cable for path in io_paths(facts.topology, *loads) for cable in path.cables}
+    return [crossed[name] for name in sorted(crossed.keys() - counted)] if rows else []
 
 
 def slowed_within(array: FactRow) -> bool:

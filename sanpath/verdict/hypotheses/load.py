@@ -73,7 +73,6 @@ def _generator(table: PlaceTable) -> Claim:
     else:
         words, weight = f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR)
     evidence = [Evidence(words, weight), *_unused_slots(table)]
-    evidence += _busy_anyway(table, weight) if cpu_ratio is not None else []
     because = (f"{words}; nothing measured below it is saturated",)
     # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
     return _claim("generator_limited", explains, evidence, because, "saturates" if cpu_ratio is None else "any")
@@ -90,10 +89,9 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {busiest['entity']} are busy"
     explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
     weight = min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))
-    evidence = [Evidence(words, weight), *_busy_anyway(table, weight, busiest, "cpu_ratio")]
+    evidence = [Evidence(words, weight), *_busy_anyway(table, busiest, "cpu_ratio", weight)]
     used = table.load.cpu_ratio
-    # The processors of a hypervisor also serve the disks of its machines.
-    if used is not None and used < _FAIR_SHARE and busiest["entity"] in table.machines:
+    if used is not None and used < _FAIR_SHARE:
         # A thread that always wants to run gets its share of a core, whatever else runs.
         weight = max(_NOT_STARVED, 2 * log(max(used, 1e-3) / _FAIR_SHARE))
         evidence.append(Evidence(f"a process of the load wanted only {percent(used)} of a core", weight))
@@ -121,7 +119,7 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
             if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
                 weight = min(0.0, weight)
             evidence.insert(0, Evidence(f"the busiest core of {entity} is at {percent(used)}", weight))
-            evidence += _busy_anyway(table, weight, row, "busiest_core_ratio")
+            evidence += _busy_anyway(table, row, "busiest_core_ratio", weight)
         words = (reading.words for reading in evidence)
         because = (*words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
         overturn_if = ("the same throughput while no core of the host is full",)
@@ -131,16 +129,14 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
             yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
 
 
-def _busy_anyway(table: PlaceTable, weight: float, row: FactRow | None = None, metric: str = "") -> list[Evidence]:
+def _busy_anyway(table: PlaceTable, row: FactRow, metric: str, weight: float) -> list[Evidence]:
     """Evidence that I/Os do not fill a processor: it was as busy with clearly fewer of the same. It outweighs how
-    busy it is, whose log-likelihood ratio is `weight`. `row`: of the host's table, None: a process of the load."""
-    own = {each.step: each.cpu_ratio for each in (table.load, *table.same_io)}
-    rows = table.facts.tables["host"].select(entity=row["entity"]) if row is not None else []
-    busy = {str(each["step"]): number(each, metric) for each in rows} if row is not None else own
+    busy it is, whose log-likelihood ratio is `weight`. `row`: of the host in this step."""
+    rows = {each["step"]: each for each in table.facts.tables["host"].select(entity=row["entity"])}
     for other in table.same_io:
         ratio = other.ops_per_second / table.load.ops_per_second
         is_less = ratio <= _CLEARLY_LESS and other.in_flight_measured < table.load.in_flight_measured
-        if is_less and (busy.get(other.step) or 0.0) >= (busy[table.load.step] or 0.0) - _SAME_BUSY_RATIO:
+        if is_less and number(rows.get(other.step, {}), metric) >= number(row, metric) - _SAME_BUSY_RATIO:
             words = f"it is as busy at {iops(other.ops_per_second)}: it does not only serve I/Os"
             return [Evidence(words, _BUSY_ANYWAY - max(0.0, weight))]
     return []

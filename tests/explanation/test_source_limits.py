@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from sanpath.explanation.source_limits import reported_gaps
 from sanpath.model import Event, Scalar
+from tests.support import san
+from tests.support.san import Flow, San
+from tests.support.stories import fast, judged
 
 
 def reported(name: str, **detail: Scalar) -> tuple[str, Event]:
@@ -55,3 +61,17 @@ def test_of_many_alike_the_first_are_named_and_the_others_counted() -> None:
     entries = reported_gaps(events)
     assert [entry.what for entry in entries[:2]] == ["the activity of vm0 (vc1)", "the activity of vm1 (vc1)"]
     assert entries[-1].what == "56 more like it (vc1)"
+
+
+def test_links_whose_counters_wrap_between_polls_are_named_with_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = (replace(column, bits=32) if "bytes" in column.metric else column for column in san.PORTS.columns)
+    monkeypatch.setattr(san, "PORTS", replace(san.PORTS, columns=tuple(columns)))
+    fabric = San(tmp_path / "r.sanpath")
+    fabric.ports = [fast(port, 64) for port in fabric.ports]
+    fabric.step("s", 16, read=Flow(500, 16 / 500), ports={"fc1/7": (33e6, 0.0), "fc1/1": (33e6, 0.0)})
+    unread = {each.what: each for each in judged(fabric.write()).unobserved}
+    link = unread["link:esx7/vmhba2--sw1/fc1/7"]
+    assert link.why == "sw1 counts its bytes in 32 bits, which can wrap between two polls"
+    assert link.consequence == "it may be saturated: poll it every 0.4 s, or let it be read in 64 bits"
