@@ -52,7 +52,7 @@ class Periods:
 
 
 IN_THE_LAB = Periods(15, 7.0)
-BESIDE_LOOPS = Periods(60, 4.0)
+WITH_LOOPS = Periods(60, 4.0)
 """Busy loops move from core to core: single pairs differ more."""
 
 
@@ -75,25 +75,25 @@ def measure() -> str:
         folder = Path(name)
         run = Run(folder, lab.config)
         cached = ["fio", "--name=cached", f"--filename={folder}/cached", "--size=32M", "--rw=randread", "--bs=8k"]
-        cached += ["--time_based", f"--runtime={BESIDE_LOOPS.load_seconds}"]
+        cached += ["--time_based", f"--runtime={WITH_LOOPS.load_seconds}"]
         cached += ["--status-interval=1", "--output-format=json"]
         lines = [
             _line("sanpath", run.rates(lab.load, IN_THE_LAB, received_bytes, view=False)),
             _line("its live view", run.rates(lab.load, IN_THE_LAB, received_bytes, view=True)),
         ]
         with busy_loops(BUSY_LOOPS):
-            rates = run.rates(cached, BESIDE_LOOPS, read_bytes, view=True)
+            rates = run.rates(cached, WITH_LOOPS, read_bytes, view=True)
         lines.append(_line(f"its live view and {BUSY_LOOPS} busy loops", rates))
     return "".join(lines)
 
 
-def _line(beside: str, rates: Sequence[float]) -> str:
+def _line(addition: str, rates: Sequence[float]) -> str:
     alone, watched = rates[::2], rates[1::2]
     shares = [with_it / ((a + b) / 2) for with_it, a, b in zip(watched, alone, alone[1:], strict=False)]
     low, high = median_interval(shares)
     reached, without = spread(watched, 1e-6, "MB/s"), spread(alone, 1e-6, "MB/s")
     return (
-        f"\n  with {beside} fio reads {reached}, without sanpath {without}: {spread(shares)} of it "
+        f"\n  with {addition} fio reads {reached}, without sanpath {without}: {spread(shares)} of it "
         f"in {len(shares)} pairs, the median between {low:.3f} and {high:.3f} (goal 0.99)"
     )
 
