@@ -27,7 +27,7 @@ from sanpath.diagnosis.source_accounts import Mark
 from sanpath.explanation.cleared import as_far_as_valid, cleared_elements
 from sanpath.explanation.coverage import accounts, iso, recorders, unobserved
 from sanpath.explanation.curves import curves
-from sanpath.explanation.findings import findings, stamps, unjudged
+from sanpath.explanation.findings import findings, stamps, unjudged, with_arrays_by_volume
 from sanpath.explanation.headline import with_headline
 from sanpath.explanation.in_flight import in_flight
 from sanpath.explanation.latency_budget import latency_budget
@@ -93,8 +93,9 @@ def conclude(
     polls = recording.polls()
     run = _run(recording, facts, rules)
     # A suppression is judged by the day of the test: an old recording gives the same report on every later day.
+    tables = with_arrays_by_volume(facts.topology, facts.tables)
     remaining, accepted = split_accepted(
-        findings(rules, facts.topology, facts.tables, judgements, verdict),
+        findings(rules, facts.topology, tables, judgements, verdict),
         site.suppressions,
         date.fromisoformat(run.end[:10]),
     )
@@ -119,7 +120,7 @@ def conclude(
         ),
         findings=tuple(remaining),
         cleared=tuple(as_far_as_valid(cleared, remaining)),
-        unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, facts.tables)),
+        unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, tables)),
         elements=tuple(_elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in marks),

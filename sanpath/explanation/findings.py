@@ -12,7 +12,7 @@ from sanpath.rulebook.judge import judge, not_judged
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.remedy import applicable_remedies
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import switch_of
+from sanpath.topology.paths import array_of, switch_of
 from sanpath.units import iops
 from sanpath.verdict.step_judgement import Judgement
 
@@ -65,6 +65,20 @@ def findings(
         finding = replace(finding, fix=applicable_remedies(finding.fix, rows, reported))
         result.append(_in_context(finding, limits, verdict, relieved))
     return sorted(result, key=lambda finding: (finding.outcome != "hit", _ORDER.index(finding.role)))
+
+
+def with_arrays_by_volume(topology: Topology, tables: Mapping[str, FactTable]) -> Mapping[str, FactTable]:
+    """The fact tables that rules judge: the test's volumes stand for an array that reports no latency itself."""
+    volumes, arrays = tables.get("volume", ()), tables["array"]
+    reported = {row["entity"] for row in arrays}
+    rows = [
+        row
+        for row in volumes
+        if row["foreign_ratio"] is not None
+        and (array := array_of(topology, str(row["entity"]))) not in reported
+        and array != row["entity"]
+    ]
+    return {**tables, "array": FactTable("array", (*arrays, *rows))} if rows else tables
 
 
 def stamps(findings: Sequence[Finding], step: str) -> Iterator[str]:

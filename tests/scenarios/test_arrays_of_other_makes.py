@@ -254,7 +254,10 @@ def test_what_limits_is_named(tmp_path: Path, name: str) -> None:
     site = Site(tmp_path / "r.sanpath", exporter=exporter)
     for key, value in settings.items():
         setattr(site, key, value)
-    verdict = site.diagnosed(loads()).verdict
+    found = site.diagnosed(loads())
+    verdict = found.verdict
     named = [(bottleneck.entity, bottleneck.layer) for bottleneck in verdict.bottlenecks]
     entity = truth.entity.format(volume=VOLUMES.get(exporter, "vol01"))
     assert (verdict.kind, named[:1]) == (truth.kind, [(entity, truth.layer)]), verdict.headline
+    assert [step.purpose for step in found.plan][:1] in (["limit"], []), "what to do first is about what limits"
+    assert found.plan or truth not in (FRONT, BACK)
