@@ -109,7 +109,8 @@ def uncounted_links(facts: Facts, declarations: Sequence[Declaration]) -> Iterat
         sources = {source for source, _ in facts.topology.entities[cable.switch_port].known_as}
         wrapping = sorted(name for name in sources & every_seconds.keys() if rate * every_seconds[name] >= 2**32)
         if not wrapping:
-            yield Unobserved(cable.id, "its bytes are not measured: neither end is read", "it may be saturated")
+            reason = "no step has two samples of them" if rows else "neither end is read"
+            yield Unobserved(cable.id, f"its bytes are not measured: {reason}", "it may be saturated")
             continue
         reason = f"{wrapping[0]} counts its bytes in 32 bits, which can wrap between two polls"
         remedy = f"poll it every {_SOON_ENOUGH * 2**32 / rate:.1g} s, or let it be read in 64 bits"

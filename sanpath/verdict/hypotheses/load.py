@@ -133,12 +133,12 @@ def _busy_anyway(table: PlaceTable, row: FactRow, metric: str, weight: float) ->
     """Evidence that I/Os do not fill a processor: it was as busy with clearly fewer of the same. It outweighs how
     busy it is, whose log-likelihood ratio is `weight`. `row`: of the host in this step."""
     rows = {each["step"]: each for each in table.facts.tables["host"].select(entity=row["entity"])}
-    for other in table.same_io:
+    for other in table.same_io if weight > 0 else ():
         ratio = other.ops_per_second / table.load.ops_per_second
         is_less = ratio <= _CLEARLY_LESS and other.in_flight_measured < table.load.in_flight_measured
         if is_less and number(rows.get(other.step, {}), metric) >= number(row, metric) - _SAME_BUSY_RATIO:
             words = f"it is as busy at {iops(other.ops_per_second)}: it does not only serve I/Os"
-            return [Evidence(words, _BUSY_ANYWAY - max(0.0, weight))]
+            return [Evidence(words, _BUSY_ANYWAY - weight)]
     return []
 
 
