@@ -130,14 +130,15 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _busy_anyway(table: PlaceTable, row: FactRow, metric: str, weight: float) -> list[Evidence]:
-    """Evidence that I/Os do not fill a processor: it was as busy with clearly fewer of the same. It outweighs how
-    busy it is, whose log-likelihood ratio is `weight`. `row`: of the host in this step."""
+    """Evidence that I/Os do not fill a processor: it is as busy with clearly fewer of the same as with more. It
+    outweighs how busy it is, whose log-likelihood ratio is `weight`. `row`: of the host in this step."""
     rows = {each["step"]: each for each in table.facts.tables["host"].select(entity=row["entity"])}
     for other in table.same_io if weight > 0 else ():
-        ratio = other.ops_per_second / table.load.ops_per_second
-        is_less = ratio <= _CLEARLY_LESS and other.in_flight_measured < table.load.in_flight_measured
-        if is_less and number(rows.get(other.step, {}), metric) >= number(row, metric) - _SAME_BUSY_RATIO:
-            words = f"it is as busy at {iops(other.ops_per_second)}: it does not only serve I/Os"
+        less, more = sorted((table.load, other), key=lambda load: load.ops_per_second)
+        is_less = less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
+        busy, busier = (number(rows.get(load.step, {}), metric) for load in (less, more))
+        if is_less and less.in_flight_measured < more.in_flight_measured and busy >= busier - _SAME_BUSY_RATIO > 0:
+            words = f"it is as busy at {iops(less.ops_per_second)} as at {iops(more.ops_per_second)}"
             return [Evidence(words, _BUSY_ANYWAY - weight)]
     return []
 
