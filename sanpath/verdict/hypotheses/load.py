@@ -136,12 +136,9 @@ def _busy_anyway(table: PlaceTable, row: FactRow, metric: str, weight: float) ->
     for other in table.same_io if weight > 0 else ():
         less, more = sorted((table.load, other), key=lambda load: load.ops_per_second)
         is_less = less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
+        is_less = is_less and less.in_flight_measured < more.in_flight_measured
         at_less, at_more = (number(rows.get(load.step, {}), metric) for load in (less, more))
-        if (
-            is_less
-            and less.in_flight_measured < more.in_flight_measured
-            and at_less >= at_more - _SAME_BUSY_RATIO > 0
-        ):
+        if is_less and at_less >= at_more - _SAME_BUSY_RATIO > 0:
             words = f"it is as busy at {iops(less.ops_per_second)} as at {iops(more.ops_per_second)}"
             return [Evidence(words, _BUSY_ANYWAY - weight)]
     return []
