@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.table import number
 from sanpath.units import duration
-from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence
+from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.table import PlaceTable
 
 _PRIOR = -2.0
-"""Log-odds of a gap that no other hypothesis covers, against a place that is covered."""
+"""Log-odds of a place that no source looks into, against one whose counter could have shown the limit."""
 _GAP = -1.3
 """The same for the gap between the host's last clock and the array's, where the links are counted: adapter, driver,
 interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
@@ -32,7 +32,8 @@ _SLOW = 5.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for each gap between two clocks that no source looks into."""
+    """One claim for what is above the first block device, and one for each gap between two clocks."""
+    yield from _above_the_device(table)
     gaps = table.gaps
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
     elsewhere = gaps | table.indices("array_service")
@@ -44,6 +45,18 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         gap = frozenset({index})
         prior, others = _prior(table, index, window_bytes), elsewhere - gap
         yield Claim("unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=others)
+
+
+def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
+    """A file system, a volume manager or a limit of a control group (Linux: io.max) holds I/Os above the device."""
+    first, machine = table.segments[0] if table.segments else None, next(iter(table.machines), None)
+    if first is None or first.kind != "host_queue" or machine is None:
+        return
+    because = (f"{table.wait_words({0})} pass above its block device {first.entity}",)
+    overturn_if = ("the same wait with the load on the block device itself, outside of any control group",)
+    layer = "guest" if machine.startswith("vm:") else "host"
+    conclude = limited_by(table, layer, because, overturn_if, waits_inside=True)
+    yield Claim("io_stack", machine, frozenset({0}), (), conclude, _PRIOR)
 
 
 def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:

@@ -23,7 +23,6 @@ from sanpath.verdict.hypotheses import (
     array,
     array_limits,
     data_sheet,
-    io_stack,
     links,
     load,
     path_policy,
@@ -55,7 +54,6 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     load.claims,
     queues.of_unread_host,
     load.of_cores,
-    io_stack.claims,
     unseen.claims,
 )
 """All modules that make claims. To add a hypothesis, write its module and name it here."""
