@@ -41,8 +41,14 @@ FC_STATISTICS: Mapping[str, str] = {
     "loss_of_signal_total": "loss_of_signal_count",
     "invalid_words_total": "invalid_tx_word_count",
     "invalid_crc_total": "invalid_crc_count",
+    "lost_credit_notices_total": "fpin_cn_lost_credit",
+    "credit_stall_notices_total": "fpin_cn_credit_stall",
+    "oversubscription_notices_total": "fpin_cn_oversubscription",
 }
-"""Metric → file below /sys/class/fc_host/*/statistics (Documentation/scsi/scsi_fc_transport.rst)."""
+"""Metric → file below /sys/class/fc_host/*/statistics (Documentation/scsi/scsi_fc_transport.rst).
+
+The fabric's notices exist since Linux 5.9, and count only where driver and switch support them.
+"""
 
 NET_DEV: Mapping[str, int] = {
     "bytes_rx_total": 0,

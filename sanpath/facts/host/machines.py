@@ -24,6 +24,7 @@ from sanpath.topology.identity import Topology
 
 _ERRORS = ("invalid_crc_total", "invalid_words_total", "errors_rx_total", "errors_tx_total")
 _LINK_LOSSES = ("link_failures_total", "loss_of_sync_total", "loss_of_signal_total")
+_CREDIT_NOTICES = ("lost_credit_notices_total", "credit_stall_notices_total")
 _UP = ("online", "up", "link up")
 
 
@@ -85,6 +86,8 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     "queued": gauge(samples, "queued"),
                     "errors_per_second": _sum(samples, _ERRORS),
                     "link_losses_per_second": _sum(samples, _LINK_LOSSES),
+                    "credit_notices_per_second": _sum(samples, _CREDIT_NOTICES),
+                    "oversubscription_notices_per_second": rate(samples, "oversubscription_notices_total"),
                     "aborts_per_second": rate(samples, "aborts_total"),
                     "resets_per_second": rate(samples, "resets_total"),
                     **(use := port_use(topology, port, samples, step.load.operation_bytes, at_host=True)),
