@@ -10,7 +10,8 @@ import pytest
 
 from sanpath.facts.compute import Facts, compute
 from sanpath.facts.table import FactRow
-from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.recording import Number
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, STORIES, X, computed, fast
 
 ISL = "link:sw1/fc1/31--sw2/fc1/31"
@@ -45,6 +46,24 @@ def two_switches(
 def row(facts: Facts, entity: str, direction: str = "read") -> FactRow:
     (found,) = facts.tables["link"].select(entity=entity, direction=direction)
     return found
+
+
+@pytest.mark.parametrize("silent", ["sw1", "sw2"])
+def test_a_link_between_switches_is_counted_by_the_end_that_can_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: str
+) -> None:
+    whole = row(two_switches(tmp_path / "whole"), ISL)
+    of_port = San._port
+
+    def without_bytes(san: San, port: Port, at: float) -> dict[str, Number]:
+        is_silent = (port.on, port.name) == (silent, "fc1/31")
+        return of_port(san, port, at) | (dict.fromkeys(("bytes_rx_total", "bytes_tx_total")) if is_silent else {})
+
+    monkeypatch.setattr(San, "_port", without_bytes)
+    half = row(two_switches(tmp_path / "half"), ISL)
+    for fact in ("bytes_per_second", "utilisation", "share", "ceiling_bytes_per_second"):
+        assert half[fact] == pytest.approx(whole[fact]), fact
+    assert (half["on_loaded_path"], half["ends_ratio"]) == (True, None)
 
 
 SLOW = {"sw2/fc1/31": 0.62, "sw1/fc1/9": 0.81}

@@ -195,26 +195,33 @@ def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | Non
 
 
 def _sampled_port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> _Port | None:
-    """Return the port of a cable that a source samples. Between switches, the far end may be sampled as well."""
+    """Return the port of a cable that a source samples. Between switches, the far end may be sampled as well: then
+    the port is that of the end whose bytes are known."""
     port = _port(topology, cable, step, samples)
     if cable.side != "switch":
         return port
-    far_port = _port(topology, cable.from_far_end, step, samples)
-    return far_port if port is None else replace(port, far_sample=far_port.sample) if far_port is not None else port
+    ends = [end for end in (port, _port(topology, cable.from_far_end, step, samples)) if end is not None]
+    ends.sort(key=lambda end: _counts_bytes(end.sample), reverse=True)
+    return replace(ends[0], far_sample=ends[1].sample) if len(ends) > 1 else ends[0] if ends else None
 
 
 def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> _Port | None:
-    """Return the port with the samples of one source: if several sources read the port, the one with the most
-    windows."""
+    """Return the port with the samples of one source: of several that read it, the one with the most windows among
+    those that tell its bytes."""
     entity = topology.entities[cable.switch_port]
     read = [samples[key] for source_id in entity.known_as if (key := (step.name, *source_id)) in samples]
-    sample = max((s for s in read if s.length_seconds), key=lambda s: s.windows, default=None)
+    sample = max((s for s in read if s.length_seconds), key=lambda s: (_counts_bytes(s), s.windows), default=None)
     if sample is None:
         return None
     technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
     speed = sample.last_values.get("link_speed_bits_per_second")
     port = _Port(cable, technology, link_capacity(technology, speed) if speed else None, speed, sample)
     return replace(port, capacity=None) if _counts_too_much(port) else port
+
+
+def _counts_bytes(sample: StepSamples) -> bool:
+    """Return whether the bytes of a port are known: a counter of 32 bits may wrap too often to tell them."""
+    return any(sample.rate(f"bytes_{side}_total") is not None for side in ("rx", "tx"))
 
 
 def _counts_too_much(port: _Port) -> bool:
@@ -337,7 +344,7 @@ def _path_capable(topology: Topology, cable: Cable, paths: Sequence[IoPath]) -> 
     path."""
     speeds = []
     for path in paths:
-        if cable in path.cables:
+        if cable.id in {crossed.id for crossed in path.cables}:
             end_speeds = [
                 _number(topology.entities[e].attributes.get("capable_bits_per_second"))
                 for e in (path.hba, path.array_port)

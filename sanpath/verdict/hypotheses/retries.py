@@ -202,8 +202,18 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     weight, ratio, sender = max(again)
     entity = _place_of_loss(table, entities, ratio)
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
-    evidence = [Evidence(words, min(_RETRANSMIT_MOST, weight)), *_seen_in_tcp(table)]
+    evidence = [Evidence(words, min(_RETRANSMIT_MOST, weight)), *_stalls(table, ratio), *_seen_in_tcp(table)]
     yield _claim(table, entity, evidence, _RETRANSMIT_PRIOR)
+
+
+def _stalls(table: PlaceTable, ratio: float) -> Iterator[Evidence]:
+    """Evidence against segments sent again so rarely that what follows each, until a time-out, is hardly any wait.
+    `ratio`: share of segments sent again."""
+    most = ratio * table.load.bytes_per_second / _USUAL_SEGMENT_BYTES * _TCP_TIMEOUT_SECONDS
+    waited = _waited(table, _where_lost(table)) / table.load.latency_seconds
+    if waited > most:
+        words = f"each takes {duration(_TCP_TIMEOUT_SECONDS)} at most: {percent(most)} of the time"
+        yield Evidence(words, max(_TOO_SHORT, (most - waited) / UNEXPLAINED))
 
 
 def _seen_in_tcp(table: PlaceTable) -> Iterator[Evidence]:
