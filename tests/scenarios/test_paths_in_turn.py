@@ -9,6 +9,7 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
+from sanpath.verdict.hypotheses import path_policy
 from sanpath.verdict.hypotheses.path_policy import in_turn_weight
 from tests.support.esx_san import EsxSan
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -76,6 +77,16 @@ def test_two_links_at_a_third_are_neither(tmp_path: Path) -> None:
     (cached,) = (each for each in found.verdict.experiments if each.action == "cached_range")
     (unseen,) = (meaning for meaning in cached.meanings if meaning.verdict == "cannot_tell")
     assert unseen.if_seen > 1.1 * unseen.probability, "what is not measured may be below the array's cache"
+
+
+@pytest.mark.parametrize(("share", "possible"), [(0.9, False), (0.6, True)])
+def test_a_policy_that_leaves_little_of_the_links_unused_does_not_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, possible: bool
+) -> None:
+    """Many LUNs that change link at moments of their own nearly fill two: the links are what limits."""
+    monkeypatch.setattr(path_policy, "in_turn_weight", lambda *_: 3.0)
+    kinds = {suspect.kind for suspect in over_two(tmp_path, share, share).verdict.suspects}
+    assert ("path_policy" in kinds) == possible
 
 
 def test_one_step_does_not_show_that_more_load_brings_nothing(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ _TOGETHER_SPREAD = 0.25
 carry 2."""
 _MEETING = 0.25
 """Share of the tests with two LUNs that both use the same link at any time."""
+_LEAST_GAIN = 0.15
+"""Least throughput that side by side brings more than in turn: where the links have less to give, they limit."""
 _FULLER = 1.2
 """Links of the array are the ones used in turn if they are this much fuller than those of the hosts."""
 _BATCH_FACTOR = 3.0
@@ -64,6 +66,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         return
     luns_with_policy = [row for row in table.rows("multipath") if row["policy"]]
     total, luns = sum(links.values()) / len(by_host), len(luns_with_policy)
+    if (1 + _LEAST_GAIN) * total > len(links) / len(by_host):
+        return
     weight = min(in_turn_weight(sum(links[link] for link in at_host), luns, len(at_host)) for at_host in by_host)
     busy = f"are busy {' and '.join(percent(share) for share in links.values())}"
     unmeasured, overturn_if, prior = [], _OVERTURN, 0.0
