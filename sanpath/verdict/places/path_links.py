@@ -81,7 +81,8 @@ class PathLink:
 def path_links(table: PlaceTable) -> list[PathLink]:
     """The links that carry a load, or may carry it, as far as something tells how full they are."""
     counted = list(_counted(table))
-    ends = {end for row in table.links for end in str(row["entity"]).partition(":")[2].split("--")}
+    rows = [row for row in table.links if filled_ratio(row) is not None]
+    ends = {end for row in rows for end in str(row["entity"]).partition(":")[2].split("--")}
     ports = list(_ports(table, ends))
     ends |= {link.entities[0].partition(":")[2] for link in ports}
     return [*counted, *ports, *_assumed(table, ends)]
