@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from kernel_lab import dataset
-from kernel_lab.cases import CASES, Case
+from kernel_lab.cases import Case
 from kernel_lab.configuration import VOLUMES, write_configuration, write_job, write_neighbours_job, write_plan
 from kernel_lab.draws import draw
+from kernel_lab.named_cases import CASES
 from real_lab.state import State
 from sanpath.probe.plan import load_probe_plan
 
@@ -28,7 +29,7 @@ def test_a_case_reads_what_it_does_not_leave_out(tmp_path: Path, case: Case) -> 
     (tmp_path / "secrets/host_key.pub").write_text("ssh-ed25519 AAAA\n")
     state = State("srl-000000", case.name, "10.213.0.0/24")
     document = yaml.safe_load(write_configuration(case, state, tmp_path).read_text())
-    switches = {"sw-a", "sw-b"} if len(case.fabrics) == 2 else {"sw-a"}
+    switches = {f"sw-{letter}" for letter in "ab"[: len(case.fabrics)]}
     assert case.unread <= SOURCES
     assert {source["name"] for source in document["sources"]} == {"host1", "array1", *switches} - case.unread
     assert len([link for link in document["topology"]["links"] if "cabled_to hba:" in link]) == len(case.fabrics)

@@ -10,8 +10,8 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath_collectors.linux_host.tables import HBA
-from tests.support.recording import RecordingBuilder
-from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.recording import Number, RecordingBuilder
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast
 
 BLOCK = 32 * 2076.0
@@ -115,3 +115,22 @@ def test_a_link_does_not_carry_what_another_initiator_moves(tmp_path: Path, sile
     verdict = diagnose(san.write()).verdict
     accused = [bottleneck.entity for bottleneck in verdict.bottlenecks]
     assert accused == ([] if silent else ["link:sw1/fc1/1--fa1/CT0.FC0"])
+
+
+def test_a_port_whose_switch_does_not_tell_its_bytes_is_counted_by_the_initiator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host's link of 4 Gb/s is full. Its switch answers, but its counters wrap too often to tell anything."""
+    of_port = San._port
+
+    def without_bytes(san: San, port: Port, at: float) -> dict[str, Number]:
+        return of_port(san, port, at) | (dict.fromkeys(("bytes_rx_total", "bytes_tx_total")) if port.host else {})
+
+    monkeypatch.setattr(San, "_port", without_bytes)
+    san = CountingHost(tmp_path / "a.sanpath", ports=[HOST_PORT, fast(ARRAY_PORT)])
+    for in_flight in (16, 64):
+        carried = {ARRAY_PORT.name: (X * BLOCK, NOTHING)}
+        at_array = {"read": AtArray(4e-4, san=in_flight / X - 5e-4)}
+        san.step(f"t{in_flight}", in_flight, read=Flow(X, in_flight / X), ports=carried, array=at_array)
+    (bottleneck,) = diagnose(san.write()).verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.entity) == ("link", "hba:esx7/vmhba2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,10 +13,11 @@ from typing import Annotated
 import typer
 
 from kernel_lab import dataset
-from kernel_lab.cases import CASES, Case
+from kernel_lab.cases import Case
 from kernel_lab.configuration import write_plan
 from kernel_lab.draws import draw
 from kernel_lab.lifecycle import running
+from kernel_lab.named_cases import CASES
 from kernel_lab.outcome import confirmation, outcome, probe_outcome, table
 from kernel_lab.requirements import missing
 from real_lab.state import LabError
@@ -24,7 +26,7 @@ app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pret
 
 
 EachInFolder = Annotated[Path, typer.Option("--folder", help="a folder for each case is made in it")]
-Only = Annotated[str, typer.Option("--only", help="cases whose name has this part")]
+Only = Annotated[str, typer.Option("--only", help="cases whose name matches this regular expression")]
 Draws = Annotated[int, typer.Option("--draws", help="so many cases drawn at random in place of the named ones")]
 FirstSeed = Annotated[int, typer.Option("--first-seed", help="seed of the first of them")]
 
@@ -98,7 +100,7 @@ def score_command(folder: EachInFolder, only: Only = "", draws: Draws = 0, first
 
 def _cases(only: str, draws: int, first_seed: int) -> list[Case]:
     drawn = [draw(seed) for seed in range(first_seed, first_seed + draws)]
-    return [case for case in drawn or CASES.values() if only in case.name]
+    return [case for case in drawn or CASES.values() if re.search(only, case.name)]
 
 
 def _recorded(folder: Path, only: str, draws: int, first_seed: int) -> list[Case]:

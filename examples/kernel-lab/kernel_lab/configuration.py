@@ -11,7 +11,12 @@ from kernel_lab.cases import Case
 from real_lab.files import options, planned
 from real_lab.state import State
 
-VOLUMES = {"iscsi": "/dev/mapper/mpatha", "fcp": "/dev/mapper/mpatha", "nvme": "/dev/nvme0n1"}
+VOLUMES = {
+    "iscsi": "/dev/mapper/mpatha",
+    "fcp": "/dev/mapper/mpatha",
+    "nvme": "/dev/nvme0n1",
+    "nvme-fc": "/dev/nvme0n1",
+}
 """Transport → device of the volume on the host."""
 
 POLL_SECONDS = 2
@@ -22,6 +27,7 @@ def write_configuration(case: Case, state: State, folder: Path) -> Path:
     """Write sanpath.yaml: host and target over SSH, one switch per fabric over SNMP."""
     login = {"user": "root", "key_file": "secrets/login_key", "known_hosts": "secrets/known_hosts"}
     machines.write_known_hosts(state, folder)
+    target = "host" if case.one_machine else "target"
     sources: list[dict[str, object]] = [
         {
             "name": name,
@@ -30,7 +36,7 @@ def write_configuration(case: Case, state: State, folder: Path) -> Path:
             "every_seconds": POLL_SECONDS,
             **login,
         }
-        for name, collector, side in (("host1", "linux_host", "host"), ("array1", "linux_target", "target"))
+        for name, collector, side in (("host1", "linux_host", "host"), ("array1", "linux_target", target))
     ]
     links, entities = ["load:fio runs_on host:host1"], {}
     for number, letter in enumerate(network.fabrics(case), start=1):
@@ -42,7 +48,7 @@ def write_configuration(case: Case, state: State, folder: Path) -> Path:
         hba, array_port = f"hba:host1/eth{number}", f"array_port:array1/eth{number}"
         if case.transport == "fcp":  # the only SCSI hosts of the guest, and the port's name in the fabric
             hba = f"hba:host1/host{number - 1}"
-            array_port = f"array_port:{machines.wwpn('target', letter).replace(':', '')}"
+            array_port = f"array_port:{network.wwpn('target', letter).replace(':', '')}"
         entities[hba] = {"capable_bits_per_second": network.FAST_MEGABITS * 1e6}
         links += [
             f"switch_port:{switch}/p-host cabled_to {hba}",

@@ -57,7 +57,7 @@ def boot(case: Case, state: State, side: str, images: Images, job: Path, folder:
     for port in ports:
         cards += [
             "-netdev", f"tap,id={port},ifname={network.tap(state, side, port)},script=no,downscript=no",
-            "-device", f"virtio-net-pci,netdev={port},mac={_mac(side, port)},romfile=",
+            "-device", f"virtio-net-pci,netdev={port},mac={network.mac(side, port)},romfile=",
         ]  # fmt: skip
     memory = str(network.GUESTS[side].memory_mib)
     command = [
@@ -80,29 +80,23 @@ def wait_ready(side: str, folder: Path) -> None:
     )
 
 
-def wwpn(side: str, fabric: str) -> str:
-    """Return the name that libfcoe gives a machine's port in a fabric."""
-    return f"20:00:{_mac(side, fabric)}"
-
-
-def _mac(side: str, port: str) -> str:
-    return f"52:54:00:00:{network.GUESTS[side].address:02x}:{ord(port):02x}"
-
-
 def _write_disk(case: Case, state: State, side: str, job: Path, folder: Path, disk: Path) -> None:
     work = folder / "disks" / side
     work.mkdir(parents=True)
     guest = network.GUESTS[side]
-    addresses = {_mac(side, network.MANAGEMENT_PORT): network.guest_address(state, side)}
-    addresses |= {_mac(side, fabric): network.storage_address(side, fabric) for fabric in network.fabrics(case)}
+    roles = ("target", guest.role) if case.one_machine else (guest.role,)
+    addresses = {network.mac(side, network.MANAGEMENT_PORT): network.guest_address(state, side)}
+    addresses |= {
+        network.mac(side, fabric): network.storage_address(side, fabric) for fabric in network.fabrics(case)
+    }
     settings = {
         "NAME": guest.name,
         "NUMBER": f"{guest.number:02}",
-        "ROLE": guest.role,
+        "ROLES": " ".join(roles),
         "MTU": str(case.mtu),
         "ADDRESSES": " ".join(f"{mac}={address}" for mac, address in addresses.items()),
         "TRANSPORT": case.transport,
-        "PORTALS": " ".join(network.storage_address("target", fabric) for fabric in network.fabrics(case)),
+        "PORTALS": " ".join(network.portals(case)),
         "SIZE_MIB": str(SIZE_MIB),
         "MEDIA": " ".join(case.media),
         "POLICY": case.policy,
@@ -112,14 +106,20 @@ def _write_disk(case: Case, state: State, side: str, job: Path, folder: Path, di
         "TARGET_BEFORE": case.target_before,
         "TARGET_AFTER": case.target_after,
         "HOST_BEFORE": case.host_before,
-        "INITIATORS": " ".join(wwpn("host", fabric) for fabric in network.fabrics(case)),
+        "INITIATORS": " ".join(network.initiators(case)),
         "STATES": " ".join(case.path_states),
         "HOST_AFTER": _NEIGHBOUR_LOAD if side == "neighbour" else case.host_after,
     }
     (work / "settings").write_text("".join(f"{name}={shlex.quote(text)}\n" for name, text in settings.items()))
     (work / "multipath.conf").write_text(_MULTIPATH.format(group=case.group, policy=case.policy or "service-time 0"))
     with tarfile.open(disk, "w") as tar:
-        for file in (GUEST / "start", GUEST / guest.role, work / "settings", work / "multipath.conf", job):
+        for file in (
+            GUEST / "start",
+            *(GUEST / role for role in roles),
+            work / "settings",
+            work / "multipath.conf",
+            job,
+        ):
             tar.add(file, file.name)
         tar.add(folder / "secrets/host_key", "host_key")
         tar.add(folder / "secrets/login_key.pub", "authorized_keys")

@@ -41,8 +41,9 @@ GUESTS: Mapping[str, Guest] = {
 
 
 def sides(case: Case) -> tuple[str, ...]:
-    """Return the sides that a case has."""
-    return tuple(side for side in GUESTS if side != "neighbour" or case.neighbour)
+    """Return the sides that have a machine of their own."""
+    absent = {"neighbour" if not case.neighbour else "", "target" if case.one_machine else ""}
+    return tuple(side for side in GUESTS if side not in absent)
 
 
 def namespace(state: State, fabric: str) -> str:
@@ -68,6 +69,30 @@ def guest_address(state: State, side: str) -> str:
 def storage_address(side: str, fabric: str) -> str:
     """Return a guest's address in a fabric."""
     return f"10.214.{1 + FABRICS.index(fabric)}.{GUESTS[side].address}"
+
+
+def portals(case: Case) -> list[str]:
+    """Return the target's address in each fabric."""
+    if case.one_machine:
+        return [_fibre_channel_names("target", fabric) for fabric in FABRICS]
+    return [storage_address("target", fabric) for fabric in fabrics(case)]
+
+
+def initiators(case: Case) -> list[str]:
+    """Return the names of the host's Fibre Channel port in each fabric."""
+    if case.one_machine:
+        return [_fibre_channel_names("host", fabric) for fabric in FABRICS]
+    return [wwpn("host", fabric) for fabric in fabrics(case)]
+
+
+def wwpn(side: str, fabric: str) -> str:
+    """Return the name that libfcoe gives a machine's port in a fabric."""
+    return f"20:00:{mac(side, fabric)}"
+
+
+def mac(side: str, port: str) -> str:
+    """Return the address of a machine's network card. `port`: a fabric or `MANAGEMENT_PORT`."""
+    return f"52:54:00:00:{GUESTS[side].address:02x}:{ord(port):02x}"
 
 
 def tap(state: State, side: str, port: str) -> str:
@@ -105,6 +130,12 @@ def plug_in(case: Case, state: State, side: str) -> None:
         rate = {"host": fabric.host, "target": fabric.target}.get(side)
         if rate is not None:
             _tc(state, switch, port, "root", "tbf", "rate", f"{rate}mbit", "burst", TBF_BURST, "latency", TBF_LATENCY)
+
+
+def _fibre_channel_names(side: str, fabric: str) -> str:
+    """WWNN and WWPN of a port of nvme-fcloop, as NVMe writes an address."""
+    number = f"{GUESTS[side].address:02x}{ord(fabric):02x}"
+    return f"nn-0x100000000000{number}:pn-0x200000000000{number}"
 
 
 def _management(state: State) -> str:
