@@ -30,7 +30,8 @@ def summary_path(
     if paths:
         entities = list(_path_entities(topology, paths[0]))
     elif loads:
-        entities = [*_entities_above(topology, loads[0]), *_entities_below(topology, loads[0])]
+        load = max(loads, key=lambda each: len([*_entities_below(topology, each)]))
+        entities = [*_entities_above(topology, load), *_entities_below(topology, load)]
     else:
         entities = []
     entities = _with_limiting_parts(topology, entities, limits)
