@@ -24,9 +24,11 @@ def row_of(
     address: str = "192.0.2.5",
     ends: tuple[str, ...] = ("host",),
     sources: tuple[str, ...] = ("h1", "srv"),
+    duplicates: int | None = None,
 ) -> FactRow:
     """20 s of reads. In each second the target sends 1 MB and 5 kB of it again, in 695 segments, 3 of them again. Its
     two connections carry data 0.8 s each; in 0.4 s of the 1.6 the receive window is full, in 0.08 s the send buffer.
+    `duplicates`: segments a second that the initiator reports to have had already.
     """
     out = RecordingBuilder(folder)
     out.source("fio", "fio", LOAD)
@@ -53,6 +55,7 @@ def row_of(
             "bytes_acknowledged_read_total": RATE * second,
             "segments_sent_read_total": 695 * second,
             "segments_retransmitted_read_total": 3 * second,
+            "duplicates_reported_read_total": None if duplicates is None else duplicates * second,
             "busy_seconds_read_total": 1600 * second,
             "receive_window_limited_seconds_read_total": 400 * second,
             "send_buffer_limited_seconds_read_total": 80 * second,
@@ -96,6 +99,12 @@ def test_what_the_sender_and_the_receiver_of_a_direction_count_is_one_row(tmp_pa
         "unread_bytes": 700,
     }
     assert {name: row[name] for name in wanted} == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(("duplicates", "lost"), [(0, 3), (2, 1), (3, 0), (5, 0)])
+def test_what_the_receiver_had_already_was_not_lost(tmp_path: Path, duplicates: int, lost: int) -> None:
+    row = row_of(tmp_path / "a", "read", duplicates=duplicates)
+    assert row["retransmit_ratio"] == pytest.approx(lost / 695, abs=1e-9)
 
 
 def test_the_other_direction_is_what_the_other_end_sends(tmp_path: Path) -> None:

@@ -92,12 +92,13 @@ def _of_sender(sender: StepSamples, direction: Direction, bytes_per_second: floa
     smallest = sender.last_values.get(f"round_trip_seconds_min_{direction}")
     unsent, queued = gauge("unsent_bytes"), gauge("send_queue_bytes")
     receive, buffer = (ratio(f"{n}_limited_seconds", "busy_seconds") for n in ("receive_window", "send_buffer"))
+    sent = "segments_sent"
     on_the_way = bytes_per_second * round_trip if round_trip is not None else None
     return {
         "connections": gauge("connections_in_use"),
         "round_trip_seconds": round_trip,
         "round_trip_seconds_min": smallest,
-        "retransmit_ratio": ratio("segments_retransmitted", "segments_sent"),
+        "retransmit_ratio": _lost(ratio("segments_retransmitted", sent), ratio("duplicates_reported", sent)),
         "busy_connections": sender.rate(f"busy_seconds_{direction}_total"),
         "receive_window_ratio": receive,
         "send_buffer_ratio": buffer,
@@ -110,6 +111,12 @@ def _of_sender(sender: StepSamples, direction: Direction, bytes_per_second: floa
         "sending_seconds": queued / bytes_per_second if queued is not None and bytes_per_second else None,
         "segment_bytes": gauge("segment_bytes"),
     }
+
+
+def _lost(sent_again: float | None, needless: float | None) -> float | None:
+    """Return the share of segments that were lost. Packets that overtake each other look lost, and are sent again
+    needlessly: the receiver reports that it had them (DSACK, RFC 3708). None: not counted."""
+    return None if sent_again is None else max(0.0, sent_again - (needless or 0.0))
 
 
 def _of(samples: Collection[StepSamples], counter: str) -> StepSamples | None:

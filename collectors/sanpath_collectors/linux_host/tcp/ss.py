@@ -21,7 +21,7 @@ _ADDRESSES = re.compile(r"(?:[A-Z][A-Z0-9-]*+\s++)?(\d{1,10})\s++(\d{1,10})\s++(
 _NUMBER = r"(\d{1,20}(?:\.\d{1,9})?)"
 _FIELD = re.compile(
     rf"(?<![\w:])(rtt|minrtt|mss|cwnd|bytes_sent|bytes_retrans|bytes_acked|bytes_received|segs_out|data_segs_out"
-    rf"|unacked|notsent|rcv_space|snd_wnd):{_NUMBER}(?![\d.])"
+    rf"|dsack_dups|unacked|notsent|rcv_space|snd_wnd):{_NUMBER}(?![\d.])"
 )
 _MILLISECONDS = re.compile(rf"(?<![\w:])(busy|rwnd_limited|sndbuf_limited):{_NUMBER}ms")
 _RETRANS = re.compile(r"(?<![\w:])retrans:\d{1,10}/(\d{1,20})(?!\d)")

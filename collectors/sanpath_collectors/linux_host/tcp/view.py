@@ -44,11 +44,12 @@ _SENT: Mapping[str, _Source] = {
     "segments_sent": _Source("segs_out", "segs_out"),
     "data_segments_sent": _Source("data_segs_out", "data_segs_out"),
     "segments_retransmitted": _Source("retrans", "rtt"),
+    "duplicates_reported": _Source("dsack_dups", "bytes_sent"),
     "busy_seconds": _Source("busy", "busy", _MILLISECONDS),
     "receive_window_limited_seconds": _Source("rwnd_limited", "busy", _MILLISECONDS),
     "send_buffer_limited_seconds": _Source("sndbuf_limited", "busy", _MILLISECONDS),
 }
-"""Counter of the sender → its source. Bytes sent since Linux and iproute2 4.19, busy times since 4.10, segments with
+"""Counter of the sender → its source. Bytes sent and duplicates since Linux and iproute2 4.19, busy times since 4.10, segments with
 data since 4.6, acknowledged bytes since 4.1."""
 _RECEIVED: Mapping[str, _Source] = {"bytes_received": _Source("bytes_received", "bytes_received")}
 _SENDERS_SUMS: Mapping[str, _Source] = {
