@@ -49,8 +49,8 @@ _SENT: Mapping[str, _Source] = {
     "receive_window_limited_seconds": _Source("rwnd_limited", "busy", _MILLISECONDS),
     "send_buffer_limited_seconds": _Source("sndbuf_limited", "busy", _MILLISECONDS),
 }
-"""Counter of the sender → its source. Bytes sent and duplicates since Linux and iproute2 4.19, busy times since 4.10, segments with
-data since 4.6, acknowledged bytes since 4.1."""
+"""Counter of the sender → its source. Bytes sent and duplicates since Linux and iproute2 4.19, busy times since 4.10,
+segments with data since 4.6, acknowledged bytes since 4.1."""
 _RECEIVED: Mapping[str, _Source] = {"bytes_received": _Source("bytes_received", "bytes_received")}
 _SENDERS_SUMS: Mapping[str, _Source] = {
     "send_window_bytes": _Source("snd_wnd", "snd_wnd"),
