@@ -19,8 +19,8 @@ LAB = Path(__file__).parents[2] / "examples/kernel-lab"
     ("case", "verdict"),
     [
         ("nvme-one-port", "100 Mb/s link host1 eth1–sw-a p-host is saturated"),
-        ("iscsi-lun-depth", "TBD"),
-        ("nvme-fc-slow-media", "TBD"),
+        ("iscsi-lun-depth", "Queue of LUN dm-0 on host1 is full"),
+        ("nvme-fc-target-cap", "Back end of array array1 is saturated"),
     ],
 )
 def test_what_limits_real_kernels_is_named(tmp_path: Path, case: str, verdict: str) -> None:
