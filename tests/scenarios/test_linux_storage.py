@@ -29,13 +29,15 @@ DEVICES = replace(LUN, columns=(*LUN.columns, Column("latency_seconds_flush_tota
 class Storage(San):
     """fio on a device of the host that it calls by a link of its own: dm-0 and its two paths count the I/Os.
 
-    `busy` and `host_busy`: share of the processors of server and host; `sent_again`, `host_sent_again`: of the TCP
+    `busy` and `host_busy`: share of the processors of server and host; `host_busy_per_io`: processor seconds of the
+    host for each I/O instead; `sent_again`, `host_sent_again`: of the TCP
     segments of server and host. `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`:
     slots of each map; `flushing`: outstanding flushes. `maps`: map → its paths, which carry the I/Os in equal parts;
     `named`: the load names each of these devices as its target, as fio's list of disks does."""
 
     busy: float = 0.1
     host_busy: float = 0.1
+    host_busy_per_io: float | None = None
     sent_again: float = 0.0
     host_sent_again: float = 0.0
     path_seconds: float | None = None
@@ -73,7 +75,10 @@ class Storage(San):
                     part["latency_seconds_read_total"] = round(part["ops_read_total"] * 1e3 * self.path_seconds)
                 samples |= {path: {**part} for path in paths}
             out.samples("esx7", DEVICES, second, samples)
-            out.samples("esx7", HOST, second, {"esx7": ticks(second, self.host_busy, self.host_sent_again)})
+            busy = self.host_busy
+            if self.host_busy_per_io is not None:
+                busy = int(whole["ops_read_total"] or 0) * self.host_busy_per_io / max(1, second)
+            out.samples("esx7", HOST, second, {"esx7": ticks(second, busy, self.host_sent_again)})
         out.source("srv", "linux_target", CONTROLLER)
         out.entity("srv", "controller", "srv", "srv")
         out.link("srv", "member_of", (("controller", "srv"), ("array", "fa1")))
@@ -281,6 +286,22 @@ def test_busy_processors_do_not_hold_back_a_load_that_hardly_wants_any(tmp_path:
     verdict = judged(san.write()).verdict
     assert (verdict.kind, verdict.bottlenecks[0].entity) == ("bottleneck", "array:fa1")
     assert sum(s.probability for s in verdict.suspects if s.kind in ("generator_limited", "core")) < 0.05
+
+
+@pytest.mark.parametrize("in_proportion", [True, False])
+def test_processors_that_are_busy_in_proportion_to_the_ios_work_for_them(tmp_path: Path, in_proportion: bool) -> None:
+    """A quarter of the I/Os keeps them busy for a quarter of the time: interrupts, which no process pays for. I/Os wait
+    between the host's clock and the array's. Where the processors are always busy, others fill them."""
+    san = Storage(tmp_path / "a", leave_out={"disk"})
+    san.host_busy, san.host_busy_per_io = 0.995, 0.995 / OPS if in_proportion else None
+    for n, ops in ((4, OPS / 4), (16, OPS), (64, OPS)):
+        flow = Flow(ops, n / ops)
+        array = {"read": AtArray(SERVED, queue=None)}
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, disk={"read": flow}, array=array, cpu=0.01)
+    verdict = judged(san.write()).verdict
+    likely = sum(s.probability for s in verdict.suspects if s.kind == "generator_limited")
+    assert (likely > 0.5) == in_proportion
+    assert likely > 0.5 or likely < 0.1
 
 
 @pytest.mark.parametrize("sent_again", [0.0, 0.03])
