@@ -95,3 +95,9 @@ def test_a_data_set_has_labels_and_names_nobody(tmp_path: Path) -> None:
         ]
         assert "kernel-lab/fcp-one-port.sanpath/manifest.json" in tar.getnames()
         assert {member.uname for member in tar} == {""}
+
+
+def test_the_published_table_has_every_named_case() -> None:
+    """`lab.py table >results.md` writes it, after `all` and `confirm`."""
+    rows = (LAB / "results.md").read_text().splitlines()
+    assert [row.split("|")[1].strip() for row in rows[2:]] == list(CASES)
