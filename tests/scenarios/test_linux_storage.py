@@ -290,7 +290,7 @@ def test_busy_processors_do_not_hold_back_a_load_that_hardly_wants_any(tmp_path:
 
 @pytest.mark.parametrize("in_proportion", [True, False])
 def test_processors_that_are_busy_in_proportion_to_the_ios_work_for_them(tmp_path: Path, in_proportion: bool) -> None:
-    """A quarter of the I/Os keeps them busy for a quarter of the time: interrupts, which no process pays for. The I/Os
+    """A quarter of the I/Os keeps them busy for a quarter of the time: interrupts, which no process pays for. I/Os
     wait between the host's clock and the array's. Where the processors are always busy, others fill them."""
     san = Storage(tmp_path / "a", leave_out={"disk"})
     san.host_busy, san.host_busy_per_io = 0.995, 0.995 / OPS if in_proportion else None
