@@ -82,6 +82,8 @@ def _bottleneck_headline(
         return f"A thread of the hypervisor is full: {'; '.join(bottleneck.because)}; {latency}."
     if bottleneck.kind == "io_stack":
         return f"I/Os wait in {bottleneck.entity}, before they reach a block device: {bottleneck.because[0]}; {law}."
+    if bottleneck.kind == "pcie":
+        return f"The PCIe lanes of {bottleneck.entity} are full: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "core":
         state = "is slow to read received data" if bottleneck.utilisation is None else "has a full processor core"
         return f"{bottleneck.entity} {state}: {bottleneck.because[0]}; {latency}."

@@ -122,6 +122,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"{noun(first.entity).capitalize()} {name} is slow to read received data"
         case "core":
             return f"One processor core of {name} is full"
+        case "pcie":
+            return f"PCIe lanes of {noun(first.entity)} {with_owner(first.entity)} are full"
         case "lun" | "hba" | "vdisk":
             return f"Queue of {noun(first.entity)} {with_owner(first.entity)} is full{_depth(first, step)}"
         case _:

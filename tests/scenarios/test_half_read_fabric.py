@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
-from sanpath_collectors.linux_host.tables import HBA
-from tests.support.recording import Number, RecordingBuilder
+from tests.support.half_read import COUNTED_BYTES, CountingHost, HalfRead
+from tests.support.recording import Number
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast
-
-BLOCK = 32 * 2076.0
-
-
-@dataclass(slots=True)
-class HalfRead(San):
-    """Nobody reads sw2, where the array is."""
-
-    def _switch(self, out: RecordingBuilder, name: str, last: float) -> None:
-        if name != "sw2":
-            San._switch(self, out, name, last)
 
 
 def result(tmp_path: Path, ops: float, transfer_share: float, isl_speed: float = 8) -> Diagnosis:
@@ -35,7 +24,7 @@ def result(tmp_path: Path, ops: float, transfer_share: float, isl_speed: float =
             in_flight,
             read=Flow(ops, in_flight / ops),
             seconds=30,
-            ports={"fc1/7": (ops * BLOCK, NOTHING), "sw1/fc1/31": (ops * BLOCK, NOTHING)},
+            ports={"fc1/7": (ops * COUNTED_BYTES, NOTHING), "sw1/fc1/31": (ops * COUNTED_BYTES, NOTHING)},
             array={"read": AtArray(0.0004, san=transfer_share * in_flight / ops)},
         )
     return diagnose(san.write())
@@ -74,33 +63,6 @@ def test_an_idle_link_whose_switch_is_read_is_not_the_full_one(tmp_path: Path) -
     assert all(SECOND_HBA.name not in str(suspect.entity) for suspect in suspects)
 
 
-@dataclass(slots=True)
-class CountingHost(HalfRead):
-    """The host's two ports count what they read, an equal part each. `silent`: they do not."""
-
-    silent: bool = False
-
-    def _configuration(self, out: RecordingBuilder) -> None:
-        San._configuration(self, out)
-        for port in self.ports:
-            about = {"speed_bits_per_second": 1e9 * port.speed, "technology": "fibre_channel"}
-            if port.on == "sw1":
-                out.entity("config", "switch_port", f"sw1/{port.name}", attributes=about)
-        if self.silent:
-            return
-        out.source("esx7", "linux_host", HBA)
-        initiators = [port for port in self.ports if port.host]
-        for port in initiators:
-            out.entity("esx7", "hba", port.device, port.device, {"wwpn": (port.wwpn,)})
-        for second in range(int(self.steps[-1].end + 2)):
-            elapsed = [max(0.0, min(second, step.end) - step.begin) for step in self.steps]
-            moved = sum(step.flows["read"].ops * s for step, s in zip(self.steps, elapsed, strict=True)) * BLOCK
-            values = {"bytes_rx_total": round(moved / len(initiators)), "bytes_tx_total": 0, "link_up": 1}
-            speeds = {port.device: {"link_speed_bits_per_second": 1e9 * port.speed} for port in initiators}
-            out.poll("esx7", second)
-            out.samples("esx7", HBA, second, {device: values | speed for device, speed in speeds.items()})
-
-
 @pytest.mark.parametrize("silent", [False, True])
 def test_a_link_does_not_carry_what_another_initiator_moves(tmp_path: Path, silent: bool) -> None:
     """What both carry together would fill one of the host's two links of 8 Gb/s. The array's port of 4 Gb/s is full,
@@ -129,7 +91,7 @@ def test_a_port_whose_switch_does_not_tell_its_bytes_is_counted_by_the_initiator
     monkeypatch.setattr(San, "_port", without_bytes)
     san = CountingHost(tmp_path / "a.sanpath", ports=[HOST_PORT, fast(ARRAY_PORT)])
     for in_flight in (16, 64):
-        carried = {ARRAY_PORT.name: (X * BLOCK, NOTHING)}
+        carried = {ARRAY_PORT.name: (X * COUNTED_BYTES, NOTHING)}
         at_array = {"read": AtArray(4e-4, san=in_flight / X - 5e-4)}
         san.step(f"t{in_flight}", in_flight, read=Flow(X, in_flight / X), ports=carried, array=at_array)
     (bottleneck,) = diagnose(san.write()).verdict.bottlenecks

@@ -9,8 +9,10 @@ from sanpath_collectors.linux_host import parse
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
 _FC, _NET = "/sys/class/fc_host", "/sys/class/net"
-PCIE_FILES = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
-"""Files of a PCI device: the speed and width negotiated with its slot, and those that the device is capable of."""
+_PCIE_LANES = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
+PCIE_FILES = (*_PCIE_LANES, "uevent")
+"""Files of a PCI device: the speed and width negotiated with its slot, those that the device is capable of, and its
+address."""
 _TECHNOLOGIES = {1: "ethernet", 32: "infiniband"}  # ARPHRD_ETHER and ARPHRD_INFINIBAND, linux/if_arp.h
 
 
@@ -38,10 +40,12 @@ def fibre_channel(host: Snapshot, host_name: str) -> Iterator[SourceEntity]:
         )
 
 
-def _pcie(host: Snapshot, folder: str) -> dict[str, int]:
-    """The throughput of the PCIe lanes of a device; nothing where it has none."""
-    speed, lanes, most_speed, most_lanes = (host.text(f"{folder}/{file}") for file in PCIE_FILES)
+def _pcie(host: Snapshot, folder: str) -> dict[str, int | str]:
+    """The throughput of the PCIe lanes of a device, and its address without the function; what is known of these."""
+    speed, lanes, most_speed, most_lanes = (host.text(f"{folder}/{file}") for file in _PCIE_LANES)
+    address = parse.setting(host.text(f"{folder}/uevent"), "PCI_SLOT_NAME")
     values = {
+        "pci_device": address.partition(".")[0] or None,
         "pcie_bits_per_second": parse.pcie_bits_per_second(speed, lanes),
         "pcie_capable_bits_per_second": parse.pcie_bits_per_second(most_speed, most_lanes),
     }

@@ -67,10 +67,16 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
     """Yield one row for each initiator port of the hosts under test and step, if a source samples the port."""
     for step in steps:
         for host in step.hosts:
-            for port in topology.related(host, "attached_to", "hba"):
-                samples, entity = step.samples_of(port), topology.entities[port]
-                if not samples:
-                    continue
+            read = {
+                port: samples
+                for port in topology.related(host, "attached_to", "hba")
+                if (samples := step.samples_of(port))
+            }
+            uses = {
+                port: port_use(topology, port, read[port], step.load.operation_bytes, at_host=True) for port in read
+            }
+            for port, samples in read.items():
+                entity = topology.entities[port]
                 depth, flying = gauge(samples, "queue_depth"), gauge(samples, "in_flight")
                 yield {
                     "entity": port,
@@ -90,14 +96,15 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     "oversubscription_notices_per_second": rate(samples, "oversubscription_notices_total"),
                     "aborts_per_second": rate(samples, "aborts_total"),
                     "resets_per_second": rate(samples, "resets_total"),
-                    **(use := port_use(topology, port, samples, step.load.operation_bytes, at_host=True)),
-                    **_pcie(topology, port, use),
+                    **uses[port],
+                    **_pcie(topology, port, uses),
                     "busiest_utilisation": step.busiest_utilisation,
                 }
 
 
-def _pcie(topology: Topology, port: str, use: Mapping[str, FactValue]) -> FactRow:
-    """Return the facts of the PCIe lanes of a port's adapter; nothing where they are not read."""
+def _pcie(topology: Topology, port: str, uses: Mapping[str, Mapping[str, FactValue]]) -> FactRow:
+    """Return the facts of the PCIe lanes of a port's adapter; nothing where they are not read. `uses`: those of each
+    port of the host."""
     attributes = topology.entities[port].attributes
     lanes = as_number(attributes.get("pcie_bits_per_second"))
     if not lanes:
@@ -105,7 +112,12 @@ def _pcie(topology: Topology, port: str, use: Mapping[str, FactValue]) -> FactRo
     speed = as_number(attributes.get("speed_bits_per_second")) or as_number(attributes.get("capable_bits_per_second"))
     technology = cast(Technology, attributes.get("technology") or "fibre_channel")
     capacity = link_capacity(technology, speed) if speed else None
-    rates = [rate for d in DIRECTIONS if (rate := as_number(use[f"bytes_per_second_{d}"])) is not None]
+    device = attributes.get("pci_device")
+    ports = [each for each in uses if device and topology.entities[each].attributes.get("pci_device") == device]
+    moved = {d: [uses[each][f"bytes_per_second_{d}"] for each in ports or (port,)] for d in DIRECTIONS}
+    rates = [
+        sum(known) for each in moved.values() if (known := [rate for r in each if (rate := as_number(r)) is not None])
+    ]
     return {
         "pcie_bits_per_second": lanes,
         "pcie_capable_bits_per_second": as_number(attributes.get("pcie_capable_bits_per_second")),

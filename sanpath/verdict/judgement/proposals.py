@@ -56,9 +56,13 @@ _SEEN: Mapping[Action, Mapping[float, Sequence[str]]] = {
     # A queue of a host that is not read is more often that of a LUN than that of an adapter.
     "one_target": {0.9: ("other",), 0.3: ("unseen_above",), 0.1: ("lun", "volume", "path_policy")},
     # Each path has its own links and its own queue. Paths that are used in turn are used one at a time already.
-    "one_path": {0.9: ("other",), 0.5: ("unseen",), 0.3: ("link", "tcp_window", "credit_stall", "lun", "hba")},
+    "one_path": {
+        0.9: ("other",),
+        0.5: ("unseen",),
+        0.3: ("link", "pcie", "tcp_window", "credit_stall", "lun", "hba"),
+    },
     "other_host": {
-        0.8: ("generator_limited", "lun", "hba", "core", "io_stack", "path_policy", "unseen_above"),
+        0.8: ("generator_limited", "lun", "hba", "pcie", "core", "io_stack", "path_policy", "unseen_above"),
         0.2: ("other",),
     },
     # Other hosts wait at the place that limits. The array times I/Os inside, and some arrays also the transfer over
