@@ -1,22 +1,17 @@
-"""A device that no source reads does what its data sheet promises, as a person noted it down.
-
-A device that shares its time between reads and writes is busy by the sum of both: U = X_read / C_read + X_write /
-C_write (utilisation law, Denning and Buzen 1978). The ports of one device carry their sum, each direction by itself.
-"""
+"""A device that no source reads does what its data sheet promises, as a person noted it down."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import log
 from operator import attrgetter
 
-from sanpath.facts.compute import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
+from sanpath.facts.figures.promises import Promise, promises_of
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
-from sanpath.units import bandwidth, counted, iops, percent
+from sanpath.units import percent
 from sanpath.verdict.evidence.likelihoods import at_limit
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, limited_by, next_of
 from sanpath.verdict.places.table import PlaceTable
@@ -28,19 +23,6 @@ _DEVICE_ERROR = 0.15
 _EXCEEDED = 1.05
 """Factor of throughput in another step from which this promise is no limit."""
 _REFUTED = -8.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Promise:
-    """What a data sheet promises for a device, or for all its ports together. `used_ratio`: share of it that the step
-    uses."""
-
-    entity: str
-    used_ratio: float
-    words: str
-
-    def __str__(self) -> str:
-        return f"{self.entity} does {percent(self.used_ratio)} of the limit entered for it: {self.words}"
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -66,7 +48,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _conclude(
-    table: PlaceTable, first: _Promise, other_promises: Sequence[_Promise], claims: Sequence[Claim]
+    table: PlaceTable, first: Promise, other_promises: Sequence[Promise], claims: Sequence[Claim]
 ) -> Conclusion:
     load = table.load
     because = (
@@ -89,46 +71,10 @@ def _conclude(
     )(claims)
 
 
-def _promises(table: PlaceTable, load: LoadFacts) -> Iterator[_Promise]:
+def _promises(table: PlaceTable, load: LoadFacts) -> list[Promise]:
     """The promises of the devices below a table's load. `load`: the same load in any step."""
     facts = table.facts
-    for entity in sorted({*volumes_of(facts.topology, load, facts.tables), *table.arrays}):
-        if (promise := _both_directions(facts, load, entity)) is not None:
-            yield promise
-    for array in table.arrays:
-        if (promise := _front(facts, load, array)) is not None:
-            yield promise
-
-
-def _both_directions(facts: Facts, load: LoadFacts, entity: str) -> _Promise | None:
-    """The promise of the device itself, in the unit of which the largest share is used. None: nothing was noted
-    down."""
     both = [step_load for step_load in facts.loads_in(load.step) if step_load.roots == load.roots]
-    promises = []
-    for unit, formatted in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
-        used_ratio, words = 0.0, []
-        for direction in (None, *dict.fromkeys(step_load.direction for step_load in both)):
-            if (promised := facts.by_hand.ceilings.get((entity, unit, direction))) is not None:
-                limit, source = promised
-                these = [step_load for step_load in both if direction in (None, step_load.direction)]
-                throughput = sum(float(getattr(step_load, unit)) for step_load in these)
-                used_ratio += throughput / limit
-                name = "" if direction is None else f"{direction} "
-                words.append(f"{name}{formatted(throughput)} of {formatted(limit)} ({source})")
-        if words:
-            promises.append(_Promise(entity, used_ratio, " and ".join(words)))
-    return max(promises, key=lambda promise: promise.used_ratio, default=None)
-
-
-def _front(facts: Facts, load: LoadFacts, array: str) -> _Promise | None:
-    """The promise of all ports of a device together. None: the data sheet does not give every port."""
-    ports = facts.topology.related(array, "member_of", "array_port")
-    promised = [facts.by_hand.ceilings.get((port, "bytes_per_second", None)) for port in ports]
-    port_rates = [port_promise[0] for port_promise in promised if port_promise is not None]
-    if not port_rates or len(port_rates) < len(ports):
-        return None
-    words = f"{load.direction} {bandwidth(load.bytes_per_second)} of {bandwidth(sum(port_rates))}"
-    words += f" over {counted(len(ports), 'port')}"
-    if len(ports) > 1 and load.bytes_per_second > max(port_rates):
-        words += f", more than one alone carries ({bandwidth(max(port_rates))}): several are in use"
-    return _Promise(ports[0], load.bytes_per_second / sum(port_rates), words)
+    devices = sorted({*volumes_of(facts.topology, load, facts.tables), *table.arrays})
+    ports = [facts.topology.related(array, "member_of", "array_port") for array in table.arrays]
+    return list(promises_of(load, both, facts.by_hand.ceilings, devices, ports))
