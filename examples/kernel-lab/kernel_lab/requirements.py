@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
 
 from real_lab.requirements import missing_programs
 
@@ -28,4 +29,5 @@ def missing() -> list[str]:
     """Return messages on what is missing; empty if a lab can be built."""
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         return ["the kernel lab needs Linux on x86-64"]
-    return missing_programs("the kernel lab", PACKAGES)
+    cables = [] if Path("/dev/net/tun").exists() else ["the kernel lab needs /dev/net/tun: load the module tun"]
+    return cables + missing_programs("the kernel lab", PACKAGES)
