@@ -19,7 +19,7 @@ LAB = Path(__file__).parents[2] / "examples/kernel-lab"
     ("case", "verdict"),
     [
         ("nvme-one-port", "100 Mb/s link host1 eth1–sw-a p-host is saturated"),
-        ("iscsi-target-cap", "rray array1 is saturated"),
+        ("iscsi-target-cap", "array array1 is saturated"),
         ("nvme-fc-target-cap", "Back end of array array1 is saturated"),
     ],
 )
