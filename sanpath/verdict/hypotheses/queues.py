@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from sanpath.facts.compute import Facts
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
@@ -181,11 +182,24 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
     unread = [lun for lun in luns if lun not in read_entities]
     if not unread:
         return luns, None
-    # As the host or the guest reported them in another step.
-    depths = {topology.entities[lun].attributes.get("queue_depth") for lun in unread}
-    reported = depths.pop() if len(depths) == 1 else None
-    depth = float(reported) if isinstance(reported, int | float) else None
+    depths = {_reported_slots(table.facts, lun) for lun in unread}
+    depth = depths.pop() if len(depths) == 1 else None
     return ([] if depth is None and _in_virtual_machine(table) else unread), depth
+
+
+def _reported_slots(facts: Facts, lun: str) -> float | None:
+    """Slots of a LUN, or of all its paths together if these are fewer, as reported in another step. None: neither."""
+    paths = [each.id for each in facts.topology.of_kind("lun") if lun in facts.topology.related(each.id, "member_of")]
+    own, *parts = (_slots_of(facts, device) for device in (lun, *paths))
+    known = [part for part in parts if part is not None]
+    together = sum(known) if len(known) == len(parts) else None
+    return min(filter(None, (own, together)), default=None)
+
+
+def _slots_of(facts: Facts, device: str) -> float | None:
+    rows = [row for row in facts.tables["plane"].select(entity=device) if row["queue_depth"] is not None]
+    reported = rows[0]["queue_depth"] if rows else facts.topology.entities[device].attributes.get("queue_depth")
+    return float(reported) if isinstance(reported, int | float) else None
 
 
 def _unread(
