@@ -16,6 +16,8 @@ from sanpath.whatif.path_spread import used_paths
 
 _STORAGE = ("array", "volume", "controller", "media")
 """Kinds of bottlenecks that have a ceiling but publish none."""
+_SAME_THROUGHPUT = 0.97
+"""Share of this step's throughput from which storage that was full in another step may be this step's ceiling."""
 
 
 def all_ceilings(facts: Facts, change: Change, r0: Interval | None, judged: Sequence[Judgement]) -> list[Ceiling]:
@@ -36,7 +38,8 @@ def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> 
     """Ceilings of elements that publish none but were saturated at the rate that a step reached.
 
     `judged`: the step itself, then others of the same I/O. Of the other judgements, only storage that was proven full
-    counts, because it is then full at any load. `computed`: entities and kinds that already have a ceiling.
+    counts, because it is then full at any load, unless this step went beyond it. `computed`: entities and kinds that
+    already have a ceiling.
     """
     reached = (judged[0].load.ops_per_second,) * 2
     if judged[0].kind == "generator_limited":
@@ -54,7 +57,8 @@ def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> 
                 or (kind == "path_policy" and change.policies)
                 or (is_cap and any(entity == capped for capped, _ in change.caps))
             )
-            counts = position == 0 or (judgement.kind == "bottleneck" and kind in _STORAGE)
+            is_full = judgement.load.ops_per_second >= _SAME_THROUGHPUT * reached[0]
+            counts = position == 0 or (judgement.kind == "bottleneck" and kind in _STORAGE and is_full)
             is_computed = kind in computed or (entity in computed and (kind in ("lun", "vdisk") or is_cap))
             if kind != "link" and counts and not is_computed and not is_lifted:
                 proven[entity] = max(proven.get(entity, 0.0), judgement.load.ops_per_second)
