@@ -79,9 +79,10 @@ def confirmation(case: Case, folder: Path) -> str:
     if case.change:
         settings = [word for change in case.change for word in ("--set", change)]
         document = _sanpath("whatif", str(case.recording_in(folder)), *settings)
-        predicted = [step for step in document["steps"] if step["step"] == before["name"]]
-        low, high = (sum((s["likely_ops_per_second"] or (0, 0))[end] for s in predicted) for end in (0, 1))
-        parts.append(f"predicted {low:.0f} to {high:.0f}")
+        likely = [s["likely_ops_per_second"] for s in document["steps"] if s["step"] == before["name"]]
+        is_predicted = bool(likely) and None not in likely
+        low, high = (sum(interval[end] for interval in likely) if is_predicted else 0 for end in (0, 1))
+        parts.append(f"predicted {low:.0f} to {high:.0f}" if is_predicted else "not predicted")
     return ", ".join(parts)
 
 
