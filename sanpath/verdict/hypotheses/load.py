@@ -137,7 +137,7 @@ def _follows_load(table: PlaceTable, row: FactRow, metric: str) -> bool:
     though for most of them in interrupts, which no process pays for. `row`: of the host in this step."""
     return any(
         less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
-        and at_less <= _IN_PROPORTION * at_more * less.ops_per_second / more.ops_per_second
+        and 0 < at_less <= _IN_PROPORTION * at_more * less.ops_per_second / more.ops_per_second
         for less, more, at_less, at_more in _at_other_loads(table, row, metric)
     )
 
