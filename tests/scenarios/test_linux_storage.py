@@ -29,13 +29,15 @@ DEVICES = replace(LUN, columns=(*LUN.columns, Column("latency_seconds_flush_tota
 class Storage(San):
     """fio on a device of the host that it calls by a link of its own: dm-0 and its two paths count the I/Os.
 
-    `busy` and `host_busy`: share of the processors of server and host; `host_busy_per_io`: processor seconds of the
+    `busy` and `host_busy`: share of the processors of server and host; `core`: of the server's busiest core, None:
+    not reported; `host_busy_per_io`: processor seconds of the
     host for each I/O instead; `sent_again`, `host_sent_again`: of the TCP
     segments of server and host. `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`:
     slots of each map; `flushing`: outstanding flushes. `maps`: map → its paths, which carry the I/Os in equal parts;
     `named`: the load names each of these devices as its target, as fio's list of disks does."""
 
     busy: float = 0.1
+    core: float | None = None
     host_busy: float = 0.1
     host_busy_per_io: float | None = None
     sent_again: float = 0.0
@@ -84,7 +86,8 @@ class Storage(San):
         out.link("srv", "member_of", (("controller", "srv"), ("array", "fa1")))
         for second in range(int(last)):
             out.poll("srv", second)
-            out.samples("srv", CONTROLLER, second, {"srv": ticks(second, self.busy, self.sent_again)})
+            counters = ticks(second, self.busy, self.sent_again)
+            out.samples("srv", CONTROLLER, second, {"srv": {**counters, "cpu_busiest_core_ratio": self.core}})
 
 
 def ticks(second: int, busy: float, sent_again: float) -> dict[str, Number]:
@@ -415,3 +418,25 @@ def test_the_device_of_the_guest_that_runs_the_load_carries_it(tmp_path: Path) -
     verdict = judged(san.write()).verdict
     assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["lun:sqlvm1/vdb"]
     assert any("4 slots are in use" in words for words in verdict.suspects[0].because)
+
+
+@pytest.mark.parametrize(
+    ("slots", "core", "entities", "layer"),
+    [
+        (4, None, ["array:fa1"], "array_back"),
+        (4, 0.3, ["array:fa1"], "array_back"),
+        (64, 0.97, ["array:fa1"], "array_front"),
+        (64, None, ["array:fa1"], "array_front"),
+        (64, 0.3, [], None),
+    ],
+    ids=["full", "full beside idle cores", "free beside a full core", "free", "free beside idle cores"],
+)
+def test_ios_wait_for_a_slot_of_the_device_behind_the_server_or_for_its_cores(
+    tmp_path: Path, slots: int, core: float | None, entities: list[str], layer: str | None
+) -> None:
+    """Four of 16 and of 64 I/Os are inside the device, the others before its clock. Where it takes more, and no core
+    is busy, nothing that was read at the server explains the wait."""
+    verdict = load_of(tmp_path, SERVED, device_slots=slots, core=core).verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == entities
+    assert {bottleneck.layer for bottleneck in verdict.bottlenecks} <= {layer}
+    assert (verdict.grade in "AB") == (slots == 4 or core == 0.97)

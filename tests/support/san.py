@@ -102,6 +102,7 @@ class San:
     asked for and dates nothing itself. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
     `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine.
+    `device_slots`: I/Os that the device behind the volume takes at once, None: not reported.
     `guest_queue_depth`: slots of the machine's disk, None: not reported. `second_lun`: it has another one, idle, of
     the same array.
     `p99_times`: the 99th percentile of the load's latency over its mean. `slowest_seconds`: its longest I/O,
@@ -124,6 +125,7 @@ class San:
     about: Mapping[str, Scalar] = field(default_factory=dict)
     cache_bytes: float | None = None
     memory_bytes: float | None = None
+    device_slots: int | None = None
     guest_queue_depth: int | None = 32
     second_lun: bool = False
     p99_times: float = 2.0
@@ -325,7 +327,7 @@ class San:
                 out.link("fa1", "member_of", (("array_port", port.device), ("array", "fa1")), "ports")
         volumes = {"vol01": NAA} | ({"vol02": SECOND_NAA} if self.second_lun else {})
         for name, naa in volumes.items():
-            out.entity("fa1", "volume", name, ids={"naa": (naa,)})
+            out.entity("fa1", "volume", name, ids={"naa": (naa,)}, attributes={"device_slots": self.device_slots})
             out.link("fa1", "member_of", (("volume", name), ("array", "fa1")), "volumes")
         shift, wait = self.clock.get("fa1", 0.0), 0.1 + self._delay.get("fa1", 0.0)
         for at in _every(self.others_every, 0.0, last):

@@ -28,6 +28,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         self._machine: Machine | None = None
         self._inventory: Inventory | None = None
         self._connections = StorageConnections(TCP_CONNECTION, "read")
+        self._cores: dict[str, tuple[int, int]] = {}
 
     async def open(self, ctx: Context) -> None:
         """Logs in. Raises MISCONFIGURED for a machine that does not run Linux."""
@@ -82,11 +83,13 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         snapshot = Snapshot(await self._server.read([_DISKSTATS, _NET_DEV, _STAT, "/proc/net/snmp", *files]))
         seen_us = ctx.clock.now_us()
         stats = host_parse.diskstats(snapshot.content(_DISKSTATS))
+        before, self._cores = self._cores, host_parse.core_times(snapshot.content(_STAT))
+        busiest = host_parse.busiest_core_ratio(before, self._cores)
         devices = self._inventory.devices
         for rows in (
             samples.volumes(stats, devices, seen_us),
             samples.array(stats, self.config.name, devices.values(), seen_us),
-            samples.controller(snapshot, self.config.name, seen_us),
+            samples.controller(snapshot, self.config.name, busiest, seen_us),
             *samples.ports(snapshot, self._inventory.ports, fc_hosts, seen_us),
         ):
             if rows is not None:
@@ -109,7 +112,9 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
     async def _read_inventory(self) -> Inventory:
         """Reads the current inventory."""
         files = (*inventory.FILES, *targets.FILES, "/proc/[0-9]*/comm")
-        server = Snapshot(await self._server.read(files), await self._server.names(targets.NAMES))
+        server = Snapshot(
+            await self._server.read(files), await self._server.names((*targets.NAMES, *inventory.NAMES))
+        )
         presented = targets.targets(server, await self._nbdkits(server))
         paths = [volume.path for volume in presented.volumes.values() if volume.path]
         output = (await self._server.run(("ip", "-o", "address"))).output

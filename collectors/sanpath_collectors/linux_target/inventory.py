@@ -23,6 +23,8 @@ FILES = (
     "/proc/net/tcp6",
     "/proc/sys/kernel/hostname",
     "/proc/sys/kernel/osrelease",
+    "/sys/block/*/queue/io_poll",
+    "/sys/block/*/queue/nr_requests",
     "/sys/class/block/*/size",
     f"{_FC}/*/port_name",
     f"{_FC}/*/speed",
@@ -30,6 +32,8 @@ FILES = (
     f"{_NET}/*/speed",
     f"{_NET}/*/operstate",
 )
+NAMES = ("/sys/block/*/mq/*",)
+"""Paths whose existence is sufficient: the hardware queues of block devices."""
 
 
 @dataclass(slots=True)
@@ -147,11 +151,25 @@ class Inventory:
             **volume.attributes,
             "path": volume.path or None,
             "device": device,
+            "device_slots": self._slots(device) if device else None,
             "zvol": parse.zvol(volume.path) or None,
             "size_bytes": sectors * _SECTOR_BYTES if sectors is not None else None,
         }
         ids = {key: non_empty for key, values in volume.ids.items() if (non_empty := tuple(filter(None, values)))}
         return SourceEntity("volume", volume.local_id, volume.label, ids, attributes)
+
+    def _slots(self, device: str) -> int | None:
+        """I/Os that a block device takes at once; others wait before its clock starts. None: it has no queues of its
+        own, such as a logical volume.
+
+        A device that can be polled has a hardware queue for polled I/Os alone, which targets do not send.
+        """
+        folder = f"/sys/block/{device}"
+        queues, requests = self.server.children(f"{folder}/mq"), self.server.number(f"{folder}/queue/nr_requests")
+        if not queues or not requests:
+            return None
+        polled = 1 if self.server.number(f"{folder}/queue/io_poll") and len(queues) > 1 else 0
+        return (len(queues) - polled) * requests
 
     def _clients(self) -> Iterator[SourceEntity | SourceLink]:
         access: dict[str, dict[str, str]] = {}

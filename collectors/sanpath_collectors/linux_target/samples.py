@@ -18,7 +18,7 @@ from sanpath_collectors.linux_target.tables import (
     VOLUME,
 )
 
-Row = Mapping[str, int | None]
+Row = Mapping[str, int | float | None]
 
 
 def volumes(stats: Mapping[str, Sequence[int]], devices: Mapping[str, str], seen_us: int) -> Rows | None:
@@ -35,12 +35,13 @@ def array(stats: Mapping[str, Sequence[int]], name: str, devices: Collection[str
     return _rows(ARRAY, {name: {metric: sum(row[metric] for row in counters) for metric in DISKSTATS}}, seen_us)
 
 
-def controller(snapshot: Snapshot, name: str, seen_us: int) -> Rows | None:
+def controller(snapshot: Snapshot, name: str, busiest_core_ratio: float | None, seen_us: int) -> Rows | None:
     """One row for all processors of the server; None: /proc/stat cannot be read."""
     times = parse.processor_times(snapshot.content("/proc/stat"))
     if times is None:
         return None
-    values = {**times, **parse.tcp_segments(snapshot.content("/proc/net/snmp"))}
+    segments = parse.tcp_segments(snapshot.content("/proc/net/snmp"))
+    values = {**times, "cpu_busiest_core_ratio": busiest_core_ratio, **segments}
     return _rows(CONTROLLER, {name: {column.metric: values[column.metric] for column in CONTROLLER.columns}}, seen_us)
 
 

@@ -35,7 +35,13 @@ VOLUME = Table("volume", tuple(column for column in LUN.columns if column.metric
 ARRAY = Table("array", tuple(Column(c.metric, 64, c.scale) for c in VOLUME.columns), plane="array")
 """Sums over the backing devices, each counted once: when a counter wraps, the sum decreases as after a restart."""
 
-_OF_CONTROLLER = ("cpu_busy_seconds_total", "cpu_seconds_total", "tcp_segments_tx_total", "tcp_retransmits_total")
+_OF_CONTROLLER = (
+    "cpu_busiest_core_ratio",
+    "cpu_busy_seconds_total",
+    "cpu_seconds_total",
+    "tcp_segments_tx_total",
+    "tcp_retransmits_total",
+)
 CONTROLLER = Table("controller", tuple(column for column in HOST.columns if column.metric in _OF_CONTROLLER))
 """The server's processors, which run the target and its cache, and its TCP retransmissions."""
 

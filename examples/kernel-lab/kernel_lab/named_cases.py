@@ -18,7 +18,9 @@ _ROUND_ROBIN = {"iscsi": "round-robin 0", "nvme": "round-robin"}
 _DISTANT = Fabric(emulation="delay 10ms")
 _REORDERED = Fabric(emulation="delay 10ms reorder 20% 50%")
 _LOSSY = Fabric(emulation="loss 3%")
-_LESS_LOSSY = Fabric(emulation="loss 1%")
+_DISTANT_AND_LOSSY = Fabric(emulation="delay 5ms loss 1%")
+"""Without the distance the emulated processors would be nearly full as well, and limit as much as the loss."""
+_SOUND = Fabric(emulation="delay 5ms")
 _LARGE = Load(queue_depths=(4, 16), block_bytes=64 << 10)
 _SWITCHES = frozenset({"sw-a", "sw-b"})
 _MODEST = Load(queue_depths=(2, 8, 16))
@@ -276,9 +278,9 @@ CASES = {
         *_both(
             "loss-both",
             _bottleneck("link:"),
-            fabrics=(_LESS_LOSSY, _LESS_LOSSY),
+            fabrics=(_DISTANT_AND_LOSSY, _DISTANT_AND_LOSSY),
             load=_LARGE,
-            repair=_faster(Fabric(), Fabric()),
+            repair=_faster(_SOUND, _SOUND),
         ),
         *_both(
             "loss-switch-unread",

@@ -38,7 +38,15 @@ def array_rows(
     first_reduction = _first_reduction(loads, samples)
     rows = [row for sample in samples for row in _rows(topology, kind, sample, loads, first_reduction)]
     shares = limit_shares(topology, kind, rows)
-    rows = [{**row, **shares.get((str(row["entity"]), str(row["step"])), dict.fromkeys(SHARES))} for row in rows]
+    slots = _device_slots(topology, rows)
+    rows = [
+        {
+            **row,
+            **shares.get((str(row["entity"]), str(row["step"])), dict.fromkeys(SHARES)),
+            "device_slots_ratio": slots.get((str(row["entity"]), str(row["step"]))),
+        }
+        for row in rows
+    ]
     tested = _tested(topology, kind, loads)
     use = controller_use(topology, controllers)
     for row in rows:
@@ -78,6 +86,19 @@ def array_rows(
             else None,
             "upstream_utilisation": max((number(link, "utilisation") for link in upstream), default=None),
         }
+
+
+def _device_slots(topology: Topology, rows: Sequence[FactRow]) -> dict[tuple[str, str], float]:
+    """Return (volume, step) → its I/Os of both directions in flight at its block device, by Little's law, over those
+    that the device takes at once. Only volumes whose device reports that are in it."""
+    used: dict[tuple[str, str], float] = {}
+    for row in rows:
+        entity, slots = str(row["entity"]), topology.entities[str(row["entity"])].attributes.get("device_slots")
+        if isinstance(slots, int | float) and slots > 0 and row["array_seconds"] is not None:
+            in_flight = number(row, "ops_per_second") * number(row, "array_seconds")
+            key = (entity, str(row["step"]))
+            used[key] = used.get(key, 0.0) + in_flight / slots
+    return used
 
 
 def _arrays_of(topology: Topology, kind: str, row: FactRow) -> list[tuple[str, str]]:

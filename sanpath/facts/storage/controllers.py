@@ -17,6 +17,7 @@ _WORKING_STATES = ("ready", "ok", "healthy")
 
 _USE: Mapping[str, Callable[[Iterable[float]], float]] = {
     "controller_busy_ratio": max,
+    "controller_core_ratio": max,
     "cache_hit_ratio": min,
     "write_cache_used_ratio": max,
     "media_busy_ratio": max,
@@ -56,6 +57,7 @@ def _busy(sample: StepSamples) -> float | None:
 
 _COUNTED: Mapping[str, Callable[[StepSamples], float | None]] = {
     "controller_busy_ratio": _busy,
+    "controller_core_ratio": lambda sample: sample.means.get("cpu_busiest_core_ratio"),
     "tcp_retransmit_ratio": tcp_retransmit_ratio,
 }
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.load.loads import FLAT, HALF, flat_beyond, flat_over_load
-from sanpath.facts.storage.load_volumes import SHARED
+from sanpath.facts.storage.load_volumes import SHARED, volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import array_of
@@ -47,9 +47,11 @@ _BEFORE_CLOCK = 0.5
 """Share of the evidence of full controllers for a wait before the array's clock: most of it would show behind it."""
 _UTILISATION_NAMES = {
     "controller_busy_ratio": "the processors of the busiest controller",
+    "controller_core_ratio": "the busiest core of the controllers",
     "media_busy_ratio": "the busiest media",
     "write_cache_used_ratio": "the write caches",
 }
+_READ_PARTS = ("controller_busy_ratio", "media_busy_ratio")
 _QUEUE_TO_SERVICE = 2.0
 """Ratio of queue to service time from which I/Os wait for the controllers and not for the media, if the service time
 has not grown by `_SERVICE_GROWTH`."""
@@ -100,8 +102,27 @@ def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
         yield Evidence("the links between were not all counted", _UNCOUNTED)
     yield from _outside_tcp(table)
     yield from _read_late(table)
-    for busy in _utilisations(row, "controller_busy_ratio"):
-        yield replace(busy, weight=busy.weight * _BEFORE_CLOCK)
+    processors = _utilisations(row, "controller_busy_ratio", "controller_core_ratio")
+    if (full := max(processors, key=lambda evidence: evidence.weight, default=None)) is not None:
+        yield replace(full, weight=full.weight * _BEFORE_CLOCK)
+    yield from _device_slots(table, row)
+
+
+def _device_slots(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
+    """Evidence of the slots in use of the fullest block device behind the load's volumes. Where these and the busiest
+    core have room, hardly anything is left that an I/O may wait for before the device's clock."""
+    volumes = volumes_of(table.facts.topology, table.load, table.facts.tables)
+    rows = [each for each in table.rows("volume") if each["entity"] in volumes]
+    used = max((number(each, "device_slots_ratio") for each in rows), default=0.0)
+    if not used:
+        return
+    if (weight := at_limit(used, DEPTH_ERROR, _NO_BURSTS)) > 0:
+        words = f"{percent(used)} of the slots of the block device behind it are in use: more I/Os wait for one"
+        yield Evidence(words, weight)
+    elif (core := row.get("controller_core_ratio")) is not None:
+        most = max(used, float(core))
+        words = f"its busiest core and the slots of its block device are at most at {percent(most)}"
+        yield Evidence(words, min(0.0, max(_PART_UNREPORTED, at_limit(most, bursts=_NO_BURSTS))))
 
 
 def _outside_tcp(table: PlaceTable) -> Iterator[Evidence]:
@@ -136,7 +157,7 @@ def _utilisations(row: FactRow, *facts: str) -> Iterator[Evidence]:
 
 def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence of full parts that serve this direction, or that none is full where controllers and media report."""
-    served = _UTILISATION_NAMES if table.load.direction == "write" else (*_UTILISATION_NAMES,)[:2]
+    served = _READ_PARTS if table.load.direction == "read" else (*_READ_PARTS, "write_cache_used_ratio")
     yield from _utilisations(row, *served)
     if row.get("controller_busy_ratio") is None or row.get("media_busy_ratio") is None:
         return
@@ -221,8 +242,9 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     if busiest is not None and busiest["utilisation"] is not None:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
     because += [evidence.words for evidence in _outside_tcp(table)]
-    because.append("an array may delay I/Os before its own clock starts")
-    return limited_by(table, "array_front", because, _OVERTURN)(claims)
+    slots = [evidence.words for evidence in _device_slots(table, table.array or {}) if evidence.weight > 0]
+    because += slots or ["an array may delay I/Os before its own clock starts"]
+    return limited_by(table, "array_back" if slots else "array_front", because, _OVERTURN)(claims)
 
 
 def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> Conclusion:
