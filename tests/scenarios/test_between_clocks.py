@@ -54,9 +54,9 @@ def over_wires(folder: Path, technology: Literal["ethernet", "fibre_channel"], b
     return judged(san.write())
 
 
-def core(busiest: float) -> Mapping[str, Mapping[str, Number]]:
-    """One core of the host this busy, all together to a tenth."""
-    return {"host": {"cpu_busy_ratio": 0.1, "cpu_busiest_core_ratio": busiest}}
+def core(busiest: float, together: float = 0.1) -> Mapping[str, Mapping[str, Number]]:
+    """One core of the host this busy, and all together."""
+    return {"host": {"cpu_busy_ratio": together, "cpu_busiest_core_ratio": busiest}}
 
 
 def test_a_wait_that_nobody_times_is_shared_by_what_lies_there(tmp_path: Path) -> None:
@@ -88,6 +88,12 @@ def test_a_core_that_is_as_full_with_fewer_ios_is_full_of_other_work(tmp_path: P
 def test_another_core_does_not(tmp_path: Path, busiest: float, cpu: float) -> None:
     verdict = waiting_between(tmp_path / "a.sanpath", core(busiest), cpu).verdict
     assert not any(bottleneck.kind == "core" for bottleneck in verdict.bottlenecks)
+
+
+def test_where_all_processors_are_full_it_is_not_one_core(tmp_path: Path) -> None:
+    suspects = waiting_between(tmp_path / "a.sanpath", core(1.0, together=1.0)).verdict.suspects
+    assert suspects[0].verdict == "generator_limited"
+    assert sum(suspect.probability for suspect in suspects if suspect.kind == "core") < 0.05
 
 
 def test_what_the_array_times_itself_is_its_own_also_behind_unread_switches(tmp_path: Path) -> None:

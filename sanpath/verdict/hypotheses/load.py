@@ -35,8 +35,10 @@ _CLEARLY_LESS = 0.7
 _SAME_BUSY_RATIO = 0.01
 _IN_PROPORTION = 1.3
 """Most that a processor with clearly fewer I/Os is busier for each of them: some work is for many at once."""
+_ALL_BUSY = 0.05
+"""Idle share of all processors together below which a full core is that of a full machine."""
 _NOT_ONE_CORE = -3.0
-"""Least log-odds of one full core as the limit where the other processors are busy as well."""
+"""Least log-odds of one full core as the limit on such a machine."""
 _OF_THE_LOAD = 0.9
 """From this share of a core on, a process of the load accounts for a full core itself."""
 _RATE_ERROR = 0.015
@@ -120,8 +122,10 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
         if used is not None:
             weight = min(_FULL_CORE, without_pause(used))
             # Where all processors are busy, it is not one core.
-            idle_ratio = min(1.0, 2 * (1 - number(row, "cpu_ratio")))
-            weight = weight * idle_ratio + max(_NOT_ONE_CORE, log(max(idle_ratio, 1e-3))) if weight > 0 else weight
+            idle_ratio = 1 - number(row, "cpu_ratio")
+            if weight > 0:
+                weight *= min(1.0, 2 * idle_ratio)
+                weight += max(_NOT_ONE_CORE, min(0.0, log(max(idle_ratio, 1e-3) / _ALL_BUSY)))
             if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
                 weight = min(0.0, weight)
             evidence.insert(0, Evidence(f"the busiest core of {entity} is at {percent(used)}", weight))
