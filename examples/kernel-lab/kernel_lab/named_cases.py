@@ -15,8 +15,8 @@ def _bottleneck(*elements: str) -> Truth:
 _SLOW = Fabric(host=100)
 _SLOW_WRITES = Fabric(target=100)
 _ROUND_ROBIN = {"iscsi": "round-robin 0", "nvme": "round-robin"}
-_DISTANT = Fabric(emulation="delay 10ms")
-_REORDERED = Fabric(emulation="delay 10ms reorder 20% 50%")
+_DISTANT = Fabric(emulation="delay 20ms")
+_REORDERED = Fabric(emulation="delay 10ms reorder 5% 50%")
 _LOSSY = Fabric(emulation="loss 3%")
 _DISTANT_AND_LOSSY = Fabric(emulation="delay 5ms loss 1%")
 """Without the distance the emulated processors would be nearly full as well, and limit as much as the loss."""
@@ -34,6 +34,8 @@ for process in $(pidof sshd); do echo "$process" >/sys/fs/cgroup/load.service/cg
 _FEW = Load(queue_depths=(1, 2, 4), block_bytes=8 << 10)
 _SMALL = Load(block_bytes=8 << 10)
 _MEDIA_5_MS = ("completion_nsec=5000000",)
+_MEDIA_20_MS = ("completion_nsec=20000000",)
+"""So slow that emulated processors have time left for twice as many I/Os."""
 _FOUR_AT_A_TIME = ("completion_nsec=5000000", "hw_queue_depth=4", "submit_queues=1")
 _SLOW_OR_BUSY = Truth(("bottleneck", "generator_limited"), ("link:", "path_policy", "host:host1"))
 """Once the queue of the slow path is full, further I/Os saturate the emulated processor, or a core of it."""
@@ -42,9 +44,9 @@ _LEFT = Truth(("bottleneck", "cannot_tell"), ARRAY)
 """The array is not read: naming it is correct, and so is "cannot tell"."""
 
 _DELAYED = """modprobe dm-delay
-echo "0 $((SIZE_MIB * 2048)) delay /dev/nullb0 0 8" | dmsetup create delayed
+echo "0 $((SIZE_MIB * 2048)) delay /dev/nullb0 0 20" | dmsetup create delayed
 device=/dev/mapper/delayed"""
-"""Media behind a device mapper that adds 8 ms to each I/O, however many there are."""
+"""Media behind a device mapper that adds 20 ms to each I/O, however many there are."""
 _CACHED_RANGE = """fast=/sys/kernel/config/nullb/nullb1
 mkdir $fast
 for setting in memory_backed=1 size=32 irqmode=2 completion_nsec=100000; do
@@ -60,8 +62,8 @@ device=/dev/mapper/tiered"""
 _BATCHES = "sed -i 's/path_selector.*/&\\n  rr_min_io_rq 1000/' /lab/multipath.conf"
 
 _FAST_MEDIA = {"media": ("completion_nsec=300000",)}
-_DEEPER = {"load": Load(queue_depths=(16,), block_bytes=8 << 10)}
-_SIXTEEN = ("load:host1/fio.in_flight=16",)
+_DEEPER = {"load": Load(queue_depths=(8,), block_bytes=8 << 10)}
+_EIGHT = ("load:host1/fio.in_flight=8",)
 
 
 def _faster(*fabrics: Fabric) -> Mapping[str, Any]:
@@ -145,10 +147,10 @@ CASES = {
         *_both(
             "too-little",
             Truth(("concurrency_limited",)),
-            media=_MEDIA_5_MS,
+            media=_MEDIA_20_MS,
             load=_FEW,
             repair=_DEEPER,
-            change=_SIXTEEN,
+            change=_EIGHT,
         ),
         *_both(
             "distance",
@@ -156,7 +158,7 @@ CASES = {
             fabrics=(_DISTANT, _DISTANT),
             load=_FEW,
             repair=_DEEPER,
-            change=_SIXTEEN,
+            change=_EIGHT,
         ),
         *_both(
             "demand",
@@ -352,10 +354,10 @@ CASES = {
         _fcp(
             "too-little",
             Truth(("concurrency_limited",)),
-            media=_MEDIA_5_MS,
+            media=_MEDIA_20_MS,
             load=_FEW,
             repair=_DEEPER,
-            change=_SIXTEEN,
+            change=_EIGHT,
         ),
         _fcp(
             "lun-depth",
@@ -376,10 +378,10 @@ CASES = {
         _nvme_fc(
             "too-little",
             Truth(("concurrency_limited",)),
-            media=_MEDIA_5_MS,
+            media=_MEDIA_20_MS,
             load=_FEW,
             repair=_DEEPER,
-            change=_SIXTEEN,
+            change=_EIGHT,
         ),
         _nvme_fc(
             "demand",
@@ -411,7 +413,7 @@ CASES = {
             target_before=_DELAYED,
             load=_FEW,
             repair=_DEEPER,
-            change=_SIXTEEN,
+            change=_EIGHT,
         ),
         Case(
             "iscsi-cached-range",
@@ -428,7 +430,7 @@ CASES = {
             fabrics=(_REORDERED, _REORDERED),
             load=_FEW,
             repair=_DEEPER,
-            change=_SIXTEEN,
+            change=_EIGHT,
         ),
         Case(
             "nvme-host-cpu",
