@@ -17,6 +17,7 @@ from sanpath.model import Layer
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, beyond_usual
+from sanpath.verdict.evidence.processors import as_busy_with_fewer
 from sanpath.verdict.evidence.step import slowed_within
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues
@@ -51,6 +52,7 @@ _UTILISATION_NAMES = {
     "media_busy_ratio": "the busiest media",
     "write_cache_used_ratio": "the write caches",
 }
+_PROCESSORS = ("controller_busy_ratio", "controller_core_ratio")
 _READ_PARTS = ("controller_busy_ratio", "media_busy_ratio")
 _QUEUE_TO_SERVICE = 2.0
 """Ratio of queue to service time from which I/Os wait for the controllers and not for the media, if the service time
@@ -86,7 +88,7 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
     """
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
         row: FactRow = next(iter(table.rows("array", direction=table.load.direction, entity=entity)), {})
-        is_shared, is_front = row.get("array_seconds") is not None, number(row, "controller_busy_ratio") >= _BUSY
+        is_shared, is_front = row.get("array_seconds") is not None, _has_full_controllers(table, row)
         time_words = "is a mean over other hosts' I/Os as well" if is_shared else "was not read"
         words = Evidence(f"the array's own time {time_words}", 0.0)
         evidence, explains = (words, *_read_late(table), *_parts(table, row)), table.gaps - table.in_tcp
@@ -102,7 +104,7 @@ def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
         yield Evidence("the links between were not all counted", _UNCOUNTED)
     yield from _outside_tcp(table)
     yield from _read_late(table)
-    processors = _utilisations(row, "controller_busy_ratio", "controller_core_ratio")
+    processors = _utilisations(table, row, *_PROCESSORS)
     if (full := max(processors, key=lambda evidence: evidence.weight, default=None)) is not None:
         yield replace(full, weight=full.weight * _BEFORE_CLOCK)
     yield from _device_slots(table, row)
@@ -147,18 +149,25 @@ def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
     return (Evidence(words, weight),) if weight > 0 else ()
 
 
-def _utilisations(row: FactRow, *facts: str) -> Iterator[Evidence]:
-    """Evidence of parts of the array that report to be full. One part with headroom excludes nothing: another may be
-    full."""
+def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evidence]:
+    """Evidence of parts of the array that report to be full, but for processors that I/Os do not fill. One part with
+    headroom excludes nothing: another may be full."""
     for fact in facts:
-        if (used := row.get(fact)) is not None and (weight := at_limit(float(used), bursts=_NO_BURSTS)) > 0:
+        if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=_NO_BURSTS)) <= 0:
+            continue
+        if fact not in _PROCESSORS or as_busy_with_fewer(table, row, fact) is None:
             yield Evidence(f"{_UTILISATION_NAMES[fact]} of {row['entity']} are at {percent(float(used))}", weight)
+
+
+def _has_full_controllers(table: PlaceTable, row: FactRow) -> bool:
+    fact = "controller_busy_ratio"
+    return number(row, fact) >= _BUSY and as_busy_with_fewer(table, row, fact) is None
 
 
 def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence of full parts that serve this direction, or that none is full where controllers and media report."""
     served = _READ_PARTS if table.load.direction == "read" else (*_READ_PARTS, "write_cache_used_ratio")
-    yield from _utilisations(row, *served)
+    yield from _utilisations(table, row, *served)
     if row.get("controller_busy_ratio") is None or row.get("media_busy_ratio") is None:
         return
     busiest = max(number(row, fact) for fact in served)
@@ -261,7 +270,7 @@ def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> C
 
 def _layer(table: PlaceTable, array: FactRow) -> Layer:
     """The front end if I/Os queue and service takes no longer than at other loads, else the back end."""
-    if number(array, "controller_busy_ratio") >= _BUSY:
+    if _has_full_controllers(table, array):
         return "array_front"
     # An array that slows down within a step had a buffer before the media that has filled.
     if slowed_within(array) or number(array, "queue_ratio") < _QUEUE_TO_SERVICE:

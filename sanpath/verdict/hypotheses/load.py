@@ -8,11 +8,11 @@ from math import log
 from typing import cast
 
 from sanpath.diagnosis.experiment import Kind
-from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import at_limit, normal, without_pause
+from sanpath.verdict.evidence.processors import as_busy_with_fewer, follows_load
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
 from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density
 from sanpath.verdict.places.table import PlaceTable
@@ -30,11 +30,6 @@ _NOT_STARVED = -4.0
 _BUSY_ANYWAY = -1.5
 """Log-odds of a processor that was as busy at clearly less throughput, with fewer I/Os in flight: it polls, or does
 other work. One that limits is busy in proportion to its I/Os (utilisation law, Denning and Buzen 1978)."""
-_CLEARLY_LESS = 0.7
-"""Ratio of throughputs: batches make I/Os cheaper where more are in flight, seldom by more than this."""
-_SAME_BUSY_RATIO = 0.01
-_IN_PROPORTION = 1.3
-"""Most that a processor with clearly fewer I/Os is busier for each of them: some work is for many at once."""
 _ALL_BUSY = 0.05
 """Idle share of all processors together below which a full core is that of a full machine."""
 _NOT_ONE_CORE = -3.0
@@ -98,7 +93,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     weight = min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))
     evidence = [Evidence(words, weight), *_busy_anyway(table, busiest, "cpu_ratio", weight)]
     used = table.load.cpu_ratio
-    if used is not None and used < _FAIR_SHARE and not _follows_load(table, busiest, "cpu_ratio"):
+    if used is not None and used < _FAIR_SHARE and not follows_load(table, busiest, "cpu_ratio"):
         # A thread that always wants to run gets its share of a core, whatever else runs.
         weight = max(_NOT_STARVED, 2 * log(max(used, 1e-3) / _FAIR_SHARE))
         evidence.append(Evidence(f"a process of the load wanted only {percent(used)} of a core", weight))
@@ -139,38 +134,11 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
             yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
 
 
-def _follows_load(table: PlaceTable, row: FactRow, metric: str) -> bool:
-    """Whether a processor is busy in proportion to the load's I/Os (utilisation law): then it works for these alone,
-    though for most of them in interrupts, which no process pays for. `row`: of the host in this step."""
-    return any(
-        less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
-        and 0 < at_less <= _IN_PROPORTION * at_more * less.ops_per_second / more.ops_per_second
-        for less, more, at_less, at_more in _at_other_loads(table, row, metric)
-    )
-
-
-def _at_other_loads(
-    table: PlaceTable, row: FactRow, metric: str
-) -> Iterator[tuple[LoadFacts, LoadFacts, float, float]]:
-    """Pairs of this step and another one with the same I/Os, the one with fewer of them first, and how busy a
-    processor of a host was in each. `row`: of the host in this step."""
-    rows = {each["step"]: each for each in table.facts.tables["host"].select(entity=row["entity"])}
-    for other in table.same_io:
-        less, more = sorted((table.load, other), key=lambda load: load.ops_per_second)
-        at_less, at_more = (number(rows.get(load.step, {}), metric) for load in (less, more))
-        yield less, more, at_less, at_more
-
-
-def _busy_anyway(table: PlaceTable, row: FactRow, metric: str, weight: float) -> list[Evidence]:
-    """Evidence that I/Os do not fill a processor: it is as busy with clearly fewer of the same as with more. It
-    outweighs how busy it is, whose log-likelihood ratio is `weight`. `row`: of the host in this step."""
-    for less, more, at_less, at_more in _at_other_loads(table, row, metric) if weight > 0 else ():
-        is_less = less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
-        is_less = is_less and less.in_flight_measured < more.in_flight_measured
-        if is_less and at_less >= at_more - _SAME_BUSY_RATIO > 0:
-            words = f"it is as busy at {iops(less.ops_per_second)} as at {iops(more.ops_per_second)}"
-            return [Evidence(words, _BUSY_ANYWAY - weight)]
-    return []
+def _busy_anyway(table: PlaceTable, row: FactRow, fact: str, weight: float) -> list[Evidence]:
+    """Evidence that I/Os do not fill a processor. It outweighs how busy it is, whose log-likelihood ratio is
+    `weight`. `row`: of the host in this step."""
+    words = as_busy_with_fewer(table, row, fact) if weight > 0 else None
+    return [Evidence(words, _BUSY_ANYWAY - weight)] if words is not None else []
 
 
 def _demand(table: PlaceTable) -> Claim:
