@@ -44,6 +44,7 @@ service time.
 
 Eight servers are then busy for seven tenths of the time, and fewer servers less (Erlang C).
 """
+_WITHOUT_R0 = "the latency without a queue: the outstanding I/Os may not be enough for it"
 _BEYOND = 1.03
 """A prediction exceeds what an element has carried if it is larger by at least this factor."""
 
@@ -118,17 +119,16 @@ def check_prediction(prediction: Prediction, measured: float, chance: float) -> 
 def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> Prediction:
     """What one direction of a step would reach under a change."""
     load, calm = judged.load, _calm_load(facts, judgements, judged)
-    same_io = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
     r0_before = unloaded_interval(facts, load, UNCHANGED, calm)
-    before = all_ceilings(facts, UNCHANGED, r0_before, same_io)
-    limit = min(before, key=order).entity if before else None
+    before = ceilings_under(facts, judgements, judged, UNCHANGED)
+    limit = before[0].entity if before else None
     recorded = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
     r0_known = r0_before if calm is not None or not _may_be_full(facts, load) else None
     reason = unknown_spread_reason(facts, load, change) or _unexplained(load, judged, before, r0_known, change)
     if reason is not None:
         return Prediction(*recorded, judged.limiter, unknown=reason)
     r0 = unloaded_interval(facts, load, change, calm)
-    after = sorted(all_ceilings(facts, change, r0, same_io), key=order)
+    after = ceilings_under(facts, judgements, judged, change)
     if not after:
         return Prediction(*recorded, limit, unknown="what would limit then is not known")
     first, in_flight = after[0], in_flight_under(facts, load, change)
@@ -162,8 +162,16 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
         (in_flight / high, in_flight / low),
         (max(low, likely[0]), high) if likely is not None else None,
         tuple(after),
-        tuple(_untested(facts, load, high, r0)),
+        (*untested(facts, load, high), *([] if r0 is not None else [_WITHOUT_R0])),
     )
+
+
+def ceilings_under(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> list[Ceiling]:
+    """Every ceiling of a step that is known under a change, the lowest first."""
+    load = judged.load
+    r0 = unloaded_interval(facts, load, change, _calm_load(facts, judgements, judged))
+    same_io = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
+    return sorted(all_ceilings(facts, change, r0, same_io), key=order)
 
 
 def _headroom(facts: Facts, load: LoadFacts) -> float:
@@ -267,21 +275,19 @@ def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:
     return throughput
 
 
-def _untested(facts: Facts, load: LoadFacts, high: float, r0: Interval | None) -> list[str]:
+def untested(facts: Facts, load: LoadFacts, high: float) -> list[str]:
     """Elements that have never carried the predicted throughput, and what is unknown about them."""
-    untested = []
+    found = []
     if len(load.roots) > 1:
-        untested.append("a different split between the loads: each is assumed to keep its share")
+        found.append("a different split between the loads: each is assumed to keep its share")
     row = array_side(facts.topology, load, facts.tables)
     if row is None:
-        untested.append("the array: nothing was read of it")
+        found.append("the array: nothing was read of it")
     else:
         entity = str(row["entity"])
         rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)
         same_io_steps = {other_load.step for other_load in facts.loads if other_load.comparable(load)}
         carried = max(number(r, "ops_per_second") for r in rows if r["step"] in same_io_steps)
         if high > _BEYOND * carried:
-            untested.append(f"{entity}: has carried {iops(carried)} and no more")
-    if r0 is None:
-        untested.append("the latency without a queue: the outstanding I/Os may not be enough for it")
-    return untested
+            found.append(f"{entity}: has carried {iops(carried)} and no more")
+    return found

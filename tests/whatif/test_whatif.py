@@ -222,6 +222,27 @@ def test_reads_and_writes_are_told_apart_and_share_what_is_in_flight() -> None:
     assert all(s.predicted_ops_per_second is not None and s.predicted_ops_per_second[1] < 6_400 for s in found.steps)
 
 
+def reads_and_writes(folder: Path) -> Recording:
+    """Two reads for each write, of one job: 6,250 reads a second fill the links, and the writes half of them."""
+    san = San(folder)
+    for n in (64, 256):
+        reads, writes = Flow(X, 0.8 * n / X), Flow(X / 2, 0.4 * n / X)
+        counted = (X * 32 * 2076, X / 2 * 32 * 2076)
+        array = {"read": AtArray(0.00035, san=0.002), "write": AtArray(0.0003, san=0.002)}
+        flows = {"read": reads, "write": writes}
+        san.step(f"q{n}", n, **flows, ports={"fc1/7": counted, "fc1/1": counted}, disk=flows, array=array)
+    return san.write()
+
+
+def test_a_job_keeps_the_ratio_of_its_reads_and_writes(tmp_path: Path) -> None:
+    """Nothing limits the writes but that each waits for two reads. With links twice as fast both double."""
+    read, write = asked(reads_and_writes(tmp_path), *BOTH).steps[-2:]
+    assert read.likely_ops_per_second == pytest.approx((12_595, 12_595), rel=2e-3)
+    assert write.likely_ops_per_second == pytest.approx((12_595 / 2, 12_595 / 2), rel=2e-3)
+    assert (write.limit, write.entity) == (read.limit, read.entity)
+    assert write.unknown is None
+
+
 def test_a_recording_without_a_step_says_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no step of this recording was judged"):
         asked(San(tmp_path).write(), relieve=True)
