@@ -19,8 +19,8 @@ def with_kept_ratio(
     """The predictions, where directions of the same jobs change by the same factor.
 
     Each judgement has a change and a prediction. A direction in which nothing was found to limit, or something that
-    is full in the other one, follows that one as far as its own ceilings allow. Otherwise the slower one leads if both
-    have the same change.
+    is full in the other one, follows that one as far as its own ceilings allow. Otherwise the slower one leads, if
+    both have the same change.
     """
     found = list(predictions)
     for i, judged in enumerate(judgements):

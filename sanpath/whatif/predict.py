@@ -127,7 +127,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     reason = unknown_spread_reason(facts, load, change) or _unexplained(load, judged, before, r0_known, change)
     if reason is not None:
         return Prediction(*recorded, judged.limiter, unknown=reason)
-    r0 = unloaded_interval(facts, load, change, calm)
+    r0 = _unloaded(facts, judgements, judged, change)
     after = ceilings_under(facts, judgements, judged, change)
     if not after:
         return Prediction(*recorded, limit, unknown="what would limit then is not known")
@@ -169,9 +169,21 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
 def ceilings_under(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> list[Ceiling]:
     """Every ceiling of a step that is known under a change, the lowest first."""
     load = judged.load
-    r0 = unloaded_interval(facts, load, change, _calm_load(facts, judgements, judged))
+    r0 = _unloaded(facts, judgements, judged, change)
     same_io = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
     return sorted(all_ceilings(facts, change, r0, same_io), key=order)
+
+
+def _unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> Interval | None:
+    """Latency without a queue in seconds, [low, high]. Where none is known, it is at most that of a step with fewer
+    I/Os in flight; None: there is no such step, or nothing is changed."""
+    load = judged.load
+    r0 = unloaded_interval(facts, load, change, _calm_load(facts, judgements, judged))
+    if r0 is not None or change == UNCHANGED:
+        return r0
+    fewer = [other for other in facts.loads if other.comparable(load) and other.at_most_half(load)]
+    least = min((other.latency_seconds for other in fewer), default=None)
+    return (least, least) if least else None
 
 
 def _headroom(facts: Facts, load: LoadFacts) -> float:

@@ -222,6 +222,15 @@ def test_reads_and_writes_are_told_apart_and_share_what_is_in_flight() -> None:
     assert all(s.predicted_ops_per_second is not None and s.predicted_ops_per_second[1] < 6_400 for s in found.steps)
 
 
+def test_the_latency_without_a_queue_is_at_most_one_that_was_measured(tmp_path: Path) -> None:
+    """The links are full with 16 and with 256 in flight, and no array was read. 256 fill faster ones as well: even if
+    each I/O took the 2.6 ms of the first step, they would do 98,000 a second. Of 16 this is not known."""
+    recording = published(San(tmp_path, leave_out={"array"}), in_flight=(16, 256)).write()
+    with_few, with_many = asked(recording, *BOTH).steps
+    assert with_few.likely_ops_per_second is None
+    assert with_many.likely_ops_per_second == pytest.approx((12_595, 12_595), rel=2e-3)
+
+
 def reads_and_writes(folder: Path) -> Recording:
     """Two reads for each write, of one job: 6,250 reads a second fill the links, and the writes half of them."""
     san = San(folder)

@@ -123,10 +123,10 @@ CASES = {
         *_both(
             "one-port-mixed",
             _bottleneck("link:"),
-            fabrics=(_SLOW,),
+            fabrics=(Fabric(host=50),),
             load=Load(write_percent=30),
-            repair=_TWICE,
-            change=_TWICE_SPEED,
+            repair=_faster(Fabric(host=100)),
+            change=_speeds("sw-a/p-host=100"),
         ),
         *_both("unequal-paths", _SLOW_OR_BUSY, fabrics=(_SLOW, Fabric()), repair=_faster(Fabric(), Fabric())),
         *_both("slow-media", _bottleneck(*ARRAY), media=_FOUR_AT_A_TIME, load=_SMALL, repair=_FAST_MEDIA),
