@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from sanpath.diagnosis.model import Grade, Interval
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
@@ -175,15 +176,17 @@ def ceilings_under(facts: Facts, judgements: Sequence[Judgement], judged: Judgem
 
 
 def _unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> Interval | None:
-    """Latency without a queue in seconds, [low, high]. Where none is known, it is at most that of a step with fewer
-    I/Os in flight; None: there is no such step, or nothing is changed."""
+    """Latency without a queue in seconds, [low, high]. Where none is known, it is between that of one transfer and
+    that of a step with fewer I/Os in flight. None: neither is known, or nothing is changed."""
     load = judged.load
     r0 = unloaded_interval(facts, load, change, _calm_load(facts, judgements, judged))
     if r0 is not None or change == UNCHANGED:
         return r0
     fewer = [other for other in facts.loads if other.comparable(load) and other.at_most_half(load)]
-    least = min((other.latency_seconds for other in fewer), default=None)
-    return (least, least) if least else None
+    speeds = {link: capacity.data_bytes_per_second for link, capacity in change.speeds.items()}
+    wire = wire_seconds(facts.tables["link"], load, speeds)
+    least = min((other.latency_seconds for other in fewer), default=0.0)
+    return (wire, least) if wire is not None and 0 < wire < least else None
 
 
 def _headroom(facts: Facts, load: LoadFacts) -> float:

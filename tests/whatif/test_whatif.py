@@ -223,12 +223,13 @@ def test_reads_and_writes_are_told_apart_and_share_what_is_in_flight() -> None:
 
 
 def test_the_latency_without_a_queue_is_at_most_one_that_was_measured(tmp_path: Path) -> None:
-    """The links are full with 16 and with 256 in flight, and no array was read. 256 fill faster ones as well: even if
-    each I/O took the 2.6 ms of the first step, they would do 98,000 a second. Of 16 this is not known."""
-    recording = published(San(tmp_path, leave_out={"array"}), in_flight=(16, 256)).write()
+    """The links are full with 16 and with 256 in flight, and the array's time was not read. If an I/O takes no longer
+    than the 2.6 ms of the first step, the 32 that the guest lets through give 11,100 to 12,600 a second. Of 16 nothing
+    is known."""
+    recording = published(San(tmp_path, leave_out={"array_samples"}), in_flight=(16, 256)).write()
     with_few, with_many = asked(recording, *BOTH).steps
     assert with_few.likely_ops_per_second is None
-    assert with_many.likely_ops_per_second == pytest.approx((12_595, 12_595), rel=2e-3)
+    assert with_many.likely_ops_per_second == pytest.approx((11_130, 12_595), rel=2e-3)
 
 
 def reads_and_writes(folder: Path) -> Recording:
@@ -239,7 +240,8 @@ def reads_and_writes(folder: Path) -> Recording:
         counted = (X * 32 * 2076, X / 2 * 32 * 2076)
         array = {"read": AtArray(0.00035, san=0.002), "write": AtArray(0.0003, san=0.002)}
         flows = {"read": reads, "write": writes}
-        san.step(f"q{n}", n, **flows, ports={"fc1/7": counted, "fc1/1": counted}, disk=flows, array=array)
+        ports = {"fc1/7": counted, "fc1/1": counted}
+        san.step(f"q{n}", n, read=reads, write=writes, ports=ports, disk=flows, array=array)
     return san.write()
 
 
