@@ -1,4 +1,4 @@
-"""Cases of the kernel lab are built, recorded and judged, where QEMU is."""
+"""Cases of the kernel lab are built, recorded and judged, where QEMU is and its images were built."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from kernel_lab.images import cached
 from kernel_lab.requirements import missing
 
 LAB = Path(__file__).parents[2] / "examples/kernel-lab"
+LACKING = missing() or ([] if cached().exists() else ["no images: run `python examples/kernel-lab/lab.py images`"])
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(missing()), reason="; ".join(missing()))
+@pytest.mark.skipif(bool(LACKING), reason="; ".join(LACKING))
 @pytest.mark.parametrize(
     ("case", "verdict"),
     [

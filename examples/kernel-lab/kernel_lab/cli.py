@@ -16,6 +16,7 @@ from kernel_lab import dataset
 from kernel_lab.cases import Case
 from kernel_lab.configuration import write_plan
 from kernel_lab.draws import draw
+from kernel_lab.images import images
 from kernel_lab.lifecycle import running
 from kernel_lab.named_cases import CASES
 from kernel_lab.outcome import confirmation, outcome, probe_outcome, table
@@ -136,6 +137,14 @@ def _record(case: Case, folder: Path, *, quiet: bool = False, probing: bool = Fa
         if quiet and done.returncode and not recording.exists():
             raise LabError(done.stderr.decode(errors="replace").strip()[-200:])
     return done.returncode
+
+
+@app.command("images")
+def images_command() -> None:
+    """Build the guests' kernel and root image from Debian's packages, if they are not in the cache."""
+    if lacking := missing():
+        raise LabError("; ".join(lacking))
+    typer.echo(images().kernel.parent)
 
 
 @app.command("list")

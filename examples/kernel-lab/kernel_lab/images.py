@@ -55,15 +55,20 @@ class Images:
 
 def images() -> Images:
     """Return the images; build them if they are not cached, which takes a minute and 1 GB. Raises LabError."""
-    contents = "\n".join((KERNEL_PACKAGE, *GUEST_PACKAGES, *BOOT_MODULES, INIT, ROOT_INIT, str(ROOT_BYTES)))
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sanpath-kernel-lab"
-    folder = cache / hashlib.sha256(contents.encode()).hexdigest()[:12]
+    folder = cached()
     if not folder.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as work:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as work:
             _build(Path(work))
             (Path(work) / "images").rename(folder)
     return Images(folder / "kernel", folder / "first-files", folder / "root")
+
+
+def cached() -> Path:
+    """The folder of the images, which exists once they have been built; another one if what is in them changes."""
+    contents = "\n".join((KERNEL_PACKAGE, *GUEST_PACKAGES, *BOOT_MODULES, INIT, ROOT_INIT, str(ROOT_BYTES)))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sanpath-kernel-lab"
+    return cache / hashlib.sha256(contents.encode()).hexdigest()[:12]
 
 
 def _build(work: Path) -> None:
