@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
@@ -22,33 +22,48 @@ def follows_load(table: PlaceTable, row: FactRow, fact: str) -> bool:
 
     `row`: of a host or an array in the step of the load; `fact`: how busy its processors are.
     """
-    return any(
-        less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
-        and 0 < at_less <= _IN_PROPORTION * at_more * less.ops_per_second / more.ops_per_second
-        for less, more, at_less, at_more in _at_other_loads(table, row, fact)
-    )
+    for less, more, in_less, in_more in _at_other_loads(table, row):
+        ratio, at_less, at_more = (
+            less.ops_per_second / more.ops_per_second,
+            _busy(in_less, fact),
+            _busy(in_more, fact),
+        )
+        if ratio <= _CLEARLY_LESS and 0 < at_less <= _IN_PROPORTION * at_more * ratio:
+            return True
+    return False
 
 
 def as_busy_with_fewer(table: PlaceTable, row: FactRow, fact: str) -> str | None:
     """In words, that processors are as busy with clearly fewer of the same I/Os as with more: they poll, or do other
-    work, and I/Os do not fill them. None: they are not. `row`, `fact`: as in `follows_load`."""
-    for less, more, at_less, at_more in _at_other_loads(table, row, fact):
-        is_less = less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
+    work, and I/Os do not fill them. None: they are not, or it is not known what other hosts do there.
+
+    `row`, `fact`: as in `follows_load`. Other hosts may fill an array at any load of the test, so what it does in all
+    has to be less as well; a volume tells nothing of that.
+    """
+    if str(row["entity"]).startswith("volume:"):
+        return None
+    for less, more, in_less, in_more in _at_other_loads(table, row):
+        in_all = (sum(number(each, "ops_per_second") for each in rows) for rows in (in_less, in_more))
+        rates = (less.ops_per_second, more.ops_per_second), tuple(in_all)
+        is_less = all(few <= _CLEARLY_LESS * many for few, many in rates)
         is_less = is_less and less.in_flight_measured < more.in_flight_measured
-        if is_less and at_less >= at_more - _SAME_BUSY_RATIO > 0:
+        if is_less and _busy(in_less, fact) >= _busy(in_more, fact) - _SAME_BUSY_RATIO > 0:
             return f"it is as busy at {iops(less.ops_per_second)} as at {iops(more.ops_per_second)}"
     return None
 
 
+def _busy(rows: Sequence[FactRow], fact: str) -> float:
+    """How busy processors are by rows of both directions; 0 where it was not read."""
+    return max((number(row, fact) for row in rows), default=0.0)
+
+
 def _at_other_loads(
-    table: PlaceTable, row: FactRow, fact: str
-) -> Iterator[tuple[LoadFacts, LoadFacts, float, float]]:
-    """Pairs of this step and another one with the same I/Os, the one with fewer of them first, and the fact in each;
-    0 where it was not read."""
-    kind = str(row["entity"]).partition(":")[0]
-    rows = table.facts.tables[kind].select(entity=row["entity"], direction=row["direction"])
-    by_step = {each["step"]: each for each in rows}
+    table: PlaceTable, row: FactRow
+) -> Iterator[tuple[LoadFacts, LoadFacts, list[FactRow], list[FactRow]]]:
+    """Pairs of this step and another one with the same I/Os, the one with fewer of them first, and the rows of the
+    same machine in each."""
+    of_machine = table.facts.tables[str(row["entity"]).partition(":")[0]].select(entity=row["entity"])
     for other in table.same_io:
         less, more = sorted((table.load, other), key=lambda load: load.ops_per_second)
-        at_less, at_more = (number(by_step.get(load.step, {}), fact) for load in (less, more))
-        yield less, more, at_less, at_more
+        in_less, in_more = ([each for each in of_machine if each["step"] == load.step] for load in (less, more))
+        yield less, more, in_less, in_more
