@@ -421,25 +421,23 @@ def test_the_device_of_the_guest_that_runs_the_load_carries_it(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("slots", "core", "entities", "layer"),
+    ("slots", "core", "layer", "sure"),
     [
-        (4, None, ["array:fa1"], "array_back"),
-        (4, 0.3, ["array:fa1"], "array_back"),
-        (64, 0.97, ["array:fa1"], "array_front"),
-        (64, None, ["array:fa1"], "array_front"),
-        (64, 0.3, [], None),
+        (4, None, "array_back", True),
+        (64, 0.97, "array_front", True),
+        (64, 0.3, "array_front", False),
+        (None, None, "array_front", False),
     ],
-    ids=["full", "full beside idle cores", "free beside a full core", "free", "free beside idle cores"],
+    ids=["full", "free beside a full core", "free beside idle cores", "not reported"],
 )
 def test_ios_wait_for_a_slot_of_the_device_behind_the_server_or_for_its_cores(
-    tmp_path: Path, slots: int, core: float | None, entities: list[str], layer: str | None
+    tmp_path: Path, slots: int | None, core: float | None, layer: str, sure: bool
 ) -> None:
-    """Four of 16 and of 64 I/Os are inside the device, the others before its clock. Where it takes more, and no core
-    is busy, nothing that was read at the server explains the wait."""
+    """Four of 16 and of 64 I/Os are inside the device, the others before its clock. Where it takes more, a session or
+    a thread of the target may still be full."""
     verdict = load_of(tmp_path, SERVED, device_slots=slots, core=core).verdict
-    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == entities
-    assert {bottleneck.layer for bottleneck in verdict.bottlenecks} <= {layer}
-    assert (verdict.grade in "AB") == (slots == 4 or core == 0.97)
+    assert [(bottleneck.entity, bottleneck.layer) for bottleneck in verdict.bottlenecks] == [("array:fa1", layer)]
+    assert (verdict.grade in "AB") == sure
 
 
 @pytest.mark.parametrize(("busy", "others", "sure"), [(0.2, 0.0, True), (0.99, 0.0, True), (0.99, 4000.0, False)])

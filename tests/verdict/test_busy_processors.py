@@ -1,4 +1,4 @@
-"""Whether processors are busy in proportion to the I/Os of the load."""
+"""Whether processors are busy in proportion to the I/Os of the load, and whether they are busy anyway."""
 
 from __future__ import annotations
 
@@ -7,33 +7,43 @@ from typing import Any, cast
 
 import pytest
 
-from sanpath.verdict.evidence.processors import as_busy_with_fewer, follows_load
+from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
+
+LOADS = [
+    SimpleNamespace(step=step, ops_per_second=ops, in_flight_measured=ops)
+    for step, ops in (("q4", 1000.0), ("q64", 4000.0))
+]
+"""The second step has four times the I/Os of the first one."""
+
+
+def asked(question: Any, table: str, rows: list[dict[str, Any]], machine: str) -> Any:
+    """The answer about the second step. `table`: that of `rows`; there is no other."""
+    tables = {table: SimpleNamespace(select=lambda **_: rows)}
+    topology = SimpleNamespace(related=lambda *_: ["array:a1"] if machine.startswith("volume:") else [])
+    facts = SimpleNamespace(tables=tables, topology=topology)
+    return question(cast(Any, facts), LOADS[1], LOADS[:1], machine, "busy")
 
 
 @pytest.mark.parametrize(("at_less", "follows"), [(0.25, True), (0.3, True), (0.9, False), (None, False)])
 def test_a_step_that_nobody_read_shows_no_proportion(at_less: float | None, follows: bool) -> None:
-    """A quarter of the I/Os, beside full processors."""
-    now: dict[str, Any] = {"entity": "host:h1", "step": "q64", "direction": "read", "cpu_ratio": 1.0}
-    before = [] if at_less is None else [{**now, "step": "q4", "cpu_ratio": at_less}]
-    less, more = (SimpleNamespace(step=step, ops_per_second=ops) for step, ops in (("q4", 1000.0), ("q64", 4000.0)))
-    host = SimpleNamespace(select=lambda **_: [*before, now])
-    table = SimpleNamespace(load=more, same_io=(less,), facts=SimpleNamespace(tables={"host": host}))
-    assert follows_load(cast(Any, table), now, "cpu_ratio") == follows
+    now: dict[str, Any] = {"step": "q64", "busy": 1.0}
+    before = [] if at_less is None else [{"step": "q4", "busy": at_less}]
+    assert asked(follows_load, "host", [*before, now], "host:h1") == follows
 
 
-@pytest.mark.parametrize(
-    ("entity", "others", "polls"),
-    [("array:a1", 0.0, True), ("array:a1", 9000.0, False), ("volume:a1/v1", 0.0, False)],
-)
-def test_processors_that_others_may_fill_are_not_said_to_poll(entity: str, others: float, polls: bool) -> None:
-    """A quarter of the test's I/Os, beside so many others in both steps, and full processors in both."""
-    rates = {"q4": 1000.0, "q64": 4000.0}
-    loads = [SimpleNamespace(step=s, ops_per_second=ops, in_flight_measured=ops) for s, ops in rates.items()]
+@pytest.mark.parametrize("machine", ["host:h1", "vm:db1"])
+def test_a_guest_whose_own_processors_are_read_is_a_row_of_the_hosts(machine: str) -> None:
+    rows = [{"step": load.step, "busy": 0.99} for load in LOADS]
+    assert asked(as_busy_with_fewer, "host", rows, machine) is not None
+
+
+@pytest.mark.parametrize("machine", ["array:a1", "volume:a1/v1"])
+@pytest.mark.parametrize("others", [0.0, 9000.0])
+def test_processors_that_others_may_fill_are_not_said_to_poll(machine: str, others: float) -> None:
+    """So many I/Os of others in both steps, and full processors in both."""
     rows = [
-        {"entity": entity, "step": step, "direction": direction, "controller_busy_ratio": 0.99, "ops_per_second": ops}
-        for step, rate in rates.items()
-        for direction, ops in (("read", rate), ("write", others))
+        {"step": load.step, "busy": 0.99, "ops_per_second": ops}
+        for load in LOADS
+        for ops in (load.ops_per_second, others)
     ]
-    tables = {entity.partition(":")[0]: SimpleNamespace(select=lambda **_: rows)}
-    table = SimpleNamespace(load=loads[1], same_io=(loads[0],), facts=SimpleNamespace(tables=tables))
-    assert (as_busy_with_fewer(cast(Any, table), cast(Any, rows[2]), "controller_busy_ratio") is not None) == polls
+    assert (asked(as_busy_with_fewer, "array", rows, machine) is None) == (others > 0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterable
 from typing import ClassVar, Literal
 
 from sanpath.plugin import Check, Collector, CollectorError, Context, Failure, Item, Machine, SourceEntity, SourceLink
@@ -112,14 +113,17 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
     async def _read_inventory(self) -> Inventory:
         """Reads the current inventory."""
         files = (*inventory.FILES, *targets.FILES, "/proc/[0-9]*/comm")
-        server = Snapshot(
-            await self._server.read(files), await self._server.names((*targets.NAMES, *inventory.NAMES))
-        )
+        server = Snapshot(await self._server.read(files), await self._server.names(targets.NAMES))
         presented = targets.targets(server, await self._nbdkits(server))
         paths = [volume.path for volume in presented.volumes.values() if volume.path]
         output = (await self._server.run(("ip", "-o", "address"))).output
         addresses = host_parse.addresses(output)
-        current = Inventory(server, self.config.name, presented, await self._resolved(paths), addresses)
+        resolved = await self._resolved(paths)
+        counted = host_parse.diskstats(server.content(_DISKSTATS))
+        queues = await self._hardware_queues(
+            {path.removeprefix("/dev/") for path in resolved.values()} & counted.keys()
+        )
+        current = Inventory(server, self.config.name, presented, resolved, addresses, queues)
         await self._connections.find(self._server, current.connections)
         return current
 
@@ -135,6 +139,13 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
             if process_ids
             else []
         )
+
+    async def _hardware_queues(self, devices: Collection[str]) -> dict[str, int]:
+        """Block device → number of its hardware queues."""
+        if not devices:
+            return {}
+        found = await self._server.names([f"/sys/block/{device}/mq/*" for device in sorted(devices)])
+        return dict(Counter(path.split("/")[3] for path in found))
 
     async def _resolved(self, paths: Iterable[str]) -> dict[str, str]:
         """Path → the path without symbolic links."""

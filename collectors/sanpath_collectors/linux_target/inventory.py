@@ -14,6 +14,8 @@ from sanpath_collectors.linux_target.targets import Listener, Targets, Volume
 
 _FC, _NET = "/sys/class/fc_host", "/sys/class/net"
 _SECTOR_BYTES = 512
+_DRIVERS = {"nvme": "nvme", "nullb": "null_blk", "vd": "virtio_blk"}
+"""How names of devices begin whose drivers can have queues for polled I/Os alone, which targets do not send."""
 _PROTOCOLS = {"iscsi": "iscsi", "nvme-tcp": "nvme_tcp", "nbd": "nbd"}
 
 FILES = (
@@ -25,6 +27,7 @@ FILES = (
     "/proc/sys/kernel/osrelease",
     "/sys/block/*/queue/io_poll",
     "/sys/block/*/queue/nr_requests",
+    *(f"/sys/module/{driver}/parameters/poll_queues" for driver in _DRIVERS.values()),
     "/sys/class/block/*/size",
     f"{_FC}/*/port_name",
     f"{_FC}/*/speed",
@@ -32,17 +35,15 @@ FILES = (
     f"{_NET}/*/speed",
     f"{_NET}/*/operstate",
 )
-NAMES = ("/sys/block/*/mq/*",)
-"""Paths whose existence is sufficient: the hardware queues of block devices."""
 
 
 @dataclass(slots=True)
 class Inventory:
     """The entities of a storage server.
 
-    `paths`: path of a volume → its resolved path; `addresses`: interface → its addresses. `ports`: target port → its
-    listeners; `fc_hosts`: WWPN → fc_host; `devices`: volume → its backing block device with kernel counters; files
-    and memory have none.
+    `paths`: path of a volume → its resolved path; `addresses`: interface → its addresses; `queues`: block device →
+    its hardware queues. `ports`: target port → its listeners; `fc_hosts`: WWPN → fc_host; `devices`: volume → its
+    backing block device with kernel counters; files and memory have none.
     """
 
     server: Snapshot
@@ -50,6 +51,7 @@ class Inventory:
     targets: Targets
     paths: Mapping[str, str]
     addresses: Mapping[str, Sequence[str]]
+    queues: Mapping[str, int]
     ports: dict[str, list[Listener]] = field(init=False)
     fc_hosts: dict[str, str] = field(init=False)
     devices: dict[str, str] = field(init=False)
@@ -159,17 +161,16 @@ class Inventory:
         return SourceEntity("volume", volume.local_id, volume.label, ids, attributes)
 
     def _slots(self, device: str) -> int | None:
-        """I/Os that a block device takes at once; others wait before its clock starts. None: it has no queues of its
-        own, such as a logical volume.
-
-        A device that can be polled has a hardware queue for polled I/Os alone, which targets do not send.
-        """
-        folder = f"/sys/block/{device}"
-        queues, requests = self.server.children(f"{folder}/mq"), self.server.number(f"{folder}/queue/nr_requests")
-        if not queues or not requests:
+        """I/Os that all hardware queues of a block device take at once; others wait before its clock starts. None: it
+        has no queues of its own, such as a logical volume, or how many of them serve polled I/Os alone is unknown."""
+        queues, requests = self.queues.get(device, 0), self.server.number(f"/sys/block/{device}/queue/nr_requests")
+        polled: int | None = 0
+        if self.server.number(f"/sys/block/{device}/queue/io_poll"):
+            driver = next((driver for prefix, driver in _DRIVERS.items() if device.startswith(prefix)), "")
+            polled = self.server.number(f"/sys/module/{driver}/parameters/poll_queues")
+        if not requests or polled is None or queues <= polled:
             return None
-        polled = 1 if self.server.number(f"{folder}/queue/io_poll") and len(queues) > 1 else 0
-        return (len(queues) - polled) * requests
+        return (queues - polled) * requests
 
     def _clients(self) -> Iterator[SourceEntity | SourceLink]:
         access: dict[str, dict[str, str]] = {}

@@ -17,10 +17,10 @@ from sanpath.model import Layer
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, beyond_usual
-from sanpath.verdict.evidence.processors import as_busy_with_fewer
 from sanpath.verdict.evidence.step import slowed_within
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.processors import as_busy_with_fewer
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import held_up
 
@@ -107,24 +107,18 @@ def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     processors = _utilisations(table, row, *_PROCESSORS)
     if (full := max(processors, key=lambda evidence: evidence.weight, default=None)) is not None:
         yield replace(full, weight=full.weight * _BEFORE_CLOCK)
-    yield from _device_slots(table, row)
+    yield from _device_slots(table)
 
 
-def _device_slots(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
-    """Evidence of the slots in use of the fullest block device behind the load's volumes. Where these and the busiest
-    core have room, hardly anything is left that an I/O may wait for before the device's clock."""
+def _device_slots(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence of a full block device behind the load's volumes. One with room excludes nothing: a session or a
+    thread of the target may be full, or one hardware queue of several."""
     volumes = volumes_of(table.facts.topology, table.load, table.facts.tables)
     rows = [each for each in table.rows("volume") if each["entity"] in volumes]
     used = max((number(each, "device_slots_ratio") for each in rows), default=0.0)
-    if not used:
-        return
     if (weight := at_limit(used, DEPTH_ERROR, _NO_BURSTS)) > 0:
         words = f"{percent(used)} of the slots of the block device behind it are in use: more I/Os wait for one"
         yield Evidence(words, weight)
-    elif (core := row.get("controller_core_ratio")) is not None:
-        most = max(used, float(core))
-        words = f"its busiest core and the slots of its block device are at most at {percent(most)}"
-        yield Evidence(words, min(0.0, max(_PART_UNREPORTED, at_limit(most, bursts=_NO_BURSTS))))
 
 
 def _outside_tcp(table: PlaceTable) -> Iterator[Evidence]:
@@ -155,13 +149,18 @@ def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evid
     for fact in facts:
         if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=_NO_BURSTS)) <= 0:
             continue
-        if fact not in _PROCESSORS or as_busy_with_fewer(table, row, fact) is None:
+        if fact not in _PROCESSORS or not _is_busy_anyway(table, row, fact):
             yield Evidence(f"{_UTILISATION_NAMES[fact]} of {row['entity']} are at {percent(float(used))}", weight)
 
 
 def _has_full_controllers(table: PlaceTable, row: FactRow) -> bool:
     fact = "controller_busy_ratio"
-    return number(row, fact) >= _BUSY and as_busy_with_fewer(table, row, fact) is None
+    return number(row, fact) >= _BUSY and not _is_busy_anyway(table, row, fact)
+
+
+def _is_busy_anyway(table: PlaceTable, row: FactRow, fact: str) -> bool:
+    """Whether processors of the array are as busy with fewer I/Os, so that these do not fill them."""
+    return as_busy_with_fewer(table.facts, table.load, table.same_io, str(row["entity"]), fact) is not None
 
 
 def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
@@ -251,7 +250,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     if busiest is not None and busiest["utilisation"] is not None:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
     because += [evidence.words for evidence in _outside_tcp(table)]
-    slots = [evidence.words for evidence in _device_slots(table, table.array or {}) if evidence.weight > 0]
+    slots = [evidence.words for evidence in _device_slots(table)]
     because += slots or ["an array may delay I/Os before its own clock starts"]
     return limited_by(table, "array_back" if slots else "array_front", because, _OVERTURN)(claims)
 

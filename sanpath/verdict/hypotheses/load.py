@@ -12,8 +12,8 @@ from sanpath.facts.table import FactRow, number
 from sanpath.units import count, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import at_limit, normal, without_pause
-from sanpath.verdict.evidence.processors import as_busy_with_fewer, follows_load
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
+from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
 from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density
 from sanpath.verdict.places.table import PlaceTable
 
@@ -93,7 +93,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     weight = min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))
     evidence = [Evidence(words, weight), *_busy_anyway(table, busiest, "cpu_ratio", weight)]
     used = table.load.cpu_ratio
-    if used is not None and used < _FAIR_SHARE and not follows_load(table, busiest, "cpu_ratio"):
+    if used is not None and used < _FAIR_SHARE and not _works_for_load(table, busiest):
         # A thread that always wants to run gets its share of a core, whatever else runs.
         weight = max(_NOT_STARVED, 2 * log(max(used, 1e-3) / _FAIR_SHARE))
         evidence.append(Evidence(f"a process of the load wanted only {percent(used)} of a core", weight))
@@ -134,10 +134,16 @@ def of_cores(table: PlaceTable) -> Iterator[Claim]:
             yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
 
 
+def _works_for_load(table: PlaceTable, row: FactRow) -> bool:
+    """Whether the processors of a host are busy in proportion to the load's I/Os."""
+    return follows_load(table.facts, table.load, table.same_io, str(row["entity"]), "cpu_ratio")
+
+
 def _busy_anyway(table: PlaceTable, row: FactRow, fact: str, weight: float) -> list[Evidence]:
     """Evidence that I/Os do not fill a processor. It outweighs how busy it is, whose log-likelihood ratio is
     `weight`. `row`: of the host in this step."""
-    words = as_busy_with_fewer(table, row, fact) if weight > 0 else None
+    machine = str(row["entity"])
+    words = as_busy_with_fewer(table.facts, table.load, table.same_io, machine, fact) if weight > 0 else None
     return [Evidence(words, _BUSY_ANYWAY - weight)] if words is not None else []
 
 

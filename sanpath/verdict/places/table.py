@@ -13,6 +13,7 @@ from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
 from sanpath.verdict.places.host_queues import HostQueue
+from sanpath.verdict.places.processors import as_busy_with_fewer
 from sanpath.verdict.places.scaling import Slope, same_io, slopes
 from sanpath.verdict.places.segments import Segment, segments
 from sanpath.verdict.places.submission import blocked_ratio
@@ -240,7 +241,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         *slopes(load, same),
         in_flight_ratio,
         min(windows, default=load.windows),
-        _processor_wait_seconds(facts, load, processors_used),
+        _processor_wait_seconds(facts, load, same, processors_used),
         blocked,
         tuple(machine_rows),
         tcp=tcp_path(facts, load),
@@ -275,13 +276,16 @@ def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
     return 1.0
 
 
-def _processor_wait_seconds(facts: Facts, load: LoadFacts, processors_used: float) -> float:
+def _processor_wait_seconds(
+    facts: Facts, load: LoadFacts, same: Sequence[LoadFacts], processors_used: float
+) -> float:
     """The longest wait of an I/O for processors, in seconds.
 
     M/M/c: rho / ((1 - rho) X) times the share of I/Os that wait, which is less than one for any number of processors.
     """
-    arrays = facts.tables["array"].select(step=load.step, direction=load.direction)
-    busy = min(max([processors_used, *(number(row, "controller_busy_ratio") for row in arrays)]), _ALL_BUSY)
+    fact, arrays = "controller_busy_ratio", facts.tables["array"].select(step=load.step, direction=load.direction)
+    filled = [row for row in arrays if as_busy_with_fewer(facts, load, same, str(row["entity"]), fact) is None]
+    busy = min(max([processors_used, *(number(row, fact) for row in filled)]), _ALL_BUSY)
     return busy / (1 - busy) / facts.ops_per_second_in(load.step)
 
 

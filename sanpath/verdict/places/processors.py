@@ -1,0 +1,77 @@
+"""Whether processors work for the load's I/Os, by how busy they are beside more and fewer of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.table import FactRow, number
+from sanpath.topology.paths import array_of
+from sanpath.units import iops
+
+_CLEARLY_LESS = 0.7
+"""Ratio of throughputs: batches make I/Os cheaper where more are in flight, seldom by more than this."""
+_SAME_BUSY_RATIO = 0.01
+_IN_PROPORTION = 1.3
+"""Most that a processor with clearly fewer I/Os is busier for each of them: some work is for many at once."""
+
+
+def follows_load(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str) -> bool:
+    """Whether processors are busy in proportion to the load's I/Os (utilisation law, Denning and Buzen 1978): then
+    they work for these alone, though for most of them in interrupts, which no process pays for.
+
+    `same_io`: loads of other steps with the same I/O; `machine`: a host or an array; `fact`: how busy it is.
+    """
+    for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):
+        ratio, at_less, at_more = (
+            less.ops_per_second / more.ops_per_second,
+            _busy(in_less, fact),
+            _busy(in_more, fact),
+        )
+        if ratio <= _CLEARLY_LESS and 0 < at_less <= _IN_PROPORTION * at_more * ratio:
+            return True
+    return False
+
+
+def as_busy_with_fewer(
+    facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str
+) -> str | None:
+    """In words, that processors are as busy with clearly fewer of the same I/Os as with more: they poll, or do other
+    work, and I/Os do not fill them. None: they are not. The arguments are those of `follows_load`.
+
+    Other hosts may fill an array at any load of the test, so it has to do clearly less in all as well.
+    """
+    for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):
+        test_does_less = less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
+        machine_does_less = _ops_per_second(in_less) <= _CLEARLY_LESS * _ops_per_second(in_more)
+        has_fewer = less.in_flight_measured < more.in_flight_measured
+        is_as_busy = _busy(in_less, fact) >= _busy(in_more, fact) - _SAME_BUSY_RATIO > 0
+        if test_does_less and machine_does_less and has_fewer and is_as_busy:
+            return f"it is as busy at {iops(less.ops_per_second)} as at {iops(more.ops_per_second)}"
+    return None
+
+
+def _ops_per_second(rows: Sequence[FactRow]) -> float:
+    """What an array does in all, both directions; 0 for a host, whose own I/Os are not counted."""
+    return sum(number(row, "ops_per_second") for row in rows)
+
+
+def _busy(rows: Sequence[FactRow], fact: str) -> float:
+    """How busy processors are by rows of both directions; 0 where it was not read."""
+    return max((number(row, fact) for row in rows), default=0.0)
+
+
+def _at_other_loads(
+    facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str
+) -> Iterator[tuple[LoadFacts, LoadFacts, list[FactRow], list[FactRow]]]:
+    """Pairs of this step and another one, the one with fewer I/Os first, and the rows of the machine in each. What a
+    volume does is not all that its array does, so the array's rows are taken for it."""
+    kind = machine.partition(":")[0]
+    of_array = array_of(facts.topology, machine) if kind in ("array", "volume") else None
+    # A virtual machine is a row of the hosts' table where its own counters are read.
+    of_machine = facts.tables["host" if of_array is None else "array"].select(entity=of_array or machine)
+    for other in same_io:
+        less, more = sorted((load, other), key=lambda each: each.ops_per_second)
+        in_less, in_more = ([row for row in of_machine if row["step"] == each.step] for each in (less, more))
+        yield less, more, in_less, in_more
