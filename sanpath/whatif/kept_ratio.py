@@ -9,83 +9,123 @@ from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.ceilings import Ceiling, in_flight_under
-from sanpath.whatif.change import Change
-from sanpath.whatif.predict import Prediction, ceilings_under, untested
+from sanpath.whatif.change import UNCHANGED, Change
+from sanpath.whatif.predict import Prediction, ceilings_under, is_unexplained, untested
+
+_ASSUMED = "the ratio of reads and writes: one job is assumed to keep it"
+_OWN_RATE = ("demand_limited", "healthy")
+"""Verdicts of a direction that may have a rate of its own: generators let the other direction run ahead of it."""
+
+
+def other_direction(judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
+    """The judgement of the other direction of the same step, if both are those of one job that keeps their ratio.
+
+    Several jobs may have a ratio each, and a job may have a rate for each direction.
+    """
+    load = judged.load
+    for other in judgements:
+        same_jobs = other.load.step == load.step and other.load.jobs == load.jobs and len(load.jobs) == 1
+        if same_jobs and other.load.direction != load.direction and not {judged.kind, other.kind} & {*_OWN_RATE}:
+            return other
+    return None
 
 
 def with_kept_ratio(
     facts: Facts, judgements: Sequence[Judgement], changes: Sequence[Change], predictions: Sequence[Prediction]
 ) -> list[Prediction]:
-    """The predictions, where directions of the same jobs change by the same factor.
+    """The predictions, where both directions of one job change by the same factor, that of the slower one.
 
-    Each judgement has a change and a prediction. A direction in which nothing was found to limit, or something that
-    is full in the other one, follows that one as far as its own ceilings allow. Otherwise the slower one leads, if
-    both have the same change.
+    There is a change and a prediction for each judgement, and both directions of one job have the same change. A
+    direction that nothing was found to limit, or something that is full in the other direction, is not the slower one
+    unless its own ceilings are lower.
     """
     found = list(predictions)
     for i, judged in enumerate(judgements):
-        for j, other in enumerate(judgements):
-            is_pair = judged.load.step == other.load.step and judged.load.direction != other.load.direction
-            if not is_pair or not judged.load.jobs or judged.load.jobs != other.load.jobs:
-                continue
-            is_held = found[i].predicted_ops_per_second is None or _is_held_by_other(judged)
-            is_faster = changes[i] == changes[j] and _factor(predictions[i]) > _factor(predictions[j])
-            if (is_held or is_faster) and _factor(found[j]) and not _is_held_by_other(other):
-                found[i], found[j] = _together(facts, judgements, judged, changes[j], found[i], found[j])
+        other = other_direction(judgements, judged)
+        if other is None or changes[i] == UNCHANGED:
+            continue
+        j = next(j for j, each in enumerate(judgements) if each is other)
+        leads = not _is_held(facts, judgements, other) and _factor(predictions[j]) > 0
+        follows = _is_held(facts, judgements, judged) or 0 < _factor(predictions[j]) < _factor(predictions[i])
+        if leads and follows:
+            found[i], found[j] = _together(facts, judgements, (judged, other), changes[i], (predictions[i], found[j]))
     return found
 
 
-def _is_held_by_other(judged: Judgement) -> bool:
-    """Whether what limits one direction is full in the other one."""
-    return bool(judged.bottlenecks) and judged.bottlenecks[0].direction not in (None, judged.load.direction)
+def _is_held(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> bool:
+    """Whether a direction is held back by the other one: nothing limits it, or what does is full in the other one."""
+    bottleneck = next(iter(judged.bottlenecks), None)
+    in_other = bottleneck is not None and bottleneck.direction not in (None, judged.load.direction)
+    return in_other or is_unexplained(facts, judgements, judged)
 
 
 def _together(
     facts: Facts,
     judgements: Sequence[Judgement],
-    judged: Judgement,
+    judged: tuple[Judgement, Judgement],
     change: Change,
-    follower: Prediction,
-    leader: Prediction,
+    predictions: tuple[Prediction, Prediction],
 ) -> tuple[Prediction, Prediction]:
-    """Both, once the follower has the factor of the leader, or both have that of a lower ceiling of the follower.
+    """Both directions with the factor of the second one, or with that of a lower ceiling of the first one.
 
-    `judged`: the judgement of the follower. What its jobs keep in flight is no ceiling of it alone: both directions
-    share it.
+    What the job keeps in flight is no ceiling of the first one: both directions share it.
     """
-    own = [each for each in ceilings_under(facts, judgements, judged, change) if each.in_flight is None]
-    first = next(iter(own), None)
-    if first is None:
-        return follower, leader
-    if first.ops_per_second[1] < follower.ops_per_second * _factor(leader):
-        most = first.ops_per_second[1] / follower.ops_per_second
-        leader = _scaled(leader, leader, min(1.0, most / _factor(leader)), first)
-    kept = in_flight_under(facts, judged.load, change)
+    follower, leader = predictions
+    load = judged[0].load
+    lowest = _lowest(ceilings_under(facts, judgements, judged[0], change))
+    if lowest is not None:
+        before = _lowest(ceilings_under(facts, judgements, judged[0], UNCHANGED))
+        most = lowest.ops_per_second[1] / load.ops_per_second
+        if before is None or lowest.ops_per_second[1] >= before.ops_per_second[1]:
+            most = max(1.0, most)  # What was reached remains possible.
+        if most < _factor(leader):
+            leader = _at_most(facts, judged[1], leader, most * leader.ops_per_second, lowest)
+    ratio = load.ops_per_second / leader.ops_per_second
+    predicted = _times(leader.predicted_ops_per_second, ratio)
+    kept = in_flight_under(facts, load, change)
     followed = replace(
-        follower, limit=leader.limit, grade=leader.grade, kept_in_flight=kept, unknown=None, ceilings=tuple(own)
+        follower,
+        limit=leader.limit if _is_held(facts, judgements, judged[0]) else follower.limit,
+        grade=max(judged[0].grade, leader.grade),
+        kept_in_flight=kept,
+        entity=leader.entity,
+        change=leader.change,
+        predicted_ops_per_second=predicted,
+        predicted_latency_seconds=(kept / predicted[1], kept / predicted[0]) if predicted is not None else None,
+        likely_ops_per_second=_times(leader.likely_ops_per_second, ratio),
+        ceilings=leader.ceilings,
+        untested=(_ASSUMED, *untested(facts, load, predicted[1] if predicted is not None else 0.0)),
+        unknown=None,
     )
-    followed = _scaled(followed, leader, follower.ops_per_second / leader.ops_per_second, None)
-    high = followed.predicted_ops_per_second[1] if followed.predicted_ops_per_second is not None else 0.0
-    return replace(followed, untested=tuple(untested(facts, judged.load, high))), leader
+    return followed, leader
 
 
-def _scaled(prediction: Prediction, by: Prediction, factor: float, ceiling: Ceiling | None) -> Prediction:
-    """The prediction with the intervals of another one times a factor. `ceiling`: what limits then, None: the same
-    as there."""
-
-    def times(interval: Interval | None) -> Interval | None:
-        return None if interval is None else (interval[0] * factor, interval[1] * factor)
-
-    throughput = times(by.predicted_ops_per_second)
+def _at_most(facts: Facts, judged: Judgement, prediction: Prediction, most: float, ceiling: Ceiling) -> Prediction:
+    """A prediction of at most so many I/Os a second, which `ceiling` of the other direction allows."""
+    predicted = _clipped(prediction.predicted_ops_per_second, most)
     kept = prediction.kept_in_flight
     return replace(
         prediction,
-        entity=by.entity if ceiling is None else ceiling.entity,
-        change=by.change if ceiling is None else ceiling.change,
-        predicted_ops_per_second=throughput,
-        predicted_latency_seconds=(kept / throughput[1], kept / throughput[0]) if throughput is not None else None,
-        likely_ops_per_second=times(by.likely_ops_per_second),
+        entity=ceiling.entity,
+        change=ceiling.change,
+        predicted_ops_per_second=predicted,
+        predicted_latency_seconds=(kept / predicted[1], kept / predicted[0]) if predicted is not None else None,
+        likely_ops_per_second=_clipped(prediction.likely_ops_per_second, most),
+        untested=tuple(untested(facts, judged.load, most)),
     )
+
+
+def _lowest(ceilings: Sequence[Ceiling]) -> Ceiling | None:
+    """The lowest ceiling that is no number of I/Os in flight."""
+    return next((ceiling for ceiling in ceilings if ceiling.in_flight is None), None)
+
+
+def _times(interval: Interval | None, factor: float) -> Interval | None:
+    return None if interval is None else (interval[0] * factor, interval[1] * factor)
+
+
+def _clipped(interval: Interval | None, most: float) -> Interval | None:
+    return None if interval is None else (min(interval[0], most), min(interval[1], most))
 
 
 def _factor(prediction: Prediction) -> float:

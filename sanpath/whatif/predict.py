@@ -119,12 +119,11 @@ def check_prediction(prediction: Prediction, measured: float, chance: float) -> 
 
 def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> Prediction:
     """What one direction of a step would reach under a change."""
-    load, calm = judged.load, _calm_load(facts, judgements, judged)
-    r0_before = unloaded_interval(facts, load, UNCHANGED, calm)
+    load = judged.load
     before = ceilings_under(facts, judgements, judged, UNCHANGED)
     limit = before[0].entity if before else None
     recorded = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
-    r0_known = r0_before if calm is not None or not _may_be_full(facts, load) else None
+    r0_known = _known_unloaded(facts, judgements, judged)
     reason = unknown_spread_reason(facts, load, change) or _unexplained(load, judged, before, r0_known, change)
     if reason is not None:
         return Prediction(*recorded, judged.limiter, unknown=reason)
@@ -163,7 +162,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
         (in_flight / high, in_flight / low),
         (max(low, likely[0]), high) if likely is not None else None,
         tuple(after),
-        (*untested(facts, load, high), *([] if r0 is not None else [_WITHOUT_R0])),
+        (*untested(facts, load, high), *_unknown_r0(facts, judgements, judged, change)),
     )
 
 
@@ -175,18 +174,24 @@ def ceilings_under(facts: Facts, judgements: Sequence[Judgement], judged: Judgem
     return sorted(all_ceilings(facts, change, r0, same_io), key=order)
 
 
+def _unknown_r0(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> tuple[str, ...]:
+    calm = _calm_load(facts, judgements, judged)
+    return () if unloaded_interval(facts, judged.load, change, calm) is not None else (_WITHOUT_R0,)
+
+
 def _unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> Interval | None:
-    """Latency without a queue in seconds, [low, high]. Where none is known, it is between that of one transfer and
-    that of a step with fewer I/Os in flight. None: neither is known, or nothing is changed."""
+    """Latency without a queue in seconds, [low, high]. Where none is known, it lies between that of one transfer and
+    that of a step with fewer I/Os in flight, under a change. None: these are not known either."""
     load = judged.load
     r0 = unloaded_interval(facts, load, change, _calm_load(facts, judgements, judged))
     if r0 is not None or change == UNCHANGED:
         return r0
     fewer = [other for other in facts.loads if other.comparable(load) and other.at_most_half(load)]
-    speeds = {link: capacity.data_bytes_per_second for link, capacity in change.speeds.items()}
-    wire = wire_seconds(facts.tables["link"], load, speeds)
-    least = min((other.latency_seconds for other in fewer), default=0.0)
-    return (wire, least) if wire is not None and 0 < wire < least else None
+    links, speeds = facts.tables["link"], {link: c.data_bytes_per_second for link, c in change.speeds.items()}
+    wire, wire_before = wire_seconds(links, load, speeds), wire_seconds(links, load)
+    if not fewer or not wire or wire_before is None:
+        return None
+    return wire, max(wire, min(other.latency_seconds for other in fewer) + wire - wire_before)
 
 
 def _headroom(facts: Facts, load: LoadFacts) -> float:
@@ -244,8 +249,7 @@ def _unexplained(
         return "the latency without a queue is not known: add a step with few outstanding I/Os"
     if not before:
         return f"nothing that could limit it was seen: {judged.first_reason}"
-    expected = _likely(before, load.in_flight_measured, r0, min(c.ops_per_second[1] for c in before))
-    least = expected[0] if expected is not None else min(c.ops_per_second[1] for c in before)
+    least = _allowed(load, before, r0)
     if load.ops_per_second >= _EXPLAINED * least:
         return None
     advice = judged.experiment.in_words if judged.experiment is not None else judged.first_reason
@@ -253,6 +257,27 @@ def _unexplained(
         f"{iops(load.ops_per_second)} are less than any known limit allows "
         f"({iops(least)}): what limits it was not found; {advice}"
     )
+
+
+def is_unexplained(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> bool:
+    """Whether the ceilings that are known allow clearly more than a step reached."""
+    load, before = judged.load, ceilings_under(facts, judgements, judged, UNCHANGED)
+    r0 = _known_unloaded(facts, judgements, judged)
+    return bool(before) and load.ops_per_second < _EXPLAINED * _allowed(load, before, r0)
+
+
+def _allowed(load: LoadFacts, before: Sequence[Ceiling], r0: Interval | None) -> float:
+    """I/Os a second that the ceilings of a step as recorded allow at least."""
+    expected = _likely(before, load.in_flight_measured, r0, min(c.ops_per_second[1] for c in before))
+    return expected[0] if expected is not None else min(c.ops_per_second[1] for c in before)
+
+
+def _known_unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Interval | None:
+    """Latency without a queue as recorded, in seconds. None: unknown, or the array may have been full at any load."""
+    calm = _calm_load(facts, judgements, judged)
+    if calm is None and _may_be_full(facts, judged.load):
+        return None
+    return unloaded_interval(facts, judged.load, UNCHANGED, calm)
 
 
 def _may_be_full(facts: Facts, load: LoadFacts) -> bool:

@@ -10,7 +10,7 @@ from sanpath.facts.compute import Facts
 from sanpath.verdict.run_verdict import deciding_of_run
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.change import UNCHANGED
-from sanpath.whatif.kept_ratio import with_kept_ratio
+from sanpath.whatif.kept_ratio import other_direction, with_kept_ratio
 from sanpath.whatif.predict import Check, Prediction, explaining, predict
 from sanpath.whatif.relief import relief
 from sanpath.whatif.settings import Wanted, parse_settings
@@ -38,20 +38,23 @@ def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str
     if not judgements:
         raise UsageError("no step of this recording was judged: there is nothing to start from")
     change, settings = parse_settings(facts, deciding_of_run(facts, judgements).load, written)
-    steps, relieved, changes = [], [], []
-    for judged in judgements:
-        step_change, reason = change, None
-        if relieve:
-            relief_change, relief_words = relief(facts, judged, explaining(facts, judgements, judged))
-            relieved.append((f"{judged.load.step} {judged.load.direction}", relief_words))
-            step_change, reason = change | relief_change, relief_words if relief_change == UNCHANGED else None
-        changes.append(step_change)
+    reliefs = [relief(facts, j, explaining(facts, judgements, j)) if relieve else (UNCHANGED, "") for j in judgements]
+    relieved = [
+        (f"{j.load.step} {j.load.direction}", words) for j, (_, words) in zip(judgements, reliefs, strict=True)
+    ]
+    changes = [change | own for own, _ in reliefs]
+    for number, judged in enumerate(judgements):
+        # What limits one direction of a job limits the other one as well: both are relieved together.
+        if (other := other_direction(judgements, judged)) is not None:
+            changes[number] = changes[number] | reliefs[judgements.index(other)][0]
+    steps = []
+    for judged, step_change, (_, words) in zip(judgements, changes, reliefs, strict=True):
         if step_change == UNCHANGED:
-            reason = reason or "nothing of it can be judged"
-        steps.append(
-            _not_predicted(judged, reason) if reason is not None else predict(facts, judgements, judged, step_change)
-        )
-    return WhatIf(tuple(settings), tuple(relieved), tuple(with_kept_ratio(facts, judgements, changes, steps)))
+            steps.append(_not_predicted(judged, words or "nothing of it can be judged"))
+        else:
+            steps.append(predict(facts, judgements, judged, step_change))
+    steps = with_kept_ratio(facts, judgements, changes, steps)
+    return WhatIf(tuple(settings), tuple(relieved) if relieve else (), tuple(steps))
 
 
 def _not_predicted(judged: Judgement, reason: str) -> Prediction:
