@@ -31,6 +31,7 @@ from sanpath.whatif.ceilings import (
 from sanpath.whatif.change import UNCHANGED, Change
 from sanpath.whatif.next_limit import order
 from sanpath.whatif.proven_ceilings import all_ceilings, array_dominates
+from sanpath.whatif.queue_slots import unread_queue_reason
 
 _EXPLAINED = 0.85
 """The known ceilings explain a step whose throughput is at least this share of that of such a closed loop."""
@@ -124,7 +125,8 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     limit = before[0].entity if before else None
     recorded = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
     r0_known = _known_unloaded(facts, judgements, judged)
-    reason = unknown_spread_reason(facts, load, change) or _unexplained(load, judged, before, r0_known, change)
+    reason = unknown_spread_reason(facts, load, change) or unread_queue_reason(facts, load, change)
+    reason = reason or _unexplained(load, judged, before, r0_known, change)
     if reason is not None:
         return Prediction(*recorded, judged.limiter, unknown=reason)
     r0 = _unloaded(facts, judgements, judged, change)

@@ -9,6 +9,7 @@ from sanpath.facts.compute import Facts
 from sanpath.facts.host.virtual_disks import QUEUES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
+from sanpath.verdict.places.host_queues import throttle
 from sanpath.whatif.change import Change
 
 _ABOVE_DEPTH = 1.05
@@ -44,6 +45,15 @@ def stages(facts: Facts, load: LoadFacts, change: Change) -> list[Stage]:
     if disks and not (in_guest and change.slots.keys().isdisjoint(str(row["entity"]) for row in disks)):
         result.append(_stage(disks, [_disk_depth(row, change) for row in disks]))
     return [Stage(stage.entity, stage.slots * direction_share) for stage in result if stage is not None]
+
+
+def unread_queue_reason(facts: Facts, load: LoadFacts, change: Change) -> str | None:
+    """Why the effect of another queue depth cannot be predicted: the queue was not read in the step. None: it was."""
+    tables = [facts.tables[name] for name in ("device", "virtual_disk")]
+    read = {str(row["entity"]) for table in tables for row in table.select(step=load.step)}
+    throttling = throttle(facts, load)
+    unread = sorted(change.slots.keys() - read - ({throttling.entity} if throttling is not None else set()))
+    return f"how many I/Os {unread[0]} lets through was not read in this step" if unread else None
 
 
 def _stage(rows: Sequence[FactRow], depths: Iterable[float | None]) -> Stage | None:

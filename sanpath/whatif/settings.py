@@ -168,7 +168,7 @@ def _set(draft: _ChangeDraft, entity: str, setting: str, value: str) -> Wanted:
                 return draft.wanted(entity, setting, value, f"{reason}: nothing can be predicted", False)
             draft.caps[entity, setting.removeprefix("qos_").removeprefix("limit_")] = limit
             return draft.wanted(entity, setting, value)
-    if not any(facts.tables[table].select(step=load.step, entity=entity) for table in tables):
+    if not any(facts.tables[table].select(entity=entity) for table in tables):
         reason = "it does not carry the test, as far as measured: nothing can be predicted"
         draft.slots.pop(entity, None)
         return draft.wanted(entity, setting, value, reason, False)

@@ -64,6 +64,7 @@ _BATCHES = "sed -i 's/path_selector.*/&\\n  rr_min_io_rq 1000/' /lab/multipath.c
 _FAST_MEDIA = {"media": ("completion_nsec=300000",)}
 _DEEPER = {"load": Load(queue_depths=(8,), block_bytes=8 << 10)}
 _EIGHT = ("load:host1/fio.in_flight=8",)
+_EIGHT_SLOTS = ("lun:host1/dm-0.queue_depth=8",)
 
 
 def _faster(*fabrics: Fabric) -> Mapping[str, Any]:
@@ -236,10 +237,11 @@ CASES = {
             "iscsi-lun-depth",
             _bottleneck("lun:"),
             policy="round-robin 0",
-            media=_MEDIA_5_MS,
-            host_after=DEPTH.format(4),
+            media=_MEDIA_20_MS,
+            host_after=DEPTH.format(2),
             load=_SMALL,
-            repair={"host_after": DEPTH.format(8)},
+            repair={"host_after": DEPTH.format(4)},
+            change=_EIGHT_SLOTS,
         ),
         Case(
             "nvme-queue-size",
@@ -275,6 +277,7 @@ CASES = {
             fabrics=(_SLOW, _SLOW),
             host_after="echo offline >/sys/block/sdb/device/state; sleep 5",
             repair=_faster(Fabric(host=200), _SLOW),
+            change=_TWICE_SPEED,
         ),
         *_both("loss", _bottleneck("link:"), fabrics=(_LOSSY,), load=_LARGE, repair=_faster(Fabric())),
         *_both(
@@ -362,10 +365,11 @@ CASES = {
         _fcp(
             "lun-depth",
             _bottleneck("lun:"),
-            media=_MEDIA_5_MS,
+            media=_MEDIA_20_MS,
             load=_SMALL,
-            host_after=DEPTH.format(4),
-            repair={"host_after": DEPTH.format(8)},
+            host_after=DEPTH.format(2),
+            repair={"host_after": DEPTH.format(4)},
+            change=_EIGHT_SLOTS,
         ),
         _nvme_fc("slow-media", _LEFT, media=_FOUR_AT_A_TIME, load=_SMALL, repair=_FAST_MEDIA),
         _nvme_fc(
