@@ -1,4 +1,4 @@
-"""A job that reads and writes keeps the ratio of both: the direction that is held back holds back the other one."""
+"""A load that mixes reads and writes keeps their ratio: the direction that is held back holds back the other one."""
 
 from __future__ import annotations
 
@@ -8,55 +8,71 @@ from dataclasses import replace
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.whatif.ceilings import Ceiling, in_flight_under
+from sanpath.whatif.ceilings import Ceiling
 from sanpath.whatif.change import UNCHANGED, Change
-from sanpath.whatif.predict import Prediction, ceilings_under, is_unexplained, untested
+from sanpath.whatif.predict import Prediction, ceilings_under, is_unexplained, unloaded_under, untested
 
-_ASSUMED = "the ratio of reads and writes: one job is assumed to keep it"
+_ASSUMED = "the ratio of reads and writes: the load is assumed to keep it"
 _OWN_RATE = ("demand_limited", "healthy")
-"""Verdicts of a direction that may have a rate of its own: generators let the other direction run ahead of it."""
+"""Verdicts of a direction that may be paced on its own; the generator may then let the other direction run ahead."""
+_SAME_SHARE = 0.1
+"""The configured share of reads is kept if the measured one differs by less."""
 
 
-def other_direction(judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
-    """The judgement of the other direction of the same step, if both are those of one job that keeps their ratio.
+def leader_of(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
+    """The judgement of the other direction of the same load in the step, if that direction sets the pace of this one.
 
-    Several jobs may have a ratio each, and a job may have a rate for each direction.
+    It does if the load keeps the ratio of both, something other than the number of I/Os in flight limits it, and this
+    direction is not limited by anything of its own. Both directions share what is in flight.
     """
-    load = judged.load
     for other in judgements:
-        same_jobs = other.load.step == load.step and other.load.jobs == load.jobs and len(load.jobs) == 1
-        if same_jobs and other.load.direction != load.direction and not {judged.kind, other.kind} & {*_OWN_RATE}:
-            return other
+        is_opposite = other.load.step == judged.load.step and other.load.direction != judged.load.direction
+        if is_opposite and _keeps_ratio(facts, judged, other):
+            held, leads = _is_held(facts, judgements, judged), not _is_held(facts, judgements, other)
+            return other if held and leads else None
     return None
 
 
 def with_kept_ratio(
     facts: Facts, judgements: Sequence[Judgement], changes: Sequence[Change], predictions: Sequence[Prediction]
 ) -> list[Prediction]:
-    """The predictions, where both directions of one job change by the same factor, that of the slower one.
+    """The predictions, where a direction that another one leads changes by the same factor as that.
 
-    There is a change and a prediction for each judgement, and both directions of one job have the same change. A
-    direction that nothing was found to limit, or something that is full in the other direction, is not the slower one
-    unless its own ceilings are lower.
+    There is a change and a prediction for each judgement.
     """
     found = list(predictions)
     for i, judged in enumerate(judgements):
-        other = other_direction(judgements, judged)
-        if other is None or changes[i] == UNCHANGED:
-            continue
-        j = next(j for j, each in enumerate(judgements) if each is other)
-        leads = not _is_held(facts, judgements, other) and _factor(predictions[j]) > 0
-        follows = _is_held(facts, judgements, judged) or 0 < _factor(predictions[j]) < _factor(predictions[i])
-        if leads and follows:
-            found[i], found[j] = _together(facts, judgements, (judged, other), changes[i], (predictions[i], found[j]))
+        leader = leader_of(facts, judgements, judged)
+        if leader is not None and changes[i] != UNCHANGED:
+            j = next(j for j, each in enumerate(judgements) if each is leader)
+            if predictions[j].predicted_ops_per_second is not None:
+                pair = (predictions[i], predictions[j])
+                found[i], found[j] = _together(facts, judgements, (judged, leader), changes[i], pair)
     return found
 
 
+def _keeps_ratio(facts: Facts, judged: Judgement, other: Judgement) -> bool:
+    """Whether both are of the same jobs, each of which was given the same share of reads and has it."""
+    jobs, pair = judged.load.jobs, (judged, other)
+    shares = {facts.topology.entities[job].attributes.get("read_ratio") for job in jobs}
+    share = next(iter(shares), None)
+    if jobs != other.load.jobs or len(shares) != 1 or not isinstance(share, int | float):
+        return False
+    reads = sum(each.load.ops_per_second for each in pair if each.load.direction == "read")
+    measured = reads / sum(each.load.ops_per_second for each in pair)
+    has_own_rate = any(each.kind in _OWN_RATE for each in pair)
+    return 0 < share < 1 and abs(measured - share) < _SAME_SHARE and not has_own_rate
+
+
 def _is_held(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> bool:
-    """Whether a direction is held back by the other one: nothing limits it, or what does is full in the other one."""
+    """Whether nothing was found to limit a direction, or only its share of what is in flight, or what does is full in
+    the other direction."""
     bottleneck = next(iter(judged.bottlenecks), None)
-    in_other = bottleneck is not None and bottleneck.direction not in (None, judged.load.direction)
-    return in_other or is_unexplained(facts, judgements, judged)
+    if bottleneck is not None and bottleneck.direction not in (None, judged.load.direction):
+        return True
+    first = next(iter(ceilings_under(facts, judgements, judged, UNCHANGED)), None)
+    is_shared = bottleneck is None and first is not None and first.in_flight is not None
+    return is_shared or is_unexplained(facts, judgements, judged)
 
 
 def _together(
@@ -66,58 +82,72 @@ def _together(
     change: Change,
     predictions: tuple[Prediction, Prediction],
 ) -> tuple[Prediction, Prediction]:
-    """Both directions with the factor of the second one, or with that of a lower ceiling of the first one.
-
-    What the job keeps in flight is no ceiling of the first one: both directions share it.
-    """
+    """The first direction with the factor of the second one, which leads. A lower ceiling of the first one lowers it
+    for both."""
     follower, leader = predictions
-    load = judged[0].load
-    lowest = _lowest(ceilings_under(facts, judgements, judged[0], change))
+    load, ratio = judged[0].load, judged[0].load.ops_per_second / judged[1].load.ops_per_second
+    own = ceilings_under(facts, judgements, judged[0], change)
+    lowest, before = _lowest(own), _lowest(ceilings_under(facts, judgements, judged[0], UNCHANGED))
     if lowest is not None:
-        before = _lowest(ceilings_under(facts, judgements, judged[0], UNCHANGED))
-        most = lowest.ops_per_second[1] / load.ops_per_second
-        if before is None or lowest.ops_per_second[1] >= before.ops_per_second[1]:
-            most = max(1.0, most)  # What was reached remains possible.
-        if most < _factor(leader):
-            leader = _at_most(facts, judged[1], leader, most * leader.ops_per_second, lowest)
-    ratio = load.ops_per_second / leader.ops_per_second
-    predicted = _times(leader.predicted_ops_per_second, ratio)
-    kept = in_flight_under(facts, load, change)
+        most = lowest.ops_per_second[1]
+        if before is None or most >= before.ops_per_second[1]:
+            most = max(most, load.ops_per_second)  # What was reached remains possible.
+        leader = _at_most(facts, judgements, judged[1], change, leader, _scaled(lowest, most / ratio))
+    predicted = _times(leader.predicted_ops_per_second, ratio) or (0.0, 0.0)
+    r0 = unloaded_under(facts, judgements, judged[0], change)
+    # I/Os in flight move to the direction that is still slow; none is faster than without a queue.
+    kept = max(load.in_flight_measured, predicted[1] * r0[0] if r0 is not None else 0.0)
+    limiting = Ceiling(leader.entity or "", (predicted[1], predicted[1]), leader.change)
     followed = replace(
         follower,
-        limit=leader.limit if _is_held(facts, judgements, judged[0]) else follower.limit,
+        limit=leader.limit,
         grade=max(judged[0].grade, leader.grade),
         kept_in_flight=kept,
         entity=leader.entity,
         change=leader.change,
         predicted_ops_per_second=predicted,
-        predicted_latency_seconds=(kept / predicted[1], kept / predicted[0]) if predicted is not None else None,
+        predicted_latency_seconds=(kept / predicted[1], kept / predicted[0]),
         likely_ops_per_second=_times(leader.likely_ops_per_second, ratio),
-        ceilings=leader.ceilings,
-        untested=(_ASSUMED, *untested(facts, load, predicted[1] if predicted is not None else 0.0)),
+        ceilings=(limiting, *own),
+        untested=(_ASSUMED, *untested(facts, judgements, judged[0], change, predicted[1])),
         unknown=None,
     )
     return followed, leader
 
 
-def _at_most(facts: Facts, judged: Judgement, prediction: Prediction, most: float, ceiling: Ceiling) -> Prediction:
-    """A prediction of at most so many I/Os a second, which `ceiling` of the other direction allows."""
+def _at_most(
+    facts: Facts,
+    judgements: Sequence[Judgement],
+    judged: Judgement,
+    change: Change,
+    prediction: Prediction,
+    ceiling: Ceiling,
+) -> Prediction:
+    """The prediction of a direction under a ceiling of the other one, in I/Os a second of this one."""
+    most = ceiling.ops_per_second[1]
     predicted = _clipped(prediction.predicted_ops_per_second, most)
+    if predicted is None or predicted == prediction.predicted_ops_per_second:
+        return prediction
     kept = prediction.kept_in_flight
     return replace(
         prediction,
         entity=ceiling.entity,
         change=ceiling.change,
         predicted_ops_per_second=predicted,
-        predicted_latency_seconds=(kept / predicted[1], kept / predicted[0]) if predicted is not None else None,
+        predicted_latency_seconds=(kept / predicted[1], kept / predicted[0]),
         likely_ops_per_second=_clipped(prediction.likely_ops_per_second, most),
-        untested=tuple(untested(facts, judged.load, most)),
+        ceilings=(ceiling, *prediction.ceilings),
+        untested=untested(facts, judgements, judged, change, most),
     )
 
 
 def _lowest(ceilings: Sequence[Ceiling]) -> Ceiling | None:
-    """The lowest ceiling that is no number of I/Os in flight."""
+    """The lowest ceiling that is no number of I/Os in flight, which both directions share."""
     return next((ceiling for ceiling in ceilings if ceiling.in_flight is None), None)
+
+
+def _scaled(ceiling: Ceiling, ops_per_second: float) -> Ceiling:
+    return replace(ceiling, ops_per_second=(ops_per_second, ops_per_second))
 
 
 def _times(interval: Interval | None, factor: float) -> Interval | None:
@@ -126,9 +156,3 @@ def _times(interval: Interval | None, factor: float) -> Interval | None:
 
 def _clipped(interval: Interval | None, most: float) -> Interval | None:
     return None if interval is None else (min(interval[0], most), min(interval[1], most))
-
-
-def _factor(prediction: Prediction) -> float:
-    """Throughput at the high end of a prediction over what was reached. 0: nothing is predicted."""
-    predicted = prediction.predicted_ops_per_second
-    return predicted[1] / prediction.ops_per_second if predicted is not None else 0.0

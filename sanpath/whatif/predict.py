@@ -46,7 +46,7 @@ service time.
 
 Eight servers are then busy for seven tenths of the time, and fewer servers less (Erlang C).
 """
-_WITHOUT_R0 = "the latency without a queue: the outstanding I/Os may not be enough for it"
+_WITHOUT_R0 = "the latency without a queue: too few I/Os may be outstanding to reach this"
 _BEYOND = 1.03
 """A prediction exceeds what an element has carried if it is larger by at least this factor."""
 
@@ -129,7 +129,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     reason = reason or _unexplained(load, judged, before, r0_known, change)
     if reason is not None:
         return Prediction(*recorded, judged.limiter, unknown=reason)
-    r0 = _unloaded(facts, judgements, judged, change)
+    r0 = unloaded_under(facts, judgements, judged, change)
     after = ceilings_under(facts, judgements, judged, change)
     if not after:
         return Prediction(*recorded, limit, unknown="what would limit then is not known")
@@ -164,26 +164,23 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
         (in_flight / high, in_flight / low),
         (max(low, likely[0]), high) if likely is not None else None,
         tuple(after),
-        (*untested(facts, load, high), *_unknown_r0(facts, judgements, judged, change)),
+        untested(facts, judgements, judged, change, high),
     )
 
 
 def ceilings_under(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> list[Ceiling]:
     """Every ceiling of a step that is known under a change, the lowest first."""
     load = judged.load
-    r0 = _unloaded(facts, judgements, judged, change)
+    r0 = unloaded_under(facts, judgements, judged, change)
     same_io = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
     return sorted(all_ceilings(facts, change, r0, same_io), key=order)
 
 
-def _unknown_r0(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> tuple[str, ...]:
-    calm = _calm_load(facts, judgements, judged)
-    return () if unloaded_interval(facts, judged.load, change, calm) is not None else (_WITHOUT_R0,)
-
-
-def _unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> Interval | None:
-    """Latency without a queue in seconds, [low, high]. Where none is known, it lies between that of one transfer and
-    that of a step with fewer I/Os in flight, under a change. None: these are not known either."""
+def unloaded_under(
+    facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change
+) -> Interval | None:
+    """Latency without a queue in seconds, [low, high]; None: unknown. Where it is not known as recorded, it is under
+    a change at least that of one transfer, and at most the lowest of a step with at most half the I/Os in flight."""
     load = judged.load
     r0 = unloaded_interval(facts, load, change, _calm_load(facts, judgements, judged))
     if r0 is not None or change == UNCHANGED:
@@ -317,9 +314,11 @@ def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:
     return throughput
 
 
-def untested(facts: Facts, load: LoadFacts, high: float) -> list[str]:
+def untested(
+    facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change, high: float
+) -> tuple[str, ...]:
     """Elements that have never carried the predicted throughput, and what is unknown about them."""
-    found = []
+    load, found = judged.load, []
     if len(load.roots) > 1:
         found.append("a different split between the loads: each is assumed to keep its share")
     row = array_side(facts.topology, load, facts.tables)
@@ -332,4 +331,6 @@ def untested(facts: Facts, load: LoadFacts, high: float) -> list[str]:
         carried = max(number(r, "ops_per_second") for r in rows if r["step"] in same_io_steps)
         if high > _BEYOND * carried:
             found.append(f"{entity}: has carried {iops(carried)} and no more")
-    return found
+    if unloaded_interval(facts, load, change, _calm_load(facts, judgements, judged)) is None:
+        found.append(_WITHOUT_R0)
+    return tuple(found)

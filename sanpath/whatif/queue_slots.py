@@ -50,7 +50,8 @@ def stages(facts: Facts, load: LoadFacts, change: Change) -> list[Stage]:
 def unread_queue_reason(facts: Facts, load: LoadFacts, change: Change) -> str | None:
     """Why the effect of another queue depth cannot be predicted: the queue was not read in the step. None: it was."""
     tables = [facts.tables[name] for name in ("device", "virtual_disk")]
-    read = {str(row["entity"]) for table in tables for row in table.select(step=load.step)}
+    rows = [row for table in tables for row in table.select(step=load.step)]
+    read = {str(row["entity"]) for row in rows if row["in_flight"] or row.get("operations_per_second")}
     throttling = throttle(facts, load)
     unread = sorted(change.slots.keys() - read - ({throttling.entity} if throttling is not None else set()))
     return f"how many I/Os {unread[0]} lets through was not read in this step" if unread else None

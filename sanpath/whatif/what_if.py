@@ -10,7 +10,7 @@ from sanpath.facts.compute import Facts
 from sanpath.verdict.run_verdict import deciding_of_run
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.change import UNCHANGED
-from sanpath.whatif.kept_ratio import other_direction, with_kept_ratio
+from sanpath.whatif.kept_ratio import leader_of, with_kept_ratio
 from sanpath.whatif.predict import Check, Prediction, explaining, predict
 from sanpath.whatif.relief import relief
 from sanpath.whatif.settings import Wanted, parse_settings
@@ -38,15 +38,16 @@ def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str
     if not judgements:
         raise UsageError("no step of this recording was judged: there is nothing to start from")
     change, settings = parse_settings(facts, deciding_of_run(facts, judgements).load, written)
-    reliefs = [relief(facts, j, explaining(facts, judgements, j)) if relieve else (UNCHANGED, "") for j in judgements]
+    reliefs = []
+    for judged in judgements:
+        # What holds back one direction of a load through the other one is relieved there.
+        limited = leader_of(facts, judgements, judged) or judged
+        own = relief(facts, limited, explaining(facts, judgements, limited)) if relieve else (UNCHANGED, "")
+        reliefs.append(own)
     relieved = [
         (f"{j.load.step} {j.load.direction}", words) for j, (_, words) in zip(judgements, reliefs, strict=True)
     ]
     changes = [change | own for own, _ in reliefs]
-    for number, judged in enumerate(judgements):
-        # What limits one direction of a job limits the other one as well: both are relieved together.
-        if (other := other_direction(judgements, judged)) is not None:
-            changes[number] = changes[number] | reliefs[judgements.index(other)][0]
     steps = []
     for judged, step_change, (_, words) in zip(judgements, changes, reliefs, strict=True):
         if step_change == UNCHANGED:

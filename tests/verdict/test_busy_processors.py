@@ -26,24 +26,32 @@ def asked(question: Any, table: str, rows: list[dict[str, Any]], machine: str) -
 
 @pytest.mark.parametrize(("at_less", "follows"), [(0.25, True), (0.3, True), (0.9, False), (None, False)])
 def test_a_step_that_nobody_read_shows_no_proportion(at_less: float | None, follows: bool) -> None:
-    now: dict[str, Any] = {"step": "q64", "busy": 1.0}
-    before = [] if at_less is None else [{"step": "q4", "busy": at_less}]
+    now: dict[str, Any] = {"step": "q64", "direction": "read", "busy": 1.0}
+    before = [] if at_less is None else [{**now, "step": "q4", "busy": at_less}]
     assert asked(follows_load, "host", [*before, now], "host:h1") == follows
 
 
 @pytest.mark.parametrize("machine", ["host:h1", "vm:db1"])
 def test_a_guest_whose_own_processors_are_read_is_a_row_of_the_hosts(machine: str) -> None:
-    rows = [{"step": load.step, "busy": 0.99} for load in LOADS]
+    rows = [{"step": load.step, "direction": "read", "busy": 0.99} for load in LOADS]
     assert asked(as_busy_with_fewer, "host", rows, machine) is not None
 
 
 @pytest.mark.parametrize("machine", ["array:a1", "volume:a1/v1"])
-@pytest.mark.parametrize("others", [0.0, 9000.0])
-def test_processors_that_others_may_fill_are_not_said_to_poll(machine: str, others: float) -> None:
-    """So many I/Os of others in both steps, and full processors in both."""
+@pytest.mark.parametrize(("others", "bytes_of_each"), [(0.0, 0), (9000.0, 8192), (200.0, 1 << 20)])
+def test_processors_that_others_may_fill_are_not_said_to_poll(
+    machine: str, others: float, bytes_of_each: int
+) -> None:
+    """So many I/Os of others in both steps, and full processors in both. The test's have 8 KiB each."""
     rows = [
-        {"step": load.step, "busy": 0.99, "ops_per_second": ops}
+        {
+            "step": load.step,
+            "direction": direction,
+            "busy": 0.99,
+            "ops_per_second": ops,
+            "bytes_per_second": ops * size,
+        }
         for load in LOADS
-        for ops in (load.ops_per_second, others)
+        for direction, ops, size in (("read", load.ops_per_second, 8192), ("write", others, bytes_of_each))
     ]
     assert (asked(as_busy_with_fewer, "array", rows, machine) is None) == (others > 0)

@@ -24,7 +24,9 @@ def test_a_depth_is_judged_where_the_queue_was_read(
 ) -> None:
     queue = SimpleNamespace(entity=throttling) if throttling is not None else None
     monkeypatch.setattr(queue_slots, "throttle", lambda *_: queue)
-    rows = {read_in: [{"entity": "lun:h1/dm-0"}]}
+    rows = {
+        step: [{"entity": "lun:h1/dm-0", "in_flight": 8.0 if step == read_in else None}] for step in ("q2", "q64")
+    }
     devices = SimpleNamespace(select=lambda step: rows.get(step, []))
     facts = SimpleNamespace(tables={"device": devices, "virtual_disk": SimpleNamespace(select=lambda **_: [])})
     reason = unread_queue_reason(cast(Any, facts), cast(Any, SimpleNamespace(step="q64")), DEEPER)

@@ -232,11 +232,13 @@ def test_the_latency_without_a_queue_is_at_most_one_that_was_measured(tmp_path: 
     assert with_many.likely_ops_per_second == pytest.approx((11_330, 12_595), rel=2e-3)
 
 
-def reads_and_writes(folder: Path) -> Recording:
-    """Two reads for each write, of one job: 6,250 reads a second fill the links, and the writes half of them."""
-    san = San(folder)
+def reads_and_writes(folder: Path, write_seconds: float = 0.0, tied: bool = True) -> Recording:
+    """Two reads for each write, of one job: 6,250 reads a second fill the links, and the writes half of them. A write
+    takes `write_seconds`."""
+    san = San(folder, about={"read_ratio": 2 / 3} if tied else {})
     for n in (64, 256):
-        reads, writes = Flow(X, 0.8 * n / X), Flow(X / 2, 0.4 * n / X)
+        in_writes = X / 2 * write_seconds or 0.2 * n
+        reads, writes = Flow(X, (n - in_writes) / X), Flow(X / 2, in_writes / (X / 2))
         counted = (X * 32 * 2076, X / 2 * 32 * 2076)
         array = {"read": AtArray(0.00035, san=0.002), "write": AtArray(0.0003, san=0.002)}
         flows = {"read": reads, "write": writes}
@@ -252,6 +254,22 @@ def test_a_job_keeps_the_ratio_of_its_reads_and_writes(tmp_path: Path) -> None:
     assert write.likely_ops_per_second == pytest.approx((12_595 / 2, 12_595 / 2), rel=2e-3)
     assert (write.limit, write.entity) == (read.limit, read.entity)
     assert write.unknown is None
+
+
+def test_writes_that_wait_for_nothing_are_not_predicted_to_be_faster(tmp_path: Path) -> None:
+    """A write takes 0.4 ms, 0.3 of them in the array; 1.25 of 64 I/Os are writes. These wait for reads alone."""
+    read, write = asked(reads_and_writes(tmp_path, write_seconds=4e-4), *BOTH).steps[-2:]
+    assert read.likely_ops_per_second == pytest.approx((12_595, 12_595), rel=2e-3)
+    assert write.likely_ops_per_second == pytest.approx((12_595 / 2, 12_595 / 2), rel=2e-3)
+    assert write.predicted_latency_seconds is not None
+    assert 3e-4 <= write.predicted_latency_seconds[0] <= 4e-4
+
+
+def test_jobs_without_a_common_ratio_are_predicted_apart(tmp_path: Path) -> None:
+    """Nobody told a share of reads: these may be a job that reads and one that writes."""
+    read, write = asked(reads_and_writes(tmp_path, write_seconds=4e-4, tied=False), *BOTH).steps[-2:]
+    assert read.likely_ops_per_second == pytest.approx((12_595, 12_595), rel=2e-3)
+    assert write.likely_ops_per_second is None or write.likely_ops_per_second[1] < 0.9 * 12_595 / 2
 
 
 @pytest.mark.parametrize("settings", [(), BOTH, (f"{HOST}.speed=16GFC", "load:fio.in_flight=512")])

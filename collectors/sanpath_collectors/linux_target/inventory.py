@@ -15,7 +15,7 @@ from sanpath_collectors.linux_target.targets import Listener, Targets, Volume
 _FC, _NET = "/sys/class/fc_host", "/sys/class/net"
 _SECTOR_BYTES = 512
 _DRIVERS = {"nvme": "nvme", "nullb": "null_blk", "vd": "virtio_blk"}
-"""How names of devices begin whose drivers can have queues for polled I/Os alone, which targets do not send."""
+"""Prefix of a device name → driver that can reserve hardware queues for polled I/Os, which a target never sends."""
 _PROTOCOLS = {"iscsi": "iscsi", "nvme-tcp": "nvme_tcp", "nbd": "nbd"}
 
 FILES = (
@@ -167,7 +167,7 @@ class Inventory:
         polled: int | None = 0
         if self.server.number(f"/sys/block/{device}/queue/io_poll"):
             driver = next((driver for prefix, driver in _DRIVERS.items() if device.startswith(prefix)), "")
-            polled = self.server.number(f"/sys/module/{driver}/parameters/poll_queues")
+            polled = self.server.number(f"/sys/module/{driver}/parameters/poll_queues") or None
         if not requests or polled is None or queues <= polled:
             return None
         return (queues - polled) * requests

@@ -63,6 +63,7 @@ _BATCHES = "sed -i 's/path_selector.*/&\\n  rr_min_io_rq 1000/' /lab/multipath.c
 
 _FAST_MEDIA = {"media": ("completion_nsec=300000",)}
 _DEEPER = {"load": Load(queue_depths=(8,), block_bytes=8 << 10)}
+_WITHOUT_RATE = {"load": Load(queue_depths=(16,), block_bytes=8 << 10)}
 _EIGHT = ("load:host1/fio.in_flight=8",)
 _EIGHT_SLOTS = ("lun:host1/dm-0.queue_depth=8",)
 
@@ -165,7 +166,7 @@ CASES = {
             "demand",
             Truth(("demand_limited", "healthy")),
             load=Load(queue_depths=(16,), block_bytes=8 << 10, rate_iops=100),
-            repair=_DEEPER,
+            repair=_WITHOUT_RATE,
         ),
         *_both(
             "array-unread",
@@ -391,7 +392,7 @@ CASES = {
             "demand",
             Truth(("demand_limited", "healthy")),
             load=Load(queue_depths=(16,), block_bytes=8 << 10, rate_iops=100),
-            repair=_DEEPER,
+            repair=_WITHOUT_RATE,
         ),
         Case(
             "nvme-queue-depth",

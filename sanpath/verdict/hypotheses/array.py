@@ -47,10 +47,10 @@ _BUSY = 0.9
 _BEFORE_CLOCK = 0.5
 """Share of the evidence of full controllers for a wait before the array's clock: most of it would show behind it."""
 _UTILISATION_NAMES = {
-    "controller_busy_ratio": "the processors of the busiest controller",
-    "controller_core_ratio": "the busiest core of the controllers",
-    "media_busy_ratio": "the busiest media",
-    "write_cache_used_ratio": "the write caches",
+    "controller_busy_ratio": "the processors of the busiest controller of {} are",
+    "controller_core_ratio": "the busiest core of the controllers of {} is",
+    "media_busy_ratio": "the busiest media of {} are",
+    "write_cache_used_ratio": "the write caches of {} are",
 }
 _PROCESSORS = ("controller_busy_ratio", "controller_core_ratio")
 _READ_PARTS = ("controller_busy_ratio", "media_busy_ratio")
@@ -117,7 +117,7 @@ def _device_slots(table: PlaceTable) -> Iterator[Evidence]:
     rows = [each for each in table.rows("volume") if each["entity"] in volumes]
     used = max((number(each, "device_slots_ratio") for each in rows), default=0.0)
     if (weight := at_limit(used, DEPTH_ERROR, _NO_BURSTS)) > 0:
-        words = f"{percent(used)} of the slots of the block device behind it are in use: more I/Os wait for one"
+        words = f"the block device behind the volume has {percent(used)} of its slots in use: other I/Os wait for one"
         yield Evidence(words, weight)
 
 
@@ -150,7 +150,7 @@ def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evid
         if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=_NO_BURSTS)) <= 0:
             continue
         if fact not in _PROCESSORS or not _is_busy_anyway(table, row, fact):
-            yield Evidence(f"{_UTILISATION_NAMES[fact]} of {row['entity']} are at {percent(float(used))}", weight)
+            yield Evidence(f"{_UTILISATION_NAMES[fact].format(row['entity'])} at {percent(float(used))}", weight)
 
 
 def _has_full_controllers(table: PlaceTable, row: FactRow) -> bool:
@@ -249,10 +249,10 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         because.append(f"the transfer of a block takes {duration(transfer_seconds)}")
     if busiest is not None and busiest["utilisation"] is not None:
         because.append(f"the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}")
-    because += [evidence.words for evidence in _outside_tcp(table)]
-    slots = [evidence.words for evidence in _device_slots(table)]
-    because += slots or ["an array may delay I/Os before its own clock starts"]
-    return limited_by(table, "array_back" if slots else "array_front", because, _OVERTURN)(claims)
+    read = [evidence.words for evidence in claims[0].evidence if evidence.weight > 0]
+    because += read or ["an array may delay I/Os before its own clock starts"]
+    layer: Layer = "array_back" if any(_device_slots(table)) else "array_front"
+    return limited_by(table, layer, because, _OVERTURN)(claims)
 
 
 def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> Conclusion:

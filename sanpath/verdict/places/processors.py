@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
+from sanpath.model import DIRECTIONS
 from sanpath.topology.paths import array_of
 from sanpath.units import iops
 
@@ -19,7 +20,7 @@ _IN_PROPORTION = 1.3
 
 def follows_load(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str) -> bool:
     """Whether processors are busy in proportion to the load's I/Os (utilisation law, Denning and Buzen 1978): then
-    they work for these alone, though for most of them in interrupts, which no process pays for.
+    they work for these alone, mostly in interrupts, which are charged to no process.
 
     `same_io`: loads of other steps with the same I/O; `machine`: a host or an array; `fact`: how busy it is.
     """
@@ -40,11 +41,15 @@ def as_busy_with_fewer(
     """In words, that processors are as busy with clearly fewer of the same I/Os as with more: they poll, or do other
     work, and I/Os do not fill them. None: they are not. The arguments are those of `follows_load`.
 
-    Other hosts may fill an array at any load of the test, so it has to do clearly less in all as well.
+    Other hosts may keep an array busy whatever the test does, so it must also do clearly less in total, in I/Os and
+    in bytes.
     """
     for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):
         test_does_less = less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
-        machine_does_less = _ops_per_second(in_less) <= _CLEARLY_LESS * _ops_per_second(in_more)
+        machine_does_less = all(
+            _in_total(in_less, fact) <= _CLEARLY_LESS * _in_total(in_more, fact)
+            for fact in ("ops_per_second", "bytes_per_second")
+        )
         has_fewer = less.in_flight_measured < more.in_flight_measured
         is_as_busy = _busy(in_less, fact) >= _busy(in_more, fact) - _SAME_BUSY_RATIO > 0
         if test_does_less and machine_does_less and has_fewer and is_as_busy:
@@ -52,9 +57,10 @@ def as_busy_with_fewer(
     return None
 
 
-def _ops_per_second(rows: Sequence[FactRow]) -> float:
-    """What an array does in all, both directions; 0 for a host, whose own I/Os are not counted."""
-    return sum(number(row, "ops_per_second") for row in rows)
+def _in_total(rows: Sequence[FactRow], fact: str) -> float:
+    """What an array does in both directions; 0 for a host, whose own I/Os are not counted. Of two sources, the one
+    that counts more is taken."""
+    return sum(max((number(row, fact) for row in rows if row["direction"] == d), default=0.0) for d in DIRECTIONS)
 
 
 def _busy(rows: Sequence[FactRow], fact: str) -> float:
@@ -65,8 +71,8 @@ def _busy(rows: Sequence[FactRow], fact: str) -> float:
 def _at_other_loads(
     facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str
 ) -> Iterator[tuple[LoadFacts, LoadFacts, list[FactRow], list[FactRow]]]:
-    """Pairs of this step and another one, the one with fewer I/Os first, and the rows of the machine in each. What a
-    volume does is not all that its array does, so the array's rows are taken for it."""
+    """Pairs of this step and another one, the one with the lower throughput first, and the rows of the machine in
+    each. A volume stands for its array, which may serve others as well."""
     kind = machine.partition(":")[0]
     of_array = array_of(facts.topology, machine) if kind in ("array", "volume") else None
     # A virtual machine is a row of the hosts' table where its own counters are read.
