@@ -233,7 +233,9 @@ def _tables(
     tested = under_test(topology, loads, samples, tables["link"])
     tables |= {
         "device": FactTable("device", tuple(device_rows(topology, tested))),
-        "multipath": FactTable("multipath", tuple(multipath_rows(topology, tested, events))),
+        "multipath": FactTable(
+            "multipath", tuple(multipath_rows(topology, tested, events, {step.name: step for step in steps}))
+        ),
         "host": FactTable("host", tuple(host_rows(topology, tested))),
         "initiator": FactTable("initiator", tuple(initiator_rows(topology, tested))),
         "virtual_disk": FactTable("virtual_disk", tuple(virtual_disk_rows(topology, tested))),

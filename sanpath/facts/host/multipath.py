@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sanpath.facts.host.tested_machines import (
@@ -18,7 +18,7 @@ from sanpath.facts.host.tested_machines import (
 )
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.table import FactRow, FactValue
-from sanpath.model import Scalar
+from sanpath.model import Scalar, Step
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import switch_of
 
@@ -29,6 +29,8 @@ _NON_OPTIMISED = ("active/non-optimized", "active/unoptimized", "non-optimized")
 _OPTIMISED = ("active/optimized", "optimized")
 _EQUIVALENT = {"active/active": True, "active_active": True, "symmetric": True, "active/passive": False}
 """Access mode as host or array report it → whether all working paths are equivalent."""
+_FLAPS = 2
+"""Changes of a path from which it comes and goes: one alone is a path that failed, or was repaired."""
 _IDLE = 0.01
 """A path with a smaller share of the I/Os counts as idle."""
 
@@ -80,9 +82,13 @@ class _Path:
         return self.usable is not None and is_always(self.usable)
 
 
-def multipath_rows(topology: Topology, steps: Sequence[UnderTest], events: SourceEvents) -> Iterator[FactRow]:
-    """Yield one row for each LUN with paths and each step, in the direction of the main load."""
-    changed = {(source, event.detail.get("path")) for source, event in events if event.name == "path-state"}
+def multipath_rows(
+    topology: Topology, steps: Sequence[UnderTest], events: SourceEvents, times: Mapping[str, Step]
+) -> Iterator[FactRow]:
+    """Yield one row for each LUN with paths and each step, in the direction of the main load. `times`: step → when it
+    ran."""
+    changes = [(source, event) for source, event in events if event.name == "path-state"]
+    changed = {(source, event.detail.get("path")) for source, event in changes}
     configured: dict[str, list[_ConfiguredPath]] = {}
     for lun in dict.fromkeys(lun for step in steps for lun in step.devices):
         configured[lun] = [
@@ -106,6 +112,7 @@ def multipath_rows(topology: Topology, steps: Sequence[UnderTest], events: Sourc
                 **_device_names(topology, lun),
                 **_policy(topology, lun, paths),
                 **_states(paths, as_number(attributes.get("paths")), as_number(attributes.get("paths_active"))),
+                **_flapping(topology, paths, changes, times[step.load.step]),
                 **_ends(topology, [path for path in paths if path.works]),
                 **_spread(paths),
                 "in_flight": in_flight(samples),
@@ -208,6 +215,23 @@ def _states(paths: Sequence[_Path], count: float | None, active: float | None) -
         "changing_paths": float(sum(path.changing for path in paths)) if all_known else None,
         "down_paths": float(len(down)) if all_known else None,
         "standby_paths": float(sum(path.standby for path in paths)) if paths else None,
+    }
+
+
+def _flapping(topology: Topology, paths: Sequence[_Path], changes: SourceEvents, step: Step) -> dict[str, FactValue]:
+    """Return facts of paths that come and go around a step. One that was read as working now and then, while it was
+    down in between, shows by its changes alone, and these are seen a poll late."""
+    length = step.end - step.start
+    near = [
+        topology.known_as.get((source, "path", str(event.detail.get("path"))))
+        for source, event in changes
+        if step.start - length <= event.seen <= step.end + length
+    ]
+    counts = {path.configured.label: near.count(path.configured.entity) for path in paths}
+    flapping = [label for label, count in counts.items() if count >= _FLAPS]
+    return {
+        "flapping_paths": float(len(flapping)) if paths else None,
+        "flapping_path": max(flapping, key=lambda label: counts[label], default=None),
     }
 
 

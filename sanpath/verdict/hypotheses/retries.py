@@ -100,15 +100,23 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _failed_paths(table: PlaceTable) -> Iterator[Claim]:
-    """A claim for each LUN of the load with a path that failed in the step: its I/Os wait for a time-out first."""
+    """A claim for each LUN of the load with a path that failed in the step, or comes and goes around it: its I/Os
+    wait for a time-out first."""
     topology, load = table.facts.topology, table.load
     hosts = {host for root in load.roots for host in hosts_of(topology, root)}
     for row in table.rows("multipath"):
-        if row["changing_paths"] and not hosts.isdisjoint(topology.related(str(row["entity"]), "attached_to")):
-            failed, paths = (count(number(row, name)) for name in ("changing_paths", "paths"))
-            words = f"{failed} of {paths} paths failed or came back in this step, {row['lost_path']} first"
-            evidence = (Evidence(words, _FAILED_PATH),)
-            yield _claim(table, f"path:{row['lost_path']}", evidence, _RARE, table.gaps, "all of its paths work")
+        if hosts.isdisjoint(topology.related(str(row["entity"]), "attached_to")):
+            continue
+        for fact, path, when in (
+            ("changing_paths", row["lost_path"], "in this step"),
+            ("flapping_paths", row["flapping_path"], "again and again around this step"),
+        ):
+            if row[fact] and path is not None:
+                failed, paths = count(number(row, fact)), count(number(row, "paths"))
+                words = f"{failed} of {paths} paths failed or came back {when}, {path} first"
+                evidence = (Evidence(words, _FAILED_PATH),)
+                yield _claim(table, f"path:{path}", evidence, _RARE, table.gaps, "all of its paths work")
+                break
 
 
 def _claim(
