@@ -61,7 +61,7 @@ def test_a_path_that_comes_and_goes_between_two_polls_is_named(tmp_path: Path) -
 @pytest.mark.parametrize(
     "paths", [{}, {"lost_at": 2.0}, {"changes": (20.0,)}], ids=["steady", "lost before the test", "one change"]
 )
-def test_a_path_that_stays_as_it_is_costs_nothing(tmp_path: Path, paths: dict[str, float]) -> None:
+def test_a_path_that_stays_as_it_is_costs_nothing(tmp_path: Path, paths: dict[str, Any]) -> None:
     found = stalled(tmp_path, **paths)
     assert not [s for s in found.verdict.suspects if s.entity is not None and s.entity.startswith("path:")]
 
