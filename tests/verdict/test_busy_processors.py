@@ -55,3 +55,14 @@ def test_processors_that_others_may_fill_are_not_said_to_poll(
         for direction, ops, size in (("read", load.ops_per_second, 8192), ("write", others, bytes_of_each))
     ]
     assert (asked(as_busy_with_fewer, "array", rows, machine) is None) == (others > 0)
+
+
+@pytest.mark.parametrize(("at_less", "at_more", "polls"), [(0.98, 1.0, True), (0.9, 1.0, False), (0.5, 0.5, True)])
+def test_processors_that_are_full_with_fewer_ios_do_not_limit_more(
+    at_less: float, at_more: float, polls: bool
+) -> None:
+    rows = [
+        {"step": load.step, "direction": "read", "busy": busy}
+        for load, busy in zip(LOADS, (at_less, at_more), strict=True)
+    ]
+    assert (asked(as_busy_with_fewer, "host", rows, "host:h1") is not None) == polls

@@ -14,6 +14,9 @@ from sanpath.units import iops
 _CLEARLY_LESS = 0.7
 """Ratio of throughputs: batches make I/Os cheaper where more are in flight, seldom by more than this."""
 _SAME_BUSY_RATIO = 0.01
+_FULL = 0.97
+"""What processors that limit show at least, because kernels count in ticks. Those that show it with fewer I/Os would
+have limited these."""
 _IN_PROPORTION = 1.3
 """Most that a processor with clearly fewer I/Os is busier for each of them: some work is for many at once."""
 
@@ -51,7 +54,7 @@ def as_busy_with_fewer(
             for fact in ("ops_per_second", "bytes_per_second")
         )
         has_fewer = less.in_flight_measured < more.in_flight_measured
-        is_as_busy = _busy(in_less, fact) >= _busy(in_more, fact) - _SAME_BUSY_RATIO > 0
+        is_as_busy = _busy(in_less, fact) >= min(_FULL, _busy(in_more, fact) - _SAME_BUSY_RATIO) > 0
         if test_does_less and machine_does_less and has_fewer and is_as_busy:
             return f"it is as busy at {iops(less.ops_per_second)} as at {iops(more.ops_per_second)}"
     return None
