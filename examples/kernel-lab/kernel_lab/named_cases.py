@@ -409,7 +409,8 @@ CASES = {
             policy="round-robin 0",
             fabrics=(_SLOW, _SLOW),
             host_before=_BATCHES,
-            repair={"host_before": ""},
+            repair=_BOTH_FASTER,
+            change=_BOTH_SPEEDS,
         ),
         Case(
             "iscsi-delayed-media",
