@@ -28,11 +28,8 @@ def follows_load(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], ma
     `same_io`: loads of other steps with the same I/O; `machine`: a host or an array; `fact`: how busy it is.
     """
     for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):
-        ratio, at_less, at_more = (
-            less.ops_per_second / more.ops_per_second,
-            _busy(in_less, fact),
-            _busy(in_more, fact),
-        )
+        ratio = less.ops_per_second / more.ops_per_second
+        at_less, at_more = _busy(in_less, fact), _busy(in_more, fact)
         if ratio <= _CLEARLY_LESS and 0 < at_less <= _IN_PROPORTION * at_more * ratio:
             return True
     return False
@@ -50,8 +47,8 @@ def as_busy_with_fewer(
     for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):
         test_does_less = less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
         machine_does_less = all(
-            _in_total(in_less, fact) <= _CLEARLY_LESS * _in_total(in_more, fact)
-            for fact in ("ops_per_second", "bytes_per_second")
+            _in_total(in_less, rate) <= _CLEARLY_LESS * _in_total(in_more, rate)
+            for rate in ("ops_per_second", "bytes_per_second")
         )
         has_fewer = less.in_flight_measured < more.in_flight_measured
         is_as_busy = _busy(in_less, fact) >= min(_FULL, _busy(in_more, fact) - _SAME_BUSY_RATIO) > 0
@@ -60,10 +57,10 @@ def as_busy_with_fewer(
     return None
 
 
-def _in_total(rows: Sequence[FactRow], fact: str) -> float:
+def _in_total(rows: Sequence[FactRow], rate: str) -> float:
     """What an array does in both directions; 0 for a host, whose own I/Os are not counted. Of two sources, the one
     that counts more is taken."""
-    return sum(max((number(row, fact) for row in rows if row["direction"] == d), default=0.0) for d in DIRECTIONS)
+    return sum(max((number(row, rate) for row in rows if row["direction"] == d), default=0.0) for d in DIRECTIONS)
 
 
 def _busy(rows: Sequence[FactRow], fact: str) -> float:
