@@ -160,12 +160,14 @@ class StepLoad:
     """The loads that one source runs in a step.
 
     `entities` are the source's own ids of these loads; empty: all of its loads. `summary_window` is the (start, end)
-    of the only figure that the source reports for the step; None: it reports a series.
+    of the only figure that the source reports for the step; None: it reports a series. `own_clock`: the source dates
+    the edges of the step by the clock of its samples.
     """
 
     source: str
     entities: tuple[str, ...] = ()
     summary_window: tuple[int, int] | None = None
+    own_clock: bool = False
 
 
 @dataclass(frozen=True, slots=True)

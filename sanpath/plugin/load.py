@@ -111,8 +111,14 @@ class LoadStep:
     error: int = 0
     planned_seconds: float | None = None
 
-    def event(self, name: Literal["step-begin", "ramp-end", "step-end"], seen_us: int) -> Event:
-        """Return the event that marks the beginning, the end of the ramp, or the end of the step."""
+    def event(
+        self, name: Literal["step-begin", "ramp-end", "step-end"], seen_us: int, device_time_us: int | None = None
+    ) -> Event:
+        """Return the event that marks the beginning, the end of the ramp, or the end of the step.
+
+        `device_time_us`: that moment on the load's own clock, by which it is placed among the load's samples. None:
+        at `seen_us`.
+        """
         details: dict[str, Scalar] = {
             "step": self.name,
             "group": self.group,
@@ -124,6 +130,7 @@ class LoadStep:
         }
         details |= {"summary": True} if self.summary else {}
         details |= {"planned_seconds": self.planned_seconds} if self.planned_seconds is not None else {}
+        details |= {"device_time": device_time_us} if device_time_us is not None else {}
         return Event(seen_us, name, details)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from math import hypot
 
 from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import has_generator
-from sanpath.facts.load.loads import flat_beyond
+from sanpath.facts.load.loads import LoadFacts, flat_beyond
 from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.step_judgement import Judgement
 
 SAME_THROUGHPUT = 0.06
 """Relative difference below which throughputs are the same."""
+_MOST_SCATTER = 0.3
+"""Throughputs that differ by a larger ratio are different, however few windows tell."""
 _AS_DEEP = 0.9
 """Steps with this share of the most I/Os in flight are equally deep: then the other direction decides."""
 _AS_MANY = 0.7
@@ -31,9 +34,9 @@ def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
-    The step is the one with the highest throughput in one direction; of those within 6 % the one with most I/Os in
-    flight. If that step shows no limit, another one with as many I/Os in flight that shows one decides. The direction
-    is the one in which the I/Os of that step spend their time.
+    The step is the one with the highest throughput in one direction; of those within 6 %, or within what their
+    throughput scatters, the one with most I/Os in flight. If that step shows no limit, another one with as many I/Os
+    in flight that shows one decides. The direction is the one in which the I/Os of that step spend their time.
     """
     found = _deciding_direction(judgements, _fastest_step(judgements))
     if found.kind != "cannot_tell":
@@ -47,17 +50,21 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
 def _fastest_step(judgements: Sequence[Judgement]) -> str:
     """The step with the highest throughput in one direction, in bytes, or in operations where a mix of sizes makes
     bytes scatter."""
-    best, least = max(judgements, key=lambda j: j.load.bytes_per_second).load, 1 - SAME_THROUGHPUT
-    fastest = [
-        j.load
-        for j in judgements
-        if j.load.bytes_per_second >= least * best.bytes_per_second
-        or (j.load.comparable(best) and j.load.ops_per_second >= least * best.ops_per_second)
-    ]
+    best = max(judgements, key=lambda j: j.load.bytes_per_second).load
+    fastest = [load for load in (j.load for j in judgements) if _is_as_fast(load, best)]
     in_flight = _in_flight(judgements)
     most_in_flight = max(load.in_flight_measured for load in fastest)
     deepest = [load for load in fastest if load.in_flight_measured >= _AS_DEEP * most_in_flight]
     return max(deepest, key=lambda load: (in_flight[load.step], load.bytes_per_second)).step
+
+
+def _is_as_fast(load: LoadFacts, best: LoadFacts) -> bool:
+    """Whether a load's throughput differs from the best by no more than both scatter: two standard errors."""
+    errors = [each.ops_per_second * (each.throughput_spread or 0.0) for each in (load, best)]
+    chance = min(_MOST_SCATTER, 2 * hypot(*errors) / best.ops_per_second)
+    least = 1 - max(SAME_THROUGHPUT, chance)
+    in_operations = load.comparable(best) and load.ops_per_second >= least * best.ops_per_second
+    return in_operations or load.bytes_per_second >= least * best.bytes_per_second
 
 
 def _deciding_direction(judgements: Sequence[Judgement], step: str) -> Judgement:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from sanpath.diagnose import judge_recording
 from sanpath.facts.time.steps import load_steps
 from sanpath.model import Event, Scalar, Step, StepLoad
+from sanpath_collectors.fio.tables import LOAD
+from tests.support.recording import RecordingBuilder, microseconds
 
 SECOND = 1_000_000
 
@@ -41,6 +45,30 @@ def test_of_a_short_step_at_least_a_second_is_left_out() -> None:
 def test_the_ramp_that_the_load_names_is_left_out() -> None:
     reported = marks((10, "step-begin", 0, "t2"), (30, "ramp-end", 0, "t2"), (70, "step-end", 0, "t2"))
     assert limits(load_steps(reported, 0, 99 * SECOND)) == [("t2", 30, 70)]
+
+
+def test_a_ramp_that_the_load_marks_again_ended_at_the_earlier_time() -> None:
+    reported = [(10, "step-begin"), (24, "ramp-end"), (30, "ramp-end"), (70, "step-end")]
+    for order in (reported, [reported[0], reported[2], reported[1], reported[3]]):
+        marked = marks(*((at, name, 0, "t2") for at, name in order))
+        assert limits(load_steps(marked, 0, 99 * SECOND)) == [("t2", 24, 70)]
+
+
+@pytest.mark.parametrize(("behind", "placed"), [(0.0, 0.0), (4.0, -4.0), (30.0, 0.0)])
+def test_a_load_dates_its_steps_by_its_own_clock_unless_that_was_set(
+    behind: float, placed: float, tmp_path: Path
+) -> None:
+    """Samples arrive as they are dated; the marks say that they arrived late by so many seconds."""
+    recording = RecordingBuilder(tmp_path / "recording")
+    recording.source("fio", "fio", LOAD)
+    for at in range(100):
+        recording.samples("fio", LOAD, at, {"fio/t2": {"ops_read_total": 100 * at}}, device_at=at)
+    for at, name in ((40, "step-begin"), (42, "ramp-end"), (60, "step-end")):
+        dated = microseconds(at - behind)
+        recording.event("fio", at, name, step="t2", group=0, loads="fio/t2", device_time=dated)
+    facts, _ = judge_recording(recording.write())
+    (step,) = facts.steps
+    assert (step.start, step.end) == (microseconds(42 + placed), microseconds(60 + placed))
 
 
 def test_a_killed_run_ends_with_what_was_recorded() -> None:

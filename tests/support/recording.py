@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink, Table
+from sanpath.plugin import Item
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
@@ -113,6 +114,17 @@ class RecordingBuilder:
         )
         self._writer.samples(source, rows)
         self._last = max(self._last, at)
+
+    def item(self, source: str, item: Item) -> None:
+        """What a reader or collector has yielded."""
+        match item:
+            case Rows():
+                self._writer.samples(source, item)
+                self._last = max(self._last, (max(item.seen) - START_US) / 1e6)
+            case Event():
+                self._writer.event(source, item)
+            case SourceEntity() | SourceLink():
+                self._writer.inventory(source, START_US, item)
 
     def counter(
         self, source: str, table: Table, entity: str, metric: str, series: Sequence[tuple[float, Number]]

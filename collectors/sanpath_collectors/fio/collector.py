@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from sanpath.errors import UsageError
-from sanpath.plugin import Event, Item, LoadReader, WrappedCommand
+from sanpath.plugin import Event, Item, LoadReader, Rows, WrappedCommand
 from sanpath_collectors.fio.groups import Group, histograms, load_step
 from sanpath_collectors.fio.inventory import Inventory
 from sanpath_collectors.fio.parse import Documents, parse_status
-from sanpath_collectors.fio.status import Status
-from sanpath_collectors.fio.tables import LOAD, LUN, rows
+from sanpath_collectors.fio.status import JobStatus, Number, Status
+from sanpath_collectors.fio.tables import LOAD, LUN, rows, zeros
 
 LOCAL_ID = "fio"
 
@@ -27,7 +28,9 @@ class FioReader(LoadReader):
         self._documents = Documents()
         self._inventory = Inventory(self.load)
         self._groups: dict[int, Group] = {}
-        self._last_progress_us: dict[int, int] = {}
+        self._clock = _Clock(0, 0, dated=False)
+        self._ended_us = 0
+        self._begun_seen_us = 0
         self._loads: dict[str, str] = {}
         self._passthrough_text = ""
 
@@ -54,10 +57,10 @@ class FioReader(LoadReader):
         for document in documents:
             yield from self._status(parse_status(document), seen_us)
 
-    def finish(self, seen_us: int) -> Iterable[Item]:
+    def finish(self, seen_us: int) -> Iterable[Item]:  # noqa: ARG002 - the last status tells when they ended
         """Ends the steps that were running."""
         self._passthrough_text += self._documents.remaining()
-        yield from self._end_running(seen_us)
+        yield from self._end_running()
 
     def passthrough(self) -> bytes:
         """Returns the text between the documents since the last call, for the user's terminal."""
@@ -69,41 +72,78 @@ class FioReader(LoadReader):
         yield from self._inventory.new_items(current, self._loads)
         yield from self._inventory.remarks(current, self._loads, seen_us)
         time_us = None if current.time_in_seconds else current.time_us
-        yield from self._steps(current, time_us or seen_us, seen_us)
+        self._clock = _Clock(time_us or seen_us, seen_us, dated=time_us is not None)
+        yield from self._steps(current)
         active = [job for job in current.jobs if self._groups[job.group].state != "waiting"]
-        if active:
-            yield rows(LOAD, [(self._loads[job.name], seen_us, job.samples) for job in active], time_us)
-        if current.tested_disks:
-            yield rows(LUN, [(disk, seen_us, values) for disk, values in current.tested_disks.items()], time_us)
+        samples = [(self._loads[job.name], seen_us, job.samples) for job in active]
+        disks = [(disk, seen_us, values) for disk, values in current.tested_disks.items()]
+        for table, of_table in ((LOAD, samples), (LUN, disks)):
+            if of_table:
+                yield rows(table, of_table, None if time_us is None else [time_us] * len(of_table))
 
-    def _steps(self, current: Status, time_us: int, seen_us: int) -> Iterator[Event]:
-        for group_number in sorted({job.group for job in current.jobs}):
-            group = self._groups.setdefault(group_number, Group())
-            progress = group.update([job for job in current.jobs if job.group == group_number], time_us)
-            if progress not in ("none", "ended"):
-                self._last_progress_us[group_number] = seen_us - group.idle_us
-            match progress:
+    def _steps(self, current: Status) -> Iterator[Item]:
+        for number in sorted({job.group for job in current.jobs}):
+            group = self._groups.setdefault(number, Group())
+            jobs = [job for job in current.jobs if job.group == number]
+            match group.update(jobs, self._clock.time_us):
                 case "begun":
-                    yield from self._end_running(seen_us, before=group_number)
-                    yield self._event("step-begin", group_number, seen_us)
-                case "ramp over":
-                    yield self._event("ramp-end", group_number, seen_us)
+                    yield from self._end_running(before=number)
+                    yield self._event("step-begin", group, max(group.began_us, self._ended_us))
+                case "ramp over" | "ramp over earlier":
+                    yield self._event("ramp-end", group, group.ramp_ended_us)
+                    yield from self._zeros(group)
                 case "ended":
-                    yield from self._end_step(group_number, seen_us)
+                    yield from self._end_step(group)
 
-    def _end_running(self, seen_us: int, before: int | None = None) -> Iterator[Event]:
-        for group_number, group in self._groups.items():
-            if group.state in ("running", "ramp") and (before is None or group_number < before):
+    def _end_running(self, before: int | None = None) -> Iterator[Item]:
+        for number, group in self._groups.items():
+            if group.state in ("running", "ramp") and (before is None or number < before):
                 group.state = "ended"
-                yield from self._end_step(group_number, seen_us)
+                yield from self._end_step(group)
 
-    def _end_step(self, group_number: int, seen_us: int) -> Iterator[Event]:
-        end = self._last_progress_us.get(group_number, seen_us)
-        yield from histograms(self._groups[group_number].jobs, self._loads, end)
-        yield self._event("step-end", group_number, end)
+    def _end_step(self, group: Group) -> Iterator[Item]:
+        self._ended_us = group.ended_us
+        yield from histograms(group.jobs, self._loads, self._clock.seen(group.ended_us))
+        ended = [(job, group.clocks[job.name].ended_us) for job in group.jobs if job.runtime_ms]
+        yield from self._at_edge([(job, at, job.samples) for job, at in ended if at < self._clock.time_us])
+        yield self._event("step-end", group, group.ended_us)
 
-    def _event(self, name: Literal["step-begin", "ramp-end", "step-end"], group_number: int, seen_us: int) -> Event:
-        return load_step(group_number, self._groups[group_number].jobs, self._loads).event(name, seen_us)
+    def _zeros(self, group: Group) -> Iterator[Rows]:
+        clocks = [(job, group.clocks[job.name]) for job in group.jobs]
+        # fio's clock has milliseconds: after a status of the same one.
+        yield from self._at_edge([(job, clock.began_us + 1, zeros(job)) for job, clock in clocks if clock.has_ramped])
+
+    def _at_edge(self, values: Sequence[tuple[JobStatus, int, Mapping[str, Number]]]) -> Iterator[Rows]:
+        """Yields rows of (job, fio's clock, values) at an edge of their step. The edge lies between two statuses,
+        whose window is no part of the step: a wait for an I/O there, which delays the status, would not count."""
+        clock = self._clock
+        samples = [
+            (self._loads[job.name], clock.seen_us if clock.dated else at, of_job) for job, at, of_job in values
+        ]
+        if samples:
+            yield rows(LOAD, samples, [at for _, at, _ in values] if clock.dated else None)
+
+    def _event(self, name: Literal["step-begin", "ramp-end", "step-end"], group: Group, time_us: int) -> Event:
+        step, clock = load_step(group.jobs[0].group, group.jobs, self._loads), self._clock
+        # Each status is late by another time, yet no step ends before it begins.
+        seen_us = max(self._begun_seen_us, clock.seen(time_us))
+        if name != "ramp-end":
+            self._begun_seen_us = seen_us
+        return step.event(name, seen_us, time_us if clock.dated else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """The clock at the last status: `time_us` fio's, `seen_us` the recorder's. `dated`: fio's is precise; else both
+    are the recorder's."""
+
+    time_us: int
+    seen_us: int
+    dated: bool
+
+    def seen(self, time_us: int) -> int:
+        """A time of fio's clock on the recorder's, as far as the last status tells."""
+        return self.seen_us - (self.time_us - time_us)
 
 
 def _option_value(arguments: Sequence[str], name: str) -> str | None:

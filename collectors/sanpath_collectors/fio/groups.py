@@ -12,22 +12,60 @@ from sanpath_collectors.fio.buckets import upper_bounds
 from sanpath_collectors.fio.options import combined_profile, common
 from sanpath_collectors.fio.status import JobStatus
 
-Progress = Literal["none", "begun", "ramp over", "more", "ended"]
-"""What a new status of a group means. `none`: the group waits, stalls, or had ended before."""
+Progress = Literal["none", "begun", "ramp over", "ramp over earlier", "more", "ended"]
+"""What a new status of a group means. `none`: the group waits, stalls, or had ended before. `ramp over earlier`: its
+ramp had ended earlier than the status after it told."""
+_ROUNDING_US = 50_000
+"""fio rounds its run time, and a busy machine delays each status a little."""
+
+
+@dataclass(slots=True)
+class JobClock:
+    """When the counters of a job began, by fio's clock: at its start, or at the end of its ramp.
+
+    fio reads the run times of all jobs, then waits for each to answer before it prints: a job that waits for an I/O
+    answers late. So no status is printed before its run time, and the earliest one by its run time tells the
+    beginning. `ramp_seen_us`: the last status with figures of the ramp, which cannot have ended before.
+    """
+
+    runtime_ms: int = 0
+    ops: int = 0
+    began_us: int = 0
+    ramp_seen_us: int = 0
+    in_ramp: bool = False
+    has_ramped: bool = False
+
+    @property
+    def ended_us(self) -> int:
+        """When the job ended, if it has."""
+        return self.began_us + 1000 * self.runtime_ms
+
+    def update(self, job: JobStatus, time_us: int) -> None:
+        """Takes the next status."""
+        began_us = time_us - 1000 * job.runtime_ms
+        has_restarted = job.runtime_ms < self.runtime_ms or job.ops < self.ops
+        if not self.ops:
+            self.began_us, self.in_ramp = began_us, job.ramping
+        elif self.in_ramp and (has_restarted or not job.ramping):
+            self.in_ramp, self.has_ramped, self.began_us = False, True, max(self.ramp_seen_us, began_us)
+        elif not self.in_ramp:
+            self.began_us = max(self.ramp_seen_us, min(self.began_us, began_us))
+        self.runtime_ms, self.ops = job.runtime_ms, job.ops
+        self.ramp_seen_us = time_us if self.in_ramp else self.ramp_seen_us
 
 
 @dataclass(slots=True)
 class Group:
     """Jobs between two `stonewall`s, and so a load step.
 
-    `time_us`: fio's clock at the last status. `idle_us`: microseconds between the end of the group and that status,
-    from its run time.
+    `time_us`: fio's clock at the last status. `clocks`: name of a job → its clock.
     """
 
     jobs: Sequence[JobStatus] = ()
     state: Literal["waiting", "ramp", "running", "ended"] = "waiting"
     time_us: int = 0
-    idle_us: int = field(default=0)
+    clocks: dict[str, JobClock] = field(default_factory=dict)
+    _marked_us: int = 0
 
     @property
     def ops(self) -> int:
@@ -40,36 +78,49 @@ class Group:
         return 1000 * max((job.runtime_ms for job in self.jobs), default=0)
 
     @property
-    def ramping(self) -> bool:
-        """Whether its counters belong to the ramp."""
-        return any(job.ramping for job in self.jobs)
+    def began_us(self) -> int:
+        """Fio's clock when the first of its jobs began, or its ramp ended."""
+        return min((clock.began_us for clock in self.clocks.values() if clock.ops), default=self.time_us)
+
+    @property
+    def ramp_ended_us(self) -> int:
+        """Fio's clock when the last ramp of its jobs ended."""
+        return max((clock.began_us for clock in self.clocks.values() if clock.has_ramped), default=self.time_us)
+
+    @property
+    def ended_us(self) -> int:
+        """Fio's clock at its end, if it has ended."""
+        return min(self.time_us, max((clock.ended_us for clock in self.clocks.values()), default=self.time_us))
 
     def update(self, jobs: Sequence[JobStatus], time_us: int) -> Progress:
-        """Updates the group with the next status of its jobs. `time_us`: fio's clock at that status."""
-        was_ramping, ops, runtime_us, clock_us = self.ramping, self.ops, self.runtime_us, time_us - self.time_us
-        self.jobs, self.time_us, self.idle_us = jobs, time_us, 0
-        ran_us = self.runtime_us - runtime_us
-        if self.state == "ramp" and was_ramping and not self.ramping:
+        """Updates the group with the next status of its jobs. `time_us`: fio's clock at that status, 0: not known."""
+        ops, runtime_us = self.ops, self.runtime_us
+        self.jobs, self.time_us = jobs, time_us
+        for job in jobs:
+            self.clocks.setdefault(job.name, JobClock()).update(job, time_us)
+        in_ramp = any(clock.in_ramp for clock in self.clocks.values())
+        if self.state == "ramp" and not in_ramp:
             # At a constant rate the first count after the ramp may equal that of the ramp.
-            self.state = "running"
+            self.state, self._marked_us = "running", self.ramp_ended_us
             return "ramp over"
         if self.ops == ops:
             # The run time of a stalled job still increases; the run time of a job that has ended does not.
-            if self.state == "running" and ran_us == 0:
+            if self.state == "running" and self.runtime_us == runtime_us:
                 self.state = "ended"
                 return "ended"
-            return "none"
+            return "ramp over earlier" if self._is_earlier() else "none"
         if self.state == "waiting":
-            self.state = "ramp" if self.ramping else "running"
+            self.state = "ramp" if in_ramp else "running"
             return "begun"
-        # The counters restart when the ramp ends. They may exceed their old values by now, but the run time then
-        # increased by less than the clock.
-        if self.state == "ramp" and ran_us < 0.7 * clock_us:
-            self.state = "running"
-            return "ramp over"
-        # The difference between clock and run time is the time since the group ended.
-        self.idle_us = max(0, clock_us - ran_us) if self.state == "running" else 0
-        return "more"
+        return "ramp over earlier" if self._is_earlier() else "more"
+
+    def _is_earlier(self) -> bool:
+        """Whether the ramp had ended earlier than was marked; from now on that is marked."""
+        ramp_ended_us = self.ramp_ended_us
+        if self.state != "running" or self._marked_us - ramp_ended_us <= _ROUNDING_US:
+            return False
+        self._marked_us = ramp_ended_us
+        return True
 
 
 def load_step(number: int, jobs: Sequence[JobStatus], loads: Mapping[str, str], *, summary: bool = False) -> LoadStep:

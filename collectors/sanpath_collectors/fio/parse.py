@@ -57,6 +57,10 @@ _KIB_OR_BYTES = 32
 """Halfway, by ratio, between KiB and bytes."""
 _MOST_PER_SECOND = 1e12
 _COUNTED = frozenset(("io_bytes", "io_kbytes", "bw", "iops", "total_ios", "N"))
+_STATUS_MS = 1_500
+"""A status interval, and a half."""
+_LONGEST_WAIT_MS = 150_000
+"""An I/O waits for a lost session for two minutes by default (open-iscsi: replacement_timeout)."""
 _PERCENTILES = {"50.000000": "p50", "95.000000": "p95", "99.000000": "p99"}
 """Key of fio → part of a metric's name."""
 _METRICS: Mapping[Direction, Sequence[str]] = {
@@ -270,8 +274,8 @@ def parse_job(
         ops=submitted,
         error=integer(entry.get("error"), 0),
         samples=samples,
-        # fio counts no latency during the ramp, which ends up to a status interval late; with disable_lat never.
-        ramping=bool(ramp_ms and submitted and runtime_ms < ramp_ms + 1500 and not _has_latencies(entry)),
+        ramping=bool(ramp_ms and submitted and runtime_ms < ramp_ms + _ramp_slack_ms(options))
+        and not _has_latencies(entry),
         started_us=_time_us(entry.get("job_start"), 1_000),
         bins={direction: bins for direction, body in bodies.items() if (bins := _bins(body))},
         remarks=remarks,
@@ -308,6 +312,12 @@ def _in_flight(samples: Mapping[str, Number], runtime_ms: int) -> float | None:
     """Mean number of outstanding I/Os. None: not every direction has a latency."""
     latencies = [samples[f"latency_seconds_{direction}_total"] for direction in DIRECTIONS]
     return sum([ns or 0 for ns in latencies]) / (1e6 * runtime_ms) if runtime_ms and None not in latencies else None
+
+
+def _ramp_slack_ms(options: Mapping[str, str]) -> int:
+    """By how much a ramp may be longer than configured: it ends with an I/O. Without latencies, which fio does not
+    count in the ramp, nothing else tells that it is over."""
+    return _STATUS_MS if {"disable_lat", "gtod_reduce"} & options.keys() else _LONGEST_WAIT_MS
 
 
 def _has_latencies(entry: Mapping[str, Any]) -> bool:

@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sanpath.plugin import LOAD_COUNTERS, Item, Rows, warning
+from sanpath.plugin import Item, Rows, warning
 from sanpath_collectors.fio.groups import Group, Progress, histograms, load_step
 from sanpath_collectors.fio.inventory import Inventory
 from sanpath_collectors.fio.options import duration
 from sanpath_collectors.fio.status import JobStatus, Number, Status
-from sanpath_collectors.fio.tables import LOAD, LUN, rows
+from sanpath_collectors.fio.tables import LOAD, LUN, rows, zeros
 
 _SLACK_US = 1_500_000
 """Tolerance: fio rounds its elapsed time up to whole seconds, and spends some time between two groups."""
@@ -214,8 +214,7 @@ class Run:
             yield rows(LOAD, samples)
 
     def _zeros(self, job: JobStatus, seen_us: int) -> tuple[str, int, Mapping[str, Number]]:
-        counters: dict[str, Number] = {column.metric: 0 for column in LOAD_COUNTERS}
-        return self._loads[job.name], seen_us, counters | {"in_flight_configured": job.in_flight}
+        return self._loads[job.name], seen_us, zeros(job)
 
     def _end_step(self, step: _Step) -> Iterator[Item]:
         if step.end_emitted:

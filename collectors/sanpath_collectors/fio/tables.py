@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sanpath.plugin import LOAD_COUNTERS, LOAD_PERCENTILES, Column, Rows, Table
+from sanpath_collectors.fio.status import JobStatus, Number
 
 _NS = 1e-9
 _MS = 1e-3
@@ -41,9 +42,11 @@ LUN = Table(
 
 
 def rows(
-    table: Table, samples: Sequence[tuple[str, int, Mapping[str, int | float | None]]], device_time: int | None = None
+    table: Table,
+    samples: Sequence[tuple[str, int, Mapping[str, int | float | None]]],
+    device_times: Sequence[int] | None = None,
 ) -> Rows:
-    """Rows of a table from (local id, time in microseconds, metric → value). `device_time`: fio's, microseconds."""
+    """Rows of a table from (local id, time in microseconds, metric → value). `device_times`: fio's, microseconds."""
     metrics = [column.metric for column in table.columns]
     by_row = [map(values.get, metrics) for _, _, values in samples]
     return Rows(
@@ -51,5 +54,11 @@ def rows(
         [entity for entity, _, _ in samples],
         [seen_us for _, seen_us, _ in samples],
         dict(zip(metrics, map(list, zip(*by_row, strict=True)), strict=True)),
-        device_time=[device_time] * len(samples) if device_time is not None else None,
+        device_time=device_times,
     )
+
+
+def zeros(job: JobStatus) -> Mapping[str, Number]:
+    """Values of LOAD where a job's counters begin."""
+    counters: dict[str, Number] = {column.metric: 0 for column in LOAD_COUNTERS}
+    return counters | {"in_flight_configured": job.in_flight}

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import isclose, sqrt
-from statistics import mean, stdev
 
 import numpy as np
 
@@ -282,10 +281,22 @@ def _latency(job: StepSamples, direction: Direction, step: Step, jobs: int) -> t
 
 
 def _spread(jobs: Sequence[StepSamples], direction: Direction) -> float | None:
-    windows = [sum(rates) for rates in zip(*(_rates_of_job(job, direction) for job in jobs), strict=False)]
-    if len(windows) < 2 or not sum(windows):
+    """Return the relative standard error of the jobs' throughput over their windows, each by its length: operations
+    over seconds are a ratio of two sums (Cochran, Sampling Techniques, 1977, section 6.4). None: too few windows."""
+    if not jobs:
         return None
-    return float(stdev(windows) / sqrt(len(windows)) / mean(windows))
+    rates_of_jobs = [job.rates.get(f"ops_{direction}_total", ()) for job in jobs]
+    windows = [
+        (sum(rates), seconds)
+        for seconds, *rates in zip(jobs[0].seconds, *rates_of_jobs, strict=False)
+        if None not in rates
+    ]
+    total = sum(seconds for _, seconds in windows)
+    average = sum(rate * seconds for rate, seconds in windows) / total if total else 0.0
+    if len(windows) < 2 or not average:
+        return None
+    squares = sum((seconds / total * (rate - average)) ** 2 for rate, seconds in windows)
+    return sqrt(squares * len(windows) / (len(windows) - 1)) / average
 
 
 def _series(
@@ -328,10 +339,6 @@ def _series_together(
         tuple((ops, seconds) for ops, seconds in zip(operations, lengths, strict=True) if ops),
         tuple((wait / ops, seconds) for ops, wait, seconds in windows if ops),
     )
-
-
-def _rates_of_job(job: StepSamples, direction: Direction) -> list[float]:
-    return [rate for rate in job.rates.get(f"ops_{direction}_total", ()) if rate is not None]
 
 
 def _offered(jobs: Sequence[StepSamples]) -> float | None:

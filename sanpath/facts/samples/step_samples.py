@@ -156,7 +156,7 @@ def step_samples(
     result: list[StepSamples] = []
     all_steps, uncertainty_us = steps, {shift.source: shift.uncertainty_us for shift in recording.shifts or ()}
     for source, columns in recording.columns(kind).items():
-        steps = [_certain_part(step, uncertainty_us.get(source, 0)) for step in all_steps]
+        steps = [_certain_part(step, source, uncertainty_us.get(source, 0)) for step in all_steps]
         reported = {name: column for name, column in columns.items() if name in recorded}
         counters, gauges = split_by_type(reported)
         gauges = {name: column for name, column in gauges.items() if gauge_names is None or name in gauge_names}
@@ -187,10 +187,12 @@ def step_samples(
     return result
 
 
-def _certain_part(step: Step, uncertainty_us: int) -> Step:
+def _certain_part(step: Step, source: str, uncertainty_us: int) -> Step:
     """The part of a step in which a source's windows certainly belong to the step, given the uncertainty of its
-    clock. Even a very uncertain clock leaves most of the step, because it is not known which windows are wrong."""
-    if step == ENTIRE_RECORDING or not uncertainty_us:
+    clock. Even a very uncertain clock leaves most of the step, because it is not known which windows are wrong. A
+    source that dates the edges of its load itself is certain of all of it."""
+    dates_it = any(load.source == source and load.own_clock for load in step.loads)
+    if step == ENTIRE_RECORDING or not uncertainty_us or dates_it:
         return step
     margin = min(uncertainty_us, round(_MAX_EDGE_RATIO * (step.end - step.start)))
     return replace(step, start=step.start + margin, end=step.end - margin)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -14,12 +14,17 @@ from sanpath.facts.samples.sample_arrays import timed_samples
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.facts.time.load_edges import Unplaced, edge_offsets, is_significant
 from sanpath.facts.time.recorder_coverage import sources_with_uncertain_clock
+from sanpath.model import Event
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.duck import quoted
 
 UNKNOWN_CLOCK = (
     "its clock was not compared with that of the load, and the edges of the load do not place it: recorder"
 )
+
+_MARKS = frozenset(("step-begin", "ramp-end", "step-end"))
+_MOST_LATE_US = 5_000_000
+"""A status reaches the recorder within this time, also from a busy machine over a slow network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,7 @@ def place_in_time(recording: Recording, connection: duckdb.DuckDBPyConnection) -
     times = sample_times(recording, connection)
     clocks = clock_offsets(recording, connection, events, times)
     recording.shifts = shifts(clocks)
+    events = _by_own_clocks(events, clocks)
     imported = list(dict.fromkeys(source for source, event in events if event.name == "imported"))
     uncertain = sources_with_uncertain_clock(recording)
     if not imported and not uncertain:
@@ -64,6 +70,25 @@ def place_in_time(recording: Recording, connection: duckdb.DuckDBPyConnection) -
     moved = [(source, replace(event, seen=event.seen - late_us.get(source, 0))) for source, event in events]
     events = sorted(moved, key=lambda offset: offset[1].seen)
     return PlacedInTime(events, {**clocks, **offsets}, times.received_us, unplaced)
+
+
+def _by_own_clocks(events: Iterable[tuple[str, Event]], clocks: Mapping[str, ClockOffset]) -> list[tuple[str, Event]]:
+    """Place the marks of steps that a load dates itself by the clock of its samples.
+
+    A mark is seen later than it was by a time that varies: the sample at the very edge would fall out of the step. A
+    mark that this would move by seconds is from before or after the clock was set: it counts as seen."""
+
+    def placed(source: str, event: Event) -> Event:
+        device_time, clock = event.detail.get("device_time"), clocks.get(source)
+        if event.name not in _MARKS or device_time is None:
+            return event
+        if isinstance(device_time, int) and clock is not None:
+            seen = device_time - round(1e6 * clock.seconds)
+            if abs(event.seen - seen) <= _MOST_LATE_US:
+                return replace(event, seen=seen)
+        return replace(event, detail={**event.detail, "device_time": None})
+
+    return sorted(((source, placed(source, event)) for source, event in events), key=lambda item: item[1].seen)
 
 
 def _averaged_rates(recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str) -> list[StepSamples]:

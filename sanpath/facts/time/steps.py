@@ -56,7 +56,8 @@ def load_steps(
 
 @dataclass(slots=True)
 class _Marks:
-    """The marks of one step of a load. None: not marked, or not yet."""
+    """The marks of one step of a load. None: not marked, or not yet. Of several ends of its ramp the first counts: a
+    load may learn later that it was earlier."""
 
     source: str
     begin: Event
@@ -101,7 +102,8 @@ class StepMarks:
             self._running[key] = _Marks(source, event)
             self._marked.append(self._running[key])
         elif event.name == "ramp-end" and key in self._running:
-            self._running[key].ramp_end_us = event.seen
+            marked_us = self._running[key].ramp_end_us
+            self._running[key].ramp_end_us = event.seen if marked_us is None else min(marked_us, event.seen)
         elif event.name == "step-end" and key in self._running:
             self._running.pop(key).ended_us = event.seen
         elif event.name == "load-started":
@@ -158,6 +160,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
         ramp_end_us = begin.seen + round(max(_RAMP_SECONDS * 1e6, _RAMP_RATIO * (end - begin.seen)))
     entities = tuple(filter(None, str(begin.detail.get("loads") or "").split(",")))
     summary_window = (begin.seen, end) if begin.detail.get("summary") else None
+    own_clock = begin.detail.get("device_time") is not None
     offered, block_bytes, planned_seconds = (
         begin.detail.get(name) for name in ("offered", "block_bytes", "planned_seconds")
     )
@@ -166,7 +169,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
         min(ramp_end_us, end),
         end,
         "marks",
-        (StepLoad(marks.source, entities, summary_window),) if entities or summary_window else (),
+        (StepLoad(marks.source, entities, summary_window, own_clock),) if entities or summary_window else (),
         float(offered) if isinstance(offered, int | float) else None,
         float(block_bytes) if isinstance(block_bytes, int | float) else None,
         bool(begin.detail.get("rate_limited")),

@@ -39,6 +39,7 @@ class StepWatch:
         self._marks |= {"experiment": experiment, "why": why} if experiment else {}
         steady = plan.steady
         self._steadiness = Steadiness(steady.windows, steady.spread, plan.seconds) if steady else None
+        self._is_measuring = False
         self.steady = asyncio.Event()
 
     @property
@@ -49,7 +50,10 @@ class StepWatch:
     def __call__(self, item: Item) -> Item:
         """Return the item to be recorded."""
         if isinstance(item, Event) and "step" in item.detail:
-            if self._steadiness and item.name == ("ramp-end" if self._ramps else "step-begin"):
+            # The end of a ramp is marked again where the load learns that it was earlier.
+            is_begin = item.name == ("ramp-end" if self._ramps else "step-begin") and not self._is_measuring
+            if self._steadiness and is_begin:
+                self._is_measuring = True
                 self._steadiness.begin(str(item.detail.get("loads", "")).split(","))
             return replace(item, detail={**item.detail, **self._marks})
         if self._steadiness and isinstance(item, Rows) and item.table.kind == "load":
