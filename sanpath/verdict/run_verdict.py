@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import hypot
 
 from sanpath.diagnosis.model import R0, Verdict
@@ -15,6 +15,9 @@ from sanpath.verdict.step_judgement import Judgement
 
 SAME_THROUGHPUT = 0.06
 """Relative difference below which throughputs are the same."""
+_BELOW_HOST = ("link", "array", "volume")
+"""Fact tables of the fabric and the array."""
+_NOTHING = frozenset[str]()
 _MOST_SCATTER = 0.3
 """Throughputs that differ by a larger ratio are different, however few windows tell."""
 _AS_DEEP = 0.9
@@ -28,30 +31,48 @@ _FREE = 0.5
 def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides the verdict of the run; of a probe, that of the load as a person named it."""
     start = {step.name for step in facts.steps if step.experiment == START}
-    return deciding([j for j in judgements if j.load.step in start] or judgements)
+    of_start = [j for j in judgements if j.load.step in start] or judgements
+    return deciding(of_start, {step.name: _what_was_read(facts, step.name) for step in facts.steps})
 
 
-def deciding(judgements: Sequence[Judgement]) -> Judgement:
+def _what_was_read(facts: Facts, step: str) -> frozenset[str]:
+    """Return the planes and the tables below the host that have a row in a step."""
+    planes = {str(row["plane"]) for row in facts.tables["plane"].select(step=step)}
+    return frozenset(planes | {name for name in _BELOW_HOST if facts.tables[name].select(step=step)})
+
+
+def deciding(judgements: Sequence[Judgement], read: Mapping[str, frozenset[str]] | None = None) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
     The step is the one with the highest throughput in one direction; of those within 6 %, or within what their
-    throughput scatters, the one with most I/Os in flight. If that step shows no limit, another one with as many I/Os
-    in flight that shows one decides. The direction is the one in which the I/Os of that step spend their time.
+    throughput scatters, the one with most I/Os in flight. Those in which a source was silent that was read in another
+    of them do not count. If that step shows no limit, another one with as many I/Os in flight that shows one decides,
+    unless less was read in it. The direction is the one in which the I/Os of that step spend their time. `read`: step
+    → what was read in it, None: not known.
     """
-    found = _deciding_direction(judgements, _fastest_step(judgements))
+    read = read or {}
+    found = _deciding_direction(judgements, _fastest_step(judgements, read))
     if found.kind != "cannot_tell":
         return found
-    in_flight = _in_flight(judgements)
-    as_deep = [step for step in in_flight if in_flight[step] >= _AS_DEEP * in_flight[found.load.step]]
+    in_flight, of_found = _in_flight(judgements), read.get(found.load.step, _NOTHING)
+    as_deep = [
+        step
+        for step in in_flight
+        if in_flight[step] >= _AS_DEEP * in_flight[found.load.step] and not read.get(step, _NOTHING) < of_found
+    ]
     limited = [j for step in as_deep if (j := _deciding_direction(judgements, step)).bottlenecks]
     return max(limited, key=lambda j: j.probability, default=found)
 
 
-def _fastest_step(judgements: Sequence[Judgement]) -> str:
+def _fastest_step(judgements: Sequence[Judgement], read: Mapping[str, frozenset[str]]) -> str:
     """The step with the highest throughput in one direction, in bytes, or in operations where a mix of sizes makes
-    bytes scatter."""
+    bytes scatter. `read`: step → what was read in it."""
     best = max(judgements, key=lambda j: j.load.bytes_per_second).load
     fastest = [load for load in (j.load for j in judgements) if _is_as_fast(load, best)]
+    reads = [read.get(load.step, _NOTHING) for load in fastest]
+    fastest = [
+        load for load, of_load in zip(fastest, reads, strict=True) if not any(of_load < each for each in reads)
+    ]
     in_flight = _in_flight(judgements)
     most_in_flight = max(load.in_flight_measured for load in fastest)
     deepest = [load for load in fastest if load.in_flight_measured >= _AS_DEEP * most_in_flight]
@@ -60,11 +81,13 @@ def _fastest_step(judgements: Sequence[Judgement]) -> str:
 
 def _is_as_fast(load: LoadFacts, best: LoadFacts) -> bool:
     """Whether a load's throughput differs from the best by no more than both scatter: two standard errors."""
-    errors = [each.ops_per_second * (each.throughput_spread or 0.0) for each in (load, best)]
-    chance = min(_MOST_SCATTER, 2 * hypot(*errors) / best.ops_per_second)
-    least = 1 - max(SAME_THROUGHPUT, chance)
-    in_operations = load.comparable(best) and load.ops_per_second >= least * best.ops_per_second
-    return in_operations or load.bytes_per_second >= least * best.bytes_per_second
+
+    def is_as_much(rate: float, best_rate: float) -> bool:
+        spread = 2 * hypot(rate * (load.throughput_spread or 0.0), best_rate * (best.throughput_spread or 0.0))
+        return rate >= best_rate - max(SAME_THROUGHPUT * best_rate, min(_MOST_SCATTER * best_rate, spread))
+
+    in_operations = load.comparable(best) and is_as_much(load.ops_per_second, best.ops_per_second)
+    return in_operations or is_as_much(load.bytes_per_second, best.bytes_per_second)
 
 
 def _deciding_direction(judgements: Sequence[Judgement], step: str) -> Judgement:

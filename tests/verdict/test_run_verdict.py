@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -62,3 +63,49 @@ def test_a_deeper_step_with_as_many_ios_a_second_decides_though_they_were_smalle
     )
     judged = replace(limited, load=deeper)
     assert deciding([limited, judged]) is judged
+
+
+@pytest.mark.parametrize("kind", ["bottleneck", "cannot_tell"])
+def test_a_step_in_which_a_source_was_silent_does_not_decide_beside_one_as_fast(
+    kind: Literal["bottleneck", "cannot_tell"], limited: Judgement
+) -> None:
+    read = replace(limited, kind=kind, bottlenecks=limited.bottlenecks if kind == "bottleneck" else ())
+    silent = replace(
+        limited, load=replace(limited.load, step="silent", in_flight_measured=2 * limited.load.in_flight_measured)
+    )
+    everything, without_host = frozenset({"link", "array", "device"}), frozenset({"link", "array"})
+    assert deciding([read, silent], {limited.load.step: everything, "silent": everything}) is silent
+    assert deciding([read, silent], {limited.load.step: everything, "silent": without_host}) is read
+
+
+@pytest.mark.parametrize(("scatter", "decides"), [(0.01, 0), (0.1, 1), (1.0, 0)])
+def test_steps_whose_throughput_scatters_as_much_as_it_differs_are_equally_fast(
+    scatter: float, decides: int, limited: Judgement
+) -> None:
+    """A deeper step is a fifth slower; at a scatter of 1 it is two fifths slower, which is no chance."""
+    slower = 0.8 if scatter < 1 else 0.6
+    load = replace(limited.load, throughput_spread=scatter)
+    deeper = replace(
+        load,
+        step="deeper",
+        in_flight_measured=2 * load.in_flight_measured,
+        ops_per_second=slower * load.ops_per_second,
+        bytes_per_second=slower * load.bytes_per_second,
+    )
+    judgements = [replace(limited, load=load), replace(limited, load=deeper)]
+    assert deciding(judgements) is judgements[decides]
+
+
+def test_small_ios_whose_number_scatters_are_not_as_fast_as_large_ones(limited: Judgement) -> None:
+    """A twelfth of the size, twelve times as many, a quarter fewer bytes: 3 % of scatter is that of each."""
+    load = replace(limited.load, throughput_spread=0.01)
+    small = replace(
+        load,
+        step="small",
+        in_flight_measured=2 * load.in_flight_measured,
+        ops_per_second=12 * load.ops_per_second,
+        bytes_per_second=0.75 * load.bytes_per_second,
+        throughput_spread=0.015,
+    )
+    large = replace(limited, load=load)
+    assert deciding([large, replace(limited, load=small)]) is large

@@ -104,14 +104,24 @@ class FioReader(LoadReader):
     def _end_step(self, group: Group) -> Iterator[Item]:
         self._ended_us = group.ended_us
         yield from histograms(group.jobs, self._loads, self._clock.seen(group.ended_us))
-        ended = [(job, group.clocks[job.name].ended_us) for job in group.jobs if job.runtime_ms]
-        yield from self._at_edge([(job, at, job.samples) for job, at in ended if at < self._clock.time_us])
+        # A job that ends before its group has a row at either end.
+        ended = [
+            (job, at)
+            for job in group.jobs
+            for at in sorted({min(group.clocks[job.name].ended_us, group.ended_us), group.ended_us})
+            if job.runtime_ms and at < self._clock.time_us
+        ]
+        yield from self._at_edge([(job, at, job.samples) for job, at in ended])
         yield self._event("step-end", group, group.ended_us)
 
     def _zeros(self, group: Group) -> Iterator[Rows]:
-        clocks = [(job, group.clocks[job.name]) for job in group.jobs]
+        ramped = [
+            (job, clock.began_us)
+            for job in group.jobs
+            if (clock := group.clocks[job.name]).has_ramped and clock.began_us < self._clock.time_us
+        ]
         # fio's clock has milliseconds: after a status of the same one.
-        yield from self._at_edge([(job, clock.began_us + 1, zeros(job)) for job, clock in clocks if clock.has_ramped])
+        yield from self._at_edge([(job, began_us + 1, zeros(job)) for job, began_us in ramped])
 
     def _at_edge(self, values: Sequence[tuple[JobStatus, int, Mapping[str, Number]]]) -> Iterator[Rows]:
         """Yields rows of (job, fio's clock, values) at an edge of their step. The edge lies between two statuses,

@@ -25,32 +25,44 @@ class JobClock:
 
     fio reads the run times of all jobs, then waits for each to answer before it prints: a job that waits for an I/O
     answers late. So no status is printed before its run time, and the earliest one by its run time tells the
-    beginning. `ramp_seen_us`: the last status with figures of the ramp, which cannot have ended before.
+    beginning. `ramp_seen_us`: the last status with figures of the ramp, which cannot have ended before. `running_us`:
+    the last status after which it made progress, so that it had not ended. `has_stopped`: it failed, or its run time
+    stands still.
     """
 
     runtime_ms: int = 0
     ops: int = 0
+    time_us: int = 0
     began_us: int = 0
     ramp_seen_us: int = 0
+    running_us: int = 0
+    has_begun: bool = False
     in_ramp: bool = False
     has_ramped: bool = False
+    has_stopped: bool = False
 
     @property
     def ended_us(self) -> int:
         """When the job ended, if it has."""
-        return self.began_us + 1000 * self.runtime_ms
+        return max(self.running_us, self.began_us + 1000 * self.runtime_ms)
 
     def update(self, job: JobStatus, time_us: int) -> None:
         """Takes the next status."""
         began_us = time_us - 1000 * job.runtime_ms
         has_restarted = job.runtime_ms < self.runtime_ms or job.ops < self.ops
-        if not self.ops:
+        if not self.has_begun:
             self.began_us, self.in_ramp = began_us, job.ramping
         elif self.in_ramp and (has_restarted or not job.ramping):
+            # Without a restart that was seen, nothing tells figures of the ramp from later ones for sure.
+            self.ramp_seen_us = self.ramp_seen_us if has_restarted else 0
             self.in_ramp, self.has_ramped, self.began_us = False, True, max(self.ramp_seen_us, began_us)
         elif not self.in_ramp:
             self.began_us = max(self.ramp_seen_us, min(self.began_us, began_us))
-        self.runtime_ms, self.ops = job.runtime_ms, job.ops
+        self.has_stopped = bool(job.error) or (job.runtime_ms == self.runtime_ms > 0)
+        if (job.runtime_ms, job.ops) != (self.runtime_ms, self.ops):
+            self.running_us = self.time_us
+        self.has_begun = self.has_begun or job.ops > 0
+        self.runtime_ms, self.ops, self.time_us = job.runtime_ms, job.ops, time_us
         self.ramp_seen_us = time_us if self.in_ramp else self.ramp_seen_us
 
 
@@ -80,7 +92,7 @@ class Group:
     @property
     def began_us(self) -> int:
         """Fio's clock when the first of its jobs began, or its ramp ended."""
-        return min((clock.began_us for clock in self.clocks.values() if clock.ops), default=self.time_us)
+        return min((clock.began_us for clock in self.clocks.values() if clock.has_begun), default=self.time_us)
 
     @property
     def ramp_ended_us(self) -> int:
@@ -98,7 +110,10 @@ class Group:
         self.jobs, self.time_us = jobs, time_us
         for job in jobs:
             self.clocks.setdefault(job.name, JobClock()).update(job, time_us)
-        in_ramp = any(clock.in_ramp for clock in self.clocks.values())
+        clocks = self.clocks.values()
+        # A job that fails or ends in its ramp never leaves it.
+        has_ramped = any(clock.has_ramped for clock in clocks)
+        in_ramp = any(clock.in_ramp and not (has_ramped and clock.has_stopped) for clock in clocks)
         if self.state == "ramp" and not in_ramp:
             # At a constant rate the first count after the ramp may equal that of the ramp.
             self.state, self._marked_us = "running", self.ramp_ended_us

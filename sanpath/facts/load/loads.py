@@ -261,7 +261,7 @@ def _latency(job: StepSamples, direction: Direction, step: Step, jobs: int) -> t
     operations = _rate(job, "ops", direction)
     if not operations:
         return None
-    if (wait := job.rate(f"latency_seconds_{direction}_total")) is not None:
+    if wait := job.rate(f"latency_seconds_{direction}_total"):  # 0: it was not measured, no I/O takes no time
         return (wait / operations,) * 3
     gauge = f"latency_seconds_mean_{direction}"
     floor, resolution = job.means.get(gauge), job.resolutions.get(gauge, 0.0)

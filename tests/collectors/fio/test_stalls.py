@@ -7,7 +7,7 @@ of that moment; a job that waits for an I/O answers after it.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from sanpath.diagnose import judge_recording
+from sanpath.facts.table import FactRow
 from sanpath_collectors.fio.collector import FioReader
 from sanpath_collectors.fio.tables import LOAD, LUN
 from tests.collectors.fio.printed import SECOND, START, direction, document, job
@@ -77,22 +78,55 @@ def statuses(jobs: Sequence[Job]) -> Iterator[tuple[float, bytes]]:
         yield at, document(at, *(each.entry(at, at) for each in jobs), **OPTIONS)
 
 
-@pytest.mark.parametrize("seed", range(40))
-@pytest.mark.parametrize("number", [1, 2])
-def test_waits_count_wherever_they_lie(number: int, seed: int, tmp_path: Path) -> None:
-    draw = random.Random(seed)
-    jobs = [Job.drawn(name, draw) for name in "ab"[:number]]
-    reader, recording, seen = FioReader(), RecordingBuilder(tmp_path / "recording"), START
+def judged(documents: Iterable[tuple[float, float, bytes]], folder: Path) -> FactRow:
+    """The load that was read from documents: (time that fio prints, time when it was seen, document)."""
+    reader, recording, seen = FioReader(), RecordingBuilder(folder / "recording"), START
     recording.source("fio", "fio", LOAD, LUN)
-    for at, text in statuses(jobs):
-        seen = max(seen + 1, START + round(SECOND * (at + draw.uniform(0.1, 0.7))))
+    for _, seen_at, text in documents:
+        seen = max(seen + 1, START + round(SECOND * seen_at))
         for item in reader.feed(text, seen):
             recording.item("fio", item)
     for item in reader.finish(seen + SECOND):
         recording.item("fio", item)
     facts, _ = judge_recording(recording.write())
     (load,) = facts.tables["load"].select()
+    return load
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("number", [1, 2])
+def test_waits_count_wherever_they_lie(number: int, seed: int, tmp_path: Path) -> None:
+    draw = random.Random(seed)
+    jobs = [Job.drawn(name, draw) for name in "ab"[:number]]
+    load = judged(((at, at + draw.uniform(0.1, 0.7), text) for at, text in statuses(jobs)), tmp_path)
     ramp_end, end = (max(each.limits[edge] for each in jobs) for edge in (0, 1))
     # At the edge of another job a job tells nothing: of two jobs, a wait there counts by chance.
     expected = sum(each.counted(ramp_end, end) for each in jobs) / (end - ramp_end)
     assert load["ops_per_second"] == pytest.approx(expected, rel=0.05 if number == 1 else 0.3)
+
+
+def even(at: int, *, latencies: bool = True) -> dict[str, Any]:
+    """A job that does 300 I/Os a second in its ramp of 2 s, then 100."""
+    in_ramp = at <= RAMP
+    read = direction(300 * at if in_ramp else 100 * (at - 2), 1000 * (at if in_ramp else at - 2), ramp=in_ramp)
+    return job("a", 0, 0) | {"read": read if latencies else {**read, "lat_ns": direction(0)["lat_ns"]}}
+
+
+def test_a_job_without_latencies_is_read(tmp_path: Path) -> None:
+    options = {"global options": {**OPTIONS["global options"], "disable_lat": "1"}}
+    printed = ((at, at + 0.1, document(at, even(at, latencies=False), **options)) for at in range(1, 13))
+    assert judged(printed, tmp_path)["ops_per_second"] == pytest.approx(100, rel=0.05)
+
+
+@pytest.mark.parametrize("error", [5, 0])
+def test_a_job_that_ends_in_its_ramp_ends_none_of_another(error: int, tmp_path: Path) -> None:
+    ended = job("b", 0, 0) | {"read": direction(1, 5, ramp=True), "error": error}
+    printed = ((at, at + 0.1, document(at, even(at), ended, **OPTIONS)) for at in range(1, 13))
+    assert judged(printed, tmp_path)["ops_per_second"] == pytest.approx(100, rel=0.05)
+
+
+@pytest.mark.parametrize("seconds", [30, -30])
+def test_a_clock_that_is_set_moves_no_throughput_by_much(seconds: int, tmp_path: Path) -> None:
+    times = [(at, at + (seconds if at > 6 else 0)) for at in range(1, 13)]
+    printed = ((dated, at + 0.1, document(dated, even(at), **OPTIONS)) for at, dated in times)
+    assert judged(printed, tmp_path)["ops_per_second"] == pytest.approx(100, rel=0.35)
