@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import hypot
 
 from sanpath.diagnosis.model import R0, Verdict
@@ -15,9 +15,6 @@ from sanpath.verdict.step_judgement import Judgement
 
 SAME_THROUGHPUT = 0.06
 """Relative difference below which throughputs are the same."""
-_BELOW_HOST = ("link", "array", "volume")
-"""Fact tables of the fabric and the array."""
-_NOTHING = frozenset[str]()
 _MOST_SCATTER = 0.3
 """Throughputs that differ by a larger ratio are different, however few windows tell."""
 _AS_DEEP = 0.9
@@ -31,48 +28,30 @@ _FREE = 0.5
 def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides the verdict of the run; of a probe, that of the load as a person named it."""
     start = {step.name for step in facts.steps if step.experiment == START}
-    of_start = [j for j in judgements if j.load.step in start] or judgements
-    return deciding(of_start, {step.name: _what_was_read(facts, step.name) for step in facts.steps})
+    return deciding([j for j in judgements if j.load.step in start] or judgements)
 
 
-def _what_was_read(facts: Facts, step: str) -> frozenset[str]:
-    """Return the planes and the tables below the host that have a row in a step."""
-    planes = {str(row["plane"]) for row in facts.tables["plane"].select(step=step)}
-    return frozenset(planes | {name for name in _BELOW_HOST if facts.tables[name].select(step=step)})
-
-
-def deciding(judgements: Sequence[Judgement], read: Mapping[str, frozenset[str]] | None = None) -> Judgement:
+def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
     The step is the one with the highest throughput in one direction; of those within 6 %, or within what their
-    throughput scatters, the one with most I/Os in flight. Those in which a source was silent that was read in another
-    of them do not count. If that step shows no limit, another one with as many I/Os in flight that shows one decides,
-    unless less was read in it. The direction is the one in which the I/Os of that step spend their time. `read`: step
-    → what was read in it, None: not known.
+    throughput scatters, the one with most I/Os in flight. If that step shows no limit, another one with as many I/Os
+    in flight that shows one decides. The direction is the one in which the I/Os of that step spend their time.
     """
-    read = read or {}
-    found = _deciding_direction(judgements, _fastest_step(judgements, read))
+    found = _deciding_direction(judgements, _fastest_step(judgements))
     if found.kind != "cannot_tell":
         return found
-    in_flight, of_found = _in_flight(judgements), read.get(found.load.step, _NOTHING)
-    as_deep = [
-        step
-        for step in in_flight
-        if in_flight[step] >= _AS_DEEP * in_flight[found.load.step] and not read.get(step, _NOTHING) < of_found
-    ]
+    in_flight = _in_flight(judgements)
+    as_deep = [step for step in in_flight if in_flight[step] >= _AS_DEEP * in_flight[found.load.step]]
     limited = [j for step in as_deep if (j := _deciding_direction(judgements, step)).bottlenecks]
     return max(limited, key=lambda j: j.probability, default=found)
 
 
-def _fastest_step(judgements: Sequence[Judgement], read: Mapping[str, frozenset[str]]) -> str:
+def _fastest_step(judgements: Sequence[Judgement]) -> str:
     """The step with the highest throughput in one direction, in bytes, or in operations where a mix of sizes makes
-    bytes scatter. `read`: step → what was read in it."""
+    bytes scatter."""
     best = max(judgements, key=lambda j: j.load.bytes_per_second).load
     fastest = [load for load in (j.load for j in judgements) if _is_as_fast(load, best)]
-    reads = [read.get(load.step, _NOTHING) for load in fastest]
-    fastest = [
-        load for load, of_load in zip(fastest, reads, strict=True) if not any(of_load < each for each in reads)
-    ]
     in_flight = _in_flight(judgements)
     most_in_flight = max(load.in_flight_measured for load in fastest)
     deepest = [load for load in fastest if load.in_flight_measured >= _AS_DEEP * most_in_flight]

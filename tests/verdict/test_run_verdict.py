@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -63,19 +62,6 @@ def test_a_deeper_step_with_as_many_ios_a_second_decides_though_they_were_smalle
     )
     judged = replace(limited, load=deeper)
     assert deciding([limited, judged]) is judged
-
-
-@pytest.mark.parametrize("kind", ["bottleneck", "cannot_tell"])
-def test_a_step_in_which_a_source_was_silent_does_not_decide_beside_one_as_fast(
-    kind: Literal["bottleneck", "cannot_tell"], limited: Judgement
-) -> None:
-    read = replace(limited, kind=kind, bottlenecks=limited.bottlenecks if kind == "bottleneck" else ())
-    silent = replace(
-        limited, load=replace(limited.load, step="silent", in_flight_measured=2 * limited.load.in_flight_measured)
-    )
-    everything, without_host = frozenset({"link", "array", "device"}), frozenset({"link", "array"})
-    assert deciding([read, silent], {limited.load.step: everything, "silent": everything}) is silent
-    assert deciding([read, silent], {limited.load.step: everything, "silent": without_host}) is read
 
 
 @pytest.mark.parametrize(("scatter", "decides"), [(0.01, 0), (0.1, 1), (1.0, 0)])

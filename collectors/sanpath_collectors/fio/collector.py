@@ -29,7 +29,6 @@ class FioReader(LoadReader):
         self._inventory = Inventory(self.load)
         self._groups: dict[int, Group] = {}
         self._clock = _Clock(0, 0, dated=False)
-        self._ended_us = 0
         self._begun_seen_us = 0
         self._loads: dict[str, str] = {}
         self._passthrough_text = ""
@@ -88,7 +87,7 @@ class FioReader(LoadReader):
             match group.update(jobs, self._clock.time_us):
                 case "begun":
                     yield from self._end_running(before=number)
-                    yield self._event("step-begin", group, max(group.began_us, self._ended_us))
+                    yield self._event("step-begin", group, self._clock.time_us)
                 case "ramp over" | "ramp over earlier":
                     yield self._event("ramp-end", group, group.ramp_ended_us)
                     yield from self._zeros(group)
@@ -102,7 +101,6 @@ class FioReader(LoadReader):
                 yield from self._end_step(group)
 
     def _end_step(self, group: Group) -> Iterator[Item]:
-        self._ended_us = group.ended_us
         yield from histograms(group.jobs, self._loads, self._clock.seen(group.ended_us))
         # A job that ends before its group has a row at either end.
         ended = [

@@ -40,9 +40,9 @@ def test_a_stonewall_ends_one_step_when_it_was_idle_and_begins_the_next() -> Non
         end=5.2,
     )
     assert steps(items) == [
-        ("step-begin", "a", 0.0),
+        ("step-begin", "a", 1.0),
         ("step-end", "a", 2.4),
-        ("step-begin", "b", 3.3),
+        ("step-begin", "b", 4.0),
         ("step-end", "b", 5.0),
     ]
 
@@ -130,7 +130,7 @@ def test_a_ramp_ends_at_an_even_pace_too() -> None:
     keys = {"global options": {"ramp_time": "1", "rate_iops": "100"}}
     counted = [of_the_ramp, *(job("a", 0, 100 * second, 1000 * second) for second in (1, 2, 3))]
     items = read({at: document(at, result, **keys) for at, result in enumerate(counted, 1)}, end=5)
-    assert steps(items) == [("step-begin", "a", 0.0), ("ramp-end", "a", 1.0), ("step-end", "a", 4.0)]
+    assert steps(items) == [("step-begin", "a", 1.0), ("ramp-end", "a", 1.0), ("step-end", "a", 4.0)]
 
 
 @pytest.mark.parametrize(
