@@ -90,11 +90,6 @@ class Group:
         return 1000 * max((job.runtime_ms for job in self.jobs), default=0)
 
     @property
-    def began_us(self) -> int:
-        """Fio's clock when the first of its jobs began, or its ramp ended."""
-        return min((clock.began_us for clock in self.clocks.values() if clock.has_begun), default=self.time_us)
-
-    @property
     def ramp_ended_us(self) -> int:
         """Fio's clock when the last ramp of its jobs ended."""
         return max((clock.began_us for clock in self.clocks.values() if clock.has_ramped), default=self.time_us)
