@@ -145,7 +145,7 @@ def _clock_jumps(facts: Facts) -> Iterator[Unobserved]:
     yield Unobserved(
         f"the wall clock of the recorder at {iso(jumps[0][0])}",
         f"it was set by {words}, or the machine slept",
-        "recorded times ignore the step: notes and logs with later wall-clock times differ from them by it",
+        "the recording ignores this step: later wall-clock times, as in notes and logs, differ from recorded ones by it",
     )
 
 
@@ -207,7 +207,7 @@ def _unobserved_parts(facts: Facts) -> list[Unobserved]:
         reason = (
             "the bytes of its links are not measured" if is_known else "no switch port is joined to the loaded path"
         )
-        consequence = "a link is named only where throughput stops growing at its data rate"
+        consequence = "a link is named only where throughput levels off at its data rate"
         unobserved_parts.append(Unobserved("the fabric", reason, consequence if is_known else "no link was judged"))
     if not facts.tables["array"].rows and not facts.tables["volume"].rows:
         unobserved_parts.append(

@@ -85,7 +85,7 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
         return "retrograde", (
             f"{iops(peak.ops_per_second)} at {outstanding(peak.in_flight_measured)} fall to "
             f"{iops(last.ops_per_second)} at {count(last.in_flight_measured)}, while latency grows from "
-            f"{duration(peak.latency_seconds)} to {duration(last.latency_seconds)}: a collapse, no plateau"
+            f"{duration(peak.latency_seconds)} to {duration(last.latency_seconds)}: throughput falls under load"
         )
     fewer = [load for load in distinct if load.at_most_half(last)]
     if not fewer:

@@ -22,7 +22,14 @@ _PURPOSE: dict[str, PlanPurpose] = {
     "data-quality": "test",
     "risk": "risk",
 }
-_RISK: dict[Disruption, Risk] = {"none": "low", "path": "medium", "vm": "medium", "host": "high", "outage": "high"}
+_RISK: dict[Disruption, Risk] = {
+    "none": "low",
+    "path": "medium",
+    "vm": "medium",
+    "host": "high",
+    "outage": "high",
+    "data": "high",
+}
 _ORDER: tuple[PlanPurpose, ...] = ("limit", "test", "risk")
 
 

@@ -14,7 +14,7 @@ from sanpath.rulebook.site.options import PolicyName
 Status = Literal["sandbox", "stable", "deprecated"]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Role = Literal["cause", "culprit", "symptom", "risk", "validity", "data-quality", "information"]
-Disruption = Literal["none", "path", "vm", "host", "outage"]
+Disruption = Literal["none", "path", "vm", "host", "outage", "data"]
 Outcome = Literal["hit", "clear", "unknown"]
 
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -73,7 +73,8 @@ class Fix(_RuleModel):
     )
     scope: Text = Field(description="what is changed, and for whom")
     disruption: Disruption = Field(
-        description="what it interrupts: nothing, one path, the virtual machine, the host, or all I/O (an outage)"
+        description="what it interrupts: nothing, one path, the virtual machine, the host, or all I/O (an outage); "
+        "data: it erases data"
     )
     verify: Text = Field(description="how to see that it worked")
     undo: Text = Field(description="how to go back")

@@ -71,7 +71,7 @@ def in_unit(value: float, unit: str) -> str:
         case "bits per second":
             return f"{value / 1e9:g} Gb/s" if abs(value) >= 1e9 else f"{value / 1e6:g} Mb/s"
         case "bytes":
-            return f"{value / 2**30:,.3g} GiB" if abs(value) >= 2**30 else f"{value:,.0f} bytes"
+            return _bytes(value)
         case "bytes per second":
             return f"{value / 1e6:,.1f} MB/s"
         case "operations per second":
@@ -79,6 +79,13 @@ def in_unit(value: float, unit: str) -> str:
         case "" | "count" | "operations":
             return _three_digits(value) if abs(value) < 100 else f"{value:,.0f}"
     return f"{_three_digits(value)} {unit}"
+
+
+def _bytes(value: float) -> str:
+    for factor, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if abs(value) >= factor and (factor >= 2**20 or value % factor == 0):
+            return f"{value / factor:,.4g} {name}"
+    return f"{value:,.0f} bytes"
 
 
 def _seconds(value: float) -> str:

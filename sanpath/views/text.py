@@ -74,6 +74,7 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield Text(
             f"  {', '.join(first_screen.badges(step))}; {words.printable(words.platform(step.platform))}", style="dim"
         )
+        yield Padding(Text(words.printable(step.scope), style="dim"), (0, 0, 0, 2))
         yield from _commands(step.commands)
     if (gain := first_screen.gain_text(diagnosis)) is not None:
         yield Text(words.printable(f"  Expected gain: {gain}"))
@@ -138,6 +139,8 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
             # Those of the first action stand on the first screen.
             if step.variants or step.number != diagnosis.summary.plan_step:
                 lines += [Padding(line, (0, 0, 0, 2)) for line in _commands(variant.commands)]
+            back = f"Verify: {variant.verify} Undo: {variant.undo}"
+            lines.append(Padding(Text(words.printable(back), style="dim"), (0, 0, 0, 4)))
     return lines
 
 

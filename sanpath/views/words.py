@@ -109,6 +109,7 @@ DISRUPTION = {
     "vm": "VM restart",
     "host": "host restart",
     "outage": "outage or purchase",
+    "data": "erases data",
 }
 
 
@@ -214,7 +215,7 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
     elif verdict.decide_with and verdict.grade != "A":  # At A, hardly any outcome would change the verdict.
         lines.append(f"to be surer: {verdict.decide_with}")
         if verdict.experiment is not None:
-            lines.append(f"most likely after that: {_meaning(verdict.experiment)}")
+            lines.append(_meaning(verdict.experiment))
     return lines + [f"would change the verdict: {line}" for line in overturn_texts(verdict)]
 
 
@@ -223,8 +224,8 @@ def _meaning(experiment: Experiment) -> str:
     if_seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
     if_not_seen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
     return (
-        f"with {experiment.watch}, {short(if_seen.name)} ({percent_rounded(if_seen.if_seen)}); "
-        f"otherwise, {short(if_not_seen.name)} ({percent_rounded(if_not_seen.if_not)})"
+        f"with {experiment.watch}, most likely {short(if_seen.name)} ({percent_rounded(if_seen.if_seen)}); "
+        f"otherwise {short(if_not_seen.name)} ({percent_rounded(if_not_seen.if_not)})"
     )
 
 
@@ -311,13 +312,13 @@ def overturn_texts(verdict: Verdict) -> list[str]:
 
 
 def knee_text(diagnosis: Diagnosis) -> str | None:
-    """The outstanding I/Os above which more load adds only latency. None: no bottleneck."""
+    """The outstanding I/Os at which queueing begins. None: no bottleneck."""
     verdict = diagnosis.verdict
     if verdict.knee_in_flight is not None:
-        return f"saturated with {outstanding(verdict.knee_in_flight)}; more add only latency"
+        return f"queueing begins at about {outstanding(verdict.knee_in_flight)}"
     if verdict.knee_below is not None:
         fewest = outstanding(verdict.knee_below)
-        return f"saturated below {fewest}, the fewest tested; unloaded latency not measured"
+        return f"queueing begins below {fewest}, the fewest tested; unloaded latency not measured"
     return None
 
 

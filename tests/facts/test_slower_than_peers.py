@@ -130,7 +130,7 @@ def test_one_of_four_paths_is_named(tmp_path: Path) -> None:
     (finding,) = linux(tmp_path, {"sda": 1.5, "sdb": 1.5, "sdc": 9, "sdd": 1.6}, paths=True)
     assert (finding.rule, finding.entity) == ("slower-than-peers", "path:db1/sdc")
     assert "9 ms for a write; the median of its 3 peers" in finding.summary
-    assert any("multipathd fail path sdc" in fix.scope for fix in finding.fix)
+    assert any("multipathd fail path sdc" in fix.commands for fix in finding.fix)
 
 
 def test_of_two_paths_it_is_only_said_that_they_differ(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_a_row_a_step_with_what_bound_it() -> None:
 def test_the_knee_names_what_is_full() -> None:
     reported = curve.knee(diagnosed("saturated_array"))
     assert reported.startswith("Knee at fa1")
-    assert "saturated with " in reported
+    assert "queueing begins at about 20" in reported
     assert "without a queue, from step" in reported
     assert curve.knee(diagnosed("one_in_flight")) == "Knee: none was found up to 1 outstanding I/O."
 

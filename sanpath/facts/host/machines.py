@@ -91,6 +91,7 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     "queue_filled_ratio": flying / depth if flying is not None and depth else None,
                     "queued": gauge(samples, "queued"),
                     "errors_per_second": _sum(samples, _ERRORS),
+                    "crc_errors_per_second": rate(samples, "invalid_crc_total"),
                     "link_losses_per_second": _sum(samples, _LINK_LOSSES),
                     "credit_notices_per_second": _sum(samples, _CREDIT_NOTICES),
                     "oversubscription_notices_per_second": rate(samples, "oversubscription_notices_total"),
