@@ -145,7 +145,7 @@ def _clock_jumps(facts: Facts) -> Iterator[Unobserved]:
     yield Unobserved(
         f"the wall clock of the recorder at {iso(jumps[0][0])}",
         f"it was set by {words}, or the machine slept",
-        "the recording ignores this step: later wall-clock times, as in notes and logs, differ from recorded ones by it",
+        "the recording ignores this step: later wall-clock times in notes and logs differ from recorded ones by it",
     )
 
 

@@ -114,7 +114,7 @@ def test_a_file_of_1000_mb_is_small_where_nobody_knows_the_cache(tmp_path: Path)
     san = San(tmp_path, about={"working_set_bytes": 1000 * 2.0**20, "direct": True})
     found = judged(published(san).write())
     assert hits(found).keys() == {"test-file-small"}
-    assert "within 1,048,576,000 bytes" in hits(found)["test-file-small"].summary
+    assert "within 1,000 MiB" in hits(found)["test-file-small"].summary
     assert any(f.rule == "test-fits-in-cache" and f.outcome == "unknown" for f in found.findings)
 
 
