@@ -122,7 +122,7 @@ def _outcome_of_draw(job: Job, relieve: bool) -> Outcome:
         return replace(not_applicable(*job[:3], drawn.scenario.truth), fault=drawn.fault, relation=job.relation)
     relieve = relieve and drawn.reached is not None and job.defect is None and job.relation is None
     scenario = as_tested(changed.scenario, job.defect)
-    defects = Defects(scenario, changed.defect, changed.reading, changed.counted_low)
+    defects = Defects(scenario, changed.defect, changed.reading, changed.miscount)
     diagnosis, prediction = _diagnose_and_predict(scenario, defects, relieve)
     result = judge(*job[:3], scenario.truth, diagnosis)
     accused = tuple(map(changed.old_name, result.accused))

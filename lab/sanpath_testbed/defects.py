@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from sanpath.model import Rows
 from sanpath.plugin import Item
@@ -29,8 +29,14 @@ _LOST_RATIO = 0.1
 _SWITCH_SECONDS, _ARRAY_SECONDS = 10.0, 30.0
 _LONG_SECONDS = 44.0
 """Four whole windows of the switches and one across each edge of the step. Arrays report each second later."""
-_LOW_RATIO = 0.97
 LOAD = "fio"
+
+
+class Miscount(NamedTuple):
+    """A switch whose ports count only this ratio of their bytes."""
+
+    switch: str
+    ratio: float
 
 
 def as_tested(scenario: Scenario, defect: Defect | None) -> Scenario:
@@ -44,8 +50,8 @@ def as_tested(scenario: Scenario, defect: Defect | None) -> Scenario:
 class Defects:
     """One kind of defect, or none, in a recording of a scenario. Random numbers use the scenario's seed.
 
-    `reading`: which sources are read without the defect, and how often. `counted_low`: the switch whose ports count
-    3 % of their bytes too little.
+    `reading`: which sources are read without the defect, and how often. `miscount`: the switch whose ports count too
+    few bytes.
     """
 
     def __init__(
@@ -53,9 +59,9 @@ class Defects:
         scenario: Scenario,
         defect: Defect | None = None,
         reading: Reading = EVERYTHING,
-        counted_low: str | None = None,
+        miscount: Miscount | None = None,
     ) -> None:
-        self._defect, self._reading, self._counted_low = defect, reading, counted_low
+        self._defect, self._reading, self._miscount = defect, reading, miscount
         self._random = Random(scenario.seed)  # noqa: S311  a drawing, not secrets
         self._switches = {switch.name for switch in scenario.switches}
         self._arrays = {array.name for array in scenario.arrays}
@@ -103,8 +109,8 @@ class Defects:
 
     def distorted(self, source: str, item: Item) -> Iterator[Item]:
         """Yield what is recorded instead of an item."""
-        if isinstance(item, Rows) and source == self._counted_low:
-            yield _counted_low_rows(item)
+        if isinstance(item, Rows) and self._miscount is not None and source == self._miscount.switch:
+            yield _counted_low_rows(item, self._miscount.ratio)
         elif isinstance(item, Rows) and source in self._switches and self._defect in ("reset", "wrap"):
             yield self._recounted(source, item)
         elif isinstance(item, Rows) and item.device_time and source in self._arrays:
@@ -137,12 +143,10 @@ class Defects:
         return value - self._first.setdefault(key, value)
 
 
-def _counted_low_rows(rows: Rows) -> Rows:
-    """Return the rows with their bytes counted 3 % too low."""
+def _counted_low_rows(rows: Rows, ratio: float) -> Rows:
+    """Return the rows with this ratio of their bytes counted."""
     values = {
-        metric: [None if value is None else int(value * _LOW_RATIO) for value in column]
-        if "bytes" in metric
-        else column
+        metric: [None if value is None else int(value * ratio) for value in column] if "bytes" in metric else column
         for metric, column in rows.values.items()
     }
     return replace(rows, values=values)

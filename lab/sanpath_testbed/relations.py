@@ -11,7 +11,7 @@ from sanpath_lab.generator.confirm import confirm
 from sanpath_lab.generator.faults import FAULTS, can_diagnose
 from sanpath_lab.generator.reading import Reading, Source
 from sanpath_lab.scenario import FcPort, Neighbour, OtherDisk, Scenario, Volume
-from sanpath_testbed.defects import Defect
+from sanpath_testbed.defects import Defect, Miscount
 
 _LINK_GIGABITS = (1, 2, 4, 8, 16, 32)
 _COARSER = Reading(frozenset(), 5.0, 10.0, 24.0)
@@ -21,14 +21,14 @@ _COARSER = Reading(frozenset(), 5.0, 10.0, 24.0)
 class Variant:
     """A changed draw: its scenario, which sources are read, and a defect of the recording.
 
-    `counted_low`: name of the switch whose ports count 3 % of the bytes too little; None: all count right.
+    `miscount`: the switch whose ports count too few bytes; None: all count right.
     `names`: new name → old name of what was renamed.
     """
 
     scenario: Scenario
     reading: Reading
     defect: Defect | None = None
-    counted_low: str | None = None
+    miscount: Miscount | None = None
     names: Mapping[str, str] | None = None
 
     def old_name(self, entity: str) -> str:
@@ -259,11 +259,20 @@ def _dropped(drawn: Drawn) -> Variant | None:
 
 def _counted_low(drawn: Drawn) -> Variant:
     """A switch counts 3 % of the bytes too little."""
+    return Variant(drawn.scenario, drawn.reading, miscount=Miscount(_crossed_switch(drawn), 0.97))
+
+
+def _stands_still(drawn: Drawn) -> Variant:
+    """A switch's counters of bytes stand still."""
+    return Variant(drawn.scenario, drawn.reading, miscount=Miscount(_crossed_switch(drawn), 0.0))
+
+
+def _crossed_switch(drawn: Drawn) -> str:
+    """Return the switch of the port at fault, or of the host's first initiator."""
     ports = [name.removeprefix("switch_port:") for name in drawn.scenario.truth.bottlenecks]
     switch_of_port = {port: switch.name for switch in drawn.scenario.switches for port in switch.ports}
     first = drawn.scenario.host.hbas[0].switch_port
-    switch = next((switch_of_port[port] for port in ports if port in switch_of_port), switch_of_port[first])
-    return Variant(drawn.scenario, drawn.reading, counted_low=switch)
+    return next((switch_of_port[port] for port in ports if port in switch_of_port), switch_of_port[first])
 
 
 RELATIONS: Mapping[str, Relation] = {
@@ -280,6 +289,7 @@ RELATIONS: Mapping[str, Relation] = {
     "coarser": _coarser,
     "dropped": _dropped,
     "counted-low": _counted_low,
+    "stands-still": _stands_still,
 }
 """Relation name → relation. Reports print the docstrings of these functions up to the first semicolon."""
 _TO_CONFIRM = frozenset(("idle-host", "busy-host", "split", "split-volumes", "mixed", "half-the-rate"))

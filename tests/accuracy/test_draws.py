@@ -141,10 +141,10 @@ def test_a_variant_whose_truth_the_simulation_denies_is_none(monkeypatch: pytest
 def test_a_switch_that_counts_low_counts_three_percent_less_and_no_other_does(link: Drawn) -> None:
     low = variant("counted-low", link)
     assert low is not None
-    assert low.counted_low is not None
-    defects = Defects(link.scenario, None, link.reading, low.counted_low)
+    assert low.miscount is not None
+    defects = Defects(link.scenario, None, link.reading, low.miscount)
     rows = Rows(SWITCH_PORTS, ["0/1"], [0], {"bytes_tx_total": [1000], "frames_tx_total": [10]})
-    (result,) = defects.distorted(low.counted_low, rows)
+    (result,) = defects.distorted(low.miscount.switch, rows)
     assert isinstance(result, Rows)
     assert (result.values["bytes_tx_total"], result.values["frames_tx_total"]) == ([970], [10])
     assert list(defects.distorted("another", rows)) == [rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from sanpath.facts.fabric.test_shares import (
     Shares,
     crossings,
+    miscounted,
     on_loaded_path,
     other_path_idle,
     shares_of_open_links,
@@ -26,6 +28,28 @@ P, Q = (
     for n in range(2)
 )
 HOST = {"host": {A.id, B.id, C.id}}
+
+
+PATHS = [IoPath("load:fio", "host:h", a.device, (a, p), p.device, "array:fa1") for a, p in ((A, P), (B, Q))]
+"""Host link A leads to target link P, B to Q."""
+COUNTED: Mapping[str, tuple[Mapping[Cable, float], Sequence[float], set[Cable]]] = {
+    "every port counts what passes it": ({A: 50, B: 50, P: 50, Q: 50}, [], set()),
+    "one path carries all": ({A: 100, B: 0, P: 100, Q: 0}, [100], set()),
+    "a host's port stands still": ({A: 0, B: 50, P: 50, Q: 50}, [], {A}),
+    "a target port counts an eighth": ({A: 50, B: 50, P: 50, Q: 50 / 8}, [], {Q}),
+    "a switch stands still, and the array counts": ({A: 0, B: 50, P: 0, Q: 50}, [100], {A, P}),
+    "half of the bytes take a path that is not known": ({A: 50, B: 0.0, P: 50, Q: 0.0}, [], set()),
+    "the host's cache answers, and nobody counts more": ({A: 5, B: 5, P: 5, Q: 5}, [10], set()),
+    "the host's cache answers, and others use the array": ({A: 5, B: 5, P: 150, Q: 150}, [300], set()),
+    "one port is not read": ({A: 0, B: 50, P: 50}, [100], set()),
+}
+"""Bytes a second on each link at a test of 100, what arrays count, and the links that cannot be right."""
+
+
+@pytest.mark.parametrize("case", COUNTED)
+def test_links_carry_at_least_what_has_passed_them(case: str) -> None:
+    byte_rates, at_arrays, wrong = COUNTED[case]
+    assert miscounted(PATHS, byte_rates, 100.0, at_arrays) == wrong
 
 
 def test_where_nobody_else_sends_the_bytes_are_the_shares() -> None:

@@ -397,3 +397,16 @@ def test_two_seconds_that_are_counted_in_one_are_no_wrong_speed(tmp_path: Path) 
     (bottleneck,) = judged(san.write()).verdict.bottlenecks
     assert bottleneck.entity == HOST_LINK
     assert bottleneck.utilisation == pytest.approx(COUNTED / 425e6, rel=0.01)
+
+
+@pytest.mark.parametrize("misses", [1.0, 7 / 8], ids=["it stands still", "it counts bits as bytes, divided twice"])
+@pytest.mark.parametrize("port", ["fc1/7", "fc1/1"])
+def test_a_counter_that_misses_bytes_acquits_no_link(tmp_path: Path, port: str, misses: float) -> None:
+    """The path carries what a full 4GFC link carries, whatever one of its ports counts."""
+    ends = {"fc1/7": HOST_PORT, "fc1/1": ARRAY_PORT}
+    san = San(tmp_path, ports=[end if name == port else fast(end) for name, end in ends.items()])
+    for n in (16, 64, 512):
+        counted = {name: ((1 - misses if name == port else 1) * COUNTED, NOTHING) for name in ends}
+        san.step(f"t{n}", n, read=Flow(X, n / X), ports=counted, array={"read": AtArray(0.0004)})
+    (bottleneck, *_) = judged(san.write()).verdict.bottlenecks
+    assert bottleneck.entity == (HOST_LINK if port == "fc1/7" else ARRAY_LINK)

@@ -7,7 +7,7 @@ change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -24,6 +24,7 @@ from sanpath.facts.fabric.test_shares import (
     Shares,
     cables_of_test,
     crossings,
+    miscounted,
     on_loaded_path,
     operations_by_target,
     other_path_idle,
@@ -34,7 +35,7 @@ from sanpath.facts.fabric.test_shares import (
 from sanpath.facts.host.tested_machines import platform_of_hosts
 from sanpath.facts.host.usable_paths import usable_paths
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.identity import Topology
@@ -60,7 +61,8 @@ _Counted = Mapping[tuple[str, str, str], StepSamples]
 
 @dataclass(frozen=True, slots=True)
 class _Port:
-    """The switch port of a cable in one step. `far_sample`: the port at the far end of a link between switches."""
+    """The switch port of a cable in one step. `far_sample`: the port at the far end of a link between switches.
+    `miscounts`: the directions in which its counter cannot be right."""
 
     cable: Cable
     technology: Technology
@@ -68,9 +70,12 @@ class _Port:
     negotiated: float | None
     sample: StepSamples
     far_sample: StepSamples | None = None
+    miscounts: frozenset[Direction] = frozenset()
 
     def windows(self, direction: Direction) -> list[tuple[float, float]]:
         """Bytes per second and length in seconds of each window."""
+        if direction in self.miscounts:
+            return []
         counter = f"bytes_{self.cable.counter(direction)}_total"
         windows = zip(self.sample.rates.get(counter, ()), self.sample.seconds, strict=False)
         return [(rate, seconds) for rate, seconds in windows if rate is not None]
@@ -91,6 +96,8 @@ class _Port:
         answered from its cache before or after it, so the window also contains bytes of another window. The delay is
         one poll at most, so the window can contain the bytes of two windows. More than that is a jump of the counter,
         not a delay."""
+        if direction in self.miscounts:
+            return None
         mean = self.sample.rate(f"bytes_{self.cable.counter(direction)}_total")
         limit = ABOVE_LINE_RATE * self.capacity.data_bytes_per_second if self.capacity is not None else None
         if mean is None or limit is None or mean <= limit:
@@ -155,6 +162,7 @@ def link_rows(
     for cable in open_links:
         test_cables.setdefault(cable.group, set()).add(cable.id)
     initiators = {hba for root in roots for hba in initiators_of(topology, root)}
+    is_followed = initiators <= {path.hba for path in all_paths}
     own_cables = [cable for cable in all_cables if not initiators.isdisjoint(cable.devices)]
     crossed = crossings(paths)
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
@@ -166,16 +174,22 @@ def link_rows(
             byte_rates = {p.cable: size for p in ports if (size := p.mean(direction)) is not None}
             shares: Shares = {}
             used_cables: Mapping[str, set[str]] = test_cables
+            wrong: Collection[Cable] = ()
             if load is not None:
                 overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
                 operations = operations_by_target(topology, paths, samples, step.name)
                 test_bytes = load.bytes_per_second * overhead
+                if is_followed:
+                    at_arrays = [overhead * size for size in _counted_by_arrays(samples, step, direction)]
+                    wrong = miscounted(paths, byte_rates, test_bytes, at_arrays)
+                    byte_rates = {cable: size for cable, size in byte_rates.items() if cable not in wrong}
                 used_cables = with_open_host_links(test_cables, own_cables, all_paths, byte_rates, test_bytes)
                 shares = shares_of_test(
                     byte_rates, test_bytes, used_cables, operations, crossed
                 ) | shares_of_open_links(topology, open_links, byte_rates, test_bytes, test_cables)
-            for port in ports:
-                cable = port.cable
+            for counting in ports:
+                cable = counting.cable
+                port = replace(counting, miscounts=frozenset({direction})) if cable in wrong else counting
                 yield {
                     **_row(topology, port, step, direction, load, shares.get(cable.id), paths),
                     "on_loaded_path": on_loaded_path(
@@ -185,6 +199,17 @@ def link_rows(
                     "naa": naa,
                     "platform": platform,
                 }
+
+
+def _counted_by_arrays(samples: Mapping[str, Sequence[StepSamples]], step: Step, direction: Direction) -> list[float]:
+    """Return the bytes a second of all arrays, or of all volumes, that each source counts."""
+    totals: dict[tuple[str, str], float] = {}
+    for kind in ("array", "volume"):
+        for sample in samples.get(kind, ()):
+            size = gauge_or_rates(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
+            if sample.step == step.name and size is not None:
+                totals[kind, sample.source] = totals.get((kind, sample.source), 0.0) + size
+    return list(totals.values())
 
 
 def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | None:

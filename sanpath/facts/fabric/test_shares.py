@@ -14,6 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
 
+import networkx as nx
+
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.topology.identity import Topology
@@ -27,6 +29,11 @@ LOADED = 0.01
 """Smallest share of the test's bytes that makes a link part of the loaded path."""
 _SAME_FLOW = 0.01
 """Counters of two ports of one switch, read in one poll, differ by less where they count the same frames."""
+
+_MISSES = 0.8
+"""Ports that together count less than this share of what has passed them miscount: agents' caches explain less."""
+_AS_MUCH = 0.1
+"""Relative difference up to which another count agrees with what the load has moved."""
 
 Shares = dict[str, float | None]
 """Cable → share of the test's bytes. None: others use the ports too, and the share cannot be determined."""
@@ -67,6 +74,36 @@ def with_open_host_links(
     if not unfollowed or carried * _FOREIGN_TOLERANCE >= test:
         return test_cables
     return {**test_cables, "host": test_cables["host"] | unfollowed}
+
+
+def miscounted(
+    paths: Sequence[IoPath], byte_rates: Mapping[Cable, float], test: float, counted_elsewhere: Sequence[float]
+) -> set[Cable]:
+    """Return the links whose counters cannot be right, because bytes that have passed them are missing there.
+
+    All links at one end of the paths together carry at least the bytes of the test. If they count clearly fewer, but
+    those at the other end, or others (`counted_elsewhere`, bytes a second), count as many as the test has moved, then
+    a counter stands still or counts in another unit. It is in a fabric whose other end counts more, or in which both
+    ends count nothing. If both ends of every fabric agree, the missing bytes have taken a path that is not known.
+    `byte_rates`, `test`: as of shares_of_test.
+    """
+    pairs = [(path.cables[0], path.cables[-1]) for path in paths if path.cables]
+    pairs = [(near, far) for near, far in pairs if (near.side, far.side) == ("host", "array")]
+    if not pairs or not all(cable in byte_rates for pair in pairs for cable in pair):
+        return set()
+    fabrics = [set(fabric) for fabric in nx.connected_components(nx.Graph(pairs))]
+    result: set[Cable] = set()
+    ends = [set(end) for end in zip(*pairs, strict=True)]
+    for own, others in (ends, reversed(ends)):
+        counted, counted_by_others = (sum(byte_rates[cable] for cable in end) for end in (own, others))
+        witnesses = (counted_by_others, *counted_elsewhere)
+        if counted >= _MISSES * test or not any(isclose(each, test, rel_tol=_AS_MUCH) for each in witnesses):
+            continue
+        for fabric in fabrics:
+            at_own, at_others = (sum(byte_rates[cable] for cable in fabric & end) for end in (own, others))
+            if at_own * _FOREIGN_TOLERANCE < max(at_others, LOADED * test):
+                result |= fabric & own
+    return result
 
 
 @dataclass(frozen=True, slots=True)
