@@ -119,7 +119,9 @@ class Inventory:
         return [name for name, local_addresses in self.addresses.items() if address in local_addresses]
 
     def _port(self, port: str, listeners: Sequence[Listener]) -> SourceEntity:
+        windows = {listener.command_window for listener in listeners}
         common = {
+            "command_window": windows.pop() if len(windows) == 1 else None,
             "services": ",".join(dict.fromkeys(listener.protocol for listener in listeners)),
             "targets": ",".join(dict.fromkeys(listener.target for listener in listeners)),
         }

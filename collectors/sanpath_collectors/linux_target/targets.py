@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath_collectors.linux_host.parse import wwpn as fc_wwpn
@@ -17,6 +17,8 @@ FILES = (
     f"{_LIO}/core/*/*/wwn/vpd_unit_serial",
     f"{_LIO}/core/*/*/wwn/company_id",
     f"{_LIO}/*/*/tpgt_*/enable",
+    f"{_LIO}/iscsi/*/tpgt_*/attrib/default_cmdsn_depth",
+    f"{_LIO}/iscsi/*/tpgt_*/acls/*/cmdsn_depth",
     f"{_LIO}/*/*/tpgt_*/lun/lun_*/*/wwn/vpd_unit_serial",
     f"{_NVMET}/ports/*/addr_traddr",
     f"{_NVMET}/ports/*/addr_trsvcid",
@@ -52,7 +54,8 @@ class Listener:
     """A target port with its volumes.
 
     `wwpn`: of a Fibre Channel port; otherwise `address` ("": all addresses) and `port`. `target`: its name in the
-    protocol; `volumes`: local ids; `clients`: names of the hosts with access.
+    protocol; `volumes`: local ids; `clients`: names of the hosts with access. `command_window`: commands that an
+    iSCSI session may have outstanding, None: unknown, or not the same for all clients.
     """
 
     protocol: str
@@ -62,6 +65,7 @@ class Listener:
     wwpn: str = ""
     address: str = ""
     port: int | None = None
+    command_window: int | None = None
 
 
 @dataclass(slots=True)
@@ -102,8 +106,24 @@ def _add_lio(server: Snapshot, inventory: Targets) -> None:
                     inventory.listeners.append(Listener("fc", target, volumes, clients, wwpn=wwpn))
                 for portal in filter(None, map(parse.portal, server.children(f"{folder}/np"))):
                     address, port = portal
-                    listener = Listener(fabric, target, volumes, clients, address=_listen_address(address), port=port)
-                    inventory.listeners.append(listener)
+                    inventory.listeners.append(
+                        Listener(
+                            fabric,
+                            target,
+                            volumes,
+                            clients,
+                            address=_listen_address(address),
+                            port=port,
+                            command_window=_command_window(server, folder, clients),
+                        )
+                    )
+
+
+def _command_window(server: Snapshot, group: str, clients: Sequence[str]) -> int | None:
+    """The command window of the sessions of a group: that of its clients, or of any client if none is named."""
+    files = [f"{group}/acls/{client}/cmdsn_depth" for client in clients] or [f"{group}/attrib/default_cmdsn_depth"]
+    windows = {server.number(file) for file in files}
+    return windows.pop() if len(windows) == 1 else None
 
 
 def _backstores(server: Snapshot) -> Iterator[tuple[Volume, str]]:

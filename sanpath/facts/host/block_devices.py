@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sanpath.facts.host.queue_depths import with_command_windows
 from sanpath.facts.host.tested_machines import (
     UnderTest,
     as_bool,
@@ -35,7 +36,8 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
             samples, attributes = step.samples_of(lun), topology.entities[lun].attributes
             if not samples and all(attributes.get(name) is None for name in _SETTINGS):
                 continue
-            depth = gauge(samples, "queue_depth") or as_number(attributes.get("queue_depth"))
+            host_depth = gauge(samples, "queue_depth") or as_number(attributes.get("queue_depth"))
+            depth = with_command_windows(topology, lun, host_depth)
             flying = in_flight(samples)
             if flying is None:
                 flying = _in_flight_below_queue(samples)
@@ -47,6 +49,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "platform": platform(topology, lun),
                 **device_names(topology, lun),
                 "queue_depth": depth,
+                "command_window_limits": depth != host_depth,
                 "in_flight": flying,
                 "queue_filled_ratio": flying / depth if flying is not None and depth else None,
                 "queued": gauge(samples, "queued"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sanpath.facts.host.queue_depths import with_command_windows
 from sanpath.facts.host.tested_machines import as_number
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
@@ -96,7 +97,8 @@ def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSample
     attributes = topology.entities[entity].attributes if entity in topology.entities else {}
     limits = [as_number(attributes.get(name)) for name in ("queue_depth", "nr_requests")]
     known = [limit for limit in limits if limit is not None]
-    return min(known, default=None) if plane in _BLOCK_DEVICES else None
+    own = min(known, default=None)
+    return with_command_windows(topology, entity, own) if plane in _BLOCK_DEVICES else None
 
 
 def _latencies(sample: StepSamples, direction: Direction, plane: str | None) -> Iterator[tuple[str, _Mean]]:

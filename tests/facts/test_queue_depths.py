@@ -1,0 +1,51 @@
+"""How many I/Os a block device takes at once: the host's own limit, or the command windows of its sessions."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanpath.facts.host.queue_depths import with_command_windows
+from sanpath.model import Scalar, SourceEntity, SourceLink
+from sanpath.topology.identity import Topology, resolve
+
+LUN = "lun:db1/dm-0"
+
+
+def sessions(*windows: int | None, usable: tuple[bool, ...] = ()) -> Topology:
+    """A LUN with a path to a target port for each window. None: the port does not tell its window."""
+    items: list[SourceEntity | SourceLink] = [SourceEntity("lun", "db1/dm-0", "db1/dm-0")]
+    for number, window in enumerate(windows):
+        path, port = f"db1/sd{number}", f"stor1/eth{number}"
+        attributes: dict[str, Scalar] = {} if window is None else {"command_window": window}
+        items += [
+            SourceEntity("path", path, path, attributes={"usable": usable[number] if usable else True}),
+            SourceEntity("array_port", port, port, attributes=attributes),
+            SourceLink("member_of", ("path", path), ("lun", "db1/dm-0"), "test"),
+            SourceLink("targets", ("path", path), ("array_port", port), "test"),
+        ]
+    return resolve([("test", 0, item) for item in items])
+
+
+@pytest.mark.parametrize(
+    ("topology", "depth", "expected"),
+    [
+        (sessions(4, 4), 64, 8),
+        (sessions(64, 64), 32, 32),
+        (sessions(4, 4), None, 8),
+        (sessions(4, None), 64, 64),
+        (sessions(), None, None),
+        (sessions(4, 4, usable=(True, False)), 64, 4),
+        (sessions(4, usable=(False,)), 64, 64),
+    ],
+    ids=[
+        "windows",
+        "the host's depth",
+        "only windows",
+        "a window unread",
+        "nothing",
+        "a path down",
+        "all paths down",
+    ],
+)
+def test_the_smaller_limit_counts(topology: Topology, depth: float | None, expected: float | None) -> None:
+    assert with_command_windows(topology, LUN, depth) == expected
