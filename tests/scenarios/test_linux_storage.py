@@ -124,11 +124,18 @@ def load_of(
     return judged(san.write())
 
 
-@pytest.mark.parametrize(("flushing", "kind"), [(0.0, "demand_limited"), (0.7, "concurrency_limited")])
-def test_a_load_that_waits_for_a_flush_does_not_ask_for_less(tmp_path: Path, flushing: float, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("counted_by", "kind"),
+    [(None, "demand_limited"), ("flushing", "concurrency_limited"), ("flushes_in_flight", "concurrency_limited")],
+    ids=["a pause", "the device counts flushes", "the load counts flushes"],
+)
+def test_a_load_that_waits_for_a_flush_does_not_ask_for_less(
+    tmp_path: Path, counted_by: str | None, kind: str
+) -> None:
     """One I/O at a time, which takes 0.3 of the time; the rest is a flush after each, or a pause."""
     san = Storage(tmp_path, leave_out={"disk"})
-    san.flushing = flushing
+    if counted_by is not None:
+        setattr(san, counted_by, 0.7)
     counted = 100 * (4 * 2076 + 52)
     san.step(
         "q1",

@@ -105,7 +105,8 @@ class San:
     `device_slots`: I/Os that the device behind the volume takes at once, None: not reported.
     `guest_queue_depth`: slots of the machine's disk, None: not reported. `second_lun`: it has another one, idle, of
     the same array.
-    `p99_times`: the 99th percentile of the load's latency over its mean. `slowest_seconds`: its longest I/O,
+    `p99_times`: the 99th percentile of the load's latency over its mean. `flushes_in_flight`: flushes that it
+    waits for. `slowest_seconds`: its longest I/O,
     None: not reported. `drift`: by which share of it the load's latency rises from the beginning of a step to its
     end, evenly. `make`: of the switches. `zones`: initiator and target port by their WWPNs; sw1 reports them.
     """
@@ -130,6 +131,7 @@ class San:
     second_lun: bool = False
     p99_times: float = 2.0
     slowest_seconds: float | None = None
+    flushes_in_flight: float = 0.0
     drift: float = 0.0
     make: str | None = "cisco"
     zones: Sequence[tuple[str, str]] = ()
@@ -241,6 +243,7 @@ class San:
         values: dict[str, Number] = {
             "in_flight_configured": step.in_flight,
             "cpu_ratio": None if step.cpu is None else 100 * step.cpu,
+            "latency_seconds_flush_total": round(1e9 * self.flushes_in_flight * (min(at, step.end) - step.begin)),
         }
         for direction in DIRECTIONS:
             flow = step.flows.get(direction, Flow(0, 0))

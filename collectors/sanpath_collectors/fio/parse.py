@@ -260,6 +260,7 @@ def parse_job(
     trims = integer(trim.get("total_ios"), 0)
     if trims:
         remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
+    samples |= _flushes(mapping(entry.get("sync")))
     samples["in_flight_configured"] = load_profile.in_flight
     samples["cpu_ratio"] = (finite(entry.get("usr_cpu")) or 0) + (finite(entry.get("sys_cpu")) or 0)
     submitted = sum([_submitted(body) for body in bodies.values()])
@@ -302,6 +303,13 @@ def _share(body: Mapping[str, Any], ratio: float) -> Mapping[str, Any]:
         if number is not None:
             shared[key] = round(ratio * number)
     return shared
+
+
+def _flushes(body: Mapping[str, Any]) -> dict[str, Number]:
+    """Number and summed nanoseconds of the flushes that a job waited for (fsync, fdatasync); since fio 3.6."""
+    latency = mapping(body.get("lat_ns"))
+    number, mean = integer(latency.get("N"), 0), finite(latency.get("mean"))
+    return {} if mean is None else {"ops_flush_total": number, "latency_seconds_flush_total": round(number * mean)}
 
 
 def _options(raw: Any) -> dict[str, str]:

@@ -10,9 +10,16 @@ from sanpath_collectors.fio.status import JobStatus, Number
 _NS = 1e-9
 _MS = 1e-3
 
+_FLUSH_COUNTERS = (Column("ops_flush_total", 64), Column("latency_seconds_flush_total", 64, _NS))
 LOAD = Table(
     "load",
-    (*LOAD_COUNTERS, *LOAD_PERCENTILES, Column("in_flight_configured"), Column("cpu_ratio", 0, 0.01)),
+    (
+        *LOAD_COUNTERS,
+        *_FLUSH_COUNTERS,
+        *LOAD_PERCENTILES,
+        Column("in_flight_configured"),
+        Column("cpu_ratio", 0, 0.01),
+    ),
     plane="load",
 )
 
@@ -60,5 +67,5 @@ def rows(
 
 def zeros(job: JobStatus) -> Mapping[str, Number]:
     """Values of LOAD where a job's counters begin."""
-    counters: dict[str, Number] = {column.metric: 0 for column in LOAD_COUNTERS}
+    counters: dict[str, Number] = {column.metric: 0 for column in (*LOAD_COUNTERS, *_FLUSH_COUNTERS)}
     return counters | {"in_flight_configured": job.in_flight}

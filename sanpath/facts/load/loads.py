@@ -18,6 +18,8 @@ FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
 SAME_SIZE = 0.1
 """I/Os whose mean sizes differ by less count as the same: the means of a mix of sizes scatter."""
+_SAME_ACCESS = 0.1
+"""Shares of random I/O that differ by less are the same: a mix of jobs scatters."""
 SAME_LOAD = ("", "start", "repeat", "more_in_flight", "fewer_in_flight", "knee", "objective")
 """Experiments of a probe that change nothing, or only the number of I/Os in flight."""
 _QUARTER = 2
@@ -44,7 +46,8 @@ class LoadFacts:
     its windows mean nothing. `jobs`: the jobs themselves. `series` and `latency_series`: (I/Os a second, seconds)
     and (mean latency, seconds) of each window. `summary_seconds`: the shortest time that a job's single figure
     covers, None: no job reports one. `variation`: the experiment of a probe that changed more than the number of
-    I/Os in flight; "": none.
+    I/Os in flight; "": none. `random_ratio`: share of I/Os at random addresses, None: not known.
+    `flushes_in_flight`: flushes that the jobs wait for, on average (Little's law).
     """
 
     roots: tuple[str, ...]
@@ -69,6 +72,8 @@ class LoadFacts:
     latency_series: tuple[tuple[float, float], ...] = ()
     summary_seconds: float | None = None
     variation: str = ""
+    random_ratio: float | None = None
+    flushes_in_flight: float = 0.0
 
     @property
     def seconds(self) -> float | None:
@@ -136,7 +141,13 @@ class LoadFacts:
         of more I/Os."""
         sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0
         same_conditions = self.direction == other.direction and self.variation == other.variation
-        return same_conditions and isclose(*sizes, rel_tol=SAME_SIZE)
+        return same_conditions and isclose(*sizes, rel_tol=SAME_SIZE) and self._same_access(other)
+
+    def _same_access(self, other: LoadFacts) -> bool:
+        """Whether as many I/Os go to random addresses: media and caches serve others at another speed. What is not
+        known counts as the same."""
+        ratios = self.random_ratio, other.random_ratio
+        return ratios[0] is None or ratios[1] is None or abs(ratios[0] - ratios[1]) <= _SAME_ACCESS
 
     def at_most_half(self, other: LoadFacts) -> bool:
         """Return whether this load has at most half as many I/Os in flight as the other."""
@@ -214,6 +225,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         sum(_rate(job, "ops", direction) * seconds[index] for job, seconds in with_latency) for index in range(3)
     )
     single_job = active[0].last_values if len(active) == 1 else {}
+    entities = tuple(topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}") for job in active)
     byte_rate = sum(_rate(job, "bytes", direction) for job in active)
     summaries = {load.source for load in step.loads if load.summary_window is not None}
     series = [job for job in active if job.source not in summaries]
@@ -235,7 +247,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         _spread(series, direction) if len(series) == len(active) else None,
         (low / operations, high / operations) if high > low else None,
         len(series) < len(active),
-        tuple(topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}") for job in active),
+        entities,
         *_series(series, direction),
         min(
             (
@@ -246,7 +258,17 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
             default=None,
         ),
         "" if step.experiment in SAME_LOAD else step.experiment,
+        _random_ratio(topology, entities),
+        sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
     )
+
+
+def _random_ratio(topology: Topology, jobs: Sequence[str]) -> float | None:
+    """Return the share of random I/O of several jobs, each with the same weight. None: unknown of one of them."""
+    attributes = [topology.entities[job].attributes if job in topology.entities else {} for job in jobs]
+    ratios = [each.get("random_ratio") for each in attributes]
+    known = [float(ratio) for ratio in ratios if isinstance(ratio, int | float)]
+    return sum(known) / len(known) if len(known) == len(jobs) else None
 
 
 def _rate(job: StepSamples, counter: str, direction: Direction) -> float:

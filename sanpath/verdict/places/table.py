@@ -206,10 +206,11 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     array_row = array_side(facts.topology, load, facts.tables)
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
-    # A load that waits for a flush (fsync) asks for no I/O meanwhile, and wants more all the same. A multipath device
-    # and its paths count the same flushes.
+    # A load that waits for a flush (fsync) asks for no I/O meanwhile, and wants more all the same. The same flushes
+    # are counted by the load, by a multipath device, and by its paths.
     devices = facts.tables["device"].select(step=load.step)
-    flushes = max((number(row, "flushes_in_flight") for row in devices), default=0.0)
+    of_devices = (number(row, "flushes_in_flight") for row in devices)
+    flushes = max([*of_devices, *(each.flushes_in_flight for each in facts.loads_in(load.step))], default=0.0)
     in_flight = facts.in_flight_in(load.step) + flushes
     same = same_io(facts.loads, load)
     calmer = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
