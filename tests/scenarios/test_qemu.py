@@ -147,6 +147,13 @@ CAPPED: Mapping[str, tuple[Mapping[str, Scalar], float, float, str]] = {
     "bytes of reads": ({"limit_bytes_per_second_read": 10485760}, 160, 64 * KIB, "10.5 MB/s of reads"),
     # 250 I/Os of 64 KiB count as four each where 16 KiB are one.
     "large I/Os": ({"limit_ops_per_second": 1000, "limit_operation_bytes": 16384}, 250, 64 * KIB, "1,000 IOPS"),
+    # 1,000 I/Os of 64 KiB count as one each, or they would exceed a limit that counts four.
+    "large I/Os that count as one": (
+        {"limit_ops_per_second": 1000, "limit_operation_bytes": 16384},
+        1000,
+        64 * KIB,
+        "1,000 IOPS",
+    ),
     # Above its sustained 500 the disk may do 2,000 for some seconds.
     "a burst": (
         {"limit_ops_per_second": 500, "limit_burst_ops_per_second": 2000, "limit_burst_seconds_ops_per_second": 60},

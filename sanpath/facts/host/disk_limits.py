@@ -90,11 +90,14 @@ def _uses(attributes: Mapping[str, Scalar], rates: Rates, direction: Direction) 
     uses = []
     for ending, directions in (("", DIRECTIONS), (f"_{direction}", (direction,))):
         for quantity in ("ops", "bytes"):
-            throughput = _counted(attributes, rates, quantity, directions)
+            throughput = _counted(rates, quantity, directions, as_number(attributes.get("limit_operation_bytes")))
             limit = as_number(attributes.get(f"limit_{quantity}_per_second{ending}"))
             if not limit or throughput is None:
                 continue
             burst = as_number(attributes.get(f"limit_burst_{quantity}_per_second{ending}")) or 0.0
+            if not burst and throughput > _SUSTAINED * limit:
+                # Nothing exceeds a limit, so this one counts each I/O as one: releases differ in that.
+                throughput = min(throughput, _counted(rates, quantity, directions) or throughput)
             is_burst = burst > limit and throughput > _SUSTAINED * limit
             in_force = burst if is_burst else limit
             figure = f"{in_force:,.0f} IOPS" if quantity == "ops" else f"{in_force / 1e6:,.1f} MB/s"
@@ -103,18 +106,15 @@ def _uses(attributes: Mapping[str, Scalar], rates: Rates, direction: Direction) 
     return uses
 
 
-def _counted(
-    attributes: Mapping[str, Scalar], rates: Rates, quantity: str, directions: Sequence[Direction]
-) -> float | None:
-    """Return the throughput as the limit counts it.
+def _counted(rates: Rates, quantity: str, directions: Sequence[Direction], unit: float | None = None) -> float | None:
+    """Return the throughput as a limit counts it.
 
-    An I/O of more than `limit_operation_bytes` counts as size / limit_operation_bytes (QEMU, docs/throttle.txt).
+    An I/O of more than `unit` bytes counts as size / unit (QEMU, docs/throttle.txt). None: each counts as one.
     """
     if quantity == "bytes":
         return sum(rates.bytes.get(d, 0.0) for d in directions) if rates.bytes is not None else None
     if rates.ops is None:
         return None
-    unit = as_number(attributes.get("limit_operation_bytes"))
     total = 0.0
     for d in directions:
         ops = rates.ops.get(d, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
@@ -36,7 +36,7 @@ def array_rows(
     """
     by_step = {(f.step, str(f.direction)): f for f in loads}
     first_reduction = _first_reduction(loads, samples)
-    rows = [row for sample in samples for row in _rows(topology, kind, sample, loads, first_reduction)]
+    rows = _merged(row for sample in samples for row in _rows(topology, kind, sample, loads, first_reduction))
     shares = limit_shares(topology, kind, rows)
     slots = _device_slots(topology, rows)
     rows = [
@@ -86,6 +86,22 @@ def array_rows(
             else None,
             "upstream_utilisation": max((number(link, "utilisation") for link in upstream), default=None),
         }
+
+
+def _merged(rows: Iterable[FactRow]) -> list[FactRow]:
+    """One row for each entity, step and direction, where several sources count the same: that of the source which
+    times the most I/Os and has the most windows; the others add what it does not tell."""
+    by_key: dict[tuple[object, ...], list[FactRow]] = {}
+    for row in rows:
+        by_key.setdefault((row["entity"], row["step"], row["direction"]), []).append(row)
+    result: list[FactRow] = []
+    for same in by_key.values():
+        best, *others = sorted(same, key=lambda row: (row["array_seconds"] is None, -number(row, "windows")))
+        known = [
+            {name: value for name, value in row.items() if value is not None} for row in (*reversed(others), best)
+        ]
+        result.append({**best, **{name: value for row in known for name, value in row.items()}})
+    return result
 
 
 def _device_slots(topology: Topology, rows: Sequence[FactRow]) -> dict[tuple[str, str], float]:

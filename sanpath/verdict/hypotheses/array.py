@@ -53,6 +53,7 @@ _UTILISATION_NAMES = {
     "write_cache_used_ratio": "the write caches of {} are",
 }
 _PROCESSORS = ("controller_busy_ratio", "controller_core_ratio")
+_WRITE_CACHE = "write_cache_used_ratio"
 _READ_PARTS = ("controller_busy_ratio", "media_busy_ratio")
 _QUEUE_TO_SERVICE = 2.0
 """Ratio of queue to service time from which I/Os wait for the controllers and not for the media, if the service time
@@ -144,12 +145,13 @@ def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
 
 
 def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evidence]:
-    """Evidence of parts of the array that report to be full, but for processors that I/Os do not fill. One part with
-    headroom excludes nothing: another may be full."""
+    """Evidence of parts of the array that report to be full, but for those that were as busy with fewer I/Os, so that
+    I/Os do not fill them. A write cache may still be full of earlier writes. One part with headroom excludes nothing:
+    another may be full."""
     for fact in facts:
         if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=_NO_BURSTS)) <= 0:
             continue
-        if fact not in _PROCESSORS or not _is_busy_anyway(table, row, fact):
+        if fact == _WRITE_CACHE or not _is_busy_anyway(table, row, fact):
             yield Evidence(f"{_UTILISATION_NAMES[fact].format(row['entity'])} at {percent(float(used))}", weight)
 
 
@@ -159,13 +161,13 @@ def _has_full_controllers(table: PlaceTable, row: FactRow) -> bool:
 
 
 def _is_busy_anyway(table: PlaceTable, row: FactRow, fact: str) -> bool:
-    """Whether processors of the array are as busy with fewer I/Os, so that these do not fill them."""
+    """Whether processors or media of the array are as busy with fewer I/Os, so that these do not fill them."""
     return as_busy_with_fewer(table.facts, table.load, table.same_io, str(row["entity"]), fact) is not None
 
 
 def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence of full parts that serve this direction, or that none is full where controllers and media report."""
-    served = _READ_PARTS if table.load.direction == "read" else (*_READ_PARTS, "write_cache_used_ratio")
+    served = _READ_PARTS if table.load.direction == "read" else (*_READ_PARTS, _WRITE_CACHE)
     yield from _utilisations(table, row, *served)
     if row.get("controller_busy_ratio") is None or row.get("media_busy_ratio") is None:
         return

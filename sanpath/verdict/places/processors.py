@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.model import DIRECTIONS
 from sanpath.topology.paths import array_of
 from sanpath.units import iops
 
@@ -58,9 +57,8 @@ def as_busy_with_fewer(
 
 
 def _in_total(rows: Sequence[FactRow], rate: str) -> float:
-    """What an array does in both directions; 0 for a host, whose own I/Os are not counted. Of two sources, the one
-    that counts more is taken."""
-    return sum(max((number(row, rate) for row in rows if row["direction"] == d), default=0.0) for d in DIRECTIONS)
+    """What an array does in both directions; 0 for a host, whose own I/Os are not counted."""
+    return sum(number(row, rate) for row in rows)
 
 
 def _busy(rows: Sequence[FactRow], fact: str) -> float:
