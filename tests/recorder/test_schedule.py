@@ -12,7 +12,7 @@ import pytest
 from sanpath.errors import CollectorError, Failure
 from sanpath.plugin import Context, Item, Rows
 from sanpath.recorder.sink import FULL_ROWS, Sink
-from sanpath.recorder.sources.source import INVENTORY_SECONDS
+from sanpath.recorder.sources.source import INVENTORY_SECONDS, LATE_POLLS
 from sanpath.transport.context import LiveContext
 from tests.recorder.support import PORT, SECOND, START_US, answers, record, row
 
@@ -100,6 +100,30 @@ def test_what_came_before_a_deadline_is_kept(tmp_path: Path) -> None:
     first = record(tmp_path, 3, hung=hangs).polls("hung", "partial")[0]
     assert (first.rows, first.failure, first.message) == (1, "unreachable", "no answer within the deadline")
     assert first.ended - first.started == pytest.approx(0.8 * SECOND, abs=2)
+
+
+def late(polls: int) -> Act:
+    """The last rows of the first polls come too late."""
+
+    async def act(number: int) -> AsyncIterator[Item]:
+        yield row(7)
+        await asyncio.sleep(5 if number <= polls else 0)
+
+    return act
+
+
+def test_a_busy_device_is_not_logged_in_to_again_because_it_is_late(tmp_path: Path) -> None:
+    found = record(tmp_path, 20, busy=late(LATE_POLLS - 1))
+    polls = found.polls("busy", "partial", "ok", "skipped")
+    assert [poll.outcome for poll in polls[: LATE_POLLS + 1]] == [*["partial"] * (LATE_POLLS - 1), "ok", "ok"]
+    assert {after.due - before.due for before, after in pairwise(polls)} == {SECOND}
+    assert found.collectors["busy"].opened == 1
+
+
+def test_a_session_that_stays_late_is_opened_again(tmp_path: Path) -> None:
+    found = record(tmp_path, 20, broken=late(LATE_POLLS))
+    assert found.collectors["broken"].opened == 2
+    assert found.polls("broken", "ok")
 
 
 def test_an_unreachable_source_is_asked_less_and_less_often_and_its_gaps_are_counted(tmp_path: Path) -> None:

@@ -22,6 +22,9 @@ CLOSE_SECONDS = 2.0
 INVENTORY_SECONDS = 300.0
 BACK_OFF_SECONDS = 60.0
 REFUSALS = 3
+LATE_POLLS = 3
+"""So many polls in succession whose last rows come too late end the session, which may be broken. A busy device is
+late as well, and to log in again would cost it more than the poll."""
 _CHECK_SECONDS = 1.0
 
 NewContext = Callable[[Cost], Context]
@@ -50,7 +53,7 @@ class Source:
         self._collector = collector
         self._opened: Context | None = None
         self._inventory_due = 0.0
-        self._failures = self._refusals = 0
+        self._failures = self._refusals = self._late = 0
         self._given_up = self._has_answered = False
         self.polled = threading.Event()
         self.busy_since: int | None = None
@@ -100,12 +103,12 @@ class Source:
             return
         self._cost.requests = self._cost.bytes_in = 0
         started = self.busy_since = self._asked_us = self._clock.now_us()
-        rows, failure, message = 0, "", ""
+        rows, failure, message, is_late = 0, "", "", False
         try:
             async for count in self._items():
                 rows += count
         except TimeoutError:
-            failure, message = Failure.UNREACHABLE.value, "no answer within the deadline"
+            is_late, failure, message = True, Failure.UNREACHABLE.value, "no answer within the deadline"
         except CollectorError as error:
             failure, message = error.failure.value, _shorten(f"{error} {error.excerpt}".strip())
         except Exception as error:  # a defect in one collector must not end the run
@@ -127,7 +130,8 @@ class Source:
                 self._cost.bytes_in,
             )
         )
-        await self._update_back_off(failure)
+        self._late = self._late + 1 if is_late and rows else 0
+        await self._update_back_off("" if 0 < self._late < LATE_POLLS else failure)
 
     async def _items(self) -> AsyncIterator[int]:
         """Poll once, after logging in if needed. Yields the number of rows of each item."""
