@@ -12,7 +12,7 @@ from sanpath.model import Column, Scalar, Table
 from sanpath.recording.reading.recording import Recording
 from sanpath_collectors.flasharray.tables import ARRAY, VOLUME
 from tests.support.recording import RecordingBuilder
-from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast
 
 PORT = Table(
@@ -103,6 +103,22 @@ def array_only(folder: Path) -> RecordingBuilder:
     out.event("fa1", 20, "step-end", **mark)
     out.entity("fa1", "array", "fa1", ids={"name": ("fa1",)})
     return out
+
+
+def test_what_two_sources_count_is_one_volume(tmp_path: Path) -> None:
+    """One times its I/Os, the other knows only how many there are, and reads it less often."""
+    out = array_only(tmp_path)
+    for source, volume in (("times", "v"), ("other", "w")):
+        out.source(source, "prometheus", VOLUME)
+        out.entity(source, "volume", volume, ids={"naa": (NAA,)})
+    for at in range(1, 21):
+        values = {"ops_per_second_read": 100.0, "bytes_per_second_read": 1.0}
+        out.samples("times", VOLUME, at, {"v": {**values, "service_seconds_read": 1000.0}}, covers=1.0)
+        if at % 4 == 0:
+            out.samples("other", VOLUME, at, {"w": {**values, "ops_per_second_read": 104.0}}, covers=1.0)
+    (row,) = compute(out.write()).tables["volume"].select(direction="read")
+    assert row["ops_per_second"] == pytest.approx(100)
+    assert row["service_seconds"] == pytest.approx(0.001)
 
 
 def test_a_target_port_that_counts_tells_its_rates(tmp_path: Path) -> None:

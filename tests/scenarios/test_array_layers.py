@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.model import Scalar
+from sanpath.model import Column, Scalar, Table
 from tests.support.recording import RecordingBuilder
 from tests.support.san import HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
@@ -192,3 +192,33 @@ def test_a_queue_of_the_array_below_a_limit_is_the_arrays_own(tmp_path: Path) ->
     found = capped(tmp_path, {"qos_bytes_per_second": 1.3 * LIMIT}, as_queue=True)
     (bottleneck,) = found.verdict.bottlenecks
     assert (found.verdict.kind, bottleneck.entity) == ("bottleneck", "array:fa1")
+
+
+class WatchedSan(San):
+    """`busy`: how busy the array reports a part of it to be, whatever its load."""
+
+    busy: Mapping[str, float]
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        super()._configuration(out)
+        table = Table("controller", tuple(Column(metric) for metric in self.busy))
+        out.source("stats", "prometheus", table)
+        out.entity("stats", "controller", "1")
+        out.link("stats", "member_of", (("controller", "1"), ("array", "fa1")))
+        for second in range(int(self.steps[-1].end)):
+            out.samples("stats", table, second, {"1": dict(self.busy)})
+
+
+@pytest.mark.parametrize("metric", ["media_busy_ratio", "cpu_busy_ratio"])
+def test_a_part_of_the_array_that_is_as_busy_with_few_ios_does_not_limit(tmp_path: Path, metric: str) -> None:
+    """Drives that are called busy while a request is inside are so with 8 I/Os and with 32, which bring four times as
+    many. The guest's disk has 32 slots; below it each I/O takes 0.5 ms."""
+    san = WatchedSan(tmp_path, ports=[fast(port, 32) for port in San(tmp_path / "other").ports])
+    san.busy = {metric: 1.0}
+    for n, ops in ((8, 16_000.0), (64, 64_000.0), (128, 64_000.0), (512, 64_000.0)):
+        counted = {port.name: (ops * (4 * 2076 + 52), NOTHING) for port in san.ports}
+        below = {"read": Flow(ops, 0.0005)}
+        array = {"read": AtArray(0.0004, san=0.00005)}
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=counted, disk=below, array=array)
+    verdict = judged(san.write()).verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["lun:sqlvm1/sda"]
