@@ -223,6 +223,11 @@ def _unobserved_parts(facts: Facts) -> list[Unobserved]:
                 "its utilisation is not known",
             )
         )
+    for entity in dict.fromkeys(row["entity"] for row in facts.tables["link"].select(miscounts=True)):
+        reason = "its counter misses bytes that have passed the link"
+        unobserved_parts.append(
+            Unobserved(str(entity), reason, "it is judged by its speed and by what the load moves")
+        )
     counted = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
     if facts.tables["link"].rows and not counted:
         reason = "no source reports buffer credits or pause frames"

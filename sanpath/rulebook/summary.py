@@ -82,7 +82,7 @@ def in_unit(value: float, unit: str) -> str:
 
 
 def _bytes(value: float) -> str:
-    for factor, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+    for factor, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if abs(value) >= factor and (factor >= 2**20 or value % factor == 0):
             return f"{value / factor:,.4g} {name}"
     return f"{value:,.0f} bytes"

@@ -408,5 +408,9 @@ def test_a_counter_that_misses_bytes_acquits_no_link(tmp_path: Path, port: str, 
     for n in (16, 64, 512):
         counted = {name: ((1 - misses if name == port else 1) * COUNTED, NOTHING) for name in ends}
         san.step(f"t{n}", n, read=Flow(X, n / X), ports=counted, array={"read": AtArray(0.0004)})
-    (bottleneck, *_) = judged(san.write()).verdict.bottlenecks
-    assert bottleneck.entity == (HOST_LINK if port == "fc1/7" else ARRAY_LINK)
+    found = judged(san.write())
+    link = HOST_LINK if port == "fc1/7" else ARRAY_LINK
+    assert found.verdict.bottlenecks[0].entity == link
+    assert [part.why for part in found.unobserved if part.what == link] == [
+        "its counter misses bytes that have passed the link"
+    ]

@@ -156,7 +156,7 @@ def test_a_full_queue_of_32_is_the_cause_where_nothing_below_is_full() -> None:
     (finding,) = of(found, "lun-queue-limits")
     assert (finding.role, finding.entity) == ("cause", "lun:sqlvm1/sda")
     assert found.verdict.bottlenecks[0].entity == finding.entity
-    assert "of the 32 that the host allows" in finding.summary
+    assert "of the 32 that are allowed" in finding.summary
 
 
 def test_a_full_queue_of_32_before_a_full_link_is_not_worth_a_word() -> None:

@@ -309,7 +309,9 @@ def _flushes(body: Mapping[str, Any]) -> dict[str, Number]:
     """Number and summed nanoseconds of the flushes that a job waited for (fsync, fdatasync); since fio 3.6."""
     latency = mapping(body.get("lat_ns"))
     number, mean = integer(latency.get("N"), 0), finite(latency.get("mean"))
-    return {} if mean is None else {"ops_flush_total": number, "latency_seconds_flush_total": round(number * mean)}
+    if mean is None or (not number and integer(body.get("total_ios"), 0)):  # gtod_reduce: they are not timed
+        return {}
+    return {"ops_flush_total": number, "latency_seconds_flush_total": round(number * mean)}
 
 
 def _options(raw: Any) -> dict[str, str]:

@@ -162,7 +162,7 @@ def link_rows(
     for cable in open_links:
         test_cables.setdefault(cable.group, set()).add(cable.id)
     initiators = {hba for root in roots for hba in initiators_of(topology, root)}
-    is_followed = initiators <= {path.hba for path in all_paths}
+    is_complete = _is_complete(topology, initiators, all_paths)
     own_cables = [cable for cable in all_cables if not initiators.isdisjoint(cable.devices)]
     crossed = crossings(paths)
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
@@ -179,13 +179,13 @@ def link_rows(
                 overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
                 operations = operations_by_target(topology, paths, samples, step.name)
                 test_bytes = load.bytes_per_second * overhead
-                if is_followed:
+                if is_complete:
                     at_arrays = [overhead * size for size in _counted_by_arrays(samples, step, direction)]
                     wrong = miscounted(paths, byte_rates, test_bytes, at_arrays)
                     byte_rates = {cable: size for cable, size in byte_rates.items() if cable not in wrong}
                 used_cables = with_open_host_links(test_cables, own_cables, all_paths, byte_rates, test_bytes)
                 shares = shares_of_test(
-                    byte_rates, test_bytes, used_cables, operations, crossed
+                    byte_rates, test_bytes, used_cables, operations, crossed, wrong
                 ) | shares_of_open_links(topology, open_links, byte_rates, test_bytes, test_cables)
             for counting in ports:
                 cable = counting.cable
@@ -195,10 +195,21 @@ def link_rows(
                     "on_loaded_path": on_loaded_path(
                         cable, cable in byte_rates, load is not None, shares, used_cables
                     ),
+                    "miscounts": cable in wrong,
                     "other_path_idle": other_path_idle(cable, byte_rates, shares, used_cables),
                     "naa": naa,
                     "platform": platform,
                 }
+
+
+def _is_complete(topology: Topology, initiators: Collection[str], paths: Sequence[IoPath]) -> bool:
+    """Return whether all initiators of the test, and all target ports that its host or its arrays name, are on a
+    path that is cabled from end to end."""
+    arrays = {path.array for path in paths}
+    lun_paths = [path for hba in initiators for path in topology.related(hba, "attached_to", "path")]
+    ports = {port for array in arrays for port in topology.related(array, "member_of", "array_port")}
+    ports |= {port for path in lun_paths for port in topology.related(path, "targets", "array_port")}
+    return set(initiators) <= {path.hba for path in paths} and ports <= {path.array_port for path in paths}
 
 
 def _counted_by_arrays(samples: Mapping[str, Sequence[StepSamples]], step: Step, direction: Direction) -> list[float]:

@@ -31,7 +31,8 @@ _SAME_FLOW = 0.01
 """Counters of two ports of one switch, read in one poll, differ by less where they count the same frames."""
 
 _MISSES = 0.8
-"""Ports that together count less than this share of what has passed them miscount: agents' caches explain less."""
+"""Ports that together count less than this share of what has passed them miscount. The cache of an agent hides less:
+its bytes are counted a few seconds later."""
 _AS_MUCH = 0.1
 """Relative difference up to which another count agrees with what the load has moved."""
 
@@ -83,9 +84,9 @@ def miscounted(
 
     All links at one end of the paths together carry at least the bytes of the test. If they count clearly fewer, but
     those at the other end, or others (`counted_elsewhere`, bytes a second), count as many as the test has moved, then
-    a counter stands still or counts in another unit. It is in a fabric whose other end counts more, or in which both
-    ends count nothing. If both ends of every fabric agree, the missing bytes have taken a path that is not known.
-    `byte_rates`, `test`: as of shares_of_test.
+    a counter stands still or counts in another unit. That counter is in a fabric whose other end counts clearly more,
+    or whose ends both count nothing. If both ends of every fabric agree, the missing bytes have taken a path that is
+    not known. `byte_rates`, `test`: as of shares_of_test.
     """
     pairs = [(path.cables[0], path.cables[-1]) for path in paths if path.cables]
     pairs = [(near, far) for near, far in pairs if (near.side, far.side) == ("host", "array")]
@@ -101,7 +102,7 @@ def miscounted(
             continue
         for fabric in fabrics:
             at_own, at_others = (sum(byte_rates[cable] for cable in fabric & end) for end in (own, others))
-            if at_own * _FOREIGN_TOLERANCE < max(at_others, LOADED * test):
+            if at_own < _MISSES * max(at_others, LOADED * test):
                 result |= fabric & own
     return result
 
@@ -147,12 +148,13 @@ def shares_of_test(
     test_cables: Mapping[str, set[str]],
     operations: Mapping[str, float],
     crossed: Mapping[str, Crossing] | None = None,
+    wrong: Collection[Cable] = (),
 ) -> Shares:
     """Return the test's share on each cable.
 
     `byte_rates`: bytes a second counted on each cable. `test`: those of the test, as a port would count them.
     `operations`: target port → operations of the test's initiators, {} if the array does not count them. `crossed`:
-    group of links between switches → its crossing."""
+    group of links between switches → its crossing. `wrong`: cables without a byte rate because they miscount."""
     limit = test * _FOREIGN_TOLERANCE * OVERHEAD_TOLERANCE
     # The array counts by initiator: where others use the initiators as well, its count includes theirs.
     exclusive = (
@@ -175,6 +177,8 @@ def shares_of_test(
                 cable: byte_rate for cable, byte_rate in side_rates.items() if counts[cable] and not exclusive
             }
         total = sum(side_rates.values())
+        if total and any(cable.id in possible for cable in wrong):
+            total = max(total, test)
         if total > limit and sum(byte_rate > 0 for byte_rate in side_rates.values()) > 1:
             shares |= {cable.id: _certain_share(byte_rate, total, test) for cable, byte_rate in side_rates.items()}
         elif total:

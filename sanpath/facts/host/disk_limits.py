@@ -11,6 +11,8 @@ from sanpath.model import DIRECTIONS, Direction, Scalar
 
 _SUSTAINED = 1.02
 """Throughput over the sustained limit from which a burst is used: a step's mean is right to a percent or two."""
+_IMPOSSIBLE = 1.1
+"""Throughput over a limit that no step shows, however short it is, if the limit counts as assumed."""
 _DIRECTION_WORDS = {"": "", "_read": " of reads", "_write": " of writes"}
 
 
@@ -95,8 +97,8 @@ def _uses(attributes: Mapping[str, Scalar], rates: Rates, direction: Direction) 
             if not limit or throughput is None:
                 continue
             burst = as_number(attributes.get(f"limit_burst_{quantity}_per_second{ending}")) or 0.0
-            if not burst and throughput > _SUSTAINED * limit:
-                # Nothing exceeds a limit, so this one counts each I/O as one: releases differ in that.
+            if not burst and throughput > _IMPOSSIBLE * limit:
+                # Nothing exceeds a limit by that much: this release counts each I/O as one.
                 throughput = min(throughput, _counted(rates, quantity, directions) or throughput)
             is_burst = burst > limit and throughput > _SUSTAINED * limit
             in_force = burst if is_burst else limit

@@ -1,4 +1,4 @@
-"""How many I/Os a block device takes at once: as many as its host allows, or as its targets."""
+"""How many I/Os a block device takes at once: as many as its host and its targets allow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def with_command_windows(topology: Topology, lun: str, depth: float | None) -> f
     """Return the queue depth of a LUN, but no more than the iSCSI sessions of its paths may have outstanding.
 
     A target tells the initiator in each answer how many commands it may send (RFC 7143, MaxCmdSN): others wait in the
-    host. `depth`: as the host reports it. None: neither is known.
+    host. `depth`: as the host reports it, None: it does not. Returns None where neither is known.
     """
     windows = [_command_window(topology, path) for path in topology.related(lun, "member_of", "path")]
     known = [window for window in windows if window is not None]

@@ -63,7 +63,9 @@ def under_test(
             topology, list(roots), machines, step_samples, sum(load.ops_per_second for load in step_loads)
         )
         loaded = links.select(step=step, on_loaded_path=True)
-        all_known = all(row["utilisation"] is not None for row in loaded)
+        all_known = all(row["utilisation"] is not None for row in loaded) and not links.select(
+            step=step, miscounts=True
+        )
         busiest = max((number(row, "utilisation") for row in loaded), default=None) if all_known else None
         result.append(
             UnderTest(main, tuple(machines), tuple(hosts), tuple(devices), busiest, step_samples, tuple(step_loads))

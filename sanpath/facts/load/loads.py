@@ -144,7 +144,7 @@ class LoadFacts:
         return same_conditions and isclose(*sizes, rel_tol=SAME_SIZE) and self._same_access(other)
 
     def _same_access(self, other: LoadFacts) -> bool:
-        """Whether as many I/Os go to random addresses: media and caches serve others at another speed. What is not
+        """Whether as many I/Os go to random addresses: media and caches serve these at another speed. What is not
         known counts as the same."""
         ratios = self.random_ratio, other.random_ratio
         return ratios[0] is None or ratios[1] is None or abs(ratios[0] - ratios[1]) <= _SAME_ACCESS

@@ -13,6 +13,7 @@ from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import targets_of
 
+_TIMES = ("service_seconds", "queue_seconds", "array_seconds", "growth_within", "spread_seconds")
 _COMPARED = ("growth", "throughput_gain", "held_throughput", "queue_ratio", "upstream_utilisation")
 """Facts that compare a row with the load."""
 
@@ -89,18 +90,18 @@ def array_rows(
 
 
 def _merged(rows: Iterable[FactRow]) -> list[FactRow]:
-    """One row for each entity, step and direction, where several sources count the same: that of the source which
-    times the most I/Os and has the most windows; the others add what it does not tell."""
+    """One row for each entity, step and direction, where several sources count the same: that of a source which times
+    its I/Os, and has the most windows. The others add what it does not report, except times: they belong together."""
     by_key: dict[tuple[object, ...], list[FactRow]] = {}
     for row in rows:
         by_key.setdefault((row["entity"], row["step"], row["direction"]), []).append(row)
     result: list[FactRow] = []
     for same in by_key.values():
         best, *others = sorted(same, key=lambda row: (row["array_seconds"] is None, -number(row, "windows")))
-        known = [
-            {name: value for name, value in row.items() if value is not None} for row in (*reversed(others), best)
-        ]
-        result.append({**best, **{name: value for row in known for name, value in row.items()}})
+        for other in others:
+            missing = [name for name, value in best.items() if value is None and name not in _TIMES]
+            best = {**best, **{name: other[name] for name in missing}}
+        result.append(best)
     return result
 
 

@@ -23,7 +23,7 @@ INVENTORY_SECONDS = 300.0
 BACK_OFF_SECONDS = 60.0
 REFUSALS = 3
 LATE_POLLS = 3
-"""So many polls in succession whose last rows come too late end the session, which may be broken. A busy device is
+"""After this many polls in a row whose last rows come too late, the session ends: it may be broken. A busy device is
 late as well, and to log in again would cost it more than the poll."""
 _CHECK_SECONDS = 1.0
 
@@ -164,6 +164,7 @@ class Source:
             self._has_answered = True
             return
         await self._close()
+        self._late = 0
         self._failures += 1
         self._refusals += failure == Failure.REFUSED.value
         # A source that has answered with this configuration may do so again, whatever it answers at the moment.

@@ -32,12 +32,14 @@ class _Session:
 class SshMachine:
     """`plugin.Machine` over SSH. The first request logs in; a later one logs in again after a lost connection.
 
-    A request costs one round trip, and one process on the machine: `cat`, or the command itself.
+    A request costs one round trip, and one process on the machine: `cat`, or the command itself. After one that was
+    cancelled, the next one starts a new shell on the same connection.
     """
 
     def __init__(self, target: SshTarget, cost: Cost) -> None:
         self._target, self._cost = target, cost
         self._name = name_of(target)
+        self._connection: asyncssh.SSHClientConnection | None = None
         self._session: _Session | None = None
 
     async def read(self, patterns: Sequence[str]) -> dict[str, bytes]:
@@ -95,24 +97,24 @@ class SshMachine:
 
     async def close(self) -> None:
         """Log out; the connection to a machine that does not answer is aborted."""
-        session, self._session = self._session, None
-        if session is None:
+        connection, self._connection, self._session = self._connection, None, None
+        if connection is None:
             return
-        session.connection.close()
+        connection.close()
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
-                await session.connection.wait_closed()
+                await connection.wait_closed()
         except (TimeoutError, OSError, asyncssh.Error):
-            session.connection.abort()
+            connection.abort()
 
     async def _ask(self, script: bytes, with_errors: bool = False) -> tuple[str, bytes, bytes]:
         """Run a script. Returns the word of the session, and the script's standard output and standard error.
 
         `with_errors` False: the script does not frame its standard error, which is not read.
         """
-        if self._session is not None and self._session.connection.is_closed():
-            self._session = None
-        connection = self._session.connection if self._session is not None else await log_in(self._target)
+        if self._connection is None or self._connection.is_closed():
+            self._connection, self._session = await log_in(self._target), None
+        connection = self._connection
         self._cost.requests += 1
         try:
             async with asyncio.timeout(self._target.timeout_seconds):
@@ -127,6 +129,12 @@ class SshMachine:
         except (asyncssh.Error, OSError) as error:
             self._abandon(connection)
             raise self._connection_lost(failure_text(error)) from error
+        except asyncio.CancelledError:
+            # The machine may only be busy: a new shell costs it less than a new connection.
+            if (late := self._session) is not None:
+                late.shell.close()
+            self._session = None
+            raise
         except BaseException:
             self._abandon(connection)
             raise
@@ -136,7 +144,7 @@ class SshMachine:
 
     def _abandon(self, connection: asyncssh.SSHClientConnection) -> None:
         """Abort a connection on which the remainder of an answer may still arrive."""
-        self._session = None
+        self._connection = self._session = None
         connection.abort()
 
     async def _answer(self, session: _Session, stream: asyncssh.SSHReader[bytes]) -> bytes:

@@ -37,7 +37,9 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
     key = {"step": load.step, "direction": load.direction}
     for side in ("host", "array"):
         carried = sum(number(row, "bytes_per_second") for row in links if row["side"] == side)
-        if not carried and facts.tables["link"].select(**key, side=side, on_loaded_path=None):
+        if not carried and facts.tables["link"].select(**key, side=side, miscounts=True):
+            missing.append(f"the bytes of the links at the {side} (their counters miss some)")
+        elif not carried and facts.tables["link"].select(**key, side=side, on_loaded_path=None):
             missing.append(f"which links at the {side} carry the test (other hosts use them too)")
         elif not carried:
             missing.append(f"the links at the {side}")

@@ -145,8 +145,8 @@ def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
 
 
 def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evidence]:
-    """Evidence of parts of the array that report to be full, but for those that were as busy with fewer I/Os, so that
-    I/Os do not fill them. A write cache may still be full of earlier writes. One part with headroom excludes nothing:
+    """Evidence of parts of the array that report to be full, except parts that were as busy with fewer I/Os: these do
+    not fill them. A write cache may still be full of earlier writes. One part with headroom excludes nothing:
     another may be full."""
     for fact in facts:
         if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=_NO_BURSTS)) <= 0:

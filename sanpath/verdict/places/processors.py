@@ -1,4 +1,4 @@
-"""Whether processors work for the load's I/Os, by how busy they are beside more and fewer of these."""
+"""Whether processors, or drives, work for the load's I/Os, by how busy they are beside more and fewer of these."""
 
 from __future__ import annotations
 
