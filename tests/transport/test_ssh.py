@@ -389,6 +389,19 @@ def test_a_request_without_an_answer_is_unreachable_and_the_next_one_answered(se
     assert on(server.target(timeout_seconds=1.0), run)[0] == ["/proc"]
 
 
+def test_a_cancelled_request_costs_no_new_login(server: Server) -> None:
+    async def run(machine: Machine) -> list[bytes]:
+        before = await machine.run(["printenv", "SSH_CONNECTION"])
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await machine.run(["sleep", "9"])
+        after = await machine.run(["printenv", "SSH_CONNECTION"])
+        return [before.output, after.output]
+
+    before, after = on(server.target(), run)[0]
+    assert before == after
+
+
 def test_what_start_up_files_write_is_dropped(tmp_path: Path) -> None:
     greet = 'ForceCommand echo Welcome to db7; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"'
     with running(tmp_path, greet) as greeting:
