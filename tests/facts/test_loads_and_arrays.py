@@ -43,6 +43,9 @@ def test_only_the_same_kind_of_io_is_compared() -> None:
     assert load(16, 6250, 65536).comparable(load(128, 6250, 65600))
     assert not load(16, 6250, 65536).comparable(load(128, 6250, 8192))
     assert not load(16, 6250, 65536).comparable(load(128, 6250, 65536, "write"))
+    random, sequential = (replace(load(16, 6250, 65536), random_ratio=ratio) for ratio in (1.0, 0.0))
+    assert not random.comparable(sequential)
+    assert random.comparable(load(128, 6250, 65536)), "what is not known counts as the same"
     assert load(16, 6250, 0).comparable(load(128, 6250, 0))
     assert load(16, 6250, 0).operation_bytes is None
 

@@ -67,6 +67,7 @@ def test_disks_tell_their_controller_and_their_limit(reported: Asked) -> None:
     assert disks["sqlvm1/scsi0:1"]["raw_device_mapping"] == "physical"
     assert disks["sqlvm1/nvme0:2"]["controller_type"] == "nvme"
     assert disks["sqlvm1/nvme0:2"]["limit_ops_per_second"] == 5000
+    assert disks["sqlvm1/nvme0:2"]["limit_operation_bytes"] == 32768, "larger I/Os count as several"
 
 
 def test_a_path_tells_its_state_and_its_target(reported: Asked) -> None:
