@@ -110,7 +110,7 @@ class Defects:
     def distorted(self, source: str, item: Item) -> Iterator[Item]:
         """Yield what is recorded instead of an item."""
         if isinstance(item, Rows) and self._miscount is not None and source == self._miscount.switch:
-            yield _counted_low_rows(item, self._miscount.ratio)
+            yield _miscounted_rows(item, self._miscount.ratio)
         elif isinstance(item, Rows) and source in self._switches and self._defect in ("reset", "wrap"):
             yield self._recounted(source, item)
         elif isinstance(item, Rows) and item.device_time and source in self._arrays:
@@ -143,7 +143,7 @@ class Defects:
         return value - self._first.setdefault(key, value)
 
 
-def _counted_low_rows(rows: Rows, ratio: float) -> Rows:
+def _miscounted_rows(rows: Rows, ratio: float) -> Rows:
     """Return the rows with this ratio of their bytes counted."""
     values = {
         metric: [None if value is None else int(value * ratio) for value in column] if "bytes" in metric else column
