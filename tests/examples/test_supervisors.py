@@ -61,7 +61,7 @@ def settings(unit: Path) -> dict[str, str]:
 def commands() -> list[list[str]]:
     lines = [settings(unit)["ExecStart"] for unit in (UNIT, LOAD)]
     container: dict[str, Any] = yaml.safe_load(JOB.read_text())["spec"]["template"]["spec"]["containers"][0]
-    return [*(shlex.split(line)[1:] for line in lines), container["args"][1:]]
+    return [*(shlex.split(line)[1:] for line in lines), container["args"]]
 
 
 @pytest.mark.parametrize("words", commands(), ids=["recorder", "load", "Kubernetes"])
