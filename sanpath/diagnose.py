@@ -48,6 +48,7 @@ from sanpath.rulebook.site.accepted import split_accepted
 from sanpath.rulebook.site.settings import Site
 from sanpath.summary.summarise import summary
 from sanpath.topology.paths import host_of
+from sanpath.units import counted
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict
 from sanpath.verdict.step_judgement import Judgement
@@ -88,7 +89,7 @@ def conclude(
         curves=curves(facts.topology, [j.load for j in judgements]),
     )
     if not judgements and (failed := _failed_load(recording)) is not None:
-        verdict = replace(verdict, headline=failed, decide_with="a load command that runs")
+        verdict = replace(verdict, headline=failed, decide_with="give a load command that runs")
     by_load = {(j.load.step, j.load.direction): j for j in judgements}
     polls = recording.polls()
     run = _run(recording, facts, rules)
@@ -304,7 +305,7 @@ def _validity_notes(facts: Facts, step: Step, windows: int, loads: Sequence[Load
     notes = []
     # A load that reports a single figure has enough windows; other sources have windows of their own.
     if windows < (1 if loads and all(load.summary for load in loads) and windows == 1 else 4):
-        notes.append(f"too short: {windows} complete windows of the slowest source, 4 are needed")
+        notes.append(f"too short: {counted(windows, 'complete window')} of the slowest source, 4 are needed")
     if any(load.summary for load in loads):
         notes.append("whether the step was steady is not known: the load gave one figure for all of it")
     if step.origin == "found":

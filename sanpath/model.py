@@ -51,6 +51,15 @@ class Table:
     plane: str | None = None
 
 
+def plane_of(tables: Sequence[Table]) -> str | None:
+    """Return the plane of the latencies of one entity kind, by the tables that a source declares for it.
+
+    Of several, that of the first one with counters of latency: means on other planes carry theirs in their names.
+    """
+    timed = [table for table in tables if "latency_seconds_read_total" in {column.metric for column in table.columns}]
+    return (timed or tables[-1:])[0].plane
+
+
 @dataclass(slots=True)
 class Rows:
     """Samples of one table: columns of equal length, one row per entity.

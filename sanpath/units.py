@@ -32,9 +32,19 @@ def percent(ratio: float) -> str:
     return f"{ratio:z.{2 if 0 < ratio < 0.001 else 1}%}".replace("%", " %")
 
 
+def percent_change(ratio: float) -> str:
+    """+2.4 %, -0.3 %."""
+    return f"{100 * ratio:+z.1f} %"
+
+
 def percent_rounded(ratio: float) -> str:
     """98 %; 0.4 % below one percent."""
     return f"{ratio:.0%}".replace("%", " %") if ratio >= 0.01 or ratio == 0 else percent(ratio)
+
+
+def percent_likely(ratio: float) -> str:
+    """98 %, and over 99 % where that would round to certainty."""
+    return "over 99 %" if 0.995 <= ratio < 1 else percent_rounded(ratio)
 
 
 def count(number: float) -> str:

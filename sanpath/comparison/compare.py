@@ -32,7 +32,7 @@ from sanpath.comparison.same_latency import AtLatency, at_latency
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
-from sanpath.units import bandwidth, duration, iops
+from sanpath.units import bandwidth, duration, iops, percent, percent_change
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.predict import Check, check_prediction
 from sanpath.whatif.settings import settable
@@ -340,18 +340,18 @@ def _headline(
     same_latency: Sequence[AtLatency],
 ) -> str:
     if not pairs or outcome is None:
-        no_peer = "No step of one run has as many outstanding I/Os of the same size as a step of the other"
+        no_peer = "No step of one run matches a step of the other in outstanding I/Os and block size"
         return "; ".join([no_peer, *_at_same_latency(same_latency)]) + "."
     top = max(pairs, key=lambda pair: pair.in_flight)
-    change = f"{top.throughput_change:+.1%} throughput and {top.latency_change:+.1%} latency"
+    change = f"{percent_change(top.throughput_change)} throughput and {percent_change(top.latency_change)} latency"
     new = _new_bottleneck(before, after) if outcome == "MOVED" else None
     moved = "" if new is None else f" to {_limit_words(new, before)}"
     chance = (
-        f"its repetitions differ by {top.spread:.1%}"
+        f"its repetitions differ by {percent(top.spread)}"
         if top.is_repeated and top.spread > _chance(top.before, top.after)
-        else f"below {top.spread:.1%} is chance, by repetitions of other steps"
+        else f"changes below {percent(top.spread)} may be chance, judging by repetitions of other steps"
         if top.is_spread_of_others
-        else f"differences below {top.spread:.1%} are chance"
+        else f"differences below {percent(top.spread)} are chance"
     )
     return f"{outcome}{moved}: {change} at {top.in_flight:g} outstanding {top.direction}s ({chance}){_tail(pairs)}."
 
@@ -360,10 +360,11 @@ def _tail(pairs: Sequence[Pair]) -> str:
     """Words for a latency tail whose change differs from the mean's, in the pair with the most I/Os in flight; "":
     there is none."""
     for pair in sorted(pairs, key=lambda pair: -pair.in_flight):
-        if (tail := notable_tail(pair.changes)) is not None:
+        tail = notable_tail(pair.changes)
+        if tail is not None and tail.change is not None:
             name = {"latency_max_seconds": "maximum"}.get(tail.quantity, tail.quantity.split("_")[1])
             return (
                 f"; the {name} of {pair.direction} went from {duration(tail.before or 0.0)} "
-                f"to {duration(tail.after or 0.0)} ({tail.change:+.1%})"
+                f"to {duration(tail.after or 0.0)} ({percent_change(tail.change)})"
             )
     return ""

@@ -9,6 +9,7 @@ from itertools import pairwise
 from math import exp, log
 from statistics import linear_regression
 
+from sanpath.comparison.changed_settings import changed_settings
 from sanpath.comparison.changes import throughput_spread
 from sanpath.comparison.differences import differences
 from sanpath.diagnosis.model import CurvePoint, Diagnosis
@@ -69,5 +70,5 @@ def drift(
         return None
     slope = linear_regression(days, [log(rate) for rate in rates]).slope
     per_month = exp(slope * _MONTH_DAYS) - 1
-    changed = len(differences(first, last))
+    changed = len(changed_settings(differences(first, last)))
     return Drift(direction, operation_bytes, in_flight, days[-1], change, per_month, spread, changed)

@@ -59,8 +59,8 @@ def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLaten
         ranges = [_range(candidate.points) for candidate in peers]
         low, high = max(bounds[0] for bounds in ranges), min(bounds[1] for bounds in ranges)
         ranges_text = "; ".join(
-            f"{_letter(n)} from {duration(a)} to {duration(b)}" if a < b else f"{_letter(n)} at {duration(a)}"
-            for n, (a, b) in enumerate(ranges)
+            f"{name} from {duration(a)} to {duration(b)}" if a < b else f"{name} at {duration(a)}"
+            for name, (a, b) in zip(_names(len(runs)), ranges, strict=True)
         )
         latency = seconds if seconds is not None else high if low <= high else None
         values = [None if latency is None else interpolated(candidate.points, latency) for candidate in peers]
@@ -116,5 +116,8 @@ def _is_same_io(first: Curve, second: Curve) -> bool:
     return first.direction == second.direction and isclose(*sizes, rel_tol=_SAME_SIZE)
 
 
-def _letter(number: int) -> str:
-    return chr(ord("A") + number) if number < 26 else str(number + 1)
+def _names(number: int) -> Sequence[str]:
+    """What views call the runs: before and after, of more than two A, B, C."""
+    if number == 2:
+        return "before", "after"
+    return [chr(ord("A") + n) if n < 26 else str(n + 1) for n in range(number)]

@@ -144,7 +144,7 @@ def _clock_jumps(facts: Facts) -> Iterator[Unobserved]:
     )
     yield Unobserved(
         f"the wall clock of the recorder at {iso(jumps[0][0])}",
-        f"it was set by {words}, or the machine slept",
+        f"it was moved by {words}, or the machine slept",
         "the recording ignores this step: later wall-clock times in notes and logs differ from recorded ones by it",
     )
 
@@ -166,7 +166,7 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
             reason = failed[-1].message if failed else skipped[-1].message
             description = f"{name}, {counted(len(failed), 'failed poll')} and {counted(len(skipped), 'gap')}"
             incomplete.append(
-                Unobserved(description, reason, "steps with fewer than four complete windows are graded C")
+                Unobserved(description, reason, "steps with fewer than four complete windows get confidence C")
             )
     damaged = [
         Unobserved(f"segment {name}", "damaged, or not in this format", "its samples are missing")

@@ -15,7 +15,7 @@ from sanpath.explanation.scalability import FEWEST, fit_scalability
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machine_of
-from sanpath.units import count, duration, iops, outstanding, percent_rounded
+from sanpath.units import count, counted, duration, iops, outstanding, percent_rounded
 
 _LEAST_CHANGE = 0.03
 """A smaller relative change is chance, however steady the steps were."""
@@ -113,7 +113,7 @@ def _knee(loads: Sequence[LoadFacts], shape: Shape) -> Knee:
     ops, spread = [load.ops_per_second for load in loads], [load.throughput_spread for load in loads]
     law = fit_scalability(in_flight, ops, spread, shape == "retrograde")
     if law is None:
-        return Knee(None, None, f"too few steps: {len(loads)} queue depths, a fit needs {FEWEST}", None)
+        return Knee(None, None, f"{counted(len(loads), 'queue depth')} tested, and a fit needs {FEWEST}", None)
     low, high = law.knee
     if shape == "plateau" and high <= min(in_flight):
         return Knee(None, min(in_flight), "below the fewest tested", law)

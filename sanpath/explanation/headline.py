@@ -73,19 +73,21 @@ def _bottleneck_headline(
 ) -> str:
     load, bottleneck = judged.load, judged.bottlenecks[0]
     calm = min(same_io, key=lambda j: j.load.in_flight_measured).load
-    latency = f"your latency is your own queue, {law}"
+    latency = f"the latency is time in the load's own queue: {law}"
     if calm.step != load.step and abs(calm.ops_per_second / load.ops_per_second - 1) <= FLAT:
         latency += f", and throughput is the same with {outstanding(calm.in_flight_measured)}"
     if bottleneck.kind == "lun":
         return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "io_thread":
-        return f"A thread of the hypervisor is full: {'; '.join(bottleneck.because)}; {latency}."
+        return f"A thread of the hypervisor is saturated: {'; '.join(bottleneck.because)}; {latency}."
     if bottleneck.kind == "io_stack":
         return f"I/Os wait in {bottleneck.entity}, before they reach a block device: {bottleneck.because[0]}; {law}."
     if bottleneck.kind == "pcie":
-        return f"The PCIe lanes of {bottleneck.entity} are full: {bottleneck.because[0]}; {latency}."
+        return f"The PCIe lanes of {bottleneck.entity} are saturated: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "core":
-        state = "is slow to read received data" if bottleneck.utilisation is None else "has a full processor core"
+        state = (
+            "is slow to read received data" if bottleneck.utilisation is None else "has a saturated processor core"
+        )
         return f"{bottleneck.entity} {state}: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "tcp_window":
         return f"A TCP window of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."

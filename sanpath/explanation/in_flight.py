@@ -77,7 +77,7 @@ def little(facts: Facts, load: LoadFacts) -> str:
     direction."""
     if load.ops_per_second >= _SINGLE_DIRECTION * facts.ops_per_second_in(load.step):
         in_flight = outstanding(load.in_flight_measured)
-        return f"{duration(load.latency_seconds)} is {in_flight} / {iops(load.ops_per_second)}"
+        return f"{duration(load.latency_seconds)} = {in_flight} / {iops(load.ops_per_second)}"
     in_flight = counted(load.in_flight_measured, f"outstanding {load.direction}")
     rate = f"{load.ops_per_second:,.0f} {load.direction}s a second"
-    return f"{duration(load.latency_seconds)} is {in_flight} / {rate}"
+    return f"{duration(load.latency_seconds)} = {in_flight} / {rate}"

@@ -105,7 +105,7 @@ def _not_compared(step: Step, loads: Sequence[LoadFacts]) -> Trial:
 
 def _in_words(step: Step, experiment: Experiment | None) -> str:
     if step.experiment == START:
-        return "the load as it is named"
+        return "the load as it was given"
     if experiment is None and step.experiment in _COMPARED:
         return step.name
     # How many I/Os were outstanding is known from the step; the plan may have allowed fewer than were proposed.
@@ -132,7 +132,7 @@ def _outcome(facts: Facts, step: Step, judged: Judgement) -> Outcome | None:
 def _paused(facts: Facts, judged: Judgement, outcome: Outcome | None) -> str:
     """What a pause showed: latency and I/O of other hosts without the load, and what still uses the load's links."""
     if outcome is None or outcome.others is None:
-        return "no I/O of other hosts was measured both in the pause and under the load"
+        return "I/O of other hosts was not measured both in the pause and under the load"
     others = outcome.others
     words = f"other hosts: {iops(others.ops_per_second)}, {duration(others.paused_seconds)} in the pause, "
     words += f"{duration(others.loaded_seconds)} beside the load, {outcome.ratio:.2f} times: {outcome.in_words}"

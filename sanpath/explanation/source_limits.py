@@ -70,7 +70,9 @@ def _first_few(source: str, name: str, entries: list[Unobserved]) -> list[Unobse
     if len(entries) <= _MOST_NAMED:
         return entries
     remaining = Unobserved(
-        f"{len(entries) - _MOST_NAMED} more like it ({source})", f"the recording has them as {name}", "the same"
+        f"{len(entries) - _MOST_NAMED} more like it ({source})",
+        f"they are the events {name} of the recording",
+        "the same",
     )
     return [*entries[:_MOST_NAMED], remaining]
 

@@ -12,6 +12,7 @@ from math import log2
 
 from sanpath.diagnosis.experiment import Experiment
 from sanpath.diagnosis.model import Verdict
+from sanpath.units import percent_likely
 
 CERTAIN = 0.97
 """From this probability of a verdict, that of grade A, no further experiment is needed."""
@@ -83,10 +84,8 @@ def separates(experiment: Experiment) -> str:
     """The two suspects that an experiment separates most, in words."""
     ordered = sorted(experiment.meanings, key=lambda meaning: meaning.if_seen - meaning.if_not)
     raised, lowered = ordered[-1], ordered[0]
-    return (
-        f"it separates {raised.name} ({raised.probability:.0%}) from {lowered.name} ({lowered.probability:.0%}): "
-        f"watch for {experiment.watch}"
-    )
+    names = [f"{meaning.name} ({percent_likely(meaning.probability)})" for meaning in (raised, lowered)]
+    return f"it separates {names[0]} from {names[1]}: watch for {experiment.watch}"
 
 
 def _entropy(probabilities: Sequence[float]) -> float:

@@ -44,7 +44,7 @@ class Finish:
     for_a_person: str = ""
 
 
-def start_order(plan: ProbePlan, reason: str = "the load as it is named") -> Order:
+def start_order(plan: ProbePlan, reason: str = "the load as it was given") -> Order:
     """The first step: the load as a person named it."""
     return Order(_named(plan.start), "start", reason, plan.hosts[0])
 

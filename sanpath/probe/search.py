@@ -14,7 +14,7 @@ from sanpath.probe.choice import best_choice, expected_bits, is_certain, separat
 from sanpath.probe.experiment_steps import Finish, Order, in_flight_order, order_of, start_order
 from sanpath.probe.objective import Highest, Objective
 from sanpath.probe.plan import RUNNABLE, ProbePlan
-from sanpath.units import counted, iops, outstanding
+from sanpath.units import counted, iops, outstanding, percent_likely
 
 Search = Callable[[ProbePlan, Diagnosis | None, Spent], Order | Finish]
 """Returns the next step of a probe, or its end. The diagnosis is that of the steps so far, None before the first."""
@@ -64,7 +64,8 @@ def _has_room_for_two(plan: ProbePlan, spent: Spent, first: Order) -> bool:
 def _next(plan: ProbePlan, verdict: Verdict, trials: Sequence[Trial], spent: Spent) -> Order | Finish:
     """The step that separates the suspects of a verdict best. `trials`: the steps so far."""
     if is_certain(verdict):
-        return Finish(f"the verdict is certain: confidence {verdict.grade}, {verdict.probability or 0:.0%}")
+        probability = percent_likely(verdict.probability or 0)
+        return Finish(f"the verdict is settled: confidence {verdict.grade}, {probability}")
     tried, steps = [trial.experiment for trial in trials], {trial.step for trial in trials}
     orders = {
         experiment.action: order
@@ -160,8 +161,9 @@ def knee_text(points: Sequence[knee_search.Point]) -> str:
     if not found.is_reached:
         return f"no knee up to {outstanding(most)}: throughput still grows with them"
     best = iops(max(point.ops_per_second for point in points))
-    limits = f"{found.low:.3g} to {found.high:.3g}"
-    return f"the knee is at {outstanding(found.in_flight)} ({limits}), with {best}; {counted(len(points), 'step')}"
+    limits = f"between {found.low:.3g} and {found.high:.3g}"
+    steps = counted(len(points), "step")
+    return f"the knee is at {outstanding(found.in_flight)} ({limits}), with at most {best}, found in {steps}"
 
 
 def change_text(before: Diagnosis, after: Diagnosis) -> str:
@@ -178,7 +180,8 @@ def change_text(before: Diagnosis, after: Diagnosis) -> str:
     best = max(settings, key=expected_bits)
     after_change = [(m.if_seen if is_more else m.if_not, m.probability, m.name) for m in best.meanings]
     words = " or ".join(
-        f"{name} ({share:.0%}, {earlier:.0%} before)" for share, earlier, name in sorted(after_change)[:-3:-1]
+        f"{name} ({percent_likely(share)}, {percent_likely(earlier)} before)"
+        for share, earlier, name in sorted(after_change)[:-3:-1]
     )
     return f"{text}; if the change was to {best.text}, the limit was {words}"
 

@@ -58,8 +58,8 @@ def refuse_second_load(all_starts: Iterable[Start], folder: Location, plan: str,
     else:
         state = f"has not ended (see on {first.header.host} whether it still runs)"
     raise UsageError(
-        f"{folder}: the load of {first.recorder_id!r} {state}: none is started a second time; "
-        f"sanpath diagnose {folder} judges what was recorded, another --into begins a new test"
+        f"{folder}: the load of {first.recorder_id!r} {state}, and no second one is started: judge "
+        f"what was recorded with sanpath diagnose {folder}, or begin a new test with another --into"
     )
 
 

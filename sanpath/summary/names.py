@@ -12,7 +12,7 @@ _NOUNS = {
     "cgroup": "control group",
     "load": "load",
     "switch_port": "switch port",
-    "array_port": "array port",
+    "array_port": "target port",
 }
 _LETTERS = 20
 _IDENTIFIER = re.compile(r"(naa|eui|t10|uuid|iqn|nqn)[.:].*|[0-9a-f:]+")

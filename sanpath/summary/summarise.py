@@ -61,7 +61,7 @@ def _verdict(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
         case "bottleneck" if first is not None:
             return _bottleneck(diagnosis, topology, first, step)
         case "configured_cap" if first is not None:
-            limit_kind = {"vdisk": "IOPS limit", "cgroup": "Limit"}.get(first.kind, "QoS limit")
+            limit_kind = {"vdisk": "IOPS limit", "cgroup": "Limit", "host": "Limit"}.get(first.kind, "QoS limit")
             subject = f"{limit_kind} of {noun(first.entity)} {readable(first.entity)} is reached"
             rate = sum(result.bytes_per_second for result in step.directions.values())
             return f"{subject}: {bandwidth(rate)}, {reached}"
@@ -115,15 +115,15 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "tcp_window":
             return f"TCP window of {name} is full"
         case "io_thread":
-            return f"Thread that serves the disk of {noun(first.entity)} {name} is full"
+            return f"Thread that serves the disk of {noun(first.entity)} {name} is saturated"
         case "io_stack":
             return f"I/Os wait in {noun(first.entity)} {name} above its block device"
         case "core" if first.utilisation is None:
             return f"{noun(first.entity).capitalize()} {name} is slow to read received data"
         case "core":
-            return f"One processor core of {name} is full"
+            return f"One processor core of {name} is saturated"
         case "pcie":
-            return f"PCIe lanes of {noun(first.entity)} {with_owner(first.entity)} are full"
+            return f"PCIe lanes of {noun(first.entity)} {with_owner(first.entity)} are saturated"
         case "lun" | "hba" | "vdisk":
             return f"Queue of {noun(first.entity)} {with_owner(first.entity)} is full{_depth(first, step)}"
         case _:

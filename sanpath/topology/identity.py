@@ -12,7 +12,13 @@ import networkx as nx
 
 from sanpath.model import Entity, Link, Scalar, SourceEntity, SourceLink
 from sanpath.topology.keys import TRUST, normalise
-from sanpath.topology.logins import Local, nearest_logins, without_wrong_guesses, wwpn_without_name
+from sanpath.topology.logins import (
+    Local,
+    at_members,
+    nearest_logins,
+    without_wrong_guesses,
+    wwpn_without_name,
+)
 from sanpath.topology.vm_moves import Report, links_at
 
 if TYPE_CHECKING:
@@ -41,8 +47,9 @@ class Topology:
     """The entities, their links, and the failed joins.
 
     `links`: add_link adds to them. `known_as`: (source, kind, the source's own id) → entity. `with_unread_target`:
-    loads that name a target which no source reports, such as the address of a server. `paths_of_loads`: a cache,
-    loads → their I/O paths. The rest does not change once it is resolved."""
+    loads that name a target which no source reports, such as the address of a server. `paths_of_loads`,
+    `initiators_of_hosts`: caches: loads → their I/O paths, host → its loads' initiators. The rest does not
+    change once it is resolved."""
 
     entities: dict[str, Entity] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
@@ -50,6 +57,7 @@ class Topology:
     unjoined: list[Unjoined] = field(default_factory=list)
     with_unread_target: set[str] = field(default_factory=set)
     paths_of_loads: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
+    initiators_of_hosts: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
     _links_of: dict[str, list[Link]] = field(default_factory=dict, compare=False, repr=False)
     _by_kind: dict[str, list[Entity]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -79,6 +87,19 @@ class Topology:
                 if kind is None or self.entities[far_end].kind == kind:
                     related.append(far_end)
         return related
+
+    def members(self, entity: str, kind: str) -> list[str]:
+        """Return the entities of a kind that are part of an entity: the ports of a bond, the paths of a map."""
+        parts = [link.from_entity for link in self._member_links(entity) if link.to_entity == entity]
+        return [part for part in parts if self.entities[part].kind == kind]
+
+    def uppers(self, entity: str, kind: str) -> list[str]:
+        """Return the entities of a kind that an entity is part of: the bond of a port, the map of a path."""
+        wholes = [link.to_entity for link in self._member_links(entity) if link.from_entity == entity]
+        return [whole for whole in wholes if self.entities[whole].kind == kind]
+
+    def _member_links(self, entity: str) -> list[Link]:
+        return [link for link in self._links_of.get(entity, ()) if link.relation == "member_of"]
 
     def behind(self, entities: Iterable[str], kind: str) -> set[str]:
         """Return the entities of a kind among these entities and those that back them, over all known levels."""
@@ -293,7 +314,8 @@ def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink
             evidence[link.relation, ends[0], ends[1]].append(f"{source}: {link.evidence}")
     topology.unjoined = list(dict.fromkeys(topology.unjoined))
     links = [Link(*key, tuple(dict.fromkeys(texts))) for key, texts in evidence.items()]
-    for joined in nearest_logins(links, {entity.id: entity.kind for entity in topology.entities.values()}):
+    kinds = {entity.id: entity.kind for entity in topology.entities.values()}
+    for joined in nearest_logins(at_members(links, kinds), kinds):
         topology.add_link(joined)
 
 

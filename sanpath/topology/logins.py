@@ -4,7 +4,7 @@ several switches may report its login: the port nearest to the device is the rig
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sanpath.model import Link, SourceEntity
 from sanpath.topology.keys import normalise
@@ -39,6 +39,64 @@ def without_wrong_guesses(entities: Mapping[Local, SourceEntity]) -> dict[Local,
                 kinds[normalise("wwpn", value) or ""].add(entity.kind)
     wrong = {local for local, wwpn in guessed.items() if kinds[wwpn] and local[1] not in kinds[wwpn]}
     return {local: entity for local, entity in entities.items() if local not in wrong}
+
+
+def at_members(links: Sequence[Link], kinds: Mapping[str, str]) -> Iterator[Link]:
+    """Yield the links with logins and cables at the members of an aggregate (port channel, LAG, trunk) in its place.
+
+    Switches learn addresses and logins at the aggregate; bytes are counted, and cables plugged in, at its members. A
+    device may be behind each of them, unless others are plugged in there. Ports of another switch are as many as the
+    members, each at one of them; otherwise it is not known which is where. `kinds`: entity → kind.
+    """
+    members: dict[str, list[str]] = defaultdict(list)
+    for link in links:
+        if link.relation == "member_of" and kinds[link.from_entity] == kinds[link.to_entity] == "switch_port":
+            members[link.to_entity].append(link.from_entity)
+    devices: dict[str, set[str]] = defaultdict(set)
+    at_aggregates: dict[str, list[Link]] = defaultdict(list)
+    for link in links:
+        ends = (link.from_entity, link.to_entity)
+        aggregates = [end for end in ends if end in members]
+        if link.relation not in ("logged_in", "cabled_to") or not aggregates:
+            yield link
+            if link.relation in ("logged_in", "cabled_to"):
+                for end, other in (ends, ends[::-1]):
+                    devices[end].add(other)
+        elif len(aggregates) == 2:
+            yield from _pairs(link, members[ends[0]], members[ends[1]])
+        else:
+            at_aggregates[aggregates[0]].append(link)
+    for aggregate, own_links in at_aggregates.items():
+        ports = sorted(members[aggregate])
+        others = {
+            link: next(end for end in (link.from_entity, link.to_entity) if end != aggregate) for link in own_links
+        }
+        of_switches = sorted(
+            (link for link in own_links if kinds[others[link]] == "switch_port"), key=others.__getitem__
+        )
+        if len(of_switches) == len(ports):
+            for link, port in zip(of_switches, ports, strict=True):
+                yield _moved(link, aggregate, port)
+        else:
+            yield from of_switches
+        for link in own_links:
+            if link not in of_switches and not any(others[link] in devices[port] for port in ports):
+                for port in [port for port in ports if not devices[port]] or ports:
+                    yield _moved(link, aggregate, port)
+
+
+def _pairs(link: Link, near: Sequence[str], far: Sequence[str]) -> Iterator[Link]:
+    """Yield one link for each pair of members of two aggregates; the link itself, if these are not as many."""
+    if len(near) != len(far):
+        yield link
+        return
+    for near_port, far_port in zip(sorted(near), sorted(far), strict=True):
+        yield Link(link.relation, near_port, far_port, link.evidence)
+
+
+def _moved(link: Link, end: str, port: str) -> Link:
+    near, far = (port if each == end else each for each in (link.from_entity, link.to_entity))
+    return Link(link.relation, near, far, link.evidence)
 
 
 def nearest_logins(links: Iterable[Link], kinds: Mapping[str, str]) -> list[Link]:

@@ -26,7 +26,9 @@ def open_ends(topology: Topology, loads: Sequence[str]) -> list[Cable]:
     near_host = _reached(
         switch_by_port, peer_by_port, (c.switch_port for c in end_cables if not initiators.isdisjoint(c.devices))
     )
-    near_array = _reached(switch_by_port, peer_by_port, (c.switch_port for c in end_cables if c.device in targets))
+    near_array = _reached(
+        switch_by_port, peer_by_port, (c.switch_port for c in end_cables if not targets.isdisjoint(c.devices))
+    )
     cabled_ports = {c.switch_port for c in end_cables}
     free = {port: switch for port, switch in switch_by_port.items() if port not in cabled_ports}
     only_host, only_array = (

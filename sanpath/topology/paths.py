@@ -23,6 +23,8 @@ _MOST_SEARCHED = 50_000_000
 """Most links that are searched for the paths of a load: 500 initiators in a fabric of 50,000 ports. Minutes."""
 
 
+_NAMES = frozenset(("wwpn", "iqn", "nqn"))
+"""Join keys of initiators: a switch or an array knows an adapter that has one."""
 _OPPOSITE: dict[Literal["host", "array"], Literal["host", "array"]] = {"host": "array", "array": "host"}
 
 
@@ -33,8 +35,8 @@ class Cable:
     `side`: whether the device belongs to the host, to the array, or is a port of another switch. `facing`: the end of
     the path that the switch port is turned to. Data towards the host leaves a port that faces the host (tx), and
     enters one that faces the array (rx). `group`: links that carry the test's I/O in parallel. `uplink_of`: the
-    initiators that share the link, where several have logged in at its port: another switch is cabled to it, or an
-    adapter with many names.
+    initiators or target ports that share the link, where several have logged in at its port: another switch is cabled
+    to it, or an adapter with many names.
     """
 
     id: str
@@ -89,16 +91,21 @@ def cables(topology: Topology) -> list[Cable]:
 
 
 def _with_uplinks(topology: Topology, all_cables: Iterable[Cable]) -> Iterator[Cable]:
-    """Merge the cables of initiators that have logged in at one port: they share it (NPV, Access Gateway, NPIV)."""
+    """Merge the cables of initiators or target ports that have logged in at one port: they share it (NPV, Access
+    Gateway, NPIV). A target port that names its array stands for its neighbours."""
     by_port: dict[tuple[str, str], list[Cable]] = {}
     for cable in all_cables:
         by_port.setdefault((cable.side, cable.switch_port), []).append(cable)
     for (side, port), port_cables in by_port.items():
-        if side == "host" and len(port_cables) > 1:
-            name = f"link:uplink--{topology.entities[port].label}"
-            yield replace(port_cables[0], id=name, uplink_of=tuple(cable.device for cable in port_cables))
+        if len(port_cables) == 1:
+            yield port_cables[0]
+            continue
+        devices = tuple(cable.device for cable in port_cables)
+        if side == "host":
+            yield replace(port_cables[0], id=f"link:uplink--{topology.entities[port].label}", uplink_of=devices)
         else:
-            yield from port_cables
+            named = [cable for cable in port_cables if topology.related(cable.device, "member_of", "array")]
+            yield replace((named or port_cables)[0], uplink_of=devices)
 
 
 def array_of(topology: Topology, entity: str) -> str:
@@ -142,8 +149,40 @@ def host_of(topology: Topology, load: str) -> str | None:
 
 
 def initiators_of(topology: Topology, load: str) -> list[str]:
-    """Return the initiator ports of the hosts a load runs on."""
-    return [hba for host in hosts_of(topology, load) for hba in topology.related(host, "attached_to", "hba")]
+    """Return the initiator ports of the hosts a load runs on.
+
+    Hosts also have adapters without a link to a switch, such as AHCI, and network interfaces for other traffic: of
+    those with a technology, only the ones with paths count, where any has one.
+    """
+    return [hba for host in hosts_of(topology, load) for hba in _initiators(topology, host)]
+
+
+def _initiators(topology: Topology, host: str) -> list[str]:
+    found = topology.initiators_of_hosts.get(host)
+    if found is None:  # Needed hundreds of times in a diagnosis.
+        found = topology.initiators_of_hosts[host] = _with_paths(topology, host, _linked(topology, host))
+    return found
+
+
+def _linked(topology: Topology, host: str) -> list[str]:
+    """Return the adapters of a host that something says to have a link; all, if nothing does."""
+    adapters = topology.related(host, "attached_to", "hba")
+    entities = [topology.entities[hba] for hba in adapters]
+    linked = [e.id for e in entities if e.attributes.get("technology") or not _NAMES.isdisjoint(e.ids)]
+    return linked or adapters
+
+
+def _with_paths(topology: Topology, host: str, linked: Sequence[str]) -> list[str]:
+    """Return the adapters over which paths lead; all, where one of the host's paths does not say over which."""
+    luns = topology.related(host, "attached_to", "lun")
+    ends = [topology.related(path, "attached_to", "hba") for lun in luns for path in topology.members(lun, "path")]
+    if not ends or not all(ends):
+        return list(linked)
+    level = leading = {hba for hbas in ends for hba in hbas}
+    while level:  # The ports of a bond, or the port of a VLAN, carry what its paths carry.
+        level = {port for hba in level for port in topology.members(hba, "hba")} - leading
+        leading = leading | level
+    return [hba for hba in linked if hba in leading]
 
 
 def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
@@ -229,7 +268,7 @@ def on_paths(topology: Topology) -> dict[str, dict[str, set[str]]]:
         end
         for path in io_paths(topology, *loads)
         for cable in path.cables
-        for end in (cable.switch_port, cable.device)
+        for end in (cable.switch_port, cable.device, path.hba, path.array_port)
     }
     machines = {machine for load in loads for machine in machines_of(topology, load)}
     devices = {

@@ -122,7 +122,7 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
     if not facts.loads and has_generator(facts.events):
         return (
             "the load generator was started and reported no I/O: nothing can be judged",
-            "the generator's own messages, in load/…/errors and load/…/output of the recording",
+            "read the generator's own messages, in load/…/errors and load/…/output of the recording",
         )
     if any(step.origin == "marks" for step in facts.steps):
         longest = max(step.seconds for step in facts.steps)
@@ -130,7 +130,7 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
             f"no step is long enough to be judged: the longest has {longest:.0f} s after its ramp, and contains no "
             "complete window"
         )
-        return reason, "steps of at least four polls of the slowest source after their ramp"
+        return reason, "make each step at least four polls of the slowest source long, after its ramp"
     return (
         "no I/O of a load was recorded: nothing can be judged",
         "run a load that sanpath reads: sanpath run -- fio …",

@@ -17,7 +17,7 @@ from sanpath.comparison.changes import Change
 from sanpath.comparison.compare import Comparison, Pair
 from sanpath.comparison.differences import Value
 from sanpath.comparison.same_latency import AtLatency, Cost
-from sanpath.units import bandwidth, count, duration, iops
+from sanpath.units import bandwidth, count, duration, iops, percent, percent_change
 from sanpath.views.json import escaped
 from sanpath.views.markdown import safe
 from sanpath.views.whatif import check_text
@@ -108,7 +108,7 @@ def quantity_rows(pair: Pair) -> list[list[str]]:
 def step_names(pair: Pair) -> str:
     """The name of both steps, once if it is the same."""
     names = (printable(pair.before_step), printable(pair.after_step))
-    return names[0] if names[0] == names[1] else " > ".join(names)
+    return names[0] if names[0] == names[1] else " → ".join(names)
 
 
 def value_text(quantity: str, value: float) -> str:
@@ -122,13 +122,13 @@ def change_text(change: Change) -> str:
     """The change in percent; "-" if a run does not report the quantity."""
     if change.change is None:
         return "-"
-    return f"{change.change:+.1%}{' (no change)' if change.is_within_spread else ''}"
+    return f"{percent_change(change.change)}{' (within the spread)' if change.is_within_spread else ''}"
 
 
 def _spread(pair: Pair, change: Change) -> str:
     if change.spread is not None:
-        return f"±{change.spread:.1%} ({pair.repetitions[0]} and {pair.repetitions[1]} runs)"
-    return f"±{pair.spread:.1%}" if change.quantity == "ops_per_second" else "-"
+        return f"±{percent(change.spread)} ({pair.repetitions[0]} and {pair.repetitions[1]} repetitions)"
+    return f"±{percent(pair.spread)}" if change.quantity == "ops_per_second" else "-"
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
@@ -158,7 +158,7 @@ def setting_lines(comparison: Comparison) -> Iterator[str]:
             yield f"in use only {'after' if difference.before is None else 'before'}: {difference.entity}"
         else:
             was, now = (_value(difference.setting, value) for value in (difference.before, difference.after))
-            yield f"changed: {difference.entity}.{difference.setting}: {was} > {now}"
+            yield f"changed: {difference.entity}.{difference.setting}: {was} → {now}"
 
 
 def finding_lines(comparison: Comparison) -> Iterator[str]:
@@ -172,7 +172,7 @@ def finding_lines(comparison: Comparison) -> Iterator[str]:
         low, high = comparison.next.predicted_ops_per_second
         limit = f"{short(comparison.next.entity)} {comparison.next.change}"
         errors = [check.error for check in comparison.checks if check.error is not None]
-        off = f"; the model was off by {max(errors, key=abs):+.1%} at most this time" if errors else ""
+        off = f"; the model was off by {percent_change(max(errors, key=abs))} at most this time" if errors else ""
         yield f"next, with the limit relieved: {iops(low)} to {iops(high)}, then {limit} limits{off}"
 
 
@@ -211,9 +211,9 @@ def _change(ratio: float) -> str:
     """Return a change in percent, and a large one as a factor.
 
     >>> _change(1.024), _change(11.91)
-    ('+2.4%', '11.9 times')
+    ('+2.4 %', '11.9 times')
     """
-    return f"{ratio:.1f} times" if ratio >= _FACTOR else f"{ratio - 1:+.1%}"
+    return f"{ratio:.1f} times" if ratio >= _FACTOR else percent_change(ratio - 1)
 
 
 def _table(comparison: Comparison) -> Table:

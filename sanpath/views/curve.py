@@ -15,7 +15,7 @@ from sanpath.views import words
 from sanpath.views.markdown import safe
 
 TITLE = "Throughput and latency over outstanding I/Os"
-HEADER: Sequence[str] = ("step", "direction", "N", "IOPS", "payload", "mean", "p99", "bound by")
+HEADER: Sequence[str] = ("step", "direction", "outstanding", "IOPS", "payload", "mean", "p99", "limited by")
 
 
 def rows(diagnosis: Diagnosis) -> list[list[str]]:
@@ -31,7 +31,7 @@ def knee(diagnosis: Diagnosis) -> str:
         judged = [step for step in diagnosis.steps if step.directions]
         if not judged:
             return "Knee: none was found, no step was judged."
-        most = max(step.in_flight.configured or 0 for step in judged)
+        most = max(step.in_flight.configured or step.in_flight.measured or 0 for step in judged)
         return f"Knee: none was found up to {outstanding(most)}."
     calm = ""
     if verdict.r0.seconds is not None and verdict.r0.from_step:

@@ -36,11 +36,11 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield from _title("Links in the step of the verdict")
         yield from _table(words.ELEMENT_HEADER, rows)
     if rows := words.figure_cells(diagnosis):
-        yield from _title("Figures that were entered")
+        yield from _title("Figures entered by hand, and what they were compared with")
         yield from _table(words.FIGURE_HEADER, rows)
     yield from _list("Limits of the test", [f"{s.name}: {note}" for s in diagnosis.steps for note in s.valid])
     yield from _list("Marks", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
-    yield from _list("Settings of the rules", words.judging_lines(diagnosis))
+    yield from _list("How the rules judged", words.judging_lines(diagnosis))
     yield from _recorders(diagnosis)
     yield from _sources(diagnosis)
 
@@ -103,7 +103,7 @@ def _actions(diagnosis: Diagnosis) -> Iterator[str]:
         yield from _title("Actions")
     for step in diagnosis.plan:
         yield f"{step.number}. **{safe(step.action)}** ({', '.join(first_screen.badges(step))}). "
-        yield f"   {safe(words.plan_text(step))}"
+        yield f"   {safe(words.plan_text(diagnosis, step))}"
         for variant in step.on_each_platform:
             yield ""
             yield f"   {safe(words.platform(variant.platform))}: {safe(variant.scope)}"
@@ -112,7 +112,8 @@ def _actions(diagnosis: Diagnosis) -> Iterator[str]:
                 yield "   ```"
                 yield from (f"   {words.printable(command)}" for command in variant.commands)
                 yield "   ```"
-            yield f"   Verify: {safe(variant.verify)} Undo: {safe(variant.undo)}"
+            yield f"   - Verify: {safe(variant.verify)}"
+            yield f"   - Undo: {safe(variant.undo)}"
         yield ""
 
 

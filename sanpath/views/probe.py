@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sanpath.diagnosis.model import Probe, Trial
-from sanpath.units import percent_rounded
+from sanpath.units import percent_likely, percent_rounded
 from sanpath.views.words import bar, plain, printable, short
 
 TITLE = "What was tried"
@@ -21,7 +21,7 @@ def rows(probe: Probe) -> list[list[str]]:
             trial.why or "-",
             trial.outcome,
             ", ".join(map(short, trial.ruled_out)) or "-",
-            ", ".join(f"{short(s.name)} {percent_rounded(s.probability)}" for s in trial.suspects) or "-",
+            ", ".join(f"{short(s.name)} {percent_likely(s.probability)}" for s in trial.suspects) or "-",
             _verdict(trial),
         ]
         for number, trial in enumerate(probe.steps, start=1)
@@ -58,4 +58,4 @@ def closing_lines(probe: Probe) -> list[str]:
 def _verdict(trial: Trial) -> str:
     if not trial.probability:
         return "-"
-    return f"{plain(trial.verdict)} ({trial.grade}, {percent_rounded(trial.probability)})"
+    return f"{plain(trial.verdict)} ({trial.grade}, {percent_likely(trial.probability)})"

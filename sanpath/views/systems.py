@@ -12,7 +12,7 @@ from rich.text import Text
 from sanpath.comparison.drift import Drift
 from sanpath.comparison.side_by_side import Row, SideBySide
 from sanpath.diagnosis.model import CurvePoint
-from sanpath.units import count, duration, iops
+from sanpath.units import count, counted, duration, iops, percent, percent_change
 from sanpath.views.compare import latency_text
 from sanpath.views.json import escaped
 from sanpath.views.words import plain, printable, short
@@ -39,7 +39,7 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
             table.add_row(row.direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
         console.print(table)
     else:
-        console.print(Text("No two of them were tested with as many outstanding I/Os of the same size."))
+        console.print(Text("No two of them were tested with the same outstanding I/Os and block size."))
     for entry in comparison.same_latency:
         console.print(Text(f"at the same latency: {latency_text(entry, letters)}"))
     for step_drift in comparison.drifts:
@@ -51,12 +51,13 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
 def _drift_text(drift: Drift) -> str:
     size = "" if drift.operation_bytes is None else f"{round(drift.operation_bytes / 1024, 1):g} KiB "
     step = f"{size}{drift.direction}s with {count(drift.in_flight)} outstanding"
-    moved = f"throughput {drift.change:+.1%} in {drift.days:.0f} days, {drift.per_month:+.1%} a month"
-    noise = "no step was repeated" if drift.spread is None else f"repetitions differ by up to {drift.spread:.1%}"
+    days, per_month = counted(round(drift.days), "day"), percent_change(drift.per_month)
+    moved = f"throughput {percent_change(drift.change)} in {days}, {per_month} a month"
+    noise = "no step was repeated" if drift.spread is None else f"repetitions differ by up to {percent(drift.spread)}"
     cause = (
-        f"{drift.changed_settings} settings differ as well, so time alone may not be the reason"
+        f"{counted(drift.changed_settings, 'other setting')} changed in that time, which may be the reason"
         if drift.changed_settings
-        else "no setting that was read differs: a device that fills, wears or rebuilds does this"
+        else "no setting that was read differs: devices that fill up, wear out or rebuild drift like this"
     )
     return f"{step}: {moved} ({noise}); {cause}"
 

@@ -132,15 +132,15 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
     for step in diagnosis.plan:
         title = f"  {step.number} {step.action} ({', '.join(first_screen.badges(step))})"
         lines.append(Text(words.printable(title)))
-        lines.append(Padding(Text(words.printable(words.plan_text(step)), style="dim"), (0, 0, 0, 4)))
+        lines.append(Padding(Text(words.printable(words.plan_text(diagnosis, step)), style="dim"), (0, 0, 0, 4)))
         for variant in step.on_each_platform:
             description = f"{words.platform(variant.platform)}: {variant.scope}"
             lines.append(Padding(Text(words.printable(description), style="dim"), (0, 0, 0, 4)))
             # Those of the first action stand on the first screen.
             if step.variants or step.number != diagnosis.summary.plan_step:
                 lines += [Padding(line, (0, 0, 0, 2)) for line in _commands(variant.commands)]
-            back = f"Verify: {variant.verify} Undo: {variant.undo}"
-            lines.append(Padding(Text(words.printable(back), style="dim"), (0, 0, 0, 4)))
+            back = (f"Verify: {variant.verify}", f"Undo: {variant.undo}")
+            lines += [Padding(Text(words.printable(line), style="dim"), (0, 0, 0, 4)) for line in back]
     return lines
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sanpath.diagnosis.model import Interval
-from sanpath.units import count, duration, iops, percent
+from sanpath.units import count, duration, iops, percent_change
 from sanpath.views.json import escaped
 from sanpath.views.words import printable, short
 from sanpath.whatif.predict import Check, Prediction
@@ -46,7 +46,7 @@ def as_text(prediction: WhatIf, width: int | None = None) -> str:
         if step.unknown is not None:
             console.print(Text(printable(f"not predicted: {step.step} {step.direction}: {step.unknown}")))
     for check in prediction.checks:
-        console.print(Text(printable(f"this model before: {check_text(check)}")))
+        console.print(Text(printable(f"earlier prediction of this model: {check_text(check)}")))
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
@@ -54,7 +54,7 @@ def as_text(prediction: WhatIf, width: int | None = None) -> str:
 def check_text(check: Check) -> str:
     """A prediction next to the result."""
     outcome = "as predicted" if check.held else "NOT as predicted"
-    off = "" if check.error is None else f", {check.error:+.1%} off the middle of the prediction"
+    off = "" if check.error is None else f", {percent_change(check.error)} off the middle of the prediction"
     return (
         f"{check.step} {check.direction}: predicted {between(check.predicted_ops_per_second)} IOPS, "
         f"reached {iops(check.measured_ops_per_second)}: {outcome}{off}"
@@ -68,7 +68,7 @@ def between(interval: Interval) -> str:
 
 
 def _setting(setting: Wanted) -> str:
-    before = f"{setting.now} > " if setting.now is not None else ""
+    before = f"{setting.now} → " if setting.now is not None else ""
     note = f" ({setting.note})" if setting.note else ""
     return printable(f"{setting.entity}.{setting.setting}: {before}{setting.then}{note}")
 
@@ -93,15 +93,15 @@ def _table(steps: list[Prediction]) -> Table:
         assert predicted is not None  # noqa: S101 - only those are listed
         retained = step.kept_in_flight
         gain = predicted[1] / step.ops_per_second - 1
-        limit = f"{short(step.entity or '')} {step.change}, {percent(gain) if gain < 0 else '+' + percent(gain)}"
+        limit = f"{short(step.entity or '')} {step.change}".strip()
         table.add_row(
             Text(printable(step.step)),
             step.direction,
-            count(step.in_flight) if retained == step.in_flight else f"{count(step.in_flight)} > {count(retained)}",
+            count(step.in_flight) if retained == step.in_flight else f"{count(step.in_flight)} → {count(retained)}",
             iops(step.ops_per_second).removesuffix(" IOPS"),
             duration(step.latency_seconds),
             Text(short(step.limit) if step.limit else "?"),
-            between(predicted),
+            f"{between(predicted)} ({percent_change(gain)})",
             _seconds((retained / predicted[1], retained / predicted[0])),
             Text(limit),
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sanpath.facts.figures.model import amount
 from sanpath.rulebook.text import printable as printable
 from sanpath.summary.names import noun as noun
-from sanpath.units import bandwidth, count, duration, iops, outstanding, percent, percent_rounded
+from sanpath.units import bandwidth, count, counted, duration, iops, outstanding, percent, percent_likely
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ CLOCKS = {
     "load_edges": "by the load's edges",
 }
 
-FROM_STEP = "steps are ranked by throughput, then by outstanding I/Os, then by whether they show a limit"
+FROM_STEP = "the first of all steps by throughput, then by outstanding I/Os, then by whether it shows a limit"
 
 GRADES = {
     grade: f"the {rank}; at least {100 * least:g} of 100 such verdicts were right in simulated tests"
@@ -68,10 +68,12 @@ _MENTIONED = 0.01
 def grade_meaning(diagnosis: Diagnosis) -> str:
     """The meaning of the verdict's grade, or why its step does not allow a better one."""
     verdict = diagnosis.verdict
+    if verdict.kind == "cannot_tell":
+        return "no explanation is likely enough to be named"
     if (windows := _too_few_windows(diagnosis)) is None:
         return GRADES[verdict.grade]
-    readings = "1 whole reading" if windows == 1 else f"{windows} whole readings"
-    return f"only {readings} of the slowest source in its step; confidence A and B need {WINDOWS}"
+    complete = counted(windows, "complete window")
+    return f"only {complete} of the slowest source in its step; confidence A and B need {WINDOWS}"
 
 
 def _too_few_windows(diagnosis: Diagnosis) -> int | None:
@@ -87,7 +89,7 @@ def suspect_lines(verdict: Verdict) -> list[str]:
     listed = [suspect for suspect in verdict.suspects if suspect.probability >= _MENTIONED]
     if len(listed) < 2:
         return []
-    return [f"{percent_rounded(suspect.probability)}: {_suspect(suspect)}" for suspect in listed]
+    return [f"{percent_likely(suspect.probability)}: {_suspect(suspect)}" for suspect in listed]
 
 
 def _lower(text: str) -> str:
@@ -175,17 +177,20 @@ PURPOSES = {
     "limit": "Relieves the limit",
     "test": "Makes the test valid",
     "risk": "Removes a risk; it does not limit this run",
+    "open": "Removes a risk; whether it limits this run is not known",
 }
 
 
-def plan_text(step: PlanStep) -> str:
+def plan_text(diagnosis: Diagnosis, step: PlanStep) -> str:
     """The purpose of a step of the plan, its gain, and the steps before it."""
     resolves = ", ".join(dict.fromkeys(resolved.rule for resolved in step.resolves))
-    text = f"{PURPOSES[step.purpose]}: {resolves}."
+    is_open = step.purpose == "risk" and diagnosis.verdict.kind == "cannot_tell"
+    text = f"{PURPOSES['open' if is_open else step.purpose]}: {resolves}."
     if step.gain_ops_per_second:
         text += f" With every saturated element relieved: up to {iops(step.gain_ops_per_second[1])}."
     if step.after:
-        text += f" After step {' and '.join(str(number) for number in step.after)}."
+        numbers = " and ".join(str(number) for number in step.after)
+        text += f" After step{'s' if len(step.after) > 1 else ''} {numbers}."
     return text
 
 
@@ -224,8 +229,8 @@ def _meaning(experiment: Experiment) -> str:
     if_seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
     if_not_seen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
     return (
-        f"with {experiment.watch}, most likely {short(if_seen.name)} ({percent_rounded(if_seen.if_seen)}); "
-        f"otherwise {short(if_not_seen.name)} ({percent_rounded(if_not_seen.if_not)})"
+        f"with {experiment.watch}, most likely {short(if_seen.name)} ({percent_likely(if_seen.if_seen)}); "
+        f"otherwise {short(if_not_seen.name)} ({percent_likely(if_not_seen.if_not)})"
     )
 
 
@@ -255,11 +260,11 @@ def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
     if of_kinds:
         kinds = ", ".join(printable(u.what.replace(_NO_FACTS, "")) for u in of_kinds)
         rules = ", ".join(printable(u.consequence.partition(": ")[2]) for u in of_kinds)
-        lines.append(f"nothing was measured of: {kinds}; not judged without them: {rules}")
+        lines.append(f"not measured at all: {kinds}; rules not judged for that reason: {rules}")
     unknown = sorted({finding.rule for finding in not_judged(diagnosis)})
     if unknown:
         rules = "1 rule was" if len(unknown) == 1 else f"{len(unknown)} rules were"
-        lines.append(f"{rules} not judged, their inputs were not measured: {', '.join(unknown)}")
+        lines.append(f"{rules} not judged because their inputs were not measured: {', '.join(unknown)}")
     return lines
 
 
@@ -279,8 +284,8 @@ def judging_lines(diagnosis: Diagnosis) -> list[str]:
         scope = suppression.rule if suppression.entity == "*" else f"{suppression.rule} on {suppression.entity}"
         if suppression.expired:
             lines.append(
-                f"the suppression of {scope} ended on {suppression.until}, its findings count again: "
-                f"{suppression.reason}"
+                f"the suppression of {scope} ended on {suppression.until}, so its findings count again; its reason "
+                f"was: {suppression.reason}"
             )
         else:
             lines.append(

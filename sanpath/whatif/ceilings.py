@@ -16,9 +16,12 @@ from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
 from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.figures.model import BEATEN_RATIO
+from sanpath.facts.host.disk_limits import Rates, counted_operations
+from sanpath.facts.host.tested_machines import as_number
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, volumes_of
 from sanpath.facts.table import FactRow, number
+from sanpath.model import DIRECTIONS
 from sanpath.units import bandwidth, count, iops
 from sanpath.verdict.places.host_queues import throttle
 from sanpath.whatif.change import Change
@@ -212,9 +215,17 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     disks = facts.tables["virtual_disk"].select(step=load.step)
     if len(disks) == 1 and ops_per_second:
         entity = str(disks[0]["entity"])
-        limit = change.caps.get((entity, "ops_per_second"), number(disks[0], "limit_ops_per_second"))
+        limit_now = number(disks[0], "limit_ops_per_second")
+        limit = change.caps.get((entity, "ops_per_second"), limit_now)
         if 0 < limit < float("inf"):
-            allowed = limit * load.ops_per_second / ops_per_second
+            loads = facts.loads_in(load.step)
+            rates = Rates(
+                {each.direction: each.ops_per_second for each in loads},
+                {each.direction: each.bytes_per_second for each in loads},
+            )
+            operation_bytes = as_number(facts.topology.entities[entity].attributes.get("limit_operation_bytes"))
+            counted = counted_operations(rates, DIRECTIONS, operation_bytes, limit_now or float("inf"))
+            allowed = limit * load.ops_per_second / counted
             result.append(Ceiling(entity, (allowed,) * 2, f"with its limit of {iops(limit)}"))
     return result
 

@@ -25,7 +25,7 @@ def test_the_link_is_named_in_its_direction_with_how_full_it_is(story: Ran) -> N
 
 
 def test_latency_is_told_by_the_load_s_own_queue_with_both_numbers(story: Ran) -> None:
-    assert "127 ms is 800 outstanding I/Os / 6,29" in story.found.verdict.headline
+    assert "127 ms = 800 outstanding I/Os / 6,29" in story.found.verdict.headline
     assert "throughput is the same with 16 outstanding I/Os" in story.found.verdict.headline
 
 
@@ -75,7 +75,7 @@ def test_the_closed_loop_on_the_published_figures() -> None:
     )
     published = [(2, 4), (17, 23), (81, 83), (126, 130)]
     for step, (low, high), law in zip(
-        steps, published, ("2.56 ms is 16", "20.5 ms is 128", "81.9 ms is 512", "128 ms is 800"), strict=True
+        steps, published, ("2.56 ms = 16", "20.5 ms = 128", "81.9 ms = 512", "128 ms = 800"), strict=True
     ):
         assert low <= step.directions["read"].latency_seconds.mean * 1e3 <= high
         assert f"{law} outstanding I/Os / 6,250 IOPS" in (step.in_flight.law or "")

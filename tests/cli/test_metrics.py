@@ -95,7 +95,7 @@ def test_a_taken_port_ends_the_run_before_it_begins(tmp_path: Path) -> None:
 def test_who_can_reach_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for where, reported in (
         ("0", "/metrics\n"),
-        ("0.0.0.0:0", "to whoever reaches this machine, without a password\n"),
+        ("0.0.0.0:0", "open without a password to anyone who can reach this machine\n"),
     ):
         with exporter.served(where, tmp_path / "none.sanpath", Choice()):
             assert capsys.readouterr().err.endswith(reported)

@@ -15,6 +15,7 @@ from sanpath.comparison.differences import Difference
 from sanpath.comparison.repeatability import reproducibility_limit
 from sanpath.diagnosis.model import Diagnosis, DirectionResult
 from sanpath.model import Scalar
+from sanpath.units import percent
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
@@ -50,7 +51,7 @@ def test_a_relieved_link_and_nothing_in_its_place_is_fixed(before: Diagnosis, tm
     after = swept(tmp_path, speed=8, ops=9000)
     found = compare(before, after)
     assert found.outcome == "FIXED"
-    assert found.headline.startswith("FIXED: +44.0% throughput and -30.6% latency at 256 outstanding reads")
+    assert found.headline.startswith("FIXED: +44.0 % throughput and -30.6 % latency at 256 outstanding reads")
     assert [(p.before_step, p.after_step, p.in_flight) for p in found.pairs] == [
         ("q64", "q64", 64),
         ("q256",) * 2 + (256,),
@@ -68,7 +69,7 @@ def test_another_element_in_its_place_is_moved(before: Diagnosis, tmp_path: Path
         replace(before, verdict=replace(before.verdict, bottlenecks=before.verdict.bottlenecks[:1])), after
     )
     assert found.outcome == "MOVED"
-    assert found.headline.startswith("MOVED to link:sw1/fc1/1--fa1/CT0.FC0: +100.0% throughput")
+    assert found.headline.startswith("MOVED to link:sw1/fc1/1--fa1/CT0.FC0: +100.0 % throughput")
 
 
 def test_the_link_that_was_full_together_with_the_first_is_no_new_place(before: Diagnosis, tmp_path: Path) -> None:
@@ -80,13 +81,13 @@ def test_the_link_that_was_full_together_with_the_first_is_no_new_place(before: 
 def test_the_same_test_again_is_no_change(before: Diagnosis, tmp_path: Path) -> None:
     found = compare(before, swept(tmp_path, ops=1.02 * X))
     assert found.outcome == "NO CHANGE"
-    assert "(differences below 3.0% are chance)" in found.headline
+    assert "(differences below 3.0 % are chance)" in found.headline
 
 
 def test_a_tenth_less_is_worse(before: Diagnosis, tmp_path: Path) -> None:
     found = compare(before, swept(tmp_path, ops=0.9 * X))
     assert found.outcome == "WORSE"
-    assert "-10.0% throughput and +11.1% latency" in found.headline
+    assert "-10.0 % throughput and +11.1 % latency" in found.headline
 
 
 def test_the_same_link_full_at_twice_its_speed_is_another_limit(before: Diagnosis, tmp_path: Path) -> None:
@@ -128,9 +129,7 @@ def test_steps_without_a_peer_are_named_and_the_others_compared(before: Diagnosi
 def test_nothing_in_common_is_said_and_not_judged(before: Diagnosis, tmp_path: Path) -> None:
     found = compare(before, swept(tmp_path, in_flight=(16,)))
     assert (found.outcome, found.pairs) == (None, ())
-    assert (
-        found.headline == "No step of one run has as many outstanding I/Os of the same size as a step of the other."
-    )
+    assert found.headline == "No step of one run matches a step of the other in outstanding I/Os and block size."
     assert set(found.unmatched) == {"q64 (before)", "q256 (before)", "q16 (after)"}
 
 
@@ -228,7 +227,7 @@ def test_no_change_is_said_only_within_the_spread_of_the_repetitions(
     assert found.outcome == outcome
     change = next(c for c in pair.changes if c.quantity == "ops_per_second")
     assert (change.spread, change.is_within_spread) == (pytest.approx(0.01), within)
-    assert "its repetitions differ by 1.0%" in found.headline
+    assert "its repetitions differ by 1.0 %" in found.headline
     assert found.unmatched == ()
     assert found.remarks == ()
 
@@ -245,7 +244,7 @@ def test_a_step_that_was_not_repeated_is_held_to_the_spread_of_those_that_were(
     (pair,) = found.pairs
     assert pair.spread == pytest.approx(0.0127, rel=1e-3)
     assert found.outcome == outcome
-    assert "(below 1.3% is chance, by repetitions of other steps)" in found.headline
+    assert "(changes below 1.3 % may be chance, judging by repetitions of other steps)" in found.headline
     assert "differ by up to 0.1 % in throughput, so that two runs of one step may differ by 1.3 %" in found.remarks[0]
 
 
@@ -288,7 +287,7 @@ def test_the_row_of_throughput_agrees_with_the_outcome(before: Diagnosis, noise:
     change = next(c for c in pair.changes if c.quantity == "ops_per_second")
     assert change.spread == pair.spread
     assert change.is_within_spread is (found.outcome == "NO CHANGE")
-    assert f"{pair.spread:.1%}" in found.headline
+    assert percent(pair.spread) in found.headline
     assert ("repetitions differ" in found.headline) is (noise < 0.01 / (2 * 2**0.5))
 
 
@@ -302,7 +301,7 @@ def test_a_single_run_does_not_know_its_spread(before: Diagnosis) -> None:
 
 def test_a_maximum_that_changed_otherwise_than_the_mean_is_in_the_headline(before: Diagnosis) -> None:
     found = compare(with_maximum(before, 0.424), with_maximum(before, 0.145))
-    assert found.headline.endswith("; the maximum of read went from 424 ms to 145 ms (-65.8%).")
+    assert found.headline.endswith("; the maximum of read went from 424 ms to 145 ms (-65.8 %).")
     assert [c.quantity for c in found.pairs[0].changes][-1] == "latency_max_seconds"
     same = compare(with_maximum(before, 0.424), with_maximum(before, 0.4))
     assert "maximum" not in same.headline

@@ -110,7 +110,9 @@ def test_throughput_at_the_same_latency_is_read_between_steps_and_never_beyond(
     assert both.ops_per_second == pytest.approx((X, 2 * X), rel=0.01)
     (refused,) = at_latency(runs, 0.05)
     assert refused.ops_per_second == (pytest.approx(X, rel=0.01), None)
-    assert refused.said == "tested: A from 2.56 ms to 81.9 ms; B from 1.28 ms to 41.0 ms; nothing is extrapolated"
+    assert refused.said == (
+        "tested: before from 2.56 ms to 81.9 ms; after from 1.28 ms to 41.0 ms; nothing is extrapolated"
+    )
     points = [CurvePoint("a", 1, 1000, 0.001, None), CurvePoint("b", 4, 2000, 0.002, None)]
     assert interpolated(points, 0.0015) == pytest.approx(1500)
     assert interpolated(points, 0.0021) is interpolated(points, 0.0009) is None
@@ -121,10 +123,10 @@ def test_throughput_at_the_same_latency_is_read_between_steps_and_never_beyond(
     [
         (
             [("12,500 USD",), ("12,500 USD",)],
-            "before 6,250 IOPS at 2 USD each, after 12,500 IOPS at 1 USD each (+100.0%)",
+            "before 6,250 IOPS at 2 USD each, after 12,500 IOPS at 1 USD each (+100.0 %)",
         ),
-        ([("6,250-12,500 EUR",), ()], "before 6,250 IOPS at 1 to 2 EUR each, after 12,500 IOPS (+100.0%)"),
-        ([(), ("100 EUR", "100 USD")], "before 6,250 IOPS, after 12,500 IOPS (+100.0%)"),
+        ([("6,250-12,500 EUR",), ()], "before 6,250 IOPS at 1 to 2 EUR each, after 12,500 IOPS (+100.0 %)"),
+        ([(), ("100 EUR", "100 USD")], "before 6,250 IOPS, after 12,500 IOPS (+100.0 %)"),
     ],
 )
 def test_prices_give_the_cost_of_an_operation_at_the_same_latency(
@@ -189,7 +191,7 @@ def test_a_step_that_becomes_slower_every_month_drifts(tmp_path: Path) -> None:
     assert found.change == pytest.approx(-0.1, abs=0.005)
     assert found.per_month == pytest.approx(-0.053, abs=0.003)
     text = systems.as_text(side_by_side(names, falling, None), 200)
-    assert "drift: 64 KiB reads with 16 outstanding: throughput -10.0% in 59 days, -5.3% a month" in text
+    assert "drift: 64 KiB reads with 16 outstanding: throughput -10.0 % in 59 days, -5.3 % a month" in text
     assert "no setting that was read differs" in text
     back = [*falling[:2], replace(falling[0], run=falling[2].run)]
     same_day = [replace(d, run=falling[0].run) for d in falling]
@@ -207,9 +209,9 @@ def test_the_command_tells_all_of_it(recordings: tuple[Recording, Recording]) ->
     code, reported = invoked(*folders, "--latency", "20ms")
     reported = " ".join(reported.split())
     assert code == 0
-    assert "changed: switch_port:sw1/fc1/7.speed: 4GFC > 8GFC" in reported
+    assert "changed: switch_port:sw1/fc1/7.speed: 4GFC → 8GFC" in reported
     assert (
-        "at the same latency: read of 64 KiB at 20.0 ms: before 6,250 IOPS, after 12,500 IOPS (+100.0%)" in reported
+        "at the same latency: read of 64 KiB at 20.0 ms: before 6,250 IOPS, after 12,500 IOPS (+100.0 %)" in reported
     )
     assert "FIXED: speed-held-by-one-end link:esx7/vmhba2--sw1/fc1/7 read" in reported
     assert "model: t512 read: predicted 8,750 - 12,595 IOPS, reached 12,500 IOPS: as predicted" in reported
@@ -231,6 +233,6 @@ def test_the_model_s_error_stands_beside_the_next_prediction(recordings: tuple[R
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0
     assert (
-        "this model before: t512 read: predicted 8,750 - 12,595 IOPS, reached 12,500 IOPS: as predicted"
-        in done.output
+        "earlier prediction of this model: "
+        "t512 read: predicted 8,750 - 12,595 IOPS, reached 12,500 IOPS: as predicted" in done.output
     )

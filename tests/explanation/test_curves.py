@@ -81,7 +81,7 @@ def test_a_collapse_is_no_plateau(tmp_path: Path) -> None:
     assert curve.said.startswith(
         "251 IOPS at 3 outstanding I/Os fall to 124 IOPS at 4, while latency grows from 12.0 ms to 32.3"
     )
-    assert curve.knee.said == "too few steps: 3 queue depths, a fit needs 4"
+    assert curve.knee.said == "3 queue depths tested, and a fit needs 4"
 
 
 def test_a_collapse_with_enough_steps_tells_its_peak(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_reads_writes_and_sizes_have_curves_of_their_own(tmp_path: Path) -> None
 def test_the_report_and_the_json_tell_it() -> None:
     reported = " ".join(as_text(diagnosed("saturated_array"), 100).split())
     assert "read of 8 KiB: plateau, 101,000 IOPS from 64 to 256 outstanding I/Os: more add only latency" in reported
-    assert "too few steps: 3 queue depths, a fit needs 4" in reported
+    assert "3 queue depths tested, and a fit needs 4" in reported
     found = json.loads(render(diagnosed("published")))["verdict"]["curves"][0]
     assert found["shape"] == "plateau"
     assert found["knee"]["law"]["contention"][0] > 0.5

@@ -20,7 +20,7 @@ def test_every_plane_has_what_is_in_flight_beside_what_it_lets_through() -> None
     ]
     assert [plane.admitted for plane in planes.values()] == [800, 32, None]
     assert planes["guest_block"].entity == "lun:sqlvm1/sda"
-    assert step.in_flight.law == "128 ms is 800 outstanding I/Os / 6,250 IOPS"
+    assert step.in_flight.law == "128 ms = 800 outstanding I/Os / 6,250 IOPS"
 
 
 def test_each_direction_of_a_mix_has_its_own() -> None:
@@ -28,7 +28,7 @@ def test_each_direction_of_a_mix_has_its_own() -> None:
     loads = [plane for plane in step.in_flight.planes if plane.plane == "load"]
     assert [plane.direction for plane in loads] == ["read", "write"]
     assert [sum(plane.measured) / 2 for plane in loads] == [pytest.approx(512, rel=0.01)] * 2
-    assert step.in_flight.law == "82.6 ms is 512 outstanding reads / 6,200 reads a second"
+    assert step.in_flight.law == "82.6 ms = 512 outstanding reads / 6,200 reads a second"
 
 
 def test_a_program_finds_it_beside_the_step() -> None:

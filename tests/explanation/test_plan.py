@@ -170,7 +170,7 @@ def test_an_expired_suppression_counts_again_and_says_so() -> None:
     site = Site(suppressions=(Suppression("link-full", "*", "new switch on order", date(2000, 1, 1)),))
     found = diagnose(recorded("published"), load_rulebook(), site)
     assert "link-full" in {f.rule for f in found.findings if f.outcome == "hit"}
-    reported = "the suppression of link-full ended on 2000-01-01, its findings count again: new switch on order"
+    reported = "the suppression of link-full ended on 2000-01-01, so its findings count again; its reason was: new"
     assert reported in text.render(found, 400)
     assert reported in markdown.render(found).replace("\\", "")
 

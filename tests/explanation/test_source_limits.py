@@ -70,7 +70,7 @@ def test_links_whose_counters_wrap_between_polls_are_named_with_what_helps(
     monkeypatch.setattr(san, "PORTS", replace(san.PORTS, columns=tuple(columns)))
     fabric = San(tmp_path / "r.sanpath")
     fabric.ports = [fast(port, 64) for port in fabric.ports]
-    fabric.step("s", 16, read=Flow(500, 16 / 500), ports={"fc1/7": (33e6, 0.0), "fc1/1": (33e6, 0.0)})
+    fabric.step("s", 16, read=Flow(8000, 16 / 8000), ports={"fc1/7": (530e6, 0.0), "fc1/1": (530e6, 0.0)})
     unread = {each.what: each for each in judged(fabric.write()).unobserved}
     link = unread["link:esx7/vmhba2--sw1/fc1/7"]
     assert link.why == "sw1 counts its bytes in 32 bits, which can wrap between two polls"

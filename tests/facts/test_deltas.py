@@ -69,16 +69,17 @@ def test_a_32_bit_counter_may_wrap_once(tmp_path: Path) -> None:
 def test_a_counter_that_may_have_wrapped_more_than_once_tells_nothing(
     tmp_path: Path, bits: Literal[32, 64], megabits: int | None
 ) -> None:
-    """2^32 bytes are 3.4 s at 10 Gb/s and 8.6 s at 4: a window of 5 s is ambiguous at 10, one of 2 s is not."""
+    """2^32 bytes are 3.4 s at 10 Gb/s and 8.6 s at 4: a window of 5 s is ambiguous at 10, one of 2 s is not. A
+    counter of 64 bits that falls was reset."""
     ports = Table("switch_port", (Column("bytes_rx_total", bits), Column("link_speed_bits_per_second", scale=1e6)))
     out = RecordingBuilder(tmp_path)
     out.source("sw1", "test", ports)
-    for at, received in ((0, 0), (2, 1000), (7, 6000), (9, 8000)):
+    for at, received in ((0, 2**32 - 1500), (2, 2**32 - 500), (7, 4500), (9, 6500)):
         out.samples("sw1", ports, at, {"1": {"bytes_rx_total": received, "link_speed_bits_per_second": megabits}})
     (found,) = sampled(out.write(), step(-1, 10))
-    is_ambiguous = (bits, megabits) == (32, 10_000)
-    assert found.rates["bytes_rx_total"] == [500, None if is_ambiguous else 1000, 1000]
-    assert found.rate("bytes_rx_total") == pytest.approx(750 if is_ambiguous else 8000 / 9)
+    is_known = bits == 32 and megabits != 10_000
+    assert found.rates["bytes_rx_total"] == [500, 1000 if is_known else None, 1000]
+    assert found.rate("bytes_rx_total") == pytest.approx(8000 / 9 if is_known else 750)
 
 
 def test_a_32_bit_counter_that_falls_by_less_than_half_its_range_was_reset(tmp_path: Path) -> None:
@@ -269,3 +270,26 @@ def test_segments_without_any_order_give_what_counting_by_hand_does(
         assert sample.windows == windows
         assert sample.length_seconds == pytest.approx(seconds)
         assert sample.rate("bytes_rx_total") == pytest.approx(rate)
+
+
+def fast_port(folder: Path, values: Sequence[int]) -> StepSamples:
+    """A 16GFC port whose source declares 32 bits for its byte counters, polled every five seconds."""
+    table = Table("switch_port", (Column("bytes_rx_total", 32), Column("link_speed_bits_per_second")))
+    out = RecordingBuilder(folder)
+    out.source("sw1", "test", table)
+    for number, value in enumerate(values):
+        sample = {"bytes_rx_total": value, "link_speed_bits_per_second": 14.025e9}
+        out.samples("sw1", table, 5.0 * number, {"1": sample})
+    (found,) = sampled(out.write(), step(-1, 1000))
+    return found
+
+
+def test_a_small_counter_that_never_falls_is_as_wide_as_it_needs_to_be(tmp_path: Path) -> None:
+    """A source declares the narrowest width of its tables; a new switch has not counted 2^32 bytes yet."""
+    found = fast_port(tmp_path, [1_000_000, 1_500_000, 2_000_000])
+    assert found.rate("bytes_rx_total") == pytest.approx(100_000)
+
+
+def test_a_counter_of_32_bits_that_falls_may_have_wrapped_more_than_once(tmp_path: Path) -> None:
+    found = fast_port(tmp_path, [4_000_000_000, 1_000_000_000, 2_000_000_000])
+    assert found.rate("bytes_rx_total") is None

@@ -12,6 +12,7 @@ from sanpath.topology.identity import resolve
 
 RATES = st.floats(1.0, 1e5)
 SECONDS = st.floats(5e-5, 0.05)
+LATENCY = "latency_seconds_read_total"
 
 
 @given(reads=RATES, writes=RATES, read_seconds=SECONDS, ratio=st.floats(0.1, 10.0))
@@ -81,3 +82,18 @@ def test_queues_that_do_not_tell_reads_from_writes_narrow_it(
         assert times[d] <= (latency + error) * (1 + 1e-9)
         assert isinstance(row["resolution_seconds"], float)
         assert error <= row["resolution_seconds"] * (1 + 1e-9)
+
+
+def test_a_counter_of_time_that_stands_still_is_no_clock() -> None:
+    """md before Linux 5.9 counts I/Os and no time: they did not take 0 s."""
+    sample = StepSamples("db1", "md0", "step", seconds=[1.0], rates={"ops_read_total": [1e3], LATENCY: [0.0]})
+    assert not list(plane_rows(resolve(()), {"lun": [sample]}, {"lun": {}}))
+
+
+def test_a_coarse_clock_that_ran_in_another_step_reads_0_s() -> None:
+    still, moving = (
+        StepSamples("db1", "sda", step, seconds=[1.0], rates={"ops_read_total": [1e3], LATENCY: [seconds]})
+        for step, seconds in (("a", 0.0), ("b", 0.01))
+    )
+    rows = list(plane_rows(resolve(()), {"lun": [still, moving]}, {"lun": {}}))
+    assert [(row["step"], row["latency_seconds"]) for row in rows] == [("a", 0.0), ("b", 1e-5)]

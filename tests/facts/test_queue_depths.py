@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.facts.host.queue_depths import with_command_windows
+from sanpath.facts.host.queue_depths import requests_held, with_command_windows
 from sanpath.model import Scalar, SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
 
@@ -49,3 +49,12 @@ def sessions(*windows: int | None, usable: tuple[bool, ...] = ()) -> Topology:
 )
 def test_the_smaller_limit_counts(topology: Topology, depth: float | None, expected: float | None) -> None:
     assert with_command_windows(topology, LUN, depth) == expected
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [({"nr_requests": 256, "hardware_queues": 8}, 2048), ({"nr_requests": 128}, 128), ({"hardware_queues": 4}, None)],
+    ids=["queues of the hardware", "their number unread", "no requests, as a logical volume"],
+)
+def test_each_hardware_queue_holds_its_own_requests(attributes: dict[str, Scalar], expected: float | None) -> None:
+    assert requests_held(attributes) == expected

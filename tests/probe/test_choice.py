@@ -21,7 +21,7 @@ def test_the_leading_two_are_separated_first() -> None:
     choice = best_choice([third, leading], seconds, ())
     assert choice is not None
     assert choice.experiment.action == "smaller_blocks"
-    assert "link (48%) from array (47%)" in separates(choice.experiment)
+    assert "link (48 %) from array (47 %)" in separates(choice.experiment)
 
 
 def test_a_long_experiment_has_to_tell_more() -> None:

@@ -38,7 +38,7 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Diagnos
 def test_one_step_is_not_sure_and_the_next_proves(probed: tuple[Path, list[Diagnosis], Finish]) -> None:
     _, diagnoses, finish = probed
     assert [diagnosis.verdict.grade for diagnosis in diagnoses] == ["C", "A"]
-    assert finish.reason.startswith("the verdict is certain: confidence A")
+    assert finish.reason.startswith("the verdict is settled: confidence A")
     assert judge("draw", SEED, None, draw(SEED).scenario.truth, diagnoses[-1]).is_right
 
 
@@ -68,7 +68,7 @@ def test_reports_show_what_was_tried(probed: tuple[Path, list[Diagnosis], Finish
     last = probed[1][-1]
     for report in (text.render(last, 100), markdown.render(last)):
         tried = report.partition("What was tried")[2].partition("Where the")[0]
-        assert "the load as it is named" in tried
+        assert "the load as it was given" in tried
         assert "repeat it with 4 outstanding I/Os" in tried
         assert "sqlvm1/sda" in tried
     assert '"experiment": "more_in_flight"' in json.render(last)

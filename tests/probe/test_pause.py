@@ -60,7 +60,7 @@ def test_where_others_do_as_before_the_array_is_ruled_out(tmp_path: Path) -> Non
     assert after.probe is not None
     start, pause = after.probe.steps
     assert pause.is_seen is False
-    assert "not lower latency of other hosts" in pause.outcome
+    assert "lower latency of other hosts was not seen" in pause.outcome
     assert share(pause, "array:fa1") < share(start, "array:fa1") / 2
     assert share(pause, "lun:sqlvm1/sda") > share(start, "lun:sqlvm1/sda")
 
@@ -92,7 +92,7 @@ def test_the_pause_is_proposed_only_where_others_are_measured(media: list[Diagno
     before, after = paused(UNREAD, tmp_path)
     assert "pause" not in [experiment.action for experiment in before.verdict.experiments]
     assert after.probe is not None
-    assert after.probe.steps[-1].outcome.startswith("no I/O of other hosts was measured")
+    assert after.probe.steps[-1].outcome.startswith("I/O of other hosts was not measured")
 
 
 def test_reports_show_it_as_a_step(media: list[Diagnosis]) -> None:

@@ -151,7 +151,7 @@ def test_a_certain_verdict_runs_nothing(tmp_path: Path) -> None:
     options = ["--target", "/dev/none", "--set", "budget.in_flight=1024", "--into", str(tmp_path / "p.sanpath")]
     result = CliRunner().invoke(app, ["probe", str(path), *options])
     assert result.exit_code == 0, result.exception
-    assert "nothing is run: the verdict is certain: confidence A" in result.stderr
+    assert "nothing is run: the verdict is settled: confidence A" in result.stderr
     assert "BOTTLENECK" in result.stdout
     assert not (tmp_path / "p.sanpath").exists()
 
@@ -175,7 +175,7 @@ def test_the_first_step_separates_the_suspects_and_the_load_follows(tmp_path: Pa
     assert "separates" in first.reason
 
     diagnoses, finish = probe(scenario, drawn.reading, plan, search)
-    assert finish.reason.startswith("the verdict is certain: confidence A")
+    assert finish.reason.startswith("the verdict is settled: confidence A")
     assert judge("draw", SEED, None, drawn.scenario.truth, diagnoses[-1]).is_right
     alone, both = (diagnosis.probe for diagnosis in diagnoses)
     assert alone is not None

@@ -104,7 +104,7 @@ def test_a_load_is_never_started_a_second_time(start: Callable[..., Run], tmp_pa
     assert is_alive(process), "a load outlives its recorder"
     code, reported = started_again(run, *load)
     assert (code, len(reported.splitlines())) == (2, 1), reported
-    assert f"the load of 'db1' still runs (process {process}): none is started a second time" in reported
+    assert f"the load of 'db1' still runs (process {process}), and no second one is started" in reported
     assert "another --into" in reported
 
     os.kill(process, signal.SIGKILL)
@@ -121,7 +121,7 @@ def test_a_load_is_never_started_a_second_time(start: Callable[..., Run], tmp_pa
 def test_a_load_that_ran_is_not_run_again_by_whatever_name() -> None:
     watching, ended = start("a.1", "site-a", 1, "sw1"), start("b.1", "pod-7", 2, "fio", load="fio", ended=True)
     refuse_second_load([watching], "r", "", [])
-    with pytest.raises(UsageError, match=r"r: the load of 'pod-7' has ended: none is started a second time"):
+    with pytest.raises(UsageError, match=r"r: the load of 'pod-7' has ended, and no second one is started"):
         refuse_second_load([watching, ended], "r", "", [])
     with pytest.raises(UsageError, match="'pod-7' has ended"):
         refuse_second_load([watching, ended, start("b.2", "pod-7", 3, "here")], "r", "", [])
@@ -132,7 +132,7 @@ def test_a_sweep_goes_on_with_its_own_plan_alone() -> None:
     swept = replace(swept, header=swept.header.model_copy(update={"plan": "digest"}))
     refuse_second_load([swept], "r", "digest", [])
     for plan, result in (("", [swept]), ("digest", [swept, start("c.1", "db1", 2, "fio", load="fio")])):
-        with pytest.raises(UsageError, match="none is started a second time"):
+        with pytest.raises(UsageError, match="no second one is started"):
             refuse_second_load(result, "r", plan, [])
 
 

@@ -107,7 +107,7 @@ def test_a_placeholder_that_no_fact_fills_is_refused() -> None:
         remedy.check(["interface <swich_port>"], ["switch_port", "naa"])
 
 
-@pytest.mark.parametrize("old", ["- interface <switch_port>", "--device <naa>;", "nmp device set -d <naa>"])
+@pytest.mark.parametrize("old", ["- interface <switch_port>", "--iops=1 --device <naa>", "nmp device set -d <naa>"])
 def test_a_rule_file_with_an_unknown_placeholder_is_refused_with_its_line(old: str) -> None:
     text = LINK_FULL.read_text(encoding="utf-8")
     assert old in text

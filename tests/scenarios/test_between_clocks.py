@@ -71,7 +71,7 @@ def test_a_full_core_of_the_host_takes_the_wait_upon_itself(tmp_path: Path) -> N
     found = waiting_between(tmp_path / "a.sanpath", core(1.0))
     (bottleneck,) = found.verdict.bottlenecks
     assert (bottleneck.kind, bottleneck.entity, bottleneck.layer) == ("core", "host:esx7", "host")
-    assert "One processor core of esx7 is full" in found.summary.verdict
+    assert "One processor core of esx7 is saturated" in found.summary.verdict
     assert [f.role for f in found.findings if f.rule == "core-busy" and f.outcome == "hit"] == ["cause"]
 
 

@@ -65,7 +65,7 @@ def test_its_headline_says_speed_direction_law_and_what_is_cleared(test_of_2012:
         in reported
     )
     assert "97.7 %" in reported
-    assert "128 ms is 800 outstanding I/Os / 6,250 IOPS" in reported
+    assert "128 ms = 800 outstanding I/Os / 6,250 IOPS" in reported
     assert "throughput is the same with 16 outstanding I/Os" in reported
     assert "array:fa1 is cleared up to 409.6 MB/s" in reported
 
@@ -136,7 +136,7 @@ def test_reads_and_writes_on_one_link_are_judged_apart() -> None:
     for bottleneck in found.verdict.bottlenecks:
         assert bottleneck.utilisation == pytest.approx(411.9 / 425, rel=1e-3)
     assert "in the write direction it is saturated as well" in found.verdict.headline
-    assert "82.6 ms is 512 outstanding reads / 6,200 reads a second" in found.verdict.headline
+    assert "82.6 ms = 512 outstanding reads / 6,200 reads a second" in found.verdict.headline
     (step,) = found.steps
     assert step.in_flight.measured == pytest.approx(1024, rel=1e-3)
     assert {b.direction for b in found.latency_budget} == {"read", "write"}

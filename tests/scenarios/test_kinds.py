@@ -102,7 +102,7 @@ def test_an_array_in_which_ios_wait_is_not_healthy(tmp_path: Path) -> None:
     san.steps[0] = replace(san.steps[0], array={"read": AtArray(0.0002, san=0.00005, queue=0.00015)})
     found = judged(san.write())
     assert found.verdict.kind == "demand_limited", "0.15 of 0.5 ms are waiting"
-    assert "of the latency are waiting or not accounted for, most of it by the array's own clock" in cause(found)
+    assert "of the latency is waiting or not accounted for; the largest part: the array's own clock" in cause(found)
     assert found.verdict.suspects[0].verdict == "demand_limited"
 
 
@@ -168,7 +168,7 @@ def test_a_mix_is_not_told_by_one_of_its_directions(tmp_path: Path) -> None:
 
 def test_the_law_of_a_mix_names_the_direction_of_both_numbers() -> None:
     headline = diagnosed("mixed").verdict.headline
-    assert "82.6 ms is 512 outstanding reads / 6,200 reads a second" in headline
+    assert "82.6 ms = 512 outstanding reads / 6,200 reads a second" in headline
 
 
 def test_a_rest_below_nothing_names_its_likely_cause(tmp_path: Path) -> None:

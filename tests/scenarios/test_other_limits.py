@@ -99,7 +99,7 @@ def test_an_array_that_may_have_been_full_all_along_is_not_cleared() -> None:
 def test_one_io_in_flight_is_too_little_in_flight() -> None:
     verdict = diagnosed("one_in_flight").verdict
     assert verdict.kind == "concurrency_limited"
-    assert "0.50 ms is 1 outstanding I/O / 2,000 IOPS" in verdict.headline
+    assert "0.50 ms = 1 outstanding I/O / 2,000 IOPS" in verdict.headline
     assert (verdict.bottlenecks, verdict.next) == ((), None)
 
 

@@ -303,7 +303,8 @@ class San:
         )
         # Data towards the host leaves its port (tx) and comes in at the array's (rx).
         rx, tx = (write, read) if port.host else (read, write)
-        values: dict[str, Number] = {"bytes_rx_total": round(rx), "bytes_tx_total": round(tx)}
+        bits = next(column.bits or 64 for column in PORTS.columns if column.metric == "bytes_rx_total")
+        values: dict[str, Number] = {"bytes_rx_total": round(rx) % 2**bits, "bytes_tx_total": round(tx) % 2**bits}
         values["link_speed_bits_per_second"] = None if port.speed is None else round(1000 * port.speed)
         values |= {"link_up": 1, "errors_rx_total": 0, "errors_tx_total": 0}
         if any(step.stalls for step in self.steps):

@@ -170,3 +170,38 @@ def test_what_the_port_itself_says_outranks_what_a_switch_took_it_for() -> None:
     )
     assert not found.of_kind("hba")
     assert links(found) == {("logged_in", "fa1/CT0.FC2", "sw1/p1")}
+
+
+def test_what_is_known_at_a_port_channel_is_cabled_to_its_members() -> None:
+    """A forwarding table names the port channel of the uplink; the bytes are counted at its members."""
+    mac = "02:00:0b:00:00:aa"
+    members: list[Reported] = [
+        ("sw2", SourceLink("member_of", ("switch_port", f"e{n}"), ("switch_port", "po10"), "LACP")) for n in (49, 50)
+    ]
+    cables: list[Reported] = [
+        ("sw2", SourceLink("cabled_to", ("switch_port", f"e{n}"), ("lldp", f"sw1/e{n}"), "LLDP")) for n in (49, 50)
+    ]
+    found = resolved(
+        *switch("sw2", e49="", e50="", po10=""),
+        *members,
+        *((("sw1", SourceEntity("switch", "sw1", "sw1", {"name": ("sw1",)}))),),
+        *(
+            reported
+            for n in (49, 50)
+            for reported in (
+                ("sw1", SourceEntity("switch_port", f"e{n}", f"e{n}", {"lldp": (f"sw1/e{n}",)})),
+                ("sw1", SourceLink("member_of", ("switch_port", f"e{n}"), ("switch", "sw1"), "ifTable")),
+            )
+        ),
+        *cables,
+        ("sw1", SourceEntity("switch_port", "e1", "e1")),
+        ("sw1", SourceLink("member_of", ("switch_port", "e1"), ("switch", "sw1"), "ifTable")),
+        ("db1", SourceEntity("hba", "eth0", "db1/eth0", {"mac": (mac,)})),
+        ("sw1", SourceLink("logged_in", ("mac", mac), ("switch_port", "e1"), "forwarding table")),
+        ("sw2", SourceLink("logged_in", ("mac", mac), ("switch_port", "po10"), "forwarding table")),
+    )
+    assert {link for link in links(found) if link[0] in ("logged_in", "known_at")} == {
+        ("logged_in", "db1/eth0", "sw1/e1"),
+        ("known_at", "db1/eth0", "sw2/e49"),
+        ("known_at", "db1/eth0", "sw2/e50"),
+    }

@@ -13,6 +13,7 @@ from sanpath.topology.paths import (
     cabled_paths,
     cables,
     host_of,
+    initiators_of,
     io_paths,
     luns_of,
     machine_luns,
@@ -268,3 +269,42 @@ def test_a_load_that_names_the_address_of_a_server_uses_no_local_disk() -> None:
     assert luns_of(san(lun, local), "load:fio") == ["lun:sqlvm1/vda"]
     remote = ("fio", 0, SourceLink("targets", ("load", "fio"), ("ip", "192.0.2.9"), "fio option uri"))
     assert luns_of(san(lun, local, remote), "load:fio") == []
+
+
+def test_adapters_without_a_link_are_no_initiators() -> None:
+    """ESXi lists AHCI as well; a host with paths has network interfaces for other traffic."""
+    local = ("config", 0, SourceEntity("hba", "esx7/vmhba0", "", {"name": ("esx7/vmhba0",)}))
+    others = (local, sentence("config", "hba:esx7/vmhba0 attached_to host:esx7"))
+    linked = [
+        ("esx", 0, SourceEntity("hba", hba, hba, {"wwpn": (wwpn,)}, {"technology": "fibre_channel"}))
+        for hba, wwpn in HBAS.items()
+    ]
+    both = {f"hba:esx7/{hba}" for hba in HBAS}
+    assert set(initiators_of(san(*others, *linked), "load:fio")) == both
+    paths = [
+        ("esx", 0, SourceEntity("lun", "naa1", "esx7/naa1")),
+        sentence("esx", "lun:naa1 attached_to host:esx7"),
+        ("esx", 0, SourceEntity("path", "p1", "p1")),
+        sentence("esx", "path:p1 member_of lun:naa1"),
+    ]
+    assert set(initiators_of(san(*others, *linked, *paths), "load:fio")) == both, "a path may lead over any"
+    leads = sentence("esx", "path:p1 attached_to hba:vmhba2")
+    assert initiators_of(san(*others, *linked, *paths, leads), "load:fio") == ["hba:esx7/vmhba2"]
+
+
+def test_several_target_ports_behind_one_switch_port_share_its_link() -> None:
+    virtual = ("fa1", 0, SourceEntity("array_port", "CT0.NPIV", "CT0.NPIV", {"wwpn": ("524a9370000000aa",)}))
+    behind = (
+        virtual,
+        sentence("fa1", "array_port:CT0.NPIV member_of array:fa1"),
+        sentence("sw1", "wwpn:524a9370000000aa logged_in switch_port:11"),
+    )
+    at_array = [cable for cable in cables(san(*behind)) if cable.side == "array"]
+    assert {cable.id: len(cable.devices) for cable in at_array} == {
+        "link:sw1/fc1/11--fa1/CT0.FC0": 2,
+        "link:sw1/fc1/12--fa1/CT1.FC0": 1,
+    }
+    assert {path.array_port for path in io_paths(san(*behind), "load:fio")} == {
+        *(f"array_port:fa1/{port}" for port in TARGETS),
+        "array_port:fa1/CT0.NPIV",
+    }

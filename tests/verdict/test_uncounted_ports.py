@@ -20,6 +20,7 @@ def table_of(kind: str, rows: tuple[FactRow, ...], ports: set[str], array: FactR
     return SimpleNamespace(
         load=SimpleNamespace(step="q8", direction="read", bytes_per_second=1e9, operation_bytes=None),
         rows=lambda name: list(tables[name]),
+        paths=(),
         links=(),
         opposite_links=(),
         uncounted=(),

@@ -45,12 +45,12 @@ def comparison(after: Path) -> Comparison:
 
 def test_the_text_says_outcome_steps_and_prediction(comparison: Comparison) -> None:
     lines = as_text(comparison, 120).splitlines()
-    assert lines[0].startswith("FIXED: +50.0% throughput and -33.3% latency at 800 outstanding reads")
+    assert lines[0].startswith("FIXED: +50.0 % throughput and -33.3 % latency at 800 outstanding reads")
     first = next(number for number, line in enumerate(lines) if line.startswith("t800"))
     assert [re.sub(r"\s+", " ", line).strip() for line in lines[first : first + 3]] == [
-        "t800 read 800 IOPS 6,250 9,375 +50.0% ±3.0%",
-        "payload 409.6 MB/s 614.4 MB/s +50.0% -",
-        "mean 128 ms 85.3 ms -33.3% -",
+        "t800 read 800 IOPS 6,250 9,375 +50.0 % ±3.0 %",
+        "payload 409.6 MB/s 614.4 MB/s +50.0 % -",
+        "mean 128 ms 85.3 ms -33.3 % -",
     ]
     assert "no matching step: t1000 (after)" in lines
     assert "predicted 6,250 IOPS to 12,595 IOPS, reached 9,375 IOPS" in lines
@@ -59,9 +59,9 @@ def test_the_text_says_outcome_steps_and_prediction(comparison: Comparison) -> N
 def test_the_markdown_has_the_same_rows_and_no_markup_of_names(comparison: Comparison) -> None:
     pairs = tuple(replace(pair, before_step="a|b <i>", after_step="a|b <i>") for pair in comparison.pairs)
     lines = as_markdown(replace(comparison, pairs=pairs)).splitlines()
-    assert lines[0].startswith("# FIXED: +50.0% throughput")
-    assert "| a\\|b \\<i\\> | read | 800 | IOPS | 6,250 | 9,375 | +50.0% | ±3.0% |" in lines
-    assert "|  |  |  | mean | 128 ms | 85.3 ms | -33.3% | - |" in lines
+    assert lines[0].startswith("# FIXED: +50.0 % throughput")
+    assert "| a\\|b \\<i\\> | read | 800 | IOPS | 6,250 | 9,375 | +50.0 % | ±3.0 % |" in lines
+    assert "|  |  |  | mean | 128 ms | 85.3 ms | -33.3 % | - |" in lines
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -109,13 +109,13 @@ def runs(after: Path) -> tuple[Diagnosis, Diagnosis]:
 def test_the_page_shows_both_runs_in_one_chart_with_the_change(runs: tuple[Diagnosis, Diagnosis]) -> None:
     comparison = compare(*runs)
     page = render(comparison, *runs)
-    for words in ("FIXED", "+50.0% throughput", "t800, read, 800 outstanding", "614.4 MB/s", "No step was repeated"):
+    for words in ("FIXED", "+50.0 % throughput", "t800, read, 800 outstanding", "614.4 MB/s", "No step was repeated"):
         assert words in page
     for chart in ("overlay-throughput", "overlay-latency", "changes"):
         assert f'data-export="{chart}"' in page
     assert page.count('class="line before"') > 2
     changes = re.findall(r'class="middle halo">([^<]*)<', page)
-    assert set(changes) == {"+50.0%", "-33.3%"}
+    assert set(changes) == {"+50.0 %", "-33.3 %"}
     data = json.loads(re.findall(r'id="series">(.*?)</script>', page)[0])
     header, *rows = data["tables"]["changes"]
     cells = [dict(zip(header, row, strict=True)) for row in rows]
@@ -164,4 +164,4 @@ def test_the_command_prints_it_and_ends_well(after: Path, form: str) -> None:
 def test_worse_is_no_failure_of_the_command(after: Path) -> None:
     done = CliRunner().invoke(app, ["compare", str(after), str(recorded("published").folder)])
     assert done.exit_code == 0
-    assert done.stdout.startswith("WORSE: -33.3% throughput and +50.0% latency")
+    assert done.stdout.startswith("WORSE: -33.3 % throughput and +50.0 % latency")

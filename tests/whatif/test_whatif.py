@@ -315,7 +315,7 @@ def run(recording: Recording, *options: str) -> tuple[int, str]:
 def test_the_command_prints_text_and_json() -> None:
     code, reported = run(recorded("published"), *(o for s in BOTH for o in ("--set", s)))
     assert code == 0
-    assert reported.startswith("switch_port:sw1/fc1/7.speed: 4GFC > 8GFC\n")
+    assert reported.startswith("switch_port:sw1/fc1/7.speed: 4GFC → 8GFC\n")
     assert "esx7/vmhba2 - sw1/fc1/7 at 8GFC" in reported
     assert "not tested: array:fa1: has carried 6,250 IOPS and no more" in reported
     code, reported = run(recorded("published"), "--relieve", "--format", "json")

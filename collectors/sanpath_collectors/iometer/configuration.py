@@ -87,7 +87,7 @@ class Configuration:
         """Parses the next line. Raises CollectorError when there are too many."""
         self._lines += 1
         if self._lines > _MAX_LINES:
-            raise CollectorError(Failure.UNREADABLE, "more lines than any configuration of Iometer : check the file")
+            raise CollectorError(Failure.UNREADABLE, "more lines than any configuration of Iometer: check the file")
         if line.startswith("Version "):
             self.complete = bool(self.version)
             self.version = line.removeprefix("Version ").strip()

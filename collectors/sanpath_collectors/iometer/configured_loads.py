@@ -35,7 +35,7 @@ class ConfigurationFile:
         configuration = self._configuration
         configuration.read_line(last_line)
         if not (configuration.workers or configuration.specifications or configuration.seconds):
-            text = "no section of an Iometer configuration can be read : save it from Iometer again"
+            text = "no section of an Iometer configuration can be read: save it from Iometer again"
             raise CollectorError(Failure.UNREADABLE, text)
         workers = [worker for worker in configuration.workers if worker.kind == "DISK" and worker.targets]
         by_worker = [self._target(worker) for worker in workers]

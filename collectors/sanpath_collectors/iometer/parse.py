@@ -187,7 +187,7 @@ class ResultText:
                 yield Update(self._version, self._specifications, row)
         elif self._rows is not None:
             if len(self._rows) >= _MAX_ROWS:
-                text = f"more than {_MAX_ROWS:,} rows without an end of the test : give the file as Iometer wrote it"
+                text = f"more than {_MAX_ROWS:,} rows without an end of the test: give the file as Iometer wrote it"
                 raise CollectorError(Failure.UNREADABLE, text)
             self._rows.append(row)
 

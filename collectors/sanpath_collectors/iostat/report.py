@@ -14,7 +14,9 @@ VALUE_LIMIT = 1e15
 """Larger values mean that the file is damaged."""
 
 _VIRTUAL = re.compile(r"(?:loop|ram|zram|sr|scd|fd)\d+")
-_PARTITION = re.compile(r"(.*\d)p\d+|(.*\D)\d+")
+_PARTITION = re.compile(r"(.*\d)p\d+|((?:sd|vd|xvd|hd|dasd|mpath|emcpower)[a-z]+)\d+")
+"""Partitions of disks by the kernel's names, and of multipath maps: a logical volume may be called like another one
+with a digit behind it."""
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ COLLECTOR = Spec(
         Right(
             "Reading /etc/iscsi/initiatorname.iscsi (root) on an iSCSI initiator without a session",
             "the host's name towards arrays",
-            "the host is joined to an array's by its other names or by the configuration",
+            "the host is joined to the array's entry for it by its other names or by the configuration",
         ),
         Right(
             "Running ss of iproute2, as every user can",

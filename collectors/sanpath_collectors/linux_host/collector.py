@@ -16,7 +16,7 @@ from sanpath_collectors.linux_host.inventory import FILES, NAMES, Inventory, pat
 from sanpath_collectors.linux_host.messages import name_list, quantity
 from sanpath_collectors.linux_host.paths import HostPath
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_host.tables import FC_STATISTICS, TCP_CONNECTION
+from sanpath_collectors.linux_host.tables import FC_PAYLOAD, FC_STATISTICS, TCP_CONNECTION
 from sanpath_collectors.linux_host.tcp.connections import StorageConnections
 
 _DISKSTATS, _STAT, _UPTIME, _NET_DEV = "/proc/diskstats", "/proc/stat", "/proc/uptime", "/proc/net/dev"
@@ -118,7 +118,9 @@ class LinuxHost(Collector[LinuxHostConfig]):
             return
         for rows in (
             samples.fibre_channel(snapshot, self._inventory.fc_hosts, seen_us, device_time_us),
-            samples.network(snapshot, self._inventory.interfaces, seen_us, device_time_us),
+            samples.network(
+                snapshot, self._inventory.interfaces, self._inventory.rdma_interfaces, seen_us, device_time_us
+            ),
         ):
             if rows is not None:
                 yield rows
@@ -178,7 +180,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         for port in self._inventory.fc_hosts if self._inventory is not None else ():
             folder = f"/sys/class/fc_host/{port}"
             files += [f"{folder}/port_state", f"{folder}/speed"]
-            files += [f"{folder}/statistics/{name}" for name in FC_STATISTICS.values()]
+            files += [f"{folder}/statistics/{name}" for name in (*FC_STATISTICS.values(), *FC_PAYLOAD.values())]
         for name in self._inventory.interfaces if self._inventory is not None else ():
             files.append(f"/sys/class/net/{name}/carrier")
         return files + [file for path in self._paths.values() for file in path.files()]

@@ -10,6 +10,17 @@ from sanpath_collectors.linux_host.multipath import Group
 from sanpath_collectors.linux_host.paths import NVME_PATH, HostPath, is_map, lun_of, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
+_DRIVERS = {"nvme": "nvme", "nullb": "null_blk", "vd": "virtio_blk"}
+"""Prefix of a device name → driver that can reserve hardware queues for polled I/Os."""
+POLL_QUEUES = tuple(f"/sys/module/{driver}/parameters/poll_queues" for driver in _DRIVERS.values())
+QUEUE_NAMES = tuple(
+    f"/sys/block/{device}/mq/*" for device in ("dm-*", "vd*", "xvd*", "nullb*", "nbd*", "rbd*", "nvme?n*", "nvme??n*")
+)
+"""The hardware queues of devices that may have several with requests of their own: not of the paths of NVMe devices,
+of which there may be thousands."""
+_ONE_POOL = ("sd", "dasd")
+"""Devices whose requests are bounded by the adapter, however many queues it has."""
+
 
 def wwid(host: Snapshot, device: str) -> str:
     """The identifier of a device; "": it has none."""
@@ -30,6 +41,11 @@ def lun(
     folder = f"/sys/block/{name}"
     map_name, identifier = host.text(f"{folder}/dm/name"), wwid(host, name)
     sectors, rotational = host.number(f"{folder}/size"), host.number(f"{folder}/queue/rotational")
+    scheduler, queues = parse.scheduler(host.text(f"{folder}/queue/scheduler")), len(host.children(f"{folder}/mq"))
+    # Before Linux 5.0 a device could have a queue of requests without hardware queues.
+    if name.startswith(_ONE_POOL) or (not queues and scheduler not in ("", "none")):
+        queues = 1
+    request_queues = hardware_queues(host, name, queues)
     # A path has the identifier of its LUN: as a join key it would merge the two.
     ids = {} if lun_of(host, name) != name else parse.identifiers(identifier)
     return SourceEntity(
@@ -46,13 +62,26 @@ def lun(
             "model": host.text(f"{folder}/device/model") or None,
             "size_bytes": None if sectors is None else sectors * 512,
             "rotational": None if rotational is None else rotational == 1,
-            "scheduler": parse.scheduler(host.text(f"{folder}/queue/scheduler")) or None,
+            "scheduler": scheduler or None,
             "queue_depth": _queue_depth(host, name, states, groups),
-            "nr_requests": host.number(f"{folder}/queue/nr_requests"),
+            # Logical volumes, md and NVMe devices over several paths hold no requests, whatever the file says.
+            "nr_requests": host.number(f"{folder}/queue/nr_requests") if request_queues else None,
+            "hardware_queues": request_queues or None,
             "max_sectors_kb": host.number(f"{folder}/queue/max_sectors_kb"),
             **_path_attributes(host, states, groups),
         },
     )
+
+
+def hardware_queues(host: Snapshot, device: str, queues: int) -> int | None:
+    """How many of a device's queues take I/Os that are not polled. None: how many serve polled I/Os is unknown."""
+    if not host.number(f"/sys/block/{device}/queue/io_poll"):
+        return queues
+    driver = next((driver for prefix, driver in _DRIVERS.items() if device.startswith(prefix)), None)
+    if driver is None:
+        return None
+    # Before Linux 5.0 no queue was reserved.
+    return max(0, queues - (host.number(f"/sys/module/{driver}/parameters/poll_queues") or 0))
 
 
 def _kind(host: Snapshot, name: str) -> str:

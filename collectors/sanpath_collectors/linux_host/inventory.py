@@ -19,7 +19,7 @@ _FILES: Mapping[str, Sequence[str]] = {
     "/etc": ("iscsi/initiatorname.iscsi", "nvme/hostnqn"),
     "/sys/block/*": ("size", "serial", "wwid", "ana_state"),
     "/sys/block/*/dm": ("name", "uuid"),
-    "/sys/block/*/queue": ("rotational", "scheduler", "nr_requests", "max_sectors_kb"),
+    "/sys/block/*/queue": ("rotational", "scheduler", "nr_requests", "max_sectors_kb", "io_poll"),
     "/sys/block/*/device": ("wwid", "vendor", "model", "queue_depth", "state", "access_state"),
     "/sys/block/nvme*/device": ("address", "subsysnqn", "transport"),
     "/sys/class/nvme-subsystem/*": ("iopolicy",),
@@ -40,10 +40,11 @@ _FILES: Mapping[str, Sequence[str]] = {
     "/sys/class/net/*": ("address", "type", "speed", "mtu", "operstate", "bonding_slave/perm_hwaddr"),
     "/sys/class/net/*/device": ports.PCIE_FILES,
 }
-FILES = tuple(f"{folder}/{name}" for folder, names in _FILES.items() for name in names)
+FILES = (*(f"{folder}/{name}" for folder, names in _FILES.items() for name in names), *devices.POLL_QUEUES)
 NAMES = (
     "/sys/block/*/slaves/*",
     "/sys/block/*/holders/*",
+    *devices.QUEUE_NAMES,
     "/sys/block/*/device/scsi_device/*",
     "/sys/class/iscsi_session/*/device/target*",
     "/sys/class/net/*/bonding",
@@ -96,6 +97,11 @@ class Inventory:
             },
             [("host", self.host_name)],
         )
+
+    @property
+    def rdma_interfaces(self) -> set[str]:
+        """The network interfaces with paths over RDMA."""
+        return {path.hba for path in self.paths if path.hba is not None and path.protocol == "nvme_rdma"}
 
     @property
     def fc_hosts(self) -> list[str]:

@@ -8,11 +8,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sanpath.plugin import Column, Rows, Table
 from sanpath_collectors.linux_host import parse
-from sanpath_collectors.linux_host.paths import HostPath, usable
+from sanpath_collectors.linux_host.paths import HostPath, nvme_head, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_host.tables import DISKSTATS, FC_STATISTICS, HBA, HOST, LUN, NET_DEV, PATH
+from sanpath_collectors.linux_host.tables import DISKSTATS, FC_PAYLOAD, FC_STATISTICS, HBA, HOST, LUN, NET_DEV, PATH
 
 _WORD_BYTES = 4
+_MEGABYTE = 2**20
+_ENOUGH_MEGABYTES = 16
+"""Payload from which the unit of the counters of words shows: the files are read one after the other."""
+_SAME = 0.1
 Row = Mapping[str, int | float | None]
 
 
@@ -22,10 +26,28 @@ def luns(
     """One row a block device. Fields that this kernel does not have are left out."""
     fields = min((len(stats[device]) for device in devices), default=0)
     available = {metric: field for metric, field in DISKSTATS.items() if field <= fields}
+    paths: dict[str, list[Sequence[int]]] = {}
+    for name in stats:
+        if head := nvme_head(name):
+            paths.setdefault(head, []).append(stats[name])
+    counted = {device: _counted(stats[device], paths.get(device, ())) for device in devices}
     by_device = {
-        device: {metric: stats[device][field - 1] for metric, field in available.items()} for device in devices
+        device: {metric: counters[field - 1] for metric, field in available.items()}
+        for device, counters in counted.items()
     }
     return rows(LUN, by_device, seen_us, device_time_us)
+
+
+def _counted(own: Sequence[int], paths: Sequence[Sequence[int]]) -> Sequence[int]:
+    """Counters of a block device. `paths`: those of the paths to it, of an NVMe device alone. Such a device counts
+    nothing before Linux 6.2: it has done what its paths have done together, and was busy for at least as long as the
+    busiest of them."""
+    if not paths or any(own):
+        return own
+    together = [sum(counters) for counters in zip(*paths, strict=False)]
+    busy = DISKSTATS["busy_seconds_total"] - 1
+    together[busy] = max(counters[busy] for counters in paths)
+    return together
 
 
 def host(
@@ -50,12 +72,26 @@ def fibre_channel(
 
 def fc_counters(snapshot: Snapshot, fc_host: str, files: Mapping[str, str]) -> dict[str, int | None]:
     """Counters of a Fibre Channel port. `files`: metric → file below `statistics`. Words become bytes."""
-    folder = f"/sys/class/fc_host/{fc_host}/statistics"
-    counters = {metric: parse.statistic(snapshot.text(f"{folder}/{file}")) for metric, file in files.items()}
-    for metric in ("bytes_rx_total", "bytes_tx_total"):
+
+    def values(named_files: Mapping[str, str]) -> dict[str, int | None]:
+        folder = f"/sys/class/fc_host/{fc_host}/statistics"
+        return {metric: parse.statistic(snapshot.text(f"{folder}/{file}")) for metric, file in named_files.items()}
+
+    counters, megabytes = values(files), values(FC_PAYLOAD)
+    unit = 1 if _counts_bytes(counters, megabytes) else _WORD_BYTES
+    for metric in FC_PAYLOAD:
         words = counters[metric]
-        counters[metric] = None if words is None else words * _WORD_BYTES
+        counters[metric] = None if words is None else words * unit
     return counters
+
+
+def _counts_bytes(words: Mapping[str, int | None], megabytes: Mapping[str, int | None]) -> bool:
+    """Whether a port's counters of words hold bytes, as those of qla2xxx do on kernels before 5.12 (drivers/scsi/
+    qla2xxx/qla_attr.c, qla2x00_get_fc_host_stats): in both directions they are as large as the payload in bytes."""
+    pairs = [(words[metric], megabytes[metric]) for metric in FC_PAYLOAD]
+    known = [(count, size * _MEGABYTE) for count, size in pairs if count is not None and size]
+    is_enough = sum(size for _, size in known) >= _ENOUGH_MEGABYTES * _MEGABYTE
+    return is_enough and all(abs(count - size) <= max(_MEGABYTE, _SAME * size) for count, size in known)
 
 
 def _fc_port(snapshot: Snapshot, fc_host: str) -> Row:
@@ -68,11 +104,21 @@ def _fc_port(snapshot: Snapshot, fc_host: str) -> Row:
     }
 
 
-def network(snapshot: Snapshot, interfaces: Collection[str], seen_us: int, device_time_us: int | None) -> Rows | None:
-    """One row a network interface that exists; None: there is none."""
+def network(
+    snapshot: Snapshot,
+    interfaces: Collection[str],
+    with_rdma: Collection[str],
+    seen_us: int,
+    device_time_us: int | None,
+) -> Rows | None:
+    """One row a network interface that exists; None: there is none. `with_rdma`: interfaces whose storage traffic
+    bypasses the kernel, which does not count its bytes."""
     values = parse.net_dev(snapshot.content("/proc/net/dev"))
     by_interface = {
-        name: {metric: values[name][field] for metric, field in NET_DEV.items()}
+        name: {
+            metric: None if name in with_rdma and metric.startswith("bytes_") else values[name][field]
+            for metric, field in NET_DEV.items()
+        }
         | {"link_up": int(snapshot.text(f"/sys/class/net/{name}/carrier") == "1")}
         for name in interfaces
         if name in values

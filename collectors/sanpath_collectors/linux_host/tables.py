@@ -31,6 +31,8 @@ DISKSTATS: Mapping[str, int] = {
 }
 """Metric → field, counted from 1 after the name. Fields 12 to 15 exist since Linux 4.18, the last two since 5.5."""
 
+FC_PAYLOAD: Mapping[str, str] = {"bytes_rx_total": "fcp_input_megabytes", "bytes_tx_total": "fcp_output_megabytes"}
+"""Metric → file with the same payload in units of 2^20 bytes, which shows the unit of `rx_words` and `tx_words`."""
 FC_STATISTICS: Mapping[str, str] = {
     "bytes_rx_total": "rx_words",
     "bytes_tx_total": "tx_words",

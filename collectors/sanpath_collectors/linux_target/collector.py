@@ -10,6 +10,7 @@ from sanpath.plugin import Check, Collector, CollectorError, Context, Failure, I
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.messages import name_list
 from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.linux_host.tables import FC_PAYLOAD
 from sanpath_collectors.linux_host.tcp.connections import StorageConnections
 from sanpath_collectors.linux_target import inventory, samples, targets
 from sanpath_collectors.linux_target.config import LinuxTargetConfig
@@ -78,9 +79,8 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         if self._inventory is None:
             return
         fc_hosts = {wwpn: host for wwpn, host in self._inventory.fc_hosts.items() if wwpn in self._inventory.ports}
-        files = [
-            f"/sys/class/fc_host/{host}/statistics/{f}" for host in fc_hosts.values() for f in FC_STATISTICS.values()
-        ]
+        statistics = (*FC_STATISTICS.values(), *FC_PAYLOAD.values())
+        files = [f"/sys/class/fc_host/{host}/statistics/{f}" for host in fc_hosts.values() for f in statistics]
         snapshot = Snapshot(await self._server.read([_DISKSTATS, _NET_DEV, _STAT, "/proc/net/snmp", *files]))
         seen_us = ctx.clock.now_us()
         stats = host_parse.diskstats(snapshot.content(_DISKSTATS))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.linux_host import parse as host_parse
+from sanpath_collectors.linux_host.devices import POLL_QUEUES, hardware_queues
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_host.tcp.connections import Sought
 from sanpath_collectors.linux_target import parse
@@ -14,8 +15,6 @@ from sanpath_collectors.linux_target.targets import Listener, Targets, Volume
 
 _FC, _NET = "/sys/class/fc_host", "/sys/class/net"
 _SECTOR_BYTES = 512
-_DRIVERS = {"nvme": "nvme", "nullb": "null_blk", "vd": "virtio_blk"}
-"""Prefix of a device name → driver that can reserve hardware queues for polled I/Os, which a target never sends."""
 _PROTOCOLS = {"iscsi": "iscsi", "nvme-tcp": "nvme_tcp", "nbd": "nbd"}
 
 FILES = (
@@ -27,7 +26,7 @@ FILES = (
     "/proc/sys/kernel/osrelease",
     "/sys/block/*/queue/io_poll",
     "/sys/block/*/queue/nr_requests",
-    *(f"/sys/module/{driver}/parameters/poll_queues" for driver in _DRIVERS.values()),
+    *POLL_QUEUES,
     "/sys/class/block/*/size",
     f"{_FC}/*/port_name",
     f"{_FC}/*/speed",
@@ -165,14 +164,9 @@ class Inventory:
     def _slots(self, device: str) -> int | None:
         """I/Os that all hardware queues of a block device take at once; others wait before its clock starts. None: it
         has no queues of its own, such as a logical volume, or how many of them serve polled I/Os alone is unknown."""
-        queues, requests = self.queues.get(device, 0), self.server.number(f"/sys/block/{device}/queue/nr_requests")
-        polled: int | None = 0
-        if self.server.number(f"/sys/block/{device}/queue/io_poll"):
-            driver = next((driver for prefix, driver in _DRIVERS.items() if device.startswith(prefix)), "")
-            polled = self.server.number(f"/sys/module/{driver}/parameters/poll_queues") or None
-        if not requests or polled is None or queues <= polled:
-            return None
-        return (queues - polled) * requests
+        queues = hardware_queues(self.server, device, self.queues.get(device, 0))
+        requests = self.server.number(f"/sys/block/{device}/queue/nr_requests")
+        return queues * requests if queues and requests else None
 
     def _clients(self) -> Iterator[SourceEntity | SourceLink]:
         access: dict[str, dict[str, str]] = {}

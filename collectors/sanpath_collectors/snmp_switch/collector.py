@@ -110,7 +110,11 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
 
     def _restart(self, uptime_ticks: int, seen_us: int) -> Event | None:
         previous, self._uptime = self._uptime, (uptime_ticks, seen_us)
-        if previous is None or not parse.restarted(previous[0], uptime_ticks, (seen_us - previous[1]) / 1e6):
+        if previous is None or uptime_ticks >= previous[0]:
+            return None
+        if not parse.restarted(previous[0], uptime_ticks, (seen_us - previous[1]) / 1e6):
+            if self._started_us is not None:  # sysUpTime begins again after 497 days; the switch's time goes on.
+                self._started_us += parse.TICKS_WRAP * parse.TICK_US
             return None
         # After a restart ports may have new numbers, and counters start from zero: discover the switch again.
         self._device, self._plan, self._changes, self._started_us = None, Plan(), Changes(), None

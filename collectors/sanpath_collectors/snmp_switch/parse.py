@@ -18,7 +18,8 @@ from sanpath_collectors.snmp_switch.tables import SWITCH
 
 TICK_US = 10_000
 """TimeTicks are hundredths of a second."""
-_TICKS_WRAP = 2**32
+TICKS_WRAP = 2**32
+"""sysUpTime begins again at 0 after so many ticks, 497 days."""
 _TICKS_SLACK = 100 * 60  # a minute: clocks and answers are not exact
 
 _WWPN = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{2}(?:[:.-]?[0-9a-fA-F]{2}){7}(?![0-9a-fA-F])")
@@ -136,5 +137,5 @@ def uptime(switch: str, uptime_ticks: int, seen_us: int) -> Rows:
 
 def restarted(ticks_before: int, ticks_now: int, elapsed_seconds: float) -> bool:
     """Whether sysUpTime fell because the agent restarted, and not because it wrapped after 497 days."""
-    wrapped = ticks_before + elapsed_seconds * 100 >= _TICKS_WRAP - _TICKS_SLACK
+    wrapped = ticks_before + elapsed_seconds * 100 >= TICKS_WRAP - _TICKS_SLACK
     return ticks_now < ticks_before and not wrapped

@@ -100,7 +100,7 @@ class _Output:
         yield from self._close()
         if not self._runs.finished:
             reason = "it contains no finished run" if self._runs.started else "it contains no run"
-            text = f"{reason} : give the output of SQLIO from its first line to its last"
+            text = f"{reason}: give the output of SQLIO from its first line to its last"
             raise CollectorError(Failure.UNREADABLE, text)
         if cut:
             text = f"the file ends inside a line, which is left out: {cut_line.strip()[:60]!r}"

@@ -18,8 +18,8 @@ from datetime import date
 
 _LARGEST = 1e12
 """No figure of a report is larger; a larger one comes from a damaged file."""
-UNCONTROLLED = frozenset((999_988.0, 9_999_988.0))
-"""Values of the column reqrate that mean `iorate=max`, in older and in newer versions."""
+UNCONTROLLED = frozenset((999_977.0, 999_988.0, 9_999_977.0, 9_999_988.0))
+"""Values of the column reqrate that mean `iorate=curve` or `iorate=max`, in older and in newer versions."""
 
 _AVERAGE = re.compile(r"avg_(\d{1,9})-(\d{1,9})", re.ASCII)
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:[.,](\d{3}))?", re.ASCII)

@@ -92,17 +92,38 @@ class Samples:
             return
         if previous_us is None:
             new = new[-1:]  # earlier samples are from before the run
-        elif (missing := (new[0][0] - previous_us - _SAMPLE_US) / _SAMPLE_US) > 0.5:
-            self._sums.pop(answer.moid, None)
-            detail: dict[str, Scalar] = {
-                "entity": object_name,
-                "from_us": previous_us,
-                "to_us": new[0][0],
-                "samples": round(missing),
-            }
-            yield Event(seen_us, "samples-missing", detail)
+            previous_us = new[0][0]
+        parts: list[list[tuple[int, int]]] = [[]]
+        for before, sample in zip([previous_us, *(time for time, _ in new)], new, strict=False):
+            if missing := max(0, round((sample[0] - before) / _SAMPLE_US) - 1):
+                detail: dict[str, Scalar] = {
+                    "entity": object_name,
+                    "from_us": before,
+                    "to_us": sample[0],
+                    "samples": missing,
+                }
+                yield Event(seen_us, "samples-missing", detail)
+                parts.append([])
+            parts[-1].append(sample)
         self._newest[answer.moid] = new[-1][0]
-        kinds, mismatched = self._by_kind(answer.series, len(times), [index for _, index in new], local_id)
+        for number, part in enumerate(parts):
+            if number:  # The sums begin anew behind a gap.
+                self._sums.pop(answer.moid, None)
+            yield from self._rows_without_gap(answer, part, len(times), object_name, local_id, seen_us)
+
+    def _rows_without_gap(
+        self,
+        answer: Answer,
+        new: Sequence[tuple[int, int]],
+        samples: int,
+        object_name: str,
+        local_id: LocalId,
+        seen_us: int,
+    ) -> Iterator[Rows | Event]:
+        """Yield rows of samples that follow each other, as (time, index). `samples`: number in the answer."""
+        if not new:
+            return
+        kinds, mismatched = self._by_kind(answer.series, samples, [index for _, index in new], local_id)
         if mismatched and object_name not in self._mismatched:
             self._mismatched.add(object_name)
             yield Event(

@@ -89,7 +89,7 @@ def probe(
 ) -> None:
     """Run short steps of a load, each chosen to show most about what limits it, and say what they proved.
 
-    Only the load varies: no setting of a device is changed. It stops when the verdict is certain, when no
+    Only the load varies: no setting of a device is changed. It stops when the verdict is settled, when no
     step that the plan allows would show more, when the budget is used, or when the latency of other hosts grows.
     """
     import time

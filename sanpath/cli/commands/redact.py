@@ -37,7 +37,7 @@ def redact(
     for name in redacted.left_out:
         typer.echo(f"left out: {name}")
     for name in redacted.altered:
-        typer.echo(f"was changed after it was written, as the copy says too: {name}")
+        typer.echo(f"changed after it was written, which the copy reports as well: {name}")
     if _limits(original.verdict, redacted) != _limits(copied.verdict, None):
         raise SanpathError(f"{out}: the copy has another verdict than {recording}: please report this")
     count = len(redacted.pseudonyms.key())

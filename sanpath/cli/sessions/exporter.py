@@ -71,7 +71,7 @@ def served(listen: str, folder: Location, choice: Choice) -> Iterator[None]:
             if not line.isdigit():
                 raise UsageError(f"--metrics {listen}: {line or 'cannot be served'}")
             shown = f"[{host}]" if ":" in host else host
-            to_all = "" if is_loopback(host) else ", to whoever reaches this machine, without a password"
+            to_all = "" if is_loopback(host) else ", open without a password to anyone who can reach this machine"
             print(f"sanpath: metrics at http://{shown}:{line}/metrics{to_all}", file=sys.stderr)
             yield
         finally:

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from sanpath.units import percent_rounded
+
 if TYPE_CHECKING:
     from sanpath.recorder.importing.importer import Imported
 
@@ -43,7 +45,8 @@ class Progress:
         self._printed_at = now
         share = min(1.0, count / self._size) if self._size else 1.0
         remaining_seconds = (now - self._began) * (1 - share) / share if share else 0.0
-        line = f"{self._file.name}: {share:.0%}, {count / 1e6:,.0f} MB read, about {remaining_seconds:,.0f} s remain"
+        done = f"{percent_rounded(share)}, {count / 1e6:,.0f} MB read"
+        line = f"{self._file.name}: {done}, about {remaining_seconds:,.0f} s remain"
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
     def summary(self, imported: Imported) -> str:

@@ -292,7 +292,7 @@ def _row(
             # A link that carried more than the frame model allows can carry at least that much.
             ceiling = max(load.bytes_per_second, (capacity * full - foreign) / (share * counted))
     far_attributes = topology.entities[port.cable.device].attributes
-    device_speed = None if port.cable.uplink_of else _number(far_attributes.get("capable_bits_per_second"))
+    device_speed = None if _is_uplink(port.cable) else _number(far_attributes.get("capable_bits_per_second"))
     switch_speed = _number(topology.entities[port.cable.switch_port].attributes.get("capable_bits_per_second"))
     end_speeds = [speed for speed in (device_speed, switch_speed) if speed is not None]
     path_speed = _path_capable(topology, port.cable, paths)
@@ -368,11 +368,16 @@ def _ends(topology: Topology, cable: Cable, direction: Direction) -> tuple[str |
     """Return the switch or device that sends the frames of a direction, and the one that receives them."""
     near_end = switch_of(topology, cable.switch_port)
     far_end = (
-        switch_of(topology, cable.device) if cable.side == "switch" else None if cable.uplink_of else cable.device
+        switch_of(topology, cable.device) if cable.side == "switch" else None if _is_uplink(cable) else cable.device
     )
     if cable.device == cable.switch_port:
         far_end = None  # Its peer is not known.
     return (near_end, far_end) if cable.counter(direction) == "tx" else (far_end, near_end)
+
+
+def _is_uplink(cable: Cable) -> bool:
+    """Return whether another switch may be at the other end: an array's port has several names itself."""
+    return cable.side == "host" and bool(cable.uplink_of)
 
 
 def _path_capable(topology: Topology, cable: Cable, paths: Sequence[IoPath]) -> float | None:

@@ -170,7 +170,7 @@ def shares_of_test(
             shares |= _between_switches(side_rates, test, limit, through)
             continue
         if side == "array" and operations:
-            counts = {cable: operations.get(cable.device, 0.0) for cable in side_rates}
+            counts = {cable: sum(operations.get(port, 0.0) for port in cable.devices) for cable in side_rates}
             if total := sum(counts.values()):
                 shares |= {cable.id: count / total for cable, count in counts.items() if exclusive or not count}
             side_rates = {

@@ -24,7 +24,7 @@ class Promise:
     words: str
 
     def __str__(self) -> str:
-        return f"{self.entity} does {percent(self.used_ratio)} of the limit entered for it: {self.words}"
+        return f"{self.entity} uses {percent(self.used_ratio)} of what was entered as its limit: {self.words}"
 
 
 def promises_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sanpath.facts.host.queue_depths import with_command_windows
+from sanpath.facts.host.queue_depths import requests_held, with_command_windows
 from sanpath.facts.host.tested_machines import (
     UnderTest,
     as_bool,
@@ -57,7 +57,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "kernel_seconds": gauge(samples, "kernel_seconds_mean"),
                 "queue_seconds": gauge(samples, "queue_seconds_mean"),
                 "busiest_utilisation": step.busiest_utilisation,
-                "nr_requests": as_number(attributes.get("nr_requests")),
+                "nr_requests": requests_held(attributes),
                 "scheduler": as_text(attributes.get("scheduler")),
                 "rotational": as_bool(attributes.get("rotational")),
                 "largest_request_bytes": _bytes_of_kibibytes(as_number(attributes.get("max_sectors_kb"))),

@@ -92,20 +92,28 @@ def _uses(attributes: Mapping[str, Scalar], rates: Rates, direction: Direction) 
     uses = []
     for ending, directions in (("", DIRECTIONS), (f"_{direction}", (direction,))):
         for quantity in ("ops", "bytes"):
-            throughput = _counted(rates, quantity, directions, as_number(attributes.get("limit_operation_bytes")))
             limit = as_number(attributes.get(f"limit_{quantity}_per_second{ending}"))
+            burst = as_number(attributes.get(f"limit_burst_{quantity}_per_second{ending}")) or 0.0
+            unit = as_number(attributes.get("limit_operation_bytes"))
+            throughput = _counted(rates, quantity, directions, unit)
             if not limit or throughput is None:
                 continue
-            burst = as_number(attributes.get(f"limit_burst_{quantity}_per_second{ending}")) or 0.0
-            if not burst and throughput > _IMPOSSIBLE * limit:
-                # Nothing exceeds a limit by that much: this release counts each I/O as one.
-                throughput = min(throughput, _counted(rates, quantity, directions) or throughput)
+            if quantity == "ops" and not burst:
+                throughput = counted_operations(rates, directions, unit, limit)
             is_burst = burst > limit and throughput > _SUSTAINED * limit
             in_force = burst if is_burst else limit
             figure = f"{in_force:,.0f} IOPS" if quantity == "ops" else f"{in_force / 1e6:,.1f} MB/s"
             words = f"{figure}{_DIRECTION_WORDS[ending]}{' in a burst' if is_burst else ''}"
             uses.append(_Use(words, throughput / in_force, is_burst))
     return uses
+
+
+def counted_operations(rates: Rates, directions: Sequence[Direction], unit: float | None, limit: float) -> float:
+    """Return the I/Os a second as a limit without bursts counts them, those of more than `unit` bytes as several.
+
+    Nothing exceeds a limit by much: where they would, this release counts each I/O as one."""
+    in_units, each = (_counted(rates, "ops", directions, size) or 0.0 for size in (unit, None))
+    return min(in_units, each) if in_units > _IMPOSSIBLE * limit else in_units
 
 
 def _counted(rates: Rates, quantity: str, directions: Sequence[Direction], unit: float | None = None) -> float | None:

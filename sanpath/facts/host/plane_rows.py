@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.host.queue_depths import with_command_windows
+from sanpath.facts.host.queue_depths import requests_held, with_command_windows
 from sanpath.facts.host.tested_machines import as_number
+from sanpath.facts.samples.clocks import running_clocks
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction
@@ -50,6 +51,7 @@ def plane_rows(
     disks of its guests, whatever its source calls it."""
     of_hypervisors = _hypervisor_luns(topology)
     for kind in ("lun", "vdisk"):
+        running = running_clocks(samples.get(kind, ()))
         for sample in samples.get(kind, ()):
             entity = topology.known_as.get((sample.source, kind, sample.entity), f"{kind}:{sample.entity}")
             for direction in DIRECTIONS:
@@ -58,7 +60,8 @@ def plane_rows(
                     continue
                 clock = clocks[kind].get(sample.source)
                 clock = "host_block" if clock == "guest_block" and entity in of_hypervisors else clock
-                for plane, mean in _latencies(sample, direction, clock):
+                is_running = (sample.source, sample.entity) in running
+                for plane, mean in _latencies(sample, direction, clock, is_running):
                     yield {
                         "entity": entity,
                         "step": sample.step,
@@ -90,22 +93,23 @@ def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSample
     """Return the queue depth: how many I/Os a plane admits at once.
 
     A block device admits as many as it has slots, or as it has requests if these are fewer: an I/O that finds no free
-    request waits before the device's clock starts. With several hardware queues it may admit more. None: not
-    reported."""
+    request waits before the device's clock starts. None: not reported."""
     if plane == "device":
         return sample.means.get("queue_depth")
     attributes = topology.entities[entity].attributes if entity in topology.entities else {}
-    limits = [as_number(attributes.get(name)) for name in ("queue_depth", "nr_requests")]
+    limits = [as_number(attributes.get("queue_depth")), requests_held(attributes)]
     known = [limit for limit in limits if limit is not None]
     own = min(known, default=None)
     return with_command_windows(topology, entity, own) if plane in _BLOCK_DEVICES else None
 
 
-def _latencies(sample: StepSamples, direction: Direction, plane: str | None) -> Iterator[tuple[str, _Mean]]:
-    """Yield (plane, mean latency) of one device by one source."""
+def _latencies(
+    sample: StepSamples, direction: Direction, plane: str | None, is_running: bool
+) -> Iterator[tuple[str, _Mean]]:
+    """Yield (plane, mean latency) of one device by one source. `is_running`: whether its I/O time is counted."""
     operations = sample.rate(f"ops_{direction}_total")
     wait = sample.rate(f"latency_seconds_{direction}_total")
-    if operations and wait is not None:
+    if operations and wait is not None and is_running:
         yield plane or "guest_block", _Mean(wait / operations, 0.0)
     elif (mean := _mean(sample, "latency", direction)) is not None:
         yield plane or "guest_block", mean

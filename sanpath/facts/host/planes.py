@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from math import isclose
 
 from sanpath.catalogue.load import planes as catalogue_planes
+from sanpath.facts.load.host_loads import MOVED_ABOVE
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.topology.identity import Topology
@@ -36,7 +38,7 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     carrying = [row for row in step_rows if _carries(row, load)]
     for row in [
         *_finest(row for row in carrying if row["entity"] in path),
-        *_luns_by_bytes(topology, load, path, carrying),
+        *_luns_by_bytes(topology, load, path, step_rows),
     ]:
         by_plane.setdefault(str(row["plane"]), row)
     for plane in {str(row["plane"]) for row in step_rows} - by_plane.keys():
@@ -52,10 +54,28 @@ def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, pla
     path = devices_of_load(topology, load)
     # Where no source reports the LUNs of the load, those of its machine, or of its host, may carry it together.
     path = path.union(*_unnamed_luns(topology, load, path))
-    # A multipath map counts the I/Os of its paths' devices as well: these are not beside it.
-    path -= {link.from_entity for link in topology.links if link.relation == "member_of" and link.to_entity in path}
-    plane_rows = planes.select(step=load.step, direction=load.direction, plane=plane)
-    return _finest(_by_its_disks(topology, row, planes) for row in plane_rows if row["entity"] in path)
+    at_plane = planes.select(step=load.step, plane=plane)
+    rows = _uppermost(topology, [row for row in at_plane if row["entity"] in path])
+    return _finest(_by_its_disks(topology, row, planes) for row in rows if row["direction"] == load.direction)
+
+
+def _uppermost(topology: Topology, rows: Sequence[FactRow]) -> list[FactRow]:
+    """Return the rows of devices without those whose bytes are those of devices above them in `rows`, as a
+    multipath map moves what its paths move. A volume that idles on a device says nothing about the rest of it."""
+    quantity = "ops_per_second" if any(row["bytes_per_second"] is None for row in rows) else "bytes_per_second"
+    by_direction: dict[tuple[str, str], float] = {}
+    for row in rows:
+        key = (str(row["entity"]), str(row["direction"]))
+        by_direction[key] = max(by_direction.get(key, 0.0), number(row, quantity))
+    moved: defaultdict[str, float] = defaultdict(float)
+    for (entity, _), rate in by_direction.items():
+        moved[entity] += rate
+
+    def is_lower(entity: str) -> bool:
+        above = sum(moved.get(upper, 0.0) for upper in topology.uppers(entity, "lun"))
+        return above > 0 and above >= MOVED_ABOVE * moved[entity]
+
+    return [row for row in rows if not is_lower(str(row["entity"]))]
 
 
 def _finest(rows: Iterable[FactRow]) -> list[FactRow]:
@@ -141,7 +161,7 @@ def _by_its_disks(topology: Topology, row: FactRow, planes: FactTable) -> FactRo
     return of_direction(row, above, next(iter(rows.values()), None)) if same else row
 
 
-def _luns_by_bytes(topology: Topology, load: LoadFacts, path: set[str], carrying: Sequence[FactRow]) -> list[FactRow]:
+def _luns_by_bytes(topology: Topology, load: LoadFacts, path: set[str], rows: Sequence[FactRow]) -> list[FactRow]:
     """Return rows of the LUN in a guest, and of the LUN in its host, that carry the load's bytes, where no source
     reports which LUN the load uses.
 
@@ -149,21 +169,21 @@ def _luns_by_bytes(topology: Topology, load: LoadFacts, path: set[str], carrying
     the LUN."""
     found = []
     for luns in _unnamed_luns(topology, load, path):
-        rows = [row for row in carrying if row["entity"] in luns]
-        found += rows if len({row["entity"] for row in rows}) == 1 else []
+        own_rows = _uppermost(topology, [row for row in rows if row["entity"] in luns])
+        carrying = [row for row in own_rows if _carries(row, load)]
+        found += carrying if len({row["entity"] for row in carrying}) == 1 else []
     return found
 
 
 def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterator[set[str]]:
-    """Yield the LUNs of the machines in which the load runs, and those of their hosts, each without the paths of
-    multipath maps, and only if `path` contains none of them."""
+    """Yield the LUNs of the machines in which the load runs, and those of their hosts, each only if `path` contains
+    none of them."""
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
     hosts = {host for root in load.roots for host in hosts_of(topology, root)} - machines
-    paths_of_maps = {link.from_entity for link in topology.links if link.relation == "member_of"}
     for level in (machines, hosts):
         luns = {lun for machine in level for lun in topology.related(machine, "attached_to", "lun")}
         if not luns & path:
-            yield luns - paths_of_maps
+            yield luns
 
 
 def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:

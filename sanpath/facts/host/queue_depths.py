@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sanpath.facts.host.tested_machines import as_number
+from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
+
+
+def requests_held(attributes: Mapping[str, Scalar]) -> float | None:
+    """Return how many requests Linux holds for a block device in all hardware queues together. None: not known.
+
+    Each queue holds `nr_requests` (Linux kernel, Documentation/ABI/stable/sysfs-block). A source that does not report
+    the number of queues leaves one.
+    """
+    requests = as_number(attributes.get("nr_requests"))
+    return None if requests is None else requests * (as_number(attributes.get("hardware_queues")) or 1.0)
 
 
 def with_command_windows(topology: Topology, lun: str, depth: float | None) -> float | None:

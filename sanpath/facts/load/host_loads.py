@@ -13,6 +13,9 @@ from sanpath.topology.identity import Topology
 
 _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""
+MOVED_ABOVE = 0.05
+"""Share of a device's bytes from which they are those of the devices above it. A volume that idles moves less.
+Parity, a resync or copies for a snapshot move several times what the volume moves."""
 
 
 def host_loads(
@@ -70,16 +73,18 @@ def _rate_by_window(device: StepSamples) -> Mapping[int, float]:
 
 
 def _topmost(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tuple[StepSamples, str]]:
-    """Yield block devices with their host; multipath maps instead of their paths."""
-    for sample in samples:
-        lun = topology.known_as.get((sample.source, "lun", sample.entity))
+    """Yield block devices with their host: of a device and those above it, such as a multipath map over its paths,
+    the upper ones if they move its bytes. A volume that idles on it says nothing about the rest of the device."""
+    luns = [topology.known_as.get((sample.source, "lun", sample.entity)) for sample in samples]
+    rates: dict[tuple[str, str], float] = {}
+    for sample, lun in zip(samples, luns, strict=True):
+        if lun is not None:
+            key = (sample.step, lun)
+            rates[key] = max(rates.get(key, 0.0), sum(sample.rate(f"bytes_{d}_total") or 0.0 for d in DIRECTIONS))
+    for sample, lun in zip(samples, luns, strict=True):
         hosts = topology.related(lun, "attached_to", "host") if lun is not None else []
-        if lun is not None and hosts and not _is_path(topology, lun):
+        if lun is None or not hosts:
+            continue
+        above = sum(rates.get((sample.step, upper), 0.0) for upper in topology.uppers(lun, "lun"))
+        if not above or above < MOVED_ABOVE * rates[sample.step, lun]:
             yield sample, hosts[0]
-
-
-def _is_path(topology: Topology, lun: str) -> bool:
-    return any(
-        link.relation == "member_of" and link.from_entity == lun and topology.entities[link.to_entity].kind == "lun"
-        for link in topology.links
-    )

@@ -189,7 +189,9 @@ class CounterWindows:
                 recent.columns[name],
                 ended,
                 column.bits == 32 and _is_narrow(recent, name),
-                most_bits >= 8 * column.scale * 2**32 if name.startswith("bytes_") else None,
+                (most_bits >= 8 * column.scale * 2**32) & _has_fallen(recent, name)[ended]
+                if name.startswith("bytes_") and column.bits == 32
+                else None,
             )
             for name, column in counters.items()
         }
@@ -281,6 +283,19 @@ def _is_narrow(samples: SampleArrays, name: str) -> Truths:
     exceeds = values.is_known() & (values.numbers >= 2**32)
     exceeding = np.bincount(samples.entity, exceeds, len(samples.entities))
     return np.asarray(exceeding[samples.entity] == 0)
+
+
+def _has_fallen(samples: SampleArrays, name: str) -> Truths:
+    """Return for each sample whether the counter of its entity is ever lower than in the sample before it.
+
+    A source may declare the narrowest width of its tables, so a counter below 2^32 may be of 64 bits; one of 32 bits
+    that wraps in every window soon reads less than before."""
+    values = samples.columns[name]
+    fell = (values.numbers[1:] < values.numbers[:-1]) & (samples.entity[1:] == samples.entity[:-1])
+    if values.known is not None:
+        fell &= values.known[1:] & values.known[:-1]
+    fallen = np.bincount(samples.entity[1:], fell, len(samples.entities))
+    return np.asarray(fallen[samples.entity] > 0)
 
 
 def _growth(values: Values, ended: Integers, narrow: Truths | bool, is_too_fast: Truths | None) -> Values:

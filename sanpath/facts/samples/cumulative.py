@@ -13,6 +13,8 @@ from sanpath.facts.samples.step_samples import StepSamples
 Numbers = npt.NDArray[np.float64]
 
 _MAX_LIMITS = 20_000
+_ENDINGS = ("", "_read", "_write", "_rx", "_tx")
+"""Counters of both directions together or of one. Merged, discarded and flushed I/Os are not among the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,11 @@ class Work:
         return np.asarray(np.diff(np.interp(limits, self.limits, self.until)) / np.diff(limits))
 
 
-def cumulative_work(samples: Sequence[StepSamples], counter_prefix: str) -> Work | None:
-    """Work of all entities and both directions together, by the counters whose names begin with `counter_prefix`.
+def cumulative_work(samples: Sequence[StepSamples], quantity: str) -> Work | None:
+    """Work of all entities and both directions together, by the counters of a quantity, such as `ops`.
 
     None: no entity has such a counter, or none has grown."""
-    works = [
-        entity_work for sample in samples if (entity_work := _work_of_entity(sample, counter_prefix)) is not None
-    ]
+    works = [entity_work for sample in samples if (entity_work := _work_of_entity(sample, quantity)) is not None]
     if not works:
         return None
     limits = np.unique(np.concatenate([entity_work.limits for entity_work in works]))
@@ -48,8 +48,8 @@ def cumulative_work(samples: Sequence[StepSamples], counter_prefix: str) -> Work
     )
 
 
-def _work_of_entity(sample: StepSamples, counter_prefix: str) -> Work | None:
-    counters = [name for name in sample.rates if name.startswith(f"{counter_prefix}_") and name.endswith("_total")]
+def _work_of_entity(sample: StepSamples, quantity: str) -> Work | None:
+    counters = [name for ending in _ENDINGS if (name := f"{quantity}{ending}_total") in sample.rates]
     rates = np.sum([[rate or 0.0 for rate in sample.rates[name]] for name in counters], axis=0)
     if not counters or not np.any(rates):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.samples.clocks import running_clocks
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.storage.cloud_limits import COUNTED, SHARES, limit_shares
 from sanpath.facts.storage.controllers import UNKNOWN_USE, controller_use
@@ -36,8 +37,12 @@ def array_rows(
     the step with the most I/Os in flight among those with at most half as many: the effect of a doubled load.
     """
     by_step = {(f.step, str(f.direction)): f for f in loads}
-    first_reduction = _first_reduction(loads, samples)
-    rows = _merged(row for sample in samples for row in _rows(topology, kind, sample, loads, first_reduction))
+    first_reduction, running = _first_reduction(loads, samples), running_clocks(samples)
+    rows = _merged(
+        row
+        for sample in samples
+        for row in _rows(topology, kind, sample, loads, first_reduction, (sample.source, sample.entity) in running)
+    )
     shares = limit_shares(topology, kind, rows)
     slots = _device_slots(topology, rows)
     rows = [
@@ -138,8 +143,10 @@ def _rows(
     kind: str,
     sample: StepSamples,
     loads: Sequence[LoadFacts],
-    first_reduction: Mapping[str, float],
+    first_reduction: Mapping[tuple[str, str], float],
+    is_running: bool,
 ) -> Iterator[FactRow]:
+    """Yield the rows of one entity in one step. `is_running`: whether its counters of I/O time grow."""
     entity = topology.known_as.get((sample.source, kind, sample.entity))
     if entity is None:
         return
@@ -155,7 +162,8 @@ def _rows(
             foreign = 0.0 if foreign < load.same_traffic_tolerance(sample.windows) else foreign
         service, queue = (sample.means.get(f"{quantity}_seconds_{direction}") for quantity in ("service", "queue"))
         spread = sample.resolutions.get(f"service_seconds_{direction}", 0.0) / 2
-        if service is None and (wait := sample.rate(f"latency_seconds_{direction}_total")) is not None:
+        wait = sample.rate(f"latency_seconds_{direction}_total")
+        if service is None and wait is not None and is_running:
             service = wait / operations
         if queue is None and (wait := sample.rate(f"queue_seconds_{direction}_total")) is not None:
             queue = wait / operations
@@ -181,7 +189,7 @@ def _rows(
             "shared": None if foreign is None else foreign > 0,
             "data_reduction_ratio": sample.last_values.get("data_reduction_ratio"),
             "data_reduction_change": _change(
-                sample.last_values.get("data_reduction_ratio"), first_reduction.get(sample.entity)
+                sample.last_values.get("data_reduction_ratio"), first_reduction.get((sample.source, sample.entity))
             ),
         }
 
@@ -197,13 +205,13 @@ def _growth_within(sample: StepSamples, direction: Direction) -> float | None:
     return last / first if first and last and None not in service else None
 
 
-def _first_reduction(loads: Sequence[LoadFacts], samples: Sequence[StepSamples]) -> dict[str, float]:
-    """Return the source's own id → its data reduction in the first step in which it is reported."""
+def _first_reduction(loads: Sequence[LoadFacts], samples: Sequence[StepSamples]) -> dict[tuple[str, str], float]:
+    """Return (source, its own id of an entity) → the data reduction in the first step in which it is reported."""
     order = {step: number for number, step in enumerate(dict.fromkeys(load.step for load in loads))}
-    ratios: dict[str, float] = {}
+    ratios: dict[tuple[str, str], float] = {}
     for sample in sorted(samples, key=lambda sample: order.get(sample.step, len(order))):
         if (ratio := sample.means.get("data_reduction_ratio")) is not None:
-            ratios.setdefault(sample.entity, ratio)
+            ratios.setdefault((sample.source, sample.entity), ratio)
     return ratios
 
 

@@ -14,7 +14,7 @@ import duckdb
 
 from sanpath.catalogue.load import metrics, planes
 from sanpath.errors import RecordingError
-from sanpath.model import Column, Event, Poll, SourceEntity, SourceLink
+from sanpath.model import Column, Event, Poll, SourceEntity, SourceLink, Table, plane_of
 from sanpath.recording.format import layout, rows, tables
 from sanpath.recording.format.compaction import LEFT_OUT
 from sanpath.recording.format.documents import Ending
@@ -214,12 +214,11 @@ class Recording:
 
     def planes(self, kind: str) -> dict[str, str | None]:
         """Return source → plane of its latencies, for one entity kind. None: none, or one that no catalogue has."""
-        return {
-            declaration.name: table.plane if table.plane in planes() else None
-            for declaration in self.declarations
-            for table in declaration.tables
-            if table.kind == kind
-        }
+        declared: dict[str, list[Table]] = {}
+        for declaration in self.declarations:
+            declared.setdefault(declaration.name, []).extend(t for t in declaration.tables if t.kind == kind)
+        found = {source: plane_of(all_tables) for source, all_tables in declared.items() if all_tables}
+        return {source: plane if plane in planes() else None for source, plane in found.items()}
 
     def view(self, connection: duckdb.DuckDBPyConnection, kind: str) -> list[str]:
         """Create the view `samples_<kind>` of `samples`. Returns its metrics, [] without samples."""

@@ -10,7 +10,7 @@ from sanpath.facts.load.loads import LoadFacts, flat_over_load
 from sanpath.facts.storage.load_volumes import response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import Cable, io_paths
-from sanpath.units import count, iops, percent
+from sanpath.units import count, iops, percent, percent_change
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.scaling import COLLAPSED
 
@@ -59,9 +59,15 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
 
 
 def uncounted_cables(facts: Facts, loads: Iterable[str]) -> list[Cable]:
-    """Links that the loads' I/O may cross and whose bytes no source counts; [] where no switch port is read."""
+    """Links that the loads' I/O may cross and whose bytes no source counts in each direction of the loads; [] where no
+    switch port is read."""
     rows = facts.tables["link"].rows
-    counted = {row["entity"] for row in rows if row["bytes_per_second"] is not None}
+    directions = {str(load.direction) for load in facts.loads}
+    counted_by_direction = [
+        {row["entity"] for row in rows if row["direction"] == direction and row["bytes_per_second"] is not None}
+        for direction in directions
+    ]
+    counted = set[object]().union(*counted_by_direction).intersection(*counted_by_direction)
     crossed = {cable.id: cable for path in io_paths(facts.topology, *loads) for cable in path.cables}
     return [crossed[name] for name in sorted(crossed.keys() - counted)] if rows else []
 
@@ -106,5 +112,5 @@ def drift(facts: Facts, load: LoadFacts) -> str | None:
     trends = {metric: number(row, f"{metric}_trend") for metric in ("throughput", "latency")}
     if all(abs(trend) <= DRIFT for trend in trends.values()):
         return None
-    words = " and ".join(f"{metric} {trend:+.1%}".replace("%", " %") for metric, trend in trends.items() if trend)
+    words = " and ".join(f"{metric} {percent_change(trend)}" for metric, trend in trends.items() if trend)
     return f"{words} over the second half of the step"

@@ -16,7 +16,7 @@ from sanpath.facts.fabric.neighbours import WAITED_FOR
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import number
 from sanpath.model import Layer
-from sanpath.units import bandwidth, count, percent
+from sanpath.units import bandwidth, counted, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, stall_weight
 from sanpath.verdict.evidence.step import flat_words
 from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Conclusion, Evidence, gain_of, limited_by, next_of
@@ -65,7 +65,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence = [Evidence(f"{unread[0]} is on the path, and how full it is was not measured", 0.0), *signs]
         because = (
             "nothing that was read accounts for the wait between host and array",
-            f"{count(len(unread))} links on the way were not counted",
+            f"not counted: {counted(len(unread), 'link')} on the way",
         )
         others = tuple(unread[1:])
         limits = limited_by(table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others)
@@ -147,10 +147,11 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
         else:
             yield "no switch port there was measured: these are its own counters"
         return
-    counted, capacity = number(row, "bytes_per_second"), number(row, "capacity_bytes_per_second")
+    moved, capacity = number(row, "bytes_per_second"), number(row, "capacity_bytes_per_second")
     full = f"a saturated {row['speed']} link reads {percent(number(row, 'full_ratio'))}"
-    yield f"{bandwidth(counted)} counted of {bandwidth(capacity)} = {percent(number(row, 'utilisation'))}; {full}"
-    yield f"saturated in {percent(number(row, 'full_windows_ratio'))} of {count(number(row, 'windows'))} windows"
+    yield f"{bandwidth(moved)} counted of {bandwidth(capacity)} = {percent(number(row, 'utilisation'))}; {full}"
+    windows = counted(number(row, "windows"), "window")
+    yield f"saturated in {percent(number(row, 'full_windows_ratio'))} of {windows}"
     if others_share(row) > SHARED:
         foreign = number(row, "foreign_bytes_per_second")
         yield f"{bandwidth(foreign)} of it is not the test's: other hosts use this link as well"

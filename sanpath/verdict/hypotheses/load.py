@@ -194,7 +194,7 @@ def _concurrency(table: PlaceTable) -> Claim:
     evidence, ratio = [], table.in_flight_ratio
     if ratio is not None and (weight := log(closed_loop_density(ratio) / _density_of_others(table, ratio))) < 0:
         # The threads cannot submit those that they have.
-        words = f"{percent(ratio)} of the configured I/Os are outstanding: more change nothing"
+        words = f"only {percent(ratio)} of the configured I/Os are outstanding, so configuring more changes nothing"
         evidence.append(Evidence(words, weight))
     return _claim("concurrency_limited", frozenset(), evidence, because, "follows")
 

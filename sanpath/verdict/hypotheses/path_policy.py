@@ -51,7 +51,7 @@ _NOT_SIDE_BY_SIDE = "throughput does not grow with the load: the paths are used 
 _OVERTURN = ("a path policy that changes path after every I/O, at the same IOPS",)
 _UNMEASURED = "their bytes were not measured: either one path is used, or all of them one after the other"
 _UNMEASURED_OVERTURN = (
-    "byte counters of both ports: both half used: the policy limits; one saturated: that link does",
+    "byte counters of both ports: if both are half used, the policy limits; if one is saturated, that link does",
 )
 _SIDE_BY_SIDE = -4.0
 """Log-odds of links used in turn that once carried more together than one of them can."""

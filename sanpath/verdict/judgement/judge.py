@@ -16,7 +16,7 @@ from sanpath.diagnosis.model import Grade, Suspect
 from sanpath.facts.compute import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.units import percent
+from sanpath.units import percent, percent_likely
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.step import drift, not_seen
 from sanpath.verdict.hypotheses.claim import Claim
@@ -144,7 +144,7 @@ def _waiting_reason(table: PlaceTable) -> str | None:
     if share <= _QUEUEING:
         return None
     longest = max(segment_waits, key=lambda wait: wait[0])[1]
-    return f"{percent(share)} of the latency are waiting or not accounted for, most of it by {longest.source}"
+    return f"{percent(share)} of the latency is waiting or not accounted for; the largest part: {longest.source}"
 
 
 def _surely_waiting_seconds(segment: Segment) -> float:
@@ -160,7 +160,7 @@ def _undecided_because(
     table: PlaceTable, groups: Sequence[Sequence[Claim]], reasons: Sequence[str]
 ) -> tuple[str, ...]:
     named = [(name_of(group[0]), probability_of(group)) for group in groups[:2]]
-    names = " or ".join(f"{name} ({share:.0%})" for name, share in named if share >= _MENTIONED)
+    names = " or ".join(f"{name} ({percent_likely(share)})" for name, share in named if share >= _MENTIONED)
     # One claim of each kind: that of the links of a group which says most.
     claims = [claim for group in groups for claim in {each.kind: each for each in reversed(group)}.values()]
     readings = [e.words for claim in claims if claim.kind in _WITH_UTILISATION for e in claim.evidence]

@@ -55,7 +55,7 @@ class Outcome:
     @property
     def in_words(self) -> str:
         """What the experiment watched for, and whether it was seen."""
-        return self.proposal.watch if self.is_seen else f"not {self.proposal.watch}"
+        return self.proposal.watch if self.is_seen else f"{self.proposal.watch} was not seen"
 
 
 def outcomes(table: PlaceTable) -> Iterator[Outcome]:

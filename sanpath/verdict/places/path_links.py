@@ -83,6 +83,9 @@ def path_links(table: PlaceTable) -> list[PathLink]:
     counted = list(_counted(table))
     rows = [row for row in table.links if filled_ratio(row) is not None]
     ends = {end for row in rows for end in str(row["entity"]).partition(":")[2].split("--")}
+    counted_links = {str(row["entity"]) for row in rows}
+    at_array = [path.cables[-1] for path in table.paths if path.cables and path.cables[-1].id in counted_links]
+    ends |= {port.partition(":")[2] for cable in at_array if cable.side == "array" for port in cable.devices}
     ports = list(_ports(table, ends))
     ends |= {link.entities[0].partition(":")[2] for link in ports}
     return [*counted, *ports, *_assumed(table, ends)]
@@ -170,10 +173,10 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         moved = min(max(0.0, load.bytes_per_second - elsewhere), _left_for(table, leading))
         payload = speed.data_bytes_per_second * payload_ratio(speed.technology, load.operation_bytes)
         ceiling = payload * len(links)
-        carriers = f"one {speed.name} link carries"
+        carriers = f"one link of {speed.name} carries"
         if len(links) > 1:
             faster = " or faster" if len(slowest) < len(links) else ""
-            carriers = f"{len(links)} {speed.name}{faster} links carry together"
+            carriers = f"{len(links)} links of {speed.name}{faster} carry together"
         filled, names, share = moved / ceiling, tuple(cable.id for cable in slowest), 1 / len(links)
         words = f"{bandwidth(moved)} of payload = {percent(filled)} of the {bandwidth(ceiling)} that {carriers}"
         yield PathLink(names, side, filled, filled, False, share, ceiling, words, cables=slowest, speed=speed)

@@ -68,14 +68,14 @@ def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
             latency_ratio = after.latency_seconds / before.latency_seconds
             yield (
                 f"throughput falls from {iops(before.ops_per_second)} to {iops(after.ops_per_second)} while an I/O "
-                f"takes {latency_ratio:.1f} times as long: what lies below collapses, it is no plateau"
+                f"takes {latency_ratio:.1f} times as long: it collapses under load, which is no plateau"
             )
             return
     if (calm := flat_over_load(loads, load)) is not None:
         times, gain = load.in_flight_measured / calm.in_flight_measured, load.ops_per_second / calm.ops_per_second - 1
         yield (
-            f"throughput does not grow from {count(calm.in_flight_measured)} outstanding I/Os on: "
-            f"{times:.1f} times as many bring {percent(gain)}: something limits"
+            f"from {count(calm.in_flight_measured)} outstanding I/Os on, throughput does not grow: "
+            f"{times:.1f} times as many bring {percent(gain)}, so something limits"
         )
 
 

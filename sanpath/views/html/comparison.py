@@ -10,7 +10,7 @@ from sanpath.comparison.changes import Change
 from sanpath.comparison.compare import Comparison, Pair
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import Series
-from sanpath.units import bandwidth, count, duration
+from sanpath.units import bandwidth, count, duration, percent_change
 from sanpath.views import compare
 from sanpath.views.html import curve, overlay, svg
 from sanpath.views.html.document import Cells, document, rounded
@@ -119,7 +119,7 @@ def _labels(comparison: Comparison, across: svg.Scale, up: svg.Scale, is_latency
         )
         if all(abs(x - other_x) > 44 or abs(y - other_y) > 14 for other_x, other_y in places):
             places.append((x, y))
-            yield svg.element("text", f"{change:+.1%}", x=x, y=y, class_="middle halo")
+            yield svg.element("text", percent_change(change), x=x, y=y, class_="middle halo")
 
 
 def _latency_rows(comparison: Comparison) -> list[tuple[Pair, Change]]:

@@ -61,9 +61,7 @@ def throughput(diagnosis: Diagnosis) -> Markup | None:
         )
         for direction, v in sorted(ceilings)
     ]
-    texts = "; ".join(
-        f"{count(p.in_flight)} outstanding {p.direction}s: {bandwidth(p.bytes_per_second)}" for p in measured
-    )
+    texts = [f"{count(p.in_flight)} outstanding {p.direction}s: {bandwidth(p.bytes_per_second)}" for p in measured]
     return svg.picture(
         "curve-throughput",
         "Throughput over outstanding I/Os",

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from sanpath.units import bandwidth, count, duration, iops, percent
+from sanpath.units import bandwidth, count, counted, duration, iops, percent
 from sanpath.views import words
 
 Cells = Sequence[str | float | None]
@@ -74,7 +74,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(bandwidth=bandwidth, count=count, duration=duration, iops=iops, percent=percent)
+    environment.filters.update(bandwidth=bandwidth, count=count, counted=counted, duration=duration)
+    environment.filters.update(iops=iops, percent=percent)
     environment.filters.update(short=words.short, code=code, unbroken=unbroken)
     return environment
 

@@ -71,7 +71,7 @@ def drawn(diagnosis: Diagnosis, topology: Topology) -> Drawn:
             _add(drawn, topology, placed_path)
             drawn.chains.append(_chain(path, front, uses, limiting))
             for cable in path.cables:
-                _connect(drawn, topology, cable, uses, limiting)
+                _connect(drawn, topology, path, cable, uses, limiting)
         if not load_paths:
             _unseen(drawn, topology, front, volumes)
     _mark(drawn, topology, diagnosis, limiting)
@@ -142,10 +142,18 @@ def _add(drawn: Drawn, topology: Topology, placed: Placed) -> None:
 
 
 def _connect(
-    drawn: Drawn, topology: Topology, cable: Cable, uses: dict[str, list[ElementUse]], limiting: set[str]
+    drawn: Drawn,
+    topology: Topology,
+    path: IoPath,
+    cable: Cable,
+    uses: dict[str, list[ElementUse]],
+    limiting: set[str],
 ) -> None:
     switch_end = switch_of(topology, cable.switch_port) or cable.switch_port
-    device_end = (switch_of(topology, cable.device) or cable.device) if cable.side == "switch" else cable.device
+    # Several devices may share a cable: that of the path is drawn.
+    device_end = {"host": path.hba, "array": path.array_port}.get(cable.side) or (
+        switch_of(topology, cable.device) or cable.device
+    )
     ends = sorted((switch_end, device_end), key=lambda e: drawn.nodes[e].column)
     used = uses.get(cable.id, [])
     shares = [f"{u.direction} {percent(u.utilisation)}" for u in used if u.utilisation and u.utilisation >= 0.001]
@@ -154,8 +162,7 @@ def _connect(
     label = " ".join(filter(None, (port, speed)))
     carries = {u.on_loaded_path for u in used}
     loaded = True if True in carries else None if not carries or None in carries else False
-    busy = ", ".join(shares) or ("not counted" if not used else "idle")
-    edge = Edge(ends[0], ends[1], label, busy, cable.id in limiting, loaded)
+    edge = Edge(ends[0], ends[1], label, ", ".join(shares) or _unused(used), cable.id in limiting, loaded)
     drawn.edges[ends[0], ends[1], cable.id] = edge
 
 
@@ -166,8 +173,12 @@ def _chain(path: IoPath, front: Placed, uses: dict[str, list[ElementUse]], limit
         shares = [f"{u.direction} {percent(u.utilisation)}" for u in used if u.utilisation and u.utilisation >= 0.001]
         speed = next((f"{u.speed}, " for u in used if u.speed), "")
         limit = ", LIMIT" if cable.id in limiting else ""
-        texts.append(f"{short(cable.id)} ({speed}{', '.join(shares) or ('idle' if used else 'not counted')}{limit})")
+        texts.append(f"{short(cable.id)} ({speed}{', '.join(shares) or _unused(used)}{limit})")
     return " → ".join([*texts, short(path.array)] if path.array else texts)
+
+
+def _unused(uses: Sequence[ElementUse]) -> str:
+    return "idle" if any(use.utilisation is not None for use in uses) else "not measured"
 
 
 def _unseen(drawn: Drawn, topology: Topology, front: Placed, volumes: set[str]) -> None:
@@ -192,7 +203,7 @@ def _mark(drawn: Drawn, topology: Topology, diagnosis: Diagnosis, limiting: set[
             node.notes.append("LIMIT" if node.entity == entity else f"{short(entity)} LIMIT")
     for entity in sorted({b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limiting):
         if (node := _node_of(drawn, topology, entity)) is not None:
-            node.notes.append("I/O waits here")
+            node.notes.append("I/Os queue here")
 
 
 def _node_of(drawn: Drawn, topology: Topology, entity: str) -> Node | None:

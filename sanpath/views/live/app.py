@@ -319,9 +319,10 @@ class TextPrompt(Input):
     def ask(self, purpose: str) -> None:
         """Show the line and give it the keys. `purpose`: "mark" or "filter"."""
         self.purpose, self.value = purpose, ""
-        self.placeholder = {"mark": "note in the recording; Esc: do not", "filter": "only rows with; Enter: all"}[
-            purpose
-        ]
+        self.placeholder = {
+            "mark": "text of the note; Esc: no note",
+            "filter": "text that a row must contain; empty: all rows",
+        }[purpose]
         self.display = True
         self.focus()
 

@@ -13,6 +13,16 @@ from sanpath.views import words
 
 LABEL = 8
 """Columns of the word before a wrapped text."""
+ROLE_LABELS = {
+    "cause": "CAUSE",
+    "culprit": "CULPRIT",
+    "symptom": "SYMPTOM",
+    "risk": "RISK",
+    "validity": "TEST",
+    "data-quality": "DATA",
+    "information": "INFO",
+}
+"""Roles of findings as such a word."""
 NARROW = 40
 """With fewer columns the labels before texts are left out."""
 

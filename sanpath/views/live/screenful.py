@@ -321,7 +321,7 @@ def _state(snapshot: Snapshot, diagnosis: Diagnosis, cursor: Cursor, now: Now) -
         return line(("ENDED", "bold"), f" after {words.elapsed(_epoch(run.end) - started)}{code}")
     if snapshot.silent:
         since = datetime.fromtimestamp(snapshot.newest, UTC).isoformat(timespec="seconds")
-        return line(("SILENT", "bold red"), f" since {since}: its recorder has gone")
+        return line(("SILENT", "bold red"), f" since {since}: its recorder is no longer running")
     return _running(snapshot.taken - started if now.pulse is None else now.pulse.elapsed_seconds, cursor)
 
 

@@ -18,13 +18,13 @@ from sanpath.plugin import Context, Cost, Rows
 from sanpath.topology.identity import Topology, resolve
 from sanpath.transport.context import LiveContext
 from sanpath.transport.replay import ReplayContext
-from sanpath_collectors.linux_host import multipath, parse, samples
+from sanpath_collectors.linux_host import devices, multipath, parse, samples
 from sanpath_collectors.linux_host.collector import LinuxHost
 from sanpath_collectors.linux_host.config import LinuxHostConfig
 from sanpath_collectors.linux_host.multipath import Group
 from sanpath_collectors.linux_host.paths import HostPath, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_host.tables import HOST, LUN
+from sanpath_collectors.linux_host.tables import FC_STATISTICS, HOST, LUN
 
 ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / os.environ.get("SANPATH_RECORDINGS", "../shared/recordings") / "diskstats"
@@ -287,3 +287,49 @@ def test_real_io_is_counted_on_this_machine(tmp_path: Path) -> None:
     before, after = asyncio.run(run())
     for metric, least in (("ops_write_total", 1), ("bytes_write_total", 2 * 2**20)):
         assert value(after, device, metric) - value(before, device, metric) >= least
+
+
+FC_PORT = "/sys/class/fc_host/host1/statistics"
+
+
+@pytest.mark.parametrize(
+    ("words", "megabytes", "counted"),
+    [(0xBEBC200, 0xBE, 200_000_000), (0xBEBC200, 0x2FA, 800_000_000), (0x1000, 0, 0x4000)],
+    ids=["qla2xxx before Linux 5.12", "words, as the file is called", "hardly any yet"],
+)
+def test_the_words_of_a_fibre_channel_port_may_be_bytes(words: int, megabytes: int, counted: int) -> None:
+    files = {f"{FC_PORT}/{name}": f"{words:#x}\n".encode() for name in ("rx_words", "tx_words")}
+    files |= {f"{FC_PORT}/fcp_{d}_megabytes": f"{megabytes:#x}\n".encode() for d in ("input", "output")}
+    found = samples.fc_counters(Snapshot(files), "host1", FC_STATISTICS)
+    assert (found["bytes_rx_total"], found["bytes_tx_total"]) == (counted, counted)
+
+
+def test_an_nvme_device_over_paths_that_does_not_count_has_done_what_its_paths_have() -> None:
+    """Before Linux 6.2; io_ticks are the share of time in which at least one was busy."""
+    path, other = [1, 0, 8, 3, 10, 0, 80, 4, 1, 6, 7], [2, 0, 16, 5, 20, 0, 160, 9, 2, 11, 14]
+    stats = {"nvme0n1": [0] * 11, "nvme0c0n1": path, "nvme0c1n1": other, "nvme1n1": [0] * 11}
+    rows = samples.luns(stats, ["nvme0n1", "nvme1n1"], 0, None)
+    assert value(rows, "nvme0n1", "ops_write_total") == 30
+    assert value(rows, "nvme0n1", "bytes_read_total") == 24 * 512
+    assert value(rows, "nvme0n1", "busy_seconds_total") == pytest.approx(0.011)
+    assert value(rows, "nvme1n1", "ops_write_total") == 0
+
+
+@pytest.mark.parametrize(
+    ("device", "queues", "scheduler", "expected"),
+    [
+        ("vda", 2, "[none] mq-deadline", (128, 2)),
+        ("dm-3", 0, "none", (None, None)),
+        ("vda", 0, "noop [deadline] cfq", (128, 1)),
+        ("sda", 2, "[none] mq-deadline", (128, 1)),
+    ],
+    ids=["two hardware queues", "a logical volume", "before hardware queues", "queues of one SCSI adapter"],
+)
+def test_only_a_device_with_queues_of_requests_holds_requests(
+    device: str, queues: int, scheduler: str, expected: tuple[int | None, int | None]
+) -> None:
+    folder = f"/sys/block/{device}"
+    names = tuple(f"{folder}/mq/{number}" for number in range(queues))
+    files = {f"{folder}/queue/scheduler": scheduler.encode(), f"{folder}/queue/nr_requests": b"128\n"}
+    found = devices.lun(Snapshot(files, names), "db1", device, {}, ()).attributes
+    assert (found["nr_requests"], found["hardware_queues"]) == expected

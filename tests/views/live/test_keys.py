@@ -36,7 +36,7 @@ def test_the_path_goes_from_the_load_to_the_media_and_says_what_is_known_of_each
             assert "no source reports more about it" in text
             queue = await shown.press("down", "down")
             assert "► lun         sqlvm1/sda" in queue
-            assert "I/O WAITS HERE 77.0 ms of read" in queue
+            assert "I/Os QUEUE HERE 77.0 ms of read" in queue
             assert "waits in the guest's queue; caused by esx7/vmhba2 - sw1/fc1/7" in queue
             link = await shown.press("down", "down", "down")
             assert "LIMITS" in next(line for line in link.splitlines() if line.startswith("► link"))

@@ -118,19 +118,18 @@ def policy(row: Fields) -> dict[str, Scalar]:
     """Return when Round Robin switches paths, and the target port groups of the array.
 
     >>> policy({"PathSelectionPolicyDeviceConfig": "{policy=iops,iops=1,bytes=10485760,useANO=0; lastPathIndex=1}"})
-    {'path_switch': 'iops', 'path_switch_operations': 1, 'path_switch_bytes': 10485760}
+    {'path_switch': 'iops', 'path_switch_operations': 1}
     """
     config = row.get("PathSelectionPolicyDeviceConfig", "")
     values: dict[str, str] = dict(_CONFIG.findall(config))
     groups = _GROUP.findall(row.get("StorageArrayTypeDeviceConfig", ""))
     path_policy = values.get("policy")
-    # The latency policy evaluates the paths and does not count I/Os, although a number is shown.
-    has_limits = path_policy in ("rr", "iops", "bytes")
+    # All numbers are shown, whichever counts: the latency policy counts none, the one by bytes counts no I/Os.
     return without_empty(
         {
             "path_switch": path_policy,
-            "path_switch_operations": _integer(values.get("iops")) if has_limits else None,
-            "path_switch_bytes": _integer(values.get("bytes")) if has_limits else None,
+            "path_switch_operations": _integer(values.get("iops")) if path_policy in ("rr", "iops") else None,
+            "path_switch_bytes": _integer(values.get("bytes")) if path_policy in ("rr", "bytes") else None,
             "target_groups": ", ".join(f"{number} {state}" for number, state in groups),
         }
     )

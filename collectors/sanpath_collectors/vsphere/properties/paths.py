@@ -17,12 +17,18 @@ POLICIES: Mapping[str, str] = {
     "VMW_PSP_FIXED": "fixed",
     "FIXED": "fixed",
     "LB-RR": "round_robin",
-    "LB-IOPS": "queue_length",
+    "LB-IOPS": "round_robin",
     "LB-BYTES": "least_blocks",
     "LB-LATENCY": "service_time",
     "LB--LATENCY": "service_time",
 }
-"""Path selection policy of NMP or HPP, in capitals → name for all platforms."""
+"""Path selection policy of NMP or HPP, in capitals → name for all platforms.
+
+LB-IOPS of HPP looks for the path with the fewest outstanding I/Os only after `iops` of them, 1,000 by default: until
+then it stays on one path, as Round Robin does.
+"""
+_AFTER_IOS = ("LB-RR", "LB-IOPS")
+"""Policies of HPP that change path after a number of I/Os."""
 
 ACCESS: Mapping[str, str] = {
     "VMW_SATP_DEFAULT_AA": "active/active",
@@ -124,7 +130,8 @@ def lun(
     """
     device = str(record["canonicalName"])
     entity_id = f"{host}/{device}"
-    policy, satp = ((unit.get(key) or {}).get("policy") for key in ("policy", "storageArrayTypePolicy"))
+    policy_record = unit.get("policy") or {}
+    policy, satp = policy_record.get("policy"), (unit.get("storageArrayTypePolicy") or {}).get("policy")
     working = [usable(path.state) for path in host_paths]
     capacity = record.get("capacity") or {}
     blocks, size = capacity.get("block"), capacity.get("blockSize")
@@ -142,7 +149,8 @@ def lun(
         "path_policy_native": policy,
         "path_access": ACCESS.get(str(satp)),
         "path_access_native": satp,
-        "path_preferred": (unit.get("policy") or {}).get("prefer"),
+        "path_switch_operations": policy_record.get("iops") if str(policy).upper() in _AFTER_IOS else None,
+        "path_preferred": policy_record.get("prefer"),
         "paths": len(host_paths) or None,
         "paths_active": working.count(True) if working and None not in working else None,
         **extra,

@@ -103,7 +103,7 @@ def _summary(imported: ImportedSource, span: Span) -> str:
     if imported.first is not None and imported.last is not None:
         lines[0] += f", {utc_text(imported.first)} to {utc_text(imported.last)} UTC"
         if imported.first - span.began_us > 0.5 * (span.ended_us - span.began_us):
-            lines.append("  note: it has nothing of the first half of that time")
+            lines.append("  note: it has no samples from the first half of that time")
     lines += [f"  note: {text}" for text in list(dict.fromkeys(imported.remarks))[:_NAMED_NOTES]]
     return "\n".join(lines)
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from sanpath.units import counted
 from sanpath.views import words
 from sanpath.views.live.cursor import Cursor, Tab
-from sanpath.views.live.layout import LABEL, cut, line, title, wrapped
+from sanpath.views.live.layout import ROLE_LABELS, cut, line, title, wrapped
 from sanpath.views.live.pages.overview import sources, steps
 from sanpath.views.live.pages.path import path
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HELP = (
     ("q", "leave the view; the run goes on, with plain lines"),
-    ("Ctrl-C", "end the run, twice: at once; `sanpath watch` only leaves"),
+    ("Ctrl-C", "end the run; pressed twice: at once. `sanpath watch` only closes its view"),
     ("p", "hold the screen still; the recording goes on"),
     ("m", 'note in the recording what you just changed, such as "changed to RR"'),
     ("t", "the path from load to media; up and down go along it"),
@@ -36,7 +36,7 @@ HELP = (
     ("Esc", "back to the overview of the newest step, without a filter"),
     ("mouse", "click a key below, turn the wheel; with Shift the terminal selects"),
     ("", ""),
-    ("grade", "confidence: of 100 such verdicts are right, A: 97 or more, B: 85, C: fewer"),
+    ("grade", "how sure: of 100 such verdicts at A 97 or more are right, at B 85"),
     ("windows", "complete intervals of the slowest source within the step"),
     ("R", "latency = outstanding I/Os / IOPS (Little's law), which holds in any test"),
     ("colours", "red limits or is saturated, yellow is busy or in doubt, green free or cleared"),
@@ -83,7 +83,7 @@ def _findings(diagnosis: Diagnosis, cursor: Cursor, width: int) -> Iterator[Text
         return cursor.matches(finding.rule, finding.summary, finding.role, words.short(finding.entity))
 
     for finding in filter(matches, words.hits(diagnosis)):
-        yield from wrapped(finding.role.upper()[: LABEL - 1], f"{finding.rule}: {finding.summary}", width, "bold")
+        yield from wrapped(ROLE_LABELS[finding.role], f"{finding.rule}: {finding.summary}", width, "bold")
         yield from wrapped("why", finding.why, width)
         if finding.gain:
             yield from wrapped("gain", finding.gain, width)
@@ -102,7 +102,7 @@ def _sources(diagnosis: Diagnosis, snapshot: Snapshot, width: int) -> Iterator[T
     for source in diagnosis.sources:
         yield from wrapped("failed", f"{source.name}: {source.last_failure}" if source.last_failure else "", width)
     for u in diagnosis.unobserved:
-        yield from wrapped("unseen", f"{u.what}: {u.why} - {u.consequence}", width)
+        yield from wrapped("missing", f"{u.what}: {u.why} - {u.consequence}", width)
     for c in diagnosis.cleared:
         yield from wrapped("cleared", words.cleared_text(c), width)
 

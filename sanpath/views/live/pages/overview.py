@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sanpath.units import duration
+from sanpath.units import counted, duration
 from sanpath.views import words
 from sanpath.views.live.cursor import Cursor, Tab
-from sanpath.views.live.layout import Section, bullet, cut, line, table, title, wrapped
+from sanpath.views.live.layout import ROLE_LABELS, Section, bullet, cut, line, table, title, wrapped
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis, LatencyBudget, StepResult
@@ -42,7 +42,7 @@ def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
             f"caused by {words.short(part.limited_by or '')}: {part.what}" if limited_elsewhere else part.what
         )
         rows.append((words.LAYERS[part.layer], seconds, description, limited))
-    rows.append(("rest", words.middle(shown.unexplained_seconds), "in no measured part", False))
+    rows.append(("unexplained", words.middle(shown.unexplained_seconds), "in no measured part", False))
     lines = []
     for layer, seconds, description, limited in rows:
         filled = words.bar(abs(seconds) / shown.total_seconds, bar)
@@ -85,7 +85,7 @@ def freshness(snapshot: Snapshot, pulse: Pulse | None, width: int) -> Text:
         failed = f", {account.failures} failed" if account is not None and account.failures else ""
         age = "no answer yet" if source.age_seconds is None else f"{source.age_seconds:.0f} s"
         if snapshot.ended:
-            age = f"{account.polls} times" if account is not None else ""
+            age = counted(account.polls, "poll") if account is not None else ""
         late = source.late and not snapshot.ended
         source_text = f"{name} {age}{' LATE' if late else ''}{failed}"
         (failing if late or failed else healthy).append(source_text)
@@ -97,7 +97,7 @@ def freshness(snapshot: Snapshot, pulse: Pulse | None, width: int) -> Text:
 
 def sources(snapshot: Snapshot, diagnosis: Diagnosis, width: int) -> Section:
     """The polls, failures, gaps and clock of every source."""
-    rows = [["source", "collector", "each", "age", "polls", "failed", "gaps", "clock", "a poll"]]
+    rows = [["source", "collector", "every", "age", "polls", "failed", "gaps", "clock", "a poll"]]
     for source in diagnosis.sources:
         fresh = snapshot.freshness.get(source.name)
         age = fresh.age_seconds if fresh is not None and not snapshot.ended else None
@@ -128,7 +128,7 @@ def unseen(diagnosis: Diagnosis, width: int, rank: int = 6) -> Section:
     partly = [u for u in diagnosis.unobserved if not u.what.startswith(_NO_FACTS)]
     lines = [text for u in partly for text in bullet(f"{u.what}: {u.why}", width)]
     kinds = [u.what.removeprefix(_NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
-    lines += bullet(f"nothing was measured of: {', '.join(kinds)}", width) if kinds else []
+    lines += bullet(f"not measured at all: {', '.join(kinds)}", width) if kinds else []
     return _listed("not measured", lines, width, rank)
 
 
@@ -147,7 +147,10 @@ def do_next(diagnosis: Diagnosis, width: int) -> Section:
         lines += wrapped(
             f"{step.number}", f"{step.action or step.platform} ({words.DISRUPTION[step.disruption]})", width
         )
-        lines += [text for command in step.commands for text in wrapped("  $", command, width, "bold")]
+        for variant in step.on_each_platform:
+            if step.variants:
+                lines += wrapped("", words.platform(variant.platform), width)
+            lines += [text for command in variant.commands for text in wrapped("  $", command, width, "bold")]
     return _listed("do next", lines, width, rank=1)
 
 
@@ -160,7 +163,8 @@ def next_limit(diagnosis: Diagnosis, width: int) -> Section:
 def findings(diagnosis: Diagnosis, width: int) -> Section:
     """The findings of the rules, one line each; causes come first."""
     lines = [
-        cut(line(f"{f.role.upper():<7} ", f"{f.rule}  {words.short(f.entity)}"), width) for f in words.hits(diagnosis)
+        cut(line(f"{ROLE_LABELS[f.role]:<7} ", f"{f.rule}  {words.short(f.entity)}"), width)
+        for f in words.hits(diagnosis)
     ]
     return _listed("findings", lines, width, rank=4)
 

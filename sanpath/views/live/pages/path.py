@@ -10,7 +10,7 @@ from rich.text import Text
 from sanpath.units import bandwidth, duration, percent
 from sanpath.views import words
 from sanpath.views.live.charts import trend
-from sanpath.views.live.layout import cut, line, title, wrapped
+from sanpath.views.live.layout import ROLE_LABELS, cut, line, title, wrapped
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
@@ -69,7 +69,7 @@ def _row(
     states = _states(diagnosis, verdict, stop.entity)
     used = [u for u in diagnosis.elements if (u.step, u.entity) == (verdict.step.name, stop.entity)]
     busy = [u for u in used if (u.utilisation or 0.0) >= words.WORTH_A_ROW]
-    states += [("idle", "dim")] if used and not busy else []
+    states += [("idle", "dim")] if not busy and any(u.utilisation is not None for u in used) else []
     for use in busy:
         recent = trend(snapshot.series, use.entity, use.direction, _TREND).strip()
         states.append((f"{use.direction} {percent(use.utilisation or 0.0)} {recent}", "cyan"))
@@ -87,7 +87,7 @@ def _states(diagnosis: Diagnosis, verdict: ShownVerdict, entity: str) -> list[tu
         states.append(("CULPRIT", "bold red"))
     if delay := _delay(diagnosis, verdict, entity):
         is_queue = any(entity == b.wait_at for b in verdict.bottlenecks)
-        states.append((f"{'I/O WAITS HERE' if is_queue else 'takes'} {delay}", "bold" if is_queue else ""))
+        states.append((f"{'I/Os QUEUE HERE' if is_queue else 'takes'} {delay}", "bold" if is_queue else ""))
     if any(entity == c.entity for c in diagnosis.cleared):
         states.append(("cleared", "green"))
     return states
@@ -121,7 +121,7 @@ def _details(
             yield from wrapped("cleared", words.cleared_text(cleared), width)
     for finding in words.hits(diagnosis):
         if entity in finding.entity.split(" > "):
-            yield from wrapped(finding.role[:7], f"{finding.rule}: {finding.summary}", width)
+            yield from wrapped(ROLE_LABELS[finding.role].lower(), f"{finding.rule}: {finding.summary}", width)
     order = [step.name for step in diagnosis.steps]
     for use in sorted(diagnosis.elements, key=lambda u: (order.index(u.step), u.direction)):
         if use.entity == entity and cursor.direction in (None, use.direction) and use.utilisation is not None:
