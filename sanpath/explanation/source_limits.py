@@ -107,6 +107,8 @@ def uncounted_links(facts: Facts, declarations: Sequence[Declaration]) -> Iterat
     every_seconds = {each.name: each.every_seconds for each in declarations if _counts_bytes_in_32_bits(each)}
     for cable in uncounted_cables(facts, {root for load in facts.loads for root in load.roots}):
         rows = facts.tables["link"].select(entity=cable.id)
+        if any(row["miscounts"] for row in rows):
+            continue  # Said with the links whose counters miss bytes.
         rate = max((number(row, "negotiated_bits_per_second") / 8 for row in rows), default=0.0)
         sources = {source for source, _ in facts.topology.entities[cable.switch_port].known_as}
         wrapping = sorted(name for name in sources & every_seconds.keys() if rate * every_seconds[name] >= 2**32)

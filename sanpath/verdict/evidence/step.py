@@ -59,8 +59,9 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
 
 
 def uncounted_cables(facts: Facts, loads: Iterable[str]) -> list[Cable]:
-    """Links that the loads' I/O may cross and whose bytes no source counts in each direction of the loads; [] where no
-    switch port is read."""
+    """Links that the loads' I/O may cross and whose bytes no source counts in every direction of the loads.
+
+    []: no switch port is read."""
     rows = facts.tables["link"].rows
     directions = {str(load.direction) for load in facts.loads}
     counted_by_direction = [

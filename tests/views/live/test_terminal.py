@@ -132,7 +132,7 @@ def test_a_mark_is_an_event_of_the_recording_and_no_second_run(terminal: Open, t
     screen = terminal("run", "--into", tmp_path / "r.sanpath", "--", "sleep", "500")
     screen.wait_for("RUNNING")
     screen.press("m")
-    screen.wait_for("note in the recording")
+    screen.wait_for("text of the note")
     screen.press(*"to-RR", "Enter")
     screen.wait_for("marked: to-RR")
     screen.press("C-c")
