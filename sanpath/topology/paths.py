@@ -105,7 +105,7 @@ def _with_uplinks(topology: Topology, all_cables: Iterable[Cable]) -> Iterator[C
             yield replace(port_cables[0], id=f"link:uplink--{topology.entities[port].label}", uplink_of=devices)
         else:
             named = [cable for cable in port_cables if topology.related(cable.device, "member_of", "array")]
-            yield replace((named or port_cables)[0], uplink_of=devices)
+            yield replace(min(named or port_cables, key=lambda cable: cable.id), uplink_of=devices)
 
 
 def array_of(topology: Topology, entity: str) -> str:

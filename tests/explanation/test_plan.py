@@ -11,12 +11,13 @@ from itertools import pairwise
 import pytest
 
 from sanpath.diagnose import diagnose
+from sanpath.diagnosis.experiment import Kind
 from sanpath.diagnosis.model import R0, Bottleneck, Next, PlanStep, Verdict
 from sanpath.explanation.plan import plan
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import DISRUPTIONS, Disruption, Finding, Fix, Role, Severity
 from sanpath.rulebook.site.settings import Site, Suppression
-from sanpath.views import markdown, text
+from sanpath.views import markdown, text, words
 from tests.support.stories import STORIES, diagnosed, recorded
 
 VERDICT = Verdict("bottleneck", "A", "s", "-", (), None, None, R0(None, None), Next("link:b", "", (1e3, 2e3), (1, 2)))
@@ -106,6 +107,19 @@ def test_a_risk_that_would_relieve_what_limits_is_mended_with_it() -> None:
     found = [finding("b", fix("buy", "outage")), replace(finding("a", fix("spread"), role="risk"), relieves="link:a")]
     steps = plan(found, VERDICT)
     assert [(step.commands, step.purpose) for step in steps] == [(("spread",), "limit"), (("buy",), "limit")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "purpose"),
+    [
+        ("bottleneck", "Removes a risk; it does not limit this run: a."),
+        ("cannot_tell", "Removes a risk; whether it limits this run is not known: a."),
+    ],
+)
+def test_whether_a_risk_limits_is_not_known_where_the_limit_is_not(kind: Kind, purpose: str) -> None:
+    verdict = replace(VERDICT, kind=kind)
+    (step,) = plan([finding("a", fix("x"), role="risk")], verdict)
+    assert words.plan_text(replace(diagnosed("published"), verdict=verdict), step) == purpose
 
 
 def test_of_several_load_generators_that_of_the_recording_is_advised() -> None:

@@ -8,8 +8,13 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.facts.compute import compute
-from sanpath.model import Column, Scalar, Table
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.storage.arrays import array_rows
+from sanpath.facts.table import FactTable
+from sanpath.model import Column, Scalar, SourceEntity, Table
 from sanpath.recording.reading.recording import Recording
+from sanpath.topology.identity import resolve
 from sanpath_collectors.flasharray.tables import ARRAY, VOLUME
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, San
@@ -119,6 +124,30 @@ def test_what_two_sources_count_is_one_volume(tmp_path: Path) -> None:
     (row,) = compute(out.write()).tables["volume"].select(direction="read")
     assert row["ops_per_second"] == pytest.approx(100)
     assert row["service_seconds"] == pytest.approx(0.001)
+
+
+def test_volumes_of_one_name_on_two_arrays_each_have_their_own_first_data_reduction() -> None:
+    reductions = {"fa1": (2.0, 2.0), "fa2": (4.0, 5.0)}
+    topology = resolve([(array, 0, SourceEntity("volume", "v", "v")) for array in reductions])
+    loads = [LoadFacts(("load:fio",), step, "read", 9, 1e3, 4e6, 1e-3, None, 1.0, None) for step in ("a", "b")]
+    samples = [
+        StepSamples(
+            array,
+            "v",
+            step,
+            means={"ops_per_second_read": 1e3, "data_reduction_ratio": reduction},
+            last_values={"data_reduction_ratio": reduction},
+        )
+        for array, ratios in reductions.items()
+        for step, reduction in zip(("a", "b"), ratios, strict=True)
+    ]
+    rows = array_rows(topology, "volume", loads, FactTable("link", ()), samples)
+    assert {(row["entity"], row["step"]): row["data_reduction_change"] for row in rows} == {
+        ("volume:fa1/v", "a"): 0.0,
+        ("volume:fa1/v", "b"): 0.0,
+        ("volume:fa2/v", "a"): 0.0,
+        ("volume:fa2/v", "b"): pytest.approx(0.25),
+    }
 
 
 def test_a_target_port_that_counts_tells_its_rates(tmp_path: Path) -> None:

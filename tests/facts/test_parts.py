@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from sanpath.facts.samples.counters import Rates
+from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.time.unmarked_steps import split_steady
 from sanpath.model import Step
@@ -83,3 +85,12 @@ def test_a_burst_every_few_seconds_is_no_boundary() -> None:
 def test_too_little_to_tell_is_left_as_it_is(seconds: int) -> None:
     step, samples = load((seconds, 100, 1))
     assert split_steady(step, samples) == [step]
+
+
+def test_merged_discarded_and_flushed_ios_are_none_of_the_work() -> None:
+    rates = {"read": 100.0, "write": 50.0, "merged_read": 7.0, "merged_write": 7.0, "discard": 7.0, "flush": 7.0}
+    counted: Rates = {f"ops_{name}_total": [rate, rate] for name, rate in rates.items()}
+    sample = StepSamples("host", "sda", "s", seconds=[1.0, 1.0], ended_us=[SECOND, 2 * SECOND], rates=counted)
+    work = cumulative_work([sample], "ops")
+    assert work is not None
+    assert work.until[-1] == 300

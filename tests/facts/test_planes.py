@@ -1,14 +1,19 @@
-"""Latencies at the clocks of a host: what a mean over both directions says of each of them."""
+"""Latencies at the clocks of a host: what a mean over both directions says of each, and whose clocks count."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sanpath.facts.host.plane_rows import plane_rows
-from sanpath.facts.host.planes import of_direction
+from sanpath.facts.host.planes import of_direction, parallel_devices, planes_of
+from sanpath.facts.load.host_loads import host_loads
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.topology.identity import resolve
+from sanpath.facts.table import FactTable
+from sanpath.model import SourceEntity, SourceLink
+from sanpath.topology.identity import Topology, resolve
 
 RATES = st.floats(1.0, 1e5)
 SECONDS = st.floats(5e-5, 0.05)
@@ -97,3 +102,52 @@ def test_a_coarse_clock_that_ran_in_another_step_reads_0_s() -> None:
     )
     rows = list(plane_rows(resolve(()), {"lun": [still, moving]}, {"lun": {}}))
     assert [(row["step"], row["latency_seconds"]) for row in rows] == [("a", 0.0), ("b", 1e-5)]
+
+
+READS = 1000.0
+"""Reads a second of the lower device sda, of 4 KiB and 1 ms each."""
+
+
+def stacked(above: float) -> tuple[Topology, list[StepSamples]]:
+    """The device dm-0 on sda of the host db1, with this many times its reads."""
+    at_host = ("host", "db1")
+    topology = resolve(
+        [
+            ("fio", 0, SourceEntity("load", "fio", "fio")),
+            ("config", 0, SourceLink("runs_on", ("load", "fio"), at_host, "sanpath.yaml")),
+            ("db1", 0, SourceEntity(*at_host, "db1")),
+            *(("db1", 0, SourceEntity("lun", name, f"db1/{name}")) for name in ("sda", "dm-0")),
+            *(("db1", 0, SourceLink("attached_to", ("lun", name), at_host, "/sys")) for name in ("sda", "dm-0")),
+            ("db1", 0, SourceLink("member_of", ("lun", "sda"), ("lun", "dm-0"), "slaves")),
+        ]
+    )
+    units = {"ops_read_total": 1.0, "bytes_read_total": 4096.0, LATENCY: 0.001}
+    return topology, [
+        StepSamples("db1", name, "s", seconds=[1.0], rates={each: [reads * unit] for each, unit in units.items()})
+        for name, reads in (("sda", READS), ("dm-0", above * READS))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("above", "reads"),
+    [(1.0, READS), (0.25, 0.25 * READS), (0.01, 1.01 * READS)],
+    ids=["multipath map", "volume with copies", "idle volume"],
+)
+def test_a_device_counts_for_its_host_unless_a_device_above_it_moves_its_bytes(above: float, reads: float) -> None:
+    (load,) = host_loads(*stacked(above))
+    assert (load.entity, load.ops_per_second) == ("host:db1", pytest.approx(reads))
+
+
+@pytest.mark.parametrize(
+    ("above", "counted", "carrying"),
+    [(1.0, {"lun:db1/dm-0"}, "lun:db1/dm-0"), (0.01, {"lun:db1/sda", "lun:db1/dm-0"}, "lun:db1/sda")],
+    ids=["multipath map", "idle volume"],
+)
+def test_the_clock_of_a_load_is_that_of_the_upper_device_unless_it_idles(
+    above: float, counted: set[str], carrying: str
+) -> None:
+    topology, samples = stacked(above)
+    planes = FactTable("plane", tuple(plane_rows(topology, {"lun": samples}, {"lun": {}})))
+    load = LoadFacts(("load:fio",), "s", "read", 9, READS, READS * 4096, 0.001, None, 1.0, None)
+    assert {row["entity"] for row in parallel_devices(topology, load, planes, "guest_block")} == counted
+    assert [row["entity"] for row in planes_of(topology, load, planes)] == [carrying]

@@ -14,6 +14,7 @@ from sanpath.model import Column, Event, Poll, Rows, SourceEntity, SourceLink, T
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
+from tests.support.recording import RecordingBuilder
 
 PORT = Table("switch_port", (Column("bytes_rx_total", 64), Column("errors_rx_total", 32), Column("link_up")))
 ODD_TEXTS = [
@@ -179,6 +180,21 @@ def test_segments_of_two_writers_are_one_recording(writer: Writer) -> None:
     assert recording.started_us == 3
     assert recording.load_command == ["fio", "j"]
     assert [ending.load_exit_code for ending in recording.endings()] == [0]
+
+
+def test_of_several_tables_of_a_source_the_first_with_a_clock_says_the_plane(tmp_path: Path) -> None:
+    clock = Column("latency_seconds_read_total", 64, 1e-9)
+    out = RecordingBuilder(tmp_path / "planes.sanpath")
+    out.source(
+        "host",
+        "linux_host",
+        Table("lun", (Column("queue_depth"),), plane="kernel"),
+        Table("lun", (clock,), plane="guest_block"),
+        Table("lun", (clock,), plane="device"),
+        Table("lun", (Column("in_flight"),)),
+        Table("hba", (clock,), plane="vscsi"),
+    )
+    assert out.write().planes("lun") == {"host": "guest_block"}
 
 
 def test_what_was_not_flushed_waits_for_the_next_flush(writer: Writer) -> None:

@@ -207,8 +207,26 @@ def test_what_holds_the_volume_back_is_named(name: str, tmp_path: Path) -> None:
                 },
             },
         ),
+        (
+            6000.0,
+            NONE,
+            {
+                "instance": other("Microsoft Corporation"),
+                "devices": ("sdc",),
+                "settings": {
+                    "instance_type": "Standard_D16s_v5",
+                    "volumes": {"sdc": {"name": "data1", "type": "P30"}},
+                },
+            },
+        ),
     ],
-    ids=["no time at a limit", "bursts only", "at its number, and no time at it", "Azure below its caps"],
+    ids=[
+        "no time at a limit",
+        "bursts only",
+        "at its number, and no time at it",
+        "Azure below its caps",
+        "Azure in a burst, beyond the cap of its type",
+    ],
 )
 def test_a_volume_that_is_slow_itself_is_not_said_to_be_held_back(
     ops: float, exceeded: Exceeded, more: dict[str, Any], tmp_path: Path

@@ -24,6 +24,7 @@ from sanpath.recording.writing.mark import add_mark
 from sanpath.topology.identity import resolve
 from sanpath.views.html import percentiles
 from sanpath.views.html.page import render
+from sanpath.views.html.path import drawn
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.sites import Life, Site, split
@@ -161,6 +162,18 @@ def test_the_drawing_shows_the_path_and_what_limits_on_it(page: Page) -> None:
     assert page.words.count("LIMIT") >= 2
     assert [a for a in page.all("path") if a.get("class") == "edge limits"]
     assert "fio → sqlvm1 → esx7 → esx7/vmhba2 - sw1/fc1/7 (4GFC, read 97.7 %, LIMIT)" in page.words
+
+
+def test_target_ports_that_share_a_switch_port_are_each_drawn_with_a_link_to_it(tmp_path: Path) -> None:
+    virtual = replace(ARRAY_PORT, device="CT0.NPIV", wwpn="524a9370000000aa")
+    recording = published(San(tmp_path, ports=[HOST_PORT, virtual, ARRAY_PORT]), in_flight=(16, 128)).write()
+    topology, found = resolve(recording.inventory()), judged(recording)
+    shared = "link:sw1/fc1/1--fa1/CT0.NPIV"
+    links = {key: edge.label for key, edge in drawn(found, topology).edges.items() if key[0] == "switch:sw1"}
+    assert links == {
+        ("switch:sw1", f"array_port:fa1/{target}", shared): "fc1/1 4GFC" for target in ("CT0.FC0", "CT0.NPIV")
+    }
+    assert "array port fa1/CT0.NPIV" in Page(render(found, topology, series(recording, topology))).words
 
 
 def test_a_full_queue_is_marked_at_the_machine_that_has_it() -> None:

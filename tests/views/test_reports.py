@@ -92,6 +92,17 @@ def test_markdown_has_the_same_words() -> None:
         assert words in report, words
 
 
+def test_each_action_has_its_verification_and_its_undo_on_lines_of_their_own() -> None:
+    found = diagnosed("published")
+    assert found.plan
+    lines = [line.strip() for line in text.render(found, 400).splitlines()]
+    marked = [line.strip() for line in markdown.render(found).replace("\\", "").splitlines()]
+    for variant in (variant for step in found.plan for variant in step.on_each_platform):
+        for back in (f"Verify: {variant.verify}", f"Undo: {variant.undo}"):
+            assert back in lines
+            assert f"- {back}" in marked
+
+
 def test_the_verdict_stands_first() -> None:
     assert text.render(diagnosed("published"), 100).startswith("BOTTLENECK   Confidence A")
     assert markdown.render(diagnosed("published")).startswith("# 4 Gb/s link")

@@ -13,11 +13,12 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.diagnose import judge_recording
 from sanpath.errors import UsageError
+from sanpath.model import Scalar
 from sanpath.recording.reading.recording import Recording
 from sanpath.views.whatif import as_json, as_text
 from sanpath.whatif.predict import Prediction, closed_loop
 from sanpath.whatif.what_if import WhatIf, what_if
-from tests.support.esx_san import DEVICE, EsxSan
+from tests.support.esx_san import DEVICE, EsxSan, over_first_path
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast, published, recorded
 
@@ -150,6 +151,15 @@ def test_a_limit_that_was_set_is_lifted_lowered_and_never_the_link() -> None:
     lowered = last(recording, "volume:fa1/vol01.qos_bytes_per_second=100MB/s")
     assert lowered.predicted_ops_per_second == pytest.approx((1_526, 1_526), rel=0.01)
     assert (lowered.entity, lowered.change) == ("volume:fa1/vol01", "with its QoS limit of 100.0 MB/s")
+
+
+def test_a_limit_of_vsphere_counts_ios_in_units_of_32_kib(tmp_path: Path) -> None:
+    """6,250 reads of 64 KiB count as 12,500: half that limit lets half of them through."""
+    disk = "sqlvm1/scsi0:1"
+    limit: dict[str, Scalar] = {"limit_ops_per_second": 12_500, "limit_operation_bytes": 32_768}
+    lowered = last(over_first_path(tmp_path, vdisks={disk: limit}), f"vdisk:{disk}.limit_ops_per_second=6250")
+    assert lowered.entity == f"vdisk:{disk}"
+    assert lowered.predicted_ops_per_second == pytest.approx((3_125, 3_125), rel=0.01)
 
 
 def test_more_in_flight_never_gives_more_than_its_share() -> None:

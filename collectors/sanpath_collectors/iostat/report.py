@@ -14,9 +14,13 @@ VALUE_LIMIT = 1e15
 """Larger values mean that the file is damaged."""
 
 _VIRTUAL = re.compile(r"(?:loop|ram|zram|sr|scd|fd)\d+")
-_PARTITION = re.compile(r"(.*\d)p\d+|((?:sd|vd|xvd|hd|dasd|mpath|emcpower)[a-z]+)\d+")
-"""Partitions of disks by the kernel's names, and of multipath maps: a logical volume may be called like another one
-with a digit behind it."""
+_PARTITION = re.compile(
+    r"((?:nvme\d+(?:c\d+)?n|mmcblk|md|nbd|rbd|drbd|bcache|nullb|pmem)\d+|mpath\w+|3[0-9a-f]{16,32})p\d+"
+    r"|((?:sd|vd|xvd|hd|dasd|mpath|emcpower)[a-z]+)\d+"
+    r"|(.+)-part\d+"
+)
+"""Partitions of disks by the kernel's names, and of multipath maps by those of kpartx: a logical volume may be called
+like another one with a digit behind it."""
 
 
 @dataclass(slots=True)
@@ -46,4 +50,4 @@ class Report:
 
 def _is_partition(name: str, names: Collection[str]) -> bool:
     match = _PARTITION.fullmatch(name)
-    return match is not None and (match[1] or match[2]) in names
+    return match is not None and any(base in names for base in match.groups())

@@ -71,8 +71,8 @@ class Machine:
         for object_name in ("processor information", "processor"):
             cores = self._instances(object_name).values()
             totals = self._instances(object_name, is_total=True)
-            # Each NUMA node has a total of its own, such as "0,_Total".
-            total = min(totals.items(), key=lambda item: item[0].casefold() != "_total", default=("", {}))[1]
+            # Each NUMA node has a total of its own as well, such as "0,_Total".
+            total = next((counters for name, counters in totals.items() if name.casefold() == "_total"), {})
             core_loads = [counters[_BUSY] for counters in cores if _BUSY in counters]
             interrupts = [counters["interrupts/sec"] for counters in cores if "interrupts/sec" in counters]
             counters_of_host |= self._plan.cores(core_loads, total.get(_BUSY))

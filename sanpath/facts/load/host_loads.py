@@ -21,10 +21,9 @@ Parity, a resync or copies for a snapshot move several times what the volume mov
 def host_loads(
     topology: Topology, samples: Sequence[StepSamples], least_in_flight: float = 0.0
 ) -> Iterator[LoadFacts]:
-    """Yield one entry for each host, step and direction with I/O: the sum over its block devices, each I/O counted
-    once.
+    """Yield one entry for each host, step and direction with I/O: the sum over its block devices.
 
-    `roots` is the host. Its configured queue depth is not known. A host with fewer I/Os outstanding in a step than
+    An I/O counts once, though several block devices count it, such as a multipath map and a path. `roots` is the host. Its configured queue depth is not known. A host with fewer I/Os outstanding in a step than
     `least_in_flight` is left out.
     """
     by_host: dict[tuple[str, str], list[StepSamples]] = {}

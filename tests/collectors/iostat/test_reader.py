@@ -118,6 +118,13 @@ def test_partitions_and_virtual_devices_would_be_counted_twice() -> None:
     assert rows(items)[-1].entity == ["sda", "nvme0n1", "dm-0", "dm-10", "md1"]
 
 
+def test_a_logical_volume_is_no_partition_of_the_one_whose_name_it_continues() -> None:
+    names = ("vg-db1", "vg-db11", "vg-db1p2", "mpatha", "mpatha1", "mpathap2", "mpatha-part3")
+    table = TABLE.rstrip("\n") + "".join(f"\n{name} 1 1 1 1 1 1 1 1" for name in names)
+    _, items = read(TITLE + 2 * report(table=table + "\n\n"))
+    assert rows(items)[-1].entity == ["sda", "vg-db1", "vg-db11", "vg-db1p2", "mpatha"]
+
+
 def test_no_report_of_a_device() -> None:
     with pytest.raises(CollectorError) as caught:
         read(TITLE + "avg-cpu:  %user   %nice\n 1.00 2.00\n\n")

@@ -21,6 +21,7 @@ from sanpath.transport.replay import ReplayContext
 from sanpath_collectors.linux_host import devices, multipath, parse, samples
 from sanpath_collectors.linux_host.collector import LinuxHost
 from sanpath_collectors.linux_host.config import LinuxHostConfig
+from sanpath_collectors.linux_host.inventory import Inventory
 from sanpath_collectors.linux_host.multipath import Group
 from sanpath_collectors.linux_host.paths import HostPath, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -313,6 +314,24 @@ def test_an_nvme_device_over_paths_that_does_not_count_has_done_what_its_paths_h
     assert value(rows, "nvme0n1", "bytes_read_total") == 24 * 512
     assert value(rows, "nvme0n1", "busy_seconds_total") == pytest.approx(0.011)
     assert value(rows, "nvme1n1", "ops_write_total") == 0
+
+
+def test_an_interface_with_paths_over_rdma_has_no_byte_counts() -> None:
+    """Storage traffic over RDMA bypasses the kernel, whose counters hold the other traffic alone."""
+    files = {
+        "/proc/diskstats": "".join(f"259 {n} {name}{' 0' * 11}\n" for n, name in enumerate(("nvme0n1", "nvme1n1")))
+    }
+    for path, transport, address in (("nvme0c0n1", "rdma", "192.0.2.5"), ("nvme1c1n1", "tcp", "192.0.2.6")):
+        controller = f"/sys/block/{path}/device"
+        files[f"{controller}/transport"] = transport
+        files[f"{controller}/address"] = f"traddr=192.0.2.9,trsvcid=4420,host_traddr={address}"
+    files["/proc/net/dev"] = "".join(f"{name}: 12 3 1 0 0 0 0 0 45 6 2 0 0 0 0 0\n" for name in ("eth1", "eth2"))
+    host = Snapshot({name: text.encode() for name, text in files.items()})
+    known = Inventory(host, "db1", ["nvme0n1", "nvme1n1"], {"eth1": ["192.0.2.5"], "eth2": ["192.0.2.6"]})
+    rows = samples.network(host, ["eth1", "eth2"], known.rdma_interfaces, 0, None)
+    assert rows is not None
+    assert (rows.values["bytes_rx_total"], rows.values["bytes_tx_total"]) == ([None, 12], [None, 45])
+    assert (rows.values["errors_rx_total"], rows.values["errors_tx_total"]) == ([1, 1], [2, 2])
 
 
 @pytest.mark.parametrize(

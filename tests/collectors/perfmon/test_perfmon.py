@@ -190,6 +190,16 @@ def test_the_busiest_core_is_not_the_mean_of_all() -> None:
     assert host["cpu_seconds_total"] == pytest.approx(4e9)
 
 
+@pytest.mark.parametrize("more", [("_Total",), ()], ids=["a total of the machine", "none"])
+def test_the_total_of_a_numa_node_is_not_that_of_the_machine(more: tuple[str, ...]) -> None:
+    instances = ("0,0", "0,1", "0,_Total", "1,0", "1,1", "1,_Total", *more)
+    columns = [rf"\\A\Processor Information({instance})\% Processor Time" for instance in instances]
+    loads = ["100", "60", "80", "0", "0", "0", "40"][: len(instances)]
+    host = last(read(log(columns, [" "] * len(loads), loads)), "host")["a"]
+    assert host["cpu_busy_ratio"] == pytest.approx(0.4)
+    assert host["cpu_busiest_core_ratio"] == 1.0
+
+
 def test_header_with_commas_quotes_and_brackets_in_instances() -> None:
     volume = r'\\A\Cluster CSVFS(Vol, ""x"" (2))'
     columns = [rf"{volume}\Reads/sec", rf"{volume}\Avg. sec/Read"]

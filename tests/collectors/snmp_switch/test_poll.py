@@ -27,6 +27,7 @@ from sanpath.transport.replay import ReplaySnmp, read_snmprec
 from sanpath.transport.snmp.walk import Oid, VarBind
 from sanpath_collectors.snmp_switch.collector import SnmpSwitch
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
+from sanpath_collectors.snmp_switch.parse import TICK_US, TICKS_WRAP
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/replies") if "silent" not in path.parent.name)
 CASES = [case for case in CASES if "no-iftable" not in case.name]
@@ -146,6 +147,27 @@ def test_a_change_is_told_once() -> None:
         return reported
 
     assert asyncio.run(run()) == [[], [], ["port-speed", "port-state"], []]
+
+
+def test_an_uptime_that_wraps_after_497_days_is_no_restart() -> None:
+    """The agent goes on where it was, and the time of its samples with it."""
+
+    def at(ticks: int) -> list[VarBind]:
+        state = states("brocade-fos-6")[0]
+        return [(oid, ticks if oid == (1, 3, 6, 1, 2, 1, 1, 3, 0) else value) for oid, value in state]
+
+    async def run() -> list[list[Item]]:
+        context = OneAgent([at(TICKS_WRAP - 200), at(300)])
+        switch, _ = await learned(context)
+        before = [item async for item in switch.poll(context)]
+        context.agent.advance()
+        return [before, [item async for item in switch.poll(context)]]
+
+    polls = asyncio.run(run())
+    assert not [item for items in polls for item in items if isinstance(item, Event)]
+    before, after = ([r.device_time[0] for r in items if isinstance(r, Rows) and r.device_time] for items in polls)
+    assert [later - earlier for earlier, later in zip(before, after, strict=True)] == [500 * TICK_US] * len(before)
+    assert before
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath import registry
-from sanpath.plugin import CollectorError, Event, Item, Rows
+from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
 from sanpath_collectors.vdbench.clock import ReportClock
 from sanpath_collectors.vdbench.parse import day, number, size_bytes, time_of_day, utc_offset_us, without_locale
 from sanpath_collectors.vdbench.reader import VdbenchReader
@@ -142,6 +142,14 @@ def test_a_rate_limits_only_a_run_that_comes_near_it(ops: float, limited: bool, 
     )
     assert begin.detail["offered"] == offered
     assert begin.detail["rate_limited"] is limited
+
+
+@pytest.mark.parametrize("rate", [b"999977", b"999988", b"9999977", b"9999988"])
+def test_a_rate_that_stands_for_a_curve_or_for_the_maximum_is_no_limit(rate: bytes) -> None:
+    content = flatfile(("10:00:01.000", "CET", "1", 8.0, 250.0), ("10:00:02.000", "CET", "2", 8.0, 250.0))
+    (*_, load) = (i for i in read(content.replace(b"9999988", rate)) if isinstance(i, SourceEntity))
+    assert load.attributes["rate_limited"] is False
+    assert "requested_ops_per_second" not in load.attributes
 
 
 def test_megabytes_of_another_size_than_the_header_says_are_told() -> None:

@@ -121,6 +121,12 @@ def test_the_latency_policy_takes_no_turns_by_numbers() -> None:
     assert details.policy({"PathSelectionPolicyDeviceConfig": config}) == {"path_switch": "latency"}
 
 
+def test_turns_by_bytes_have_no_number_of_operations() -> None:
+    config = "{policy=bytes,iops=1000,bytes=10485760,useANO=0; lastPathIndex=1: NumIOsPending=0,numBytesPending=0}"
+    turns = details.policy({"PathSelectionPolicyDeviceConfig": config})
+    assert turns == {"path_switch": "bytes", "path_switch_bytes": 10_485_760}
+
+
 def test_an_answer_that_is_no_xml_is_told() -> None:
     with pytest.raises(CollectorError, match="esxcli storage nmp device list: no XML"):
         esxcli.rows("<obj><DataObject>", "storage nmp device list")

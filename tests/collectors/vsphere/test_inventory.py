@@ -177,6 +177,23 @@ def test_an_iscsi_path_leads_to_an_address() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("policy", "name", "operations"),
+    [
+        ("LB-RR", "round_robin", 1000),
+        ("LB-IOPS", "round_robin", 1000),
+        ("LB-BYTES", "least_blocks", None),
+        ("LB-Latency", "service_time", None),
+    ],
+)
+def test_only_policies_of_hpp_that_count_ios_take_turns_after_a_number_of_them(
+    policy: str, name: str, operations: int | None
+) -> None:
+    shown = vim.host.MultipathInfo.HppLogicalUnitPolicy(policy=policy, iops=1000, bytes=10_485_760)
+    lun = paths.lun("esx7", {"canonicalName": NAA}, {"policy": plain(shown)}, [], {})
+    assert (lun.attributes["path_policy"], lun.attributes.get("path_switch_operations")) == (name, operations)
+
+
 def test_a_file_system_on_several_luns_leads_to_each_of_them() -> None:
     info = vim.host.VmfsDatastoreInfo(name="DS", url="", freeSpace=0, maxFileSize=0, vmfs=vmfs("1", NAA, RAW))
     store = machines.datastore("datastore-1", {"name": "DS", "info": plain(info)})

@@ -138,6 +138,27 @@ def test_a_gap_is_told_and_counters_begin_again(ask: Ask) -> None:
     ]
 
 
+def test_a_gap_inside_an_answer_is_one_too(ask: Ask) -> None:
+    vcenter = site()
+    steps: list[tuple[list[int], dict[str, list[object]]]] = [
+        ([20], {"disk_numberRead": [100]}),
+        ([40, 60, 120, 140], {"disk_numberRead": [10, 20, 30, 40]}),
+    ]
+    reported = ask(vcenter, polls=2, change=advancing(vcenter, steps))
+    gaps = [gap for gap in reported.events("samples-missing") if gap["entity"] == "esx7"]
+    assert [(gap["samples"], gap["to_us"] - gap["from_us"]) for gap in gaps] == [(2, 60_000_000)]
+    rows = reported.rows("lun", LUN_ID)
+    assert [(when, row["ops_read_total"]) for when, row in zip(at(rows), rows, strict=True)] == [
+        (0, 0),
+        (20, 100),
+        (40, 110),
+        (60, 130),
+        (100, 0),
+        (120, 30),
+        (140, 70),
+    ]
+
+
 def test_intervals_of_which_nothing_is_known_are_left_blank(ask: Ask) -> None:
     vcenter = site()
     steps: list[tuple[list[int], dict[str, list[object]]]] = [
