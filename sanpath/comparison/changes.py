@@ -94,17 +94,20 @@ def repetitions_of(step: StepResult, direction: str, steps: Sequence[StepResult]
         candidate
         for candidate in steps
         if direction in candidate.directions
-        and _base_name(candidate) == _base_name(step)
+        and base_name(candidate) == base_name(step)
         and is_peer(step, step.directions[direction], candidate, candidate.directions[direction])
     ]
 
 
-def _base_name(step: StepResult) -> str:
+def base_name(step: StepResult) -> str:
+    """The name of a step without the number of its repetition."""
     return re.sub(r" \(\d+\)$", "", step.name)
 
 
 def is_peer(old: StepResult, old_result: DirectionResult, new: StepResult, new_result: DirectionResult) -> bool:
-    """Whether two steps have the same I/Os in flight and the same block size."""
+    """Whether two steps have the same I/Os in flight, the same block size, and both or only one of the directions."""
+    if set(old.directions) != set(new.directions):
+        return False
     in_flight = old.in_flight.configured, new.in_flight.configured
     if None in in_flight:
         in_flight = old.in_flight.measured, new.in_flight.measured

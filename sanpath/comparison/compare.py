@@ -13,6 +13,7 @@ from typing import Literal
 from sanpath.comparison.changed_settings import changed_settings, confounded
 from sanpath.comparison.changes import (
     Change,
+    base_name,
     changes,
     is_peer,
     notable_tail,
@@ -45,6 +46,10 @@ _OWN_CEILING = ("link", "lun", "vdisk")
 _LEAST_CHANGE = 0.03
 """If no run repeated a step, a smaller relative change counts as none: repetitions of the same test differ by as
 much."""
+_LATENCY_CHANGE = 0.1
+"""If no run repeated a step, a smaller relative change of the mean latency counts as none."""
+_KEEPS_TO_A_RATE = 0.8
+"""Share of the configured I/Os that are outstanding, below which a load asks for a rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,7 @@ class Comparison:
     `moved`: waits that are now in another place and equally long. `checks`: predictions of the model for the first
     run under the settings of the second, compared with what was measured. `next`: the next limit by the second run.
     `changed_settings`: names of the settings that differ, each once. `remarks`: what the comparison cannot tell.
+    `decisive`: the pair that decides the outcome, None: there is no pair.
     """
 
     outcome: Outcome | None
@@ -101,6 +107,7 @@ class Comparison:
     next: Next | None = None
     changed_settings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    decisive: Pair | None = None
 
 
 def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None = None) -> Comparison:
@@ -116,7 +123,8 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
         for step in run.steps
         if (when, step.name) not in matched
     )
-    outcome = _outcome(before, after, pairs)
+    decisive = _decisive(before, pairs)
+    outcome = None if decisive is None else _outcome(before, after, decisive)
     following = before.verdict.next
     predicted = following.predicted_ops_per_second if following else None
     moved_waits = (
@@ -132,7 +140,7 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
     same_latency = tuple(at_latency((before, after), latency_seconds))
     return Comparison(
         outcome,
-        _headline(before, after, pairs, outcome, same_latency),
+        _headline(before, after, decisive, pairs, outcome, same_latency),
         pairs,
         unmatched,
         predicted,
@@ -143,6 +151,7 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
         next=after.verdict.next,
         changed_settings=changed_settings(setting_differences),
         remarks=tuple(_remarks(pairs, setting_differences, (before, after))),
+        decisive=decisive,
     )
 
 
@@ -224,17 +233,23 @@ def _bottlenecks(before: Diagnosis, after: Diagnosis, outcome: Outcome | None) -
 
 
 def _pairs(before: Diagnosis, after: Diagnosis) -> Iterator[Pair]:
+    """Each direction of a step with its peer of the other run: the step of the same name, else the first peer that is
+    nobody else's."""
+    results = [(old, direction, result) for old in before.steps for direction, result in old.directions.items()]
+    peers: dict[tuple[str, str], StepResult] = {}
     matched: set[tuple[str, str]] = set()
-    for old in before.steps:
-        for direction, old_result in old.directions.items():
+    for by_name in (True, False):
+        for old, direction, old_result in results:
             for new in after.steps:
-                new_result = new.directions.get(direction)
-                key = (new.name, direction)
-                if new_result is None or key in matched or not is_peer(old, old_result, new, new_result):
+                new_result, key = new.directions.get(direction), (new.name, direction)
+                if new_result is None or key in matched or (old.name, direction) in peers:
                     continue
-                matched.add(key)
-                yield _pair(direction, (before, after), old, new)
-                break
+                if (base_name(new) == base_name(old) or not by_name) and is_peer(old, old_result, new, new_result):
+                    matched.add(key)
+                    peers[old.name, direction] = new
+    for old, direction, _ in results:
+        if (peer := peers.get((old.name, direction))) is not None:
+            yield _pair(direction, (before, after), old, peer)
 
 
 def _pair(direction: str, runs: tuple[Diagnosis, Diagnosis], old: StepResult, new: StepResult) -> Pair:
@@ -273,14 +288,27 @@ def _chance(old: DirectionResult, new: DirectionResult) -> float:
     return 2 * hypot(old.throughput_spread or 0.0, new.throughput_spread or 0.0)
 
 
-def _outcome(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...]) -> Outcome | None:
-    """The outcome by the pair with the most I/Os in flight, where a bottleneck shows most. None: there is no pair."""
-    if not pairs:
-        return None
-    top = max(pairs, key=lambda pair: pair.in_flight)
-    if top.throughput_change < -top.spread:
+def _decisive(before: Diagnosis, pairs: Sequence[Pair]) -> Pair | None:
+    """The pair with the most I/Os in flight, where a bottleneck shows most. Of its directions it is the one that was
+    limited, else the one that changed most. None: there is no pair."""
+    limited = {bottleneck.direction for bottleneck in before.verdict.bottlenecks}
+
+    def order(pair: Pair) -> tuple[float, bool, float]:
+        return pair.in_flight, pair.direction in limited, abs(pair.throughput_change)
+
+    return max(pairs, key=order, default=None)
+
+
+def _outcome(before: Diagnosis, after: Diagnosis, decisive: Pair) -> Outcome:
+    """The outcome by throughput, or by latency where both steps keep to a rate."""
+    gain, spread = decisive.throughput_change, decisive.spread
+    steps = (_step(before, decisive.before_step), _step(after, decisive.after_step))
+    if abs(gain) <= spread and all(map(_keeps_to_a_rate, steps)):
+        latency = next(change for change in decisive.changes if change.quantity == "latency_mean_seconds")
+        gain, spread = -(latency.change or 0.0), latency.spread if latency.spread is not None else _LATENCY_CHANGE
+    if gain < -spread:
         return "WORSE"
-    if top.throughput_change <= top.spread:
+    if gain <= spread:
         return "NO CHANGE"
     old = before.verdict.bottlenecks
     if not old:
@@ -288,6 +316,16 @@ def _outcome(before: Diagnosis, after: Diagnosis, pairs: tuple[Pair, ...]) -> Ou
     if not after.verdict.bottlenecks:
         return "FIXED"
     return "BETTER" if _new_bottleneck(before, after) is None else "MOVED"
+
+
+def _step(run: Diagnosis, name: str) -> StepResult:
+    return next(step for step in run.steps if step.name == name)
+
+
+def _keeps_to_a_rate(step: StepResult) -> bool:
+    """Whether clearly fewer I/Os are outstanding than were configured: the load asks for a rate, and gets it."""
+    configured, measured = step.in_flight.configured, step.in_flight.measured
+    return configured is not None and measured is not None and measured < _KEEPS_TO_A_RATE * configured
 
 
 def _new_bottleneck(before: Diagnosis, after: Diagnosis) -> Bottleneck | None:
@@ -335,14 +373,14 @@ def _at_same_latency(entries: Sequence[AtLatency]) -> Iterator[str]:
 def _headline(
     before: Diagnosis,
     after: Diagnosis,
-    pairs: tuple[Pair, ...],
+    top: Pair | None,
+    pairs: Sequence[Pair],
     outcome: Outcome | None,
     same_latency: Sequence[AtLatency],
 ) -> str:
-    if not pairs or outcome is None:
+    if top is None or outcome is None:
         no_peer = "No step of one run matches a step of the other in outstanding I/Os and block size"
         return "; ".join([no_peer, *_at_same_latency(same_latency)]) + "."
-    top = max(pairs, key=lambda pair: pair.in_flight)
     change = f"{percent_change(top.throughput_change)} throughput and {percent_change(top.latency_change)} latency"
     new = _new_bottleneck(before, after) if outcome == "MOVED" else None
     moved = "" if new is None else f" to {_limit_words(new, before)}"

@@ -89,11 +89,14 @@ def unmeasured_bytes(plan: ProbePlan, limit: int | None) -> float:
     return (limit or 0) * (plan.warmup_seconds + _START_SECONDS)
 
 
-def rate_options(order: Order, limit: int | None) -> dict[str, str]:
-    """The options of fio that hold a step below a rate; fio's own limit is one of each process and direction."""
+def rate_options(plan: ProbePlan, order: Order, limit: int | None) -> dict[str, str]:
+    """The options of fio that hold a step below a rate; fio's own limit is one of each process and direction.
+
+    A process does I/O to all files; an export of NBD has processes of its own.
+    """
     if limit is None:
         return {}
     step = order.step
-    processes = step.threads * step.targets
+    processes = step.threads * (step.targets if plan.target.uri else 1)
     rates = [max(1, int(limit * share / processes)) for share in (step.read_ratio, 1 - step.read_ratio)]
     return {"rate": ",".join(str(rate) for rate in rates)}

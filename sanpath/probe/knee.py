@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import sqrt
+from math import log, sqrt
 
 STEPS = 6
 """The most steps of a search."""
@@ -20,6 +20,8 @@ ENOUGH = 0.05
 """Relative uncertainty of the highest throughput at which the search ends."""
 _GROWING = 0.9
 """No limit was reached if the elasticity of throughput at the most I/Os in flight is at least this."""
+_LEAST_FACTOR = 1.3
+"""Steps whose I/Os in flight differ by a smaller factor show no elasticity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,20 @@ def knee(points: Sequence[Point]) -> KneeFound:
     calm = min(point.latency_seconds for point in ordered)
     best = max(point.ops_per_second for point in ordered)
     highest = max((bound for bound, *_ in _bounds(ordered)), default=best)
-    last = ordered[-1]
-    is_reached = last.ops_per_second < _GROWING * last.in_flight / calm
-    return KneeFound(best * calm, best * calm * (1 - ENOUGH / 2), max(best, highest) * calm, is_reached)
+    return KneeFound(best * calm, best * calm * (1 - ENOUGH / 2), max(best, highest) * calm, _is_reached(ordered))
+
+
+def _is_reached(ordered: Sequence[Point]) -> bool:
+    """Whether throughput grows less than the I/Os outstanding, over all steps and at their end. One I/O at a time may
+    be fast or slow for reasons of its own, such as processors that go to sleep."""
+    calm, last = min(point.latency_seconds for point in ordered), ordered[-1]
+    if last.ops_per_second >= _GROWING * last.in_flight / calm:
+        return False
+    fewer = [point for point in ordered if point.in_flight * _LEAST_FACTOR <= last.in_flight]
+    if not fewer:
+        return True
+    growth = log(last.ops_per_second / fewer[-1].ops_per_second)
+    return growth < _GROWING * log(last.in_flight / fewer[-1].in_flight)
 
 
 def _by_in_flight(points: Sequence[Point]) -> list[Point]:

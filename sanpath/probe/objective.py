@@ -39,11 +39,13 @@ class Latency:
 class Highest:
     """The highest load under an objective. `in_flight` None: even the smallest load misses it.
 
-    `is_confirmed`: it was repeated and met the objective again.
+    `is_confirmed`: it was repeated and met the objective again. `is_missed_above`: a higher load missed it; otherwise
+    the budget allows no higher one.
     """
 
     in_flight: int | None
     is_confirmed: bool
+    is_missed_above: bool = True
 
 
 def parse_objective(text: str) -> Objective:
@@ -78,7 +80,7 @@ def next_in_flight(latencies: Sequence[Latency], objective: Objective, most: int
         if highest < middle < missed:
             return middle
     if met.count(highest) > 1:
-        return Highest(highest, True)
+        return Highest(highest, True, missed is not None)
     return highest
 
 

@@ -225,6 +225,9 @@ def _objective_text(diagnosis: Diagnosis | None, objective: Objective, found: Hi
         return f"even the smallest load misses {objective.text}"
     step = next(step for step in reversed(_steps(diagnosis)) if _in_flight(step) == found.in_flight)
     ops = sum(direction.ops_per_second for direction in step.directions.values())
+    if not found.is_missed_above:
+        most = f"{outstanding(found.in_flight)}, the most that the budget allows"
+        return f"{objective.text} is met with {most}: {iops(ops)}, met twice; more was not tried"
     return f"the most under {objective.text} is {outstanding(found.in_flight)}: {iops(ops)}, met twice"
 
 

@@ -141,10 +141,9 @@ def notes(comparison: Comparison) -> Iterator[str]:
 
 def reached_lines(comparison: Comparison) -> Iterator[str]:
     """The prediction next to the result, waits that moved, and throughput at the same latency."""
-    if comparison.predicted_ops_per_second is not None and comparison.pairs:
+    if comparison.predicted_ops_per_second is not None and comparison.decisive is not None:
         low, high = comparison.predicted_ops_per_second
-        reached = max(comparison.pairs, key=lambda pair: pair.in_flight).after.ops_per_second
-        yield f"predicted {iops(low)} to {iops(high)}, reached {iops(reached)}"
+        yield f"predicted {iops(low)} to {iops(high)}, reached {iops(comparison.decisive.after.ops_per_second)}"
     for line in comparison.moved:
         yield f"wait: {line}"
     for entry in comparison.same_latency:

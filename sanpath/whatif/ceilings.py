@@ -22,6 +22,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import DIRECTIONS
+from sanpath.topology.paths import host_of
 from sanpath.units import bandwidth, count, iops
 from sanpath.verdict.places.host_queues import throttle
 from sanpath.whatif.change import Change
@@ -204,15 +205,23 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
         ("bytes_per_second", bytes_per_second, load.bytes_per_second, size or 1.0, bandwidth),
     )
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
+    # Other volumes of a group, and other loads of a host, only leave less: these are the most that can be reached.
+    limits: list[tuple[str, str, str]] = []
+    if len(volumes) == 1:
+        limits += [(volumes[0], "qos", "its QoS limit"), (volumes[0], "group_qos", "the QoS limit of its group")]
+    if len(load.roots) == 1 and (host := host_of(facts.topology, load.roots[0])) is not None:
+        limits.append((host, "qos", "its limit"))
     result = []
-    if len(volumes) == 1 and size and volumes[0] not in change.lifted:
-        attributes = facts.topology.entities[volumes[0]].attributes
+    for entity, prefix, words in limits if size else ():
+        attributes = facts.topology.entities[entity].attributes
         for unit, step_total, rate, unit_of_one, formatted in units:
-            limit = change.caps.get((volumes[0], unit), attributes.get(f"qos_{unit}"))
-            if isinstance(limit, int | float) and 0 < limit < float("inf") and step_total:
+            limit = attributes.get(f"{prefix}_{unit}")
+            limit = change.caps.get((entity, unit), limit) if prefix == "qos" else limit
+            is_set = isinstance(limit, int | float) and 0 < limit < float("inf") and entity not in change.lifted
+            if is_set and isinstance(limit, int | float) and step_total:
                 allowed = limit * rate / step_total / unit_of_one
-                result.append(Ceiling(volumes[0], (allowed,) * 2, f"with its QoS limit of {formatted(limit)}"))
-    disks = facts.tables["virtual_disk"].select(step=load.step)
+                result.append(Ceiling(entity, (allowed,) * 2, f"with {words} of {formatted(limit)}"))
+    disks = [row for row in facts.tables["virtual_disk"].select(step=load.step) if row["entity"] not in change.lifted]
     if len(disks) == 1 and ops_per_second:
         entity = str(disks[0]["entity"])
         limit_now = number(disks[0], "limit_ops_per_second")
@@ -237,10 +246,13 @@ def _data_sheets(facts: Facts, load: LoadFacts) -> list[Ceiling]:
     ends += [array for end in ends for array in facts.topology.related(end, "member_of", "array")]
     sheets = [figures for figures in facts.figures if figures.quantity == "ceiling"]
     beaten = {(f.entity, f.unit, f.direction) for f in sheets if (f.used_ratio or 0.0) > BEATEN_RATIO}
+    loads = facts.loads_in(load.step)
     result = []
     for (entity, unit, direction), (value, source) in facts.by_hand.ceilings.items():
         size = 1.0 if unit == "ops_per_second" else load.operation_bytes
         is_beaten = (entity, unit, direction) in beaten
         if entity in ends and size and direction in (None, load.direction) and not is_beaten:
-            result.append(Ceiling(entity, (value / size,) * 2, f"by {source}"))
+            # One figure for both directions is theirs together.
+            share = 1.0 if direction else getattr(load, unit) / sum(getattr(each, unit) for each in loads)
+            result.append(Ceiling(entity, (share * value / size,) * 2, f"by {source}"))
     return result

@@ -36,6 +36,9 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
             return Change(in_flight=2 * total), f"{load.entity}.in_flight={count(2 * total)}"
         return Change(), f"nothing to relieve: {judged.because[0] if judged.because else judged.kind}"
     bottleneck = judged.bottlenecks[0]
+    if judged.kind == "configured_cap":
+        lifted = frozenset({bottleneck.entity, *bottleneck.coincident})
+        return Change(lifted=lifted), f"the limit of {', '.join(sorted(lifted))} is lifted"
     match bottleneck.kind:
         case "link":
             return _links(facts, judged, bottleneck)
@@ -54,9 +57,6 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
             lifted = frozenset({bottleneck.entity, *(bottleneck.coincident if bottleneck.culprit is None else ())})
             words = "returns its credits in time" if bottleneck.culprit else "has enough buffer credits"
             return Change(lifted=lifted), f"{bottleneck.culprit or bottleneck.entity} {words}"
-    if judged.kind == "configured_cap":
-        lifted = frozenset({bottleneck.entity, *bottleneck.coincident})
-        return Change(lifted=lifted), f"the limit of {', '.join(sorted(lifted))} is lifted"
     return (
         Change(),
         f"nothing to relieve: {bottleneck.entity} publishes no ceiling: what it would do with more is not known",

@@ -20,7 +20,9 @@ ABOUT = {
     "random_ratio": 1.0,
     "block_bytes": 65536,
     "threads": 4,
-    "ioengine": "psync",
+    "ioengine": "libaio",
+    "files": 1,
+    "working_set_bytes": 2**30,
 }
 
 
@@ -33,6 +35,13 @@ def test_it_reads_from_the_same_device_with_as_many_in_flight(tmp_path: Path) ->
     made = command(tmp_path, 32)
     assert made is not None
     assert {"--filename=/dev/sda", "--readonly", "--rw=randread", "--numjobs=4", "--iodepth=8"} <= set(made.split())
+    assert "--size=1073741824" in made.split(), "a larger range may be slower, whatever is outstanding"
+
+
+def test_a_synchronous_engine_needs_a_process_for_each_outstanding_io(tmp_path: Path) -> None:
+    made = command(tmp_path, 32, ioengine="psync", synchronous=True)
+    assert made is not None
+    assert {"--ioengine=psync", "--numjobs=32", "--iodepth=1"} <= set(made.split())
 
 
 def test_nobody_is_told_to_write(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from sanpath.catalogue.load import facts as catalogue
 from sanpath.facts.compute import compute
+from sanpath.facts.load.access import Access
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
 from sanpath.model import Direction, Scalar
@@ -43,11 +44,45 @@ def test_only_the_same_kind_of_io_is_compared() -> None:
     assert load(16, 6250, 65536).comparable(load(128, 6250, 65600))
     assert not load(16, 6250, 65536).comparable(load(128, 6250, 8192))
     assert not load(16, 6250, 65536).comparable(load(128, 6250, 65536, "write"))
-    random, sequential = (replace(load(16, 6250, 65536), random_ratio=ratio) for ratio in (1.0, 0.0))
-    assert not random.comparable(sequential)
-    assert random.comparable(load(128, 6250, 65536)), "what is not known counts as the same"
     assert load(16, 6250, 0).comparable(load(128, 6250, 0))
     assert load(16, 6250, 0).operation_bytes is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_like"),
+    [
+        (Access(random_ratio=1.0), Access(random_ratio=0.0), False),
+        (Access(random_ratio=1.0), Access(), True),
+        (Access(read_ratio=1.0), Access(read_ratio=0.7), False),
+        (Access(working_set_bytes=2**30), Access(working_set_bytes=2**40), False),
+        (
+            Access(working_set_bytes=1e9, threads=1),
+            Access(working_set_bytes=4e9, threads=4),
+            True,
+        ),
+        (
+            Access(working_set_bytes=1e9, in_flight=1),
+            Access(working_set_bytes=4e9, in_flight=4),
+            True,
+        ),
+        (Access(files=1, threads=8), Access(files=4, threads=8), False),
+        (Access(files=1, threads=8, in_flight=8), Access(files=4, threads=8), False),
+    ],
+    ids=[
+        "random and sequential",
+        "unknown",
+        "reads of a mix",
+        "another working set",
+        "each thread has its own",
+        "each I/O has its own",
+        "over more targets",
+        "over more targets, I/Os unknown",
+    ],
+)
+def test_more_of_a_load_is_that_which_accesses_its_data_alike(one: Access, other: Access, is_like: bool) -> None:
+    """A hot working set in a cache is another load than all of a LUN, however many I/Os are outstanding."""
+    small, large = (replace(load(n, 6250, 65536), access=each) for n, each in ((16, one), (128, other)))
+    assert small.comparable(large) == large.comparable(small) == is_like
 
 
 def test_jobs_of_a_step_are_added_and_its_percentiles_left_out(tmp_path: Path) -> None:

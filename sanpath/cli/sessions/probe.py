@@ -112,7 +112,7 @@ class ProbeSession(Session):
             why=order.reason,
             host=order.host,
             seconds=order.seconds,
-            fio=rate_options(order, limit) if self._plan.engine == "fio" else {},
+            fio=rate_options(self._plan, order, limit) if self._plan.engine == "fio" else {},
             bytes_per_second=limit if self._plan.engine != "fio" else None,
             devices=order.devices,
             is_pause=order.is_pause,

@@ -23,7 +23,8 @@ def host_loads(
 ) -> Iterator[LoadFacts]:
     """Yield one entry for each host, step and direction with I/O: the sum over its block devices.
 
-    An I/O counts once, though several block devices count it, such as a multipath map and a path. `roots` is the host. Its configured queue depth is not known. A host with fewer I/Os outstanding in a step than
+    An I/O counts once, though several block devices count it, such as a multipath map and a path. `roots` is the
+    host. Its configured queue depth is not known. A host with fewer I/Os outstanding in a step than
     `least_in_flight` is left out.
     """
     by_host: dict[tuple[str, str], list[StepSamples]] = {}

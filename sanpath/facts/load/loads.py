@@ -9,6 +9,7 @@ from math import isclose, sqrt
 
 import numpy as np
 
+from sanpath.facts.load.access import UNKNOWN_ACCESS, Access, access_of
 from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Direction, Scalar, Step
@@ -18,8 +19,7 @@ FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
 SAME_SIZE = 0.1
 """I/Os whose mean sizes differ by less count as the same: the means of a mix of sizes scatter."""
-_SAME_ACCESS = 0.1
-"""Shares of random I/O that differ by less are the same: a mix of jobs scatters."""
+
 SAME_LOAD = ("", "start", "repeat", "more_in_flight", "fewer_in_flight", "knee", "objective")
 """Experiments of a probe that change nothing, or only the number of I/Os in flight."""
 _QUARTER = 2
@@ -46,8 +46,8 @@ class LoadFacts:
     its windows mean nothing. `jobs`: the jobs themselves. `series` and `latency_series`: (I/Os a second, seconds)
     and (mean latency, seconds) of each window. `summary_seconds`: the shortest time that a job's single figure
     covers, None: no job reports one. `variation`: the experiment of a probe that changed more than the number of
-    I/Os in flight; "": none. `random_ratio`: share of I/Os at random addresses, None: not known.
-    `flushes_in_flight`: flushes that the jobs wait for, on average (Little's law).
+    I/Os in flight; "": none. `access`: how the jobs were configured to access their data. `flushes_in_flight`:
+    flushes that the jobs wait for, on average (Little's law).
     """
 
     roots: tuple[str, ...]
@@ -72,7 +72,7 @@ class LoadFacts:
     latency_series: tuple[tuple[float, float], ...] = ()
     summary_seconds: float | None = None
     variation: str = ""
-    random_ratio: float | None = None
+    access: Access = UNKNOWN_ACCESS
     flushes_in_flight: float = 0.0
 
     @property
@@ -141,13 +141,7 @@ class LoadFacts:
         of more I/Os."""
         sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0
         same_conditions = self.direction == other.direction and self.variation == other.variation
-        return same_conditions and isclose(*sizes, rel_tol=SAME_SIZE) and self._same_access(other)
-
-    def _same_access(self, other: LoadFacts) -> bool:
-        """Whether as many I/Os go to random addresses: media and caches serve these at another speed. What is not
-        known counts as the same."""
-        ratios = self.random_ratio, other.random_ratio
-        return ratios[0] is None or ratios[1] is None or abs(ratios[0] - ratios[1]) <= _SAME_ACCESS
+        return same_conditions and isclose(*sizes, rel_tol=SAME_SIZE) and self.access.is_like(other.access)
 
     def at_most_half(self, other: LoadFacts) -> bool:
         """Return whether this load has at most half as many I/Os in flight as the other."""
@@ -258,17 +252,9 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
             default=None,
         ),
         "" if step.experiment in SAME_LOAD else step.experiment,
-        _random_ratio(topology, entities),
+        access_of(topology, entities),
         sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
     )
-
-
-def _random_ratio(topology: Topology, jobs: Sequence[str]) -> float | None:
-    """Return the share of random I/O of several jobs, each with the same weight. None: unknown of one of them."""
-    attributes = [topology.entities[job].attributes if job in topology.entities else {} for job in jobs]
-    ratios = [each.get("random_ratio") for each in attributes]
-    known = [float(ratio) for ratio in ratios if isinstance(ratio, int | float)]
-    return sum(known) / len(known) if len(known) == len(jobs) else None
 
 
 def _rate(job: StepSamples, counter: str, direction: Direction) -> float:

@@ -90,7 +90,9 @@ def array_rows(
             "queue_ratio": number(row, "queue_seconds") / number(row, "service_seconds")
             if row["queue_seconds"] is not None and row["service_seconds"]
             else None,
-            "upstream_utilisation": max((number(link, "utilisation") for link in upstream), default=None),
+            "upstream_utilisation": None
+            if any(link["utilisation"] is None for link in upstream)
+            else max((number(link, "utilisation") for link in upstream), default=None),
         }
 
 

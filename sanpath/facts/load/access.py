@@ -1,0 +1,69 @@
+"""How a load accesses its data, which decides how fast media and caches serve it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from math import isclose
+
+from sanpath.topology.identity import Topology
+
+_SAME_RATIO = 0.1
+"""Shares of the I/Os that differ by less are the same: a mix of jobs scatters."""
+_SAME_EXTENT = 0.1
+"""Relative difference up to which working sets, and numbers of files and threads, are the same."""
+_SHARES = ("random_ratio", "read_ratio")
+_EXTENTS = ("working_set_bytes", "files")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How the jobs of a load were configured to access their data. None: not known of one of them.
+
+    `random_ratio`, `read_ratio`: share of the I/Os, each job with the same weight. `working_set_bytes`, `files`,
+    `threads`, `in_flight`: of all jobs together.
+    """
+
+    random_ratio: float | None = None
+    read_ratio: float | None = None
+    working_set_bytes: float | None = None
+    files: float | None = None
+    threads: float | None = None
+    in_flight: float | None = None
+
+    def is_like(self, other: Access) -> bool:
+        """Return whether both access their data alike. What is not known counts as alike.
+
+        Media and caches serve random I/O, and a larger working set, at another speed. A load that is made larger by
+        more threads may give each of them data of its own: that is the same load, only more of it.
+        """
+        for name in _SHARES:
+            own, its = getattr(self, name), getattr(other, name)
+            if None not in (own, its) and abs(own - its) > _SAME_RATIO:
+                return False
+        factors = [1.0, *self._factors("threads", other), *self._factors("in_flight", other)]
+        return all(
+            any(isclose(factor, growth, rel_tol=_SAME_EXTENT) for growth in factors)
+            for name in _EXTENTS
+            for factor in self._factors(name, other)
+        )
+
+    def _factors(self, name: str, other: Access) -> Iterator[float]:
+        own, its = getattr(self, name), getattr(other, name)
+        if own and its:
+            yield own / its
+
+
+UNKNOWN_ACCESS = Access()
+
+
+def access_of(topology: Topology, jobs: Sequence[str]) -> Access:
+    """Return how these jobs access their data, by the attributes of their entities."""
+    attributes = [topology.entities[job].attributes if job in topology.entities else {} for job in jobs]
+    found: dict[str, float | None] = {}
+    for field in fields(Access):
+        attribute = "in_flight_configured" if field.name == "in_flight" else field.name
+        known = [float(value) for each in attributes if isinstance(value := each.get(attribute), int | float)]
+        total = sum(known) if known and len(known) == len(jobs) else None
+        found[field.name] = total / len(jobs) if total is not None and field.name in _SHARES else total
+    return Access(**found)
