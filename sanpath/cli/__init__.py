@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import Annotated
 
 import typer
 
+from sanpath import __version__
 from sanpath.cli.commands import (
     check,
     collectors,
@@ -35,6 +37,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"sanpath {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that belong to no command; `--version` has been answered before this runs."""
+
+
 app.command("init", short_help="Write a sanpath.yaml, by asking or as an example.")(init.init)
 app.command("check", short_help="Try every source: login, clock, rights, cost of a poll.")(check.check)
 app.command(

@@ -11,6 +11,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from sanpath import __version__
 from sanpath.cli import app
 from sanpath.cli.sessions.child_process import environment
 from tests.recorder.processes import sanpath
@@ -140,3 +141,8 @@ def test_every_summary_of_the_help_is_whole(tmp_path: Path) -> None:
     listed = done.stdout.partition("Commands:")[2]
     assert "whatif" in listed
     assert "..." not in listed
+
+
+def test_a_bug_report_can_say_which_sanpath_it_is() -> None:
+    done = CliRunner().invoke(app, ["--version"])
+    assert (done.exit_code, done.output) == (0, f"sanpath {__version__}\n")
