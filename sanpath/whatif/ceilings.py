@@ -8,7 +8,7 @@ set, and data sheets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload
@@ -22,12 +22,15 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import DIRECTIONS
-from sanpath.topology.paths import host_of
-from sanpath.units import bandwidth, count, iops
+from sanpath.units import count, iops
 from sanpath.verdict.places.host_queues import throttle
+from sanpath.verdict.places.set_limits import RATES, SetLimit, own_limit, set_limits
 from sanpath.whatif.change import Change
 from sanpath.whatif.path_spread import PathUse, used_paths
 from sanpath.whatif.queue_slots import stages
+
+_OTHERS = 1.05
+"""From this ratio to the test's throughput on, others use a limit as well: the array and the load count alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,31 +199,19 @@ def technology_of(row: FactRow) -> Technology:
 
 
 def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
-    """Ceilings of limits that were set: for volumes at the array, and for virtual disks."""
-    size = load.operation_bytes
-    ops_per_second = facts.ops_per_second_in(load.step)
-    bytes_per_second = sum(step_load.bytes_per_second for step_load in facts.loads_in(load.step))
-    units = (
-        ("ops_per_second", ops_per_second, load.ops_per_second, 1.0, iops),
-        ("bytes_per_second", bytes_per_second, load.bytes_per_second, size or 1.0, bandwidth),
-    )
+    """Ceilings of limits that were set: for volumes, their groups and hosts, and for virtual disks."""
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
-    # Other volumes of a group, and other loads of a host, only leave less: these are the most that can be reached.
-    limits: list[tuple[str, str, str]] = []
-    if len(volumes) == 1:
-        limits += [(volumes[0], "qos", "its QoS limit"), (volumes[0], "group_qos", "the QoS limit of its group")]
-    if len(load.roots) == 1 and (host := host_of(facts.topology, load.roots[0])) is not None:
-        limits.append((host, "qos", "its limit"))
     result = []
-    for entity, prefix, words in limits if size else ():
-        attributes = facts.topology.entities[entity].attributes
-        for unit, step_total, rate, unit_of_one, formatted in units:
-            limit = attributes.get(f"{prefix}_{unit}")
-            limit = change.caps.get((entity, unit), limit) if prefix == "qos" else limit
-            is_set = isinstance(limit, int | float) and 0 < limit < float("inf") and entity not in change.lifted
-            if is_set and isinstance(limit, int | float) and step_total:
-                allowed = limit * rate / step_total / unit_of_one
-                result.append(Ceiling(entity, (allowed,) * 2, f"with {words} of {formatted(limit)}"))
+    for set_limit in _with_changes(set_limits(facts, load), volumes, change):
+        total = sum(getattr(step_load, set_limit.rate) for step_load in facts.loads_in(load.step))
+        if set_limit.entity in change.lifted or (set_limit.is_own and len(volumes) > 1) or not total:
+            continue
+        # What others take of it is not left for the test.
+        others = set_limit.throughput - total if set_limit.throughput > _OTHERS * total else 0.0
+        if set_limit.limit < float("inf"):
+            operations = load.ops_per_second * max(0.0, set_limit.limit - others) / total
+            result.append(Ceiling(set_limit.entity, (operations,) * 2, f"with {set_limit.words}"))
+    ops_per_second = facts.ops_per_second_in(load.step)
     disks = [row for row in facts.tables["virtual_disk"].select(step=load.step) if row["entity"] not in change.lifted]
     if len(disks) == 1 and ops_per_second:
         entity = str(disks[0]["entity"])
@@ -237,6 +228,17 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
             allowed = limit * load.ops_per_second / counted
             result.append(Ceiling(entity, (allowed,) * 2, f"with its limit of {iops(limit)}"))
     return result
+
+
+def _with_changes(limits: Iterable[SetLimit], volumes: Sequence[str], change: Change) -> Iterator[SetLimit]:
+    """Yield the limits that were set, the volumes' own as they are changed."""
+    for limit in limits:
+        if not (limit.is_own and (limit.entity, limit.rate) in change.caps):
+            yield limit
+    for rate in RATES:
+        for volume in volumes:
+            if (changed := change.caps.get((volume, rate))) is not None:
+                yield own_limit(volume, rate, changed)
 
 
 def _data_sheets(facts: Facts, load: LoadFacts) -> list[Ceiling]:

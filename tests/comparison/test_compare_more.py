@@ -236,3 +236,43 @@ def test_the_model_s_error_stands_beside_the_next_prediction(recordings: tuple[R
         "earlier prediction of this model: "
         "t512 read: predicted 8,750 - 12,595 IOPS, reached 12,500 IOPS: as predicted" in done.output
     )
+
+
+def test_a_step_is_compared_with_the_one_of_its_name(runs: tuple[Diagnosis, Diagnosis]) -> None:
+    """Random and sequential reads with as many outstanding: only the sequential ones were repeated."""
+    (step,) = runs[0].steps[-1:]
+    read = step.directions["read"]
+    third = replace(read, ops_per_second=read.ops_per_second / 3, bytes_per_second=read.bytes_per_second / 3)
+    random = replace(step, name="random", directions={"read": third})
+    before = replace(runs[0], steps=[random, replace(step, name="sequential")])
+    found = compare(before, replace(runs[0], steps=[replace(step, name="sequential")]))
+    assert [(pair.before_step, pair.after_step) for pair in found.pairs] == [("sequential", "sequential")]
+    assert found.outcome == "NO CHANGE"
+
+
+def test_reads_alone_are_no_peer_of_the_reads_of_a_mix(runs: tuple[Diagnosis, Diagnosis]) -> None:
+    (step,) = runs[0].steps[-1:]
+    mixed = replace(step, directions={**step.directions, "write": step.directions["read"]})
+    assert not compare(replace(runs[0], steps=[step]), replace(runs[0], steps=[mixed])).pairs
+
+
+@pytest.mark.parametrize(("latency", "outcome"), [(3e-3, "WORSE"), (0.1e-3, "BETTER"), (0.41e-3, "NO CHANGE")])
+def test_a_load_that_keeps_to_a_rate_is_judged_by_latency(tmp_path: Path, latency: float, outcome: str) -> None:
+    """2,000 reads a second, whatever they take, of 64 that may be outstanding."""
+    runs = []
+    for name, seconds in (("before", 0.4e-3), ("after", latency)):
+        san = San(tmp_path / name)
+        san.step("q64", 64, read=Flow(2000, seconds))
+        runs.append(judged(san.write()))
+    assert compare(runs[0], runs[1]).outcome == outcome
+
+
+def test_the_direction_that_changed_decides_where_none_was_limited(runs: tuple[Diagnosis, Diagnosis]) -> None:
+    (step,) = runs[0].steps[-1:]
+    read = step.directions["read"]
+    half = replace(read, ops_per_second=read.ops_per_second / 2, bytes_per_second=read.bytes_per_second / 2)
+    unlimited = replace(runs[0], verdict=replace(runs[0].verdict, bottlenecks=()))
+    before = replace(unlimited, steps=[replace(step, directions={"read": read, "write": read})])
+    after = replace(unlimited, steps=[replace(step, directions={"read": read, "write": half})])
+    found = compare(before, after)
+    assert (found.outcome, found.decisive and found.decisive.direction) == ("WORSE", "write")

@@ -98,3 +98,10 @@ def test_steps_are_multiples_of_what_can_be_shared() -> None:
         points.append(measure(number))
     assert [point.in_flight % 8 for point in points] == [0] * len(points)
     assert max(point.in_flight for point in points) == 248
+
+
+def test_throughput_that_grows_to_the_end_has_no_knee() -> None:
+    """One I/O at a time is served faster than the first of many: that is no limit."""
+    seconds = {1: 0.40e-3, 16: 0.46e-3, 64: 0.47e-3}
+    points = [Point(number, number / latency, latency) for number, latency in seconds.items()]
+    assert not knee(points).is_reached

@@ -60,3 +60,10 @@ def test_no_objective(text: str) -> None:
 def test_units() -> None:
     assert parse_objective("mean < 250us").seconds == pytest.approx(250e-6)
     assert parse_objective(" max<=1s ").statistic == "max"
+
+
+@pytest.mark.parametrize(("slow_above", "is_missed_above"), [(100, True), (1000, False)])
+def test_the_end_of_the_budget_is_no_limit_of_the_storage(slow_above: int, is_missed_above: bool) -> None:
+    _, result = search(lambda number: 3e-3 if number > slow_above else 1e-3)
+    assert result.is_missed_above == is_missed_above
+    assert result.in_flight == 256 or is_missed_above

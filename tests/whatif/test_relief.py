@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sanpath.diagnose import judge_recording
+from sanpath.model import Scalar
 from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.run_verdict import deciding
+from sanpath.whatif.ceilings import ceilings
 from sanpath.whatif.change import Change
 from sanpath.whatif.predict import Prediction, explaining, predict
 from sanpath.whatif.relief import relief
+from tests.scenarios.test_array_layers import LimitedSan
+from tests.scenarios.test_figures import with_figures
 from tests.scenarios.test_paths_in_turn import HOST_LINKS, over_two
+from tests.support.esx_san import over_first_path
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import NOTHING, fast, published
+from tests.support.stories import NOTHING, X, fast, published
 
 
 def test_a_port_that_only_its_device_counts_has_no_speed_to_raise(tmp_path: Path) -> None:
@@ -70,3 +76,52 @@ def test_a_link_between_switches_can_be_as_fast_as_their_other_ports(tmp_path: P
     assert {speed.name for speed in change.speeds.values()} == {"16GFC"}
     assert prediction.predicted_ops_per_second is not None
     assert prediction.predicted_ops_per_second[1] == pytest.approx(4 * 6295, rel=0.05)
+
+
+def limited(folder: Path, of_host: Mapping[str, Scalar], **of_volume: Scalar) -> Recording:
+    """64 KiB reads at 3,052 IOPS through 16GFC links, which the array holds back."""
+    san = LimitedSan(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    san.limits, san.of_host = of_volume, of_host
+    for n in (16, 64):
+        flow, ports = Flow(3052, n / 3052), {port.name: (3052 * 32 * 2076.0, NOTHING) for port in san.ports}
+        waits = AtArray(0.00035, san=4e-5, qos=n / 3052 - 0.00039)
+        san.step(f"q{n}", n, read=flow, ports=ports, disk={"read": flow}, array={"read": waits})
+    return san.write()
+
+
+@pytest.mark.parametrize("instance", [None, "m5.4xlarge"], ids=["host at the array", "instance of a cloud"])
+def test_a_higher_limit_of_the_volume_meets_that_of_its_host(tmp_path: Path, instance: str | None) -> None:
+    of_host: dict[str, Scalar] = {"qos_ops_per_second": 4000.0, "instance_type": instance}
+    facts, judgements = judge_recording(limited(tmp_path, of_host, qos_ops_per_second=3052.0))
+    change = Change(caps={("volume:fa1/vol01", "ops_per_second"): 40_000.0})
+    found = predict(facts, judgements, deciding(judgements), change)
+    assert found.predicted_ops_per_second is not None
+    assert found.predicted_ops_per_second[1] == pytest.approx(4000)
+
+
+def test_a_limit_of_a_virtual_disk_is_lifted_and_not_deepened(tmp_path: Path) -> None:
+    """The disk lets 3,125 I/Os a second through; without that limit, the links carry 6,297."""
+    limit: dict[str, Scalar] = {"limit_ops_per_second": 3125}
+    change, prediction = relieved(over_first_path(tmp_path, busy=0.5, vdisks={"sqlvm1/scsi0:1": limit}))
+    assert change == Change(lifted=frozenset({"vdisk:sqlvm1/scsi0:1"}))
+    assert prediction.predicted_ops_per_second is None or prediction.predicted_ops_per_second[1] > 3200
+
+
+def test_a_data_sheet_of_both_directions_is_shared_by_them(tmp_path: Path) -> None:
+    """6,250 reads and 3,125 writes a second of an array that promises 12,000: two thirds of it are reads."""
+    san = San(tmp_path / "a.sanpath")
+    counted = (X * 32 * 2076, X / 2 * 32 * 2076)
+    reads, writes = Flow(X, 40 / X), Flow(X / 2, 20 / (X / 2))
+    array = {"read": AtArray(0.0003), "write": AtArray(0.0003)}
+    san.step("q60", 60, read=reads, write=writes, ports={port.name: counted for port in san.ports}, array=array)
+    san.write()
+    sheet = 'entity: "array:fa1", quantity: ceiling, value: 12000 IOPS, source: its data sheet'
+    with_figures(tmp_path, sheet, recorded=san)
+    facts, _ = judge_recording(Recording(tmp_path / "a.sanpath"))
+    found = {
+        str(load.direction): ceiling.ops_per_second[1]
+        for load in facts.loads
+        for ceiling in ceilings(facts, load, Change(), None)
+        if ceiling.change == "by its data sheet"
+    }
+    assert found == pytest.approx({"read": 8000, "write": 4000}, rel=0.01)

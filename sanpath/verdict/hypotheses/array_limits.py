@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
-from sanpath.model import Scalar
 from sanpath.topology.paths import host_of
-from sanpath.units import bandwidth, duration, iops, percent
+from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, beyond_usual
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.path_links import COINCIDENT
+from sanpath.verdict.places.set_limits import SetLimit, set_limits
 from sanpath.verdict.places.table import PlaceTable
 
 _REACHED = 0.9
@@ -64,7 +64,7 @@ def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
             words = f"{limit.words} of {limit.entity} was exceeded for {percent(limit.ratio)} of the time"
             yield limit, words, beyond_usual(limit.ratio, _USUAL_CAP, _COUNTED)
         return
-    limits = _fullest(_limits(table), 1 - COINCIDENT)
+    limits = _fullest(map(_in_use, set_limits(table.facts, table.load)), 1 - COINCIDENT)
     array, latency = table.array, table.load.latency_seconds
     if array is not None and (waited := number(array, "qos_limit_seconds")):
         wait = f"an I/O waits {duration(waited)} of {duration(latency)}"
@@ -78,6 +78,10 @@ def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
         for limit in limits:
             state = "reached" if limit.ratio >= _REACHED else f"used to {percent(limit.ratio)}"
             yield limit, f"{limit.words} of {limit.entity} is {state}", at_limit(limit.ratio, _LIMIT_ERROR)
+
+
+def _in_use(limit: SetLimit) -> _Limit:
+    return _Limit(limit.throughput / limit.limit, limit.entity, limit.words)
 
 
 def _fullest(limits: Iterable[_Limit], least: float) -> list[_Limit]:
@@ -95,46 +99,3 @@ def _exceeded(table: PlaceTable) -> Iterator[_Limit]:
             if row["entity"] in volumes and row[fact] is not None:
                 entity = host if host is not None and fact.startswith("over_host") else str(row["entity"])
                 yield _Limit(number(row, fact), entity, words)
-
-
-def _limits(table: PlaceTable) -> Iterator[_Limit]:
-    """Yield the limits of throughput that were set, reads and writes together: of the load's volumes, of their volume
-    groups, and of its host.
-
-    Where the array reported none of the volumes in the step, the load is spread over them evenly.
-    """
-    facts, load, topology = table.facts, table.load, table.facts.topology
-    volumes = sorted(volumes_of(topology, load, facts.tables))
-    host = host_of(topology, load.roots[0]) if len(load.roots) == 1 else None
-    for rate, formatted in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
-        total = sum(float(getattr(step_load, rate)) for step_load in facts.loads_in(load.step))
-        rows = [(str(row["entity"]), number(row, rate)) for row in table.rows("volume")]
-        if not any(volume in volumes for volume, _ in rows):
-            rows += [(volume, total / len(volumes)) for volume in volumes]
-        limits: list[tuple[str, Scalar, float, str]] = []
-        for volume in volumes:
-            attributes, members = topology.entities[volume].attributes, _members(table, volume)
-            own = sum(throughput for entity, throughput in rows if entity == volume)
-            of_group = sum(throughput for entity, throughput in rows if entity in members)
-            words = f"the QoS limit of {{}} of its volume group {attributes.get('volume_group')}"
-            limits.append((volume, attributes.get(f"qos_{rate}"), own, "its QoS limit of {}"))
-            limits.append((volume, attributes.get(f"group_qos_{rate}"), of_group, words))
-        if host is not None:
-            # A cloud limits the instance itself; an array limits what it gives a host.
-            attributes = topology.entities[host].attributes
-            words = f"the QoS limit of {{}} of the host {host.partition(':')[2]}"
-            is_instance = attributes.get("instance_type") is not None
-            entity = volumes[0] if len(volumes) == 1 and not is_instance else host
-            limits.append((entity, attributes.get(f"qos_{rate}"), total, words))
-        for entity, limit, throughput, words in limits:
-            if isinstance(limit, int | float) and limit > 0:
-                yield _Limit(throughput / limit, entity, words.format(formatted(limit)))
-
-
-def _members(table: PlaceTable, volume: str) -> list[str]:
-    """The volumes of the group that a volume is in."""
-    topology = table.facts.topology
-    group = topology.entities[volume].attributes.get("volume_group")
-    arrays = topology.related(volume, "member_of", "array")
-    members = [v.id for v in topology.of_kind("volume") if v.attributes.get("volume_group") == group]
-    return [member for member in members if topology.related(member, "member_of", "array") == arrays]

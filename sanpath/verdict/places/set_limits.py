@@ -1,0 +1,84 @@
+"""Limits of throughput that somebody set: of volumes, of volume groups, and of hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sanpath.facts.compute import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import volumes_of
+from sanpath.facts.table import number
+from sanpath.model import Scalar
+from sanpath.topology.identity import Topology
+from sanpath.topology.paths import host_of
+from sanpath.units import bandwidth, iops
+
+Rate = Literal["bytes_per_second", "ops_per_second"]
+RATES: tuple[Rate, Rate] = ("bytes_per_second", "ops_per_second")
+_FORMATS: Mapping[Rate, Callable[[float], str]] = {"bytes_per_second": bandwidth, "ops_per_second": iops}
+_OWN = "its QoS limit of {}"
+
+
+@dataclass(frozen=True, slots=True)
+class SetLimit:
+    """A limit of reads and writes together.
+
+    `entity`: what is named as limited; `rate`: what is limited, at `limit` a second; `throughput`: what it applies
+    to, in a step. `is_own`: it is a volume's own. `words`: the limit in words.
+    """
+
+    entity: str
+    rate: Rate
+    limit: float
+    throughput: float
+    is_own: bool
+    words: str
+
+
+def set_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
+    """Yield the limits of the load's volumes, of their volume groups, and of its host.
+
+    Where the array reported none of the volumes in the step, the load is spread over them evenly.
+    """
+    topology, volumes = facts.topology, sorted(volumes_of(facts.topology, load, facts.tables))
+    host = host_of(topology, load.roots[0]) if len(load.roots) == 1 else None
+    for rate in RATES:
+        total = sum(float(getattr(step_load, rate)) for step_load in facts.loads_in(load.step))
+        volume_rows = facts.tables["volume"].select(step=load.step)
+        rows = [(str(row["entity"]), number(row, rate)) for row in volume_rows]
+        if not any(volume in volumes for volume, _ in rows):
+            rows += [(volume, total / len(volumes)) for volume in volumes]
+        limits: list[tuple[str, Scalar, float, str]] = []
+        for volume in volumes:
+            attributes, members = topology.entities[volume].attributes, _members(topology, volume)
+            own = sum(throughput for entity, throughput in rows if entity == volume)
+            of_group = sum(throughput for entity, throughput in rows if entity in members)
+            group = f"the QoS limit of {{}} of its volume group {attributes.get('volume_group')}"
+            limits.append((volume, attributes.get(f"qos_{rate}"), own, _OWN))
+            limits.append((volume, attributes.get(f"group_qos_{rate}"), of_group, group))
+        if host is not None:
+            # A cloud limits the instance itself; an array limits what it gives a host.
+            attributes = topology.entities[host].attributes
+            is_instance = attributes.get("instance_type") is not None
+            entity = volumes[0] if len(volumes) == 1 and not is_instance else host
+            words = f"the QoS limit of {{}} of the host {host.partition(':')[2]}"
+            limits.append((entity, attributes.get(f"qos_{rate}"), total, words))
+        for entity, limit, throughput, words in limits:
+            if isinstance(limit, int | float) and limit > 0:
+                formatted = words.format(_FORMATS[rate](limit))
+                yield SetLimit(entity, rate, limit, throughput, words == _OWN, formatted)
+
+
+def own_limit(volume: str, rate: Rate, limit: float) -> SetLimit:
+    """Return a limit that a volume does not have yet; nothing is known to use it."""
+    return SetLimit(volume, rate, limit, 0.0, True, _OWN.format(_FORMATS[rate](limit)))
+
+
+def _members(topology: Topology, volume: str) -> list[str]:
+    """Return the volumes of the group that a volume is in."""
+    group = topology.entities[volume].attributes.get("volume_group")
+    arrays = topology.related(volume, "member_of", "array")
+    members = [v.id for v in topology.of_kind("volume") if v.attributes.get("volume_group") == group]
+    return [member for member in members if topology.related(member, "member_of", "array") == arrays]
