@@ -10,7 +10,7 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.rulebook.model import Finding
-from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
 from tests.support.stories import COUNTED, NOTHING, SECOND_TARGET, STORIES, X, diagnosed, fast, judged
 
 ARRAY_LINK = "link:sw1/fc1/1--fa1/CT0.FC0"
@@ -123,6 +123,21 @@ def test_zones_that_nobody_reads_are_unknown(tmp_path: Path) -> None:
     assert of(found, "zones-leave-out-ports") == []
     (finding,) = of(found, "zones-leave-out-ports", "unknown")
     assert "zoned_ports" in finding.summary
+
+
+@pytest.mark.parametrize(("zones_are_read", "is_hit"), [(True, False), (False, True)])
+def test_target_ports_outside_of_the_hosts_zones_are_not_left_unused(
+    tmp_path: Path, zones_are_read: bool, is_hit: bool
+) -> None:
+    """One of four target ports carries the test; the host's zones have no other."""
+    targets = [Port(f"fc1/{n}", f"CT{n}.FC0", f"524a93700000000{n}", host="") for n in (1, 2, 3, 4)]
+    zones = [(HOST_PORT.wwpn, targets[0].wwpn)] if zones_are_read else []
+    san = San(tmp_path, ports=[fast(HOST_PORT), *map(fast, targets)], zones=zones)
+    counted = {
+        port.name: (COUNTED if port in (HOST_PORT, targets[0]) else 0.0, NOTHING) for port in (HOST_PORT, *targets)
+    }
+    san.step("t", 16, read=Flow(X, 16 / X), ports=counted, array={"read": AtArray(0.0004)})
+    assert bool(of(judged(san.write()), "array-ports-unused")) == is_hit
 
 
 def test_a_limit_that_somebody_set_is_the_cause() -> None:

@@ -67,12 +67,14 @@ def front_end_rows(
             array_rows = by_side.get((step, direction, "array"), [])
             rows = [row for row in array_rows if row["entity"] in ports and row["negotiated_bits_per_second"]]
             if rows:
+                zoning = _zoning(rows, zoned)
                 yield {
                     "entity": array,
                     "step": step,
                     "direction": direction,
                     **_front_end(rows),
-                    **_zoning(rows, zoned),
+                    "reachable_ports": float(len(rows)) if zoning["zoned_ports"] is None else zoning["zoned_ports"],
+                    **zoning,
                     "hosts_utilisation": _busiest(by_side.get((step, direction, "host"), [])),
                 }
 
