@@ -209,3 +209,22 @@ def test_what_a_load_moves_beyond_a_rate_is_counted_over_windows_in_a_row() -> N
     bursts = replace(load(8, 162.0, 4096), series=windows)
     assert bursts.most_beyond(150 * 4096) == pytest.approx(200 * 4096)
     assert bursts.most_beyond(300 * 4096) == 0.0
+
+
+def test_windows_in_which_all_io_stalled_are_part_of_the_load(tmp_path: Path) -> None:
+    """No I/O completes from 20 s to 50 s of a minute, longer than any agent holds its counters back."""
+    out = RecordingBuilder(tmp_path)
+    out.source("fio", "fio", LOAD)
+    mark: dict[str, Scalar] = {"step": "a", "group": 0, "loads": "fio/a", "offered": 1}
+    out.event("fio", 0, "step-begin", **mark)
+    out.event("fio", 60, "step-end", **mark)
+    done = 0
+    for at in range(61):
+        done += 0 if at < 2 or 20 <= at < 50 else 1000
+        values: dict[str, Number] = {"ops_read_total": done, "latency_seconds_read_total": done * 1_000_000}
+        out.samples("fio", LOAD, at, {"fio/a": values})
+    found = compute(out.write()).load("a", "read")
+    assert found is not None
+    stalled = sum(seconds for ops, seconds in found.series if not ops)
+    assert stalled == pytest.approx(30, abs=1.5)
+    assert all(found.series[index][0] for index in (0, -1))

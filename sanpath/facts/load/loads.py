@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import isclose, sqrt
@@ -321,11 +321,19 @@ def _series(
     operations, wait_series = (
         job.rates.get(f"{counter}_{direction}_total", ()) for counter in ("ops", "latency_seconds")
     )
-    windows = [window for window in zip(operations, wait_series, job.seconds, strict=False) if window[0]]
+    windows = list(zip(operations, wait_series, job.seconds, strict=False))
     return (
-        tuple((ops, seconds) for ops, _, seconds in windows if ops),
+        _while_active((ops, seconds) for ops, _, seconds in windows if ops is not None),
         tuple((wait / ops, seconds) for ops, wait, seconds in windows if ops and wait is not None),
     )
+
+
+def _while_active(windows: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Return the windows from the first to the last in which I/Os completed: those in between in which all I/O
+    stalled count as well."""
+    found = list(windows)
+    active = [index for index, (ops, _) in enumerate(found) if ops]
+    return tuple(found[active[0] : active[-1] + 1]) if active else ()
 
 
 def _series_together(
@@ -344,7 +352,7 @@ def _series_together(
     wait_rates = wait_work.rates(limits).tolist() if wait_work is not None else []
     windows = zip(operations, wait_rates, lengths, strict=False)
     return (
-        tuple((ops, seconds) for ops, seconds in zip(operations, lengths, strict=True) if ops),
+        _while_active(zip(operations, lengths, strict=True)),
         tuple((wait / ops, seconds) for ops, wait, seconds in windows if ops),
     )
 
