@@ -27,6 +27,8 @@ from sanpath_collectors.qemu.model import MAIN_LOOP, Disk, Thread, VirtualMachin
 
 _FILES = ("/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease", processes.COMM, "/run/libvirt/qemu/*.pid")
 _NO_PROGRAM = 127
+_MONITOR_SHARE = 0.5
+"""Most of a poll's time that one monitor may take: the others are read as well."""
 
 
 class Qemu(Collector[QemuConfig]):
@@ -40,6 +42,8 @@ class Qemu(Collector[QemuConfig]):
         self._interface: Literal["libvirt", "qmp"] = config.interface or "qmp"
         self._vms: list[VirtualMachine] = []
         self._bins: dict[str, samples.Bins] = {}
+        self._unread: dict[str, CollectorError] = {}
+        self._reported: set[str] = set()
 
     async def open(self, ctx: Context) -> None:
         """Logs in and chooses the interface. Raises MISCONFIGURED where nothing runs virtual machines."""
@@ -61,6 +65,7 @@ class Qemu(Collector[QemuConfig]):
         if not vms:
             unreadable.append(f"no virtual machine runs here, as far as {self._source()} reports")
         exports = [disk.name for disk in disks if disk.is_export]
+        unreadable += [f"{name}: its disks are not read ({error})" for name, error in self._unread.items()]
         if exports:
             unreadable.append(f"exports {name_list(exports)}: QEMU keeps no statistics of exports, only their limits")
         unknown = sorted({vm.name for vm in vms for disk in vm.disks if not self._thread_numbers(vm, disk)})
@@ -96,7 +101,11 @@ class Qemu(Collector[QemuConfig]):
         if by_disk:
             yield samples.rows(by_disk, seen_us)
         for name in ended:
-            yield Event(seen_us, "vm-stopped", {"vm": name})
+            yield Event(seen_us, "vm-stopped", {"vm": name, "state": "not running"})
+        for name, error in self._unread.items():
+            if name not in self._reported:
+                self._reported.add(name)
+                yield Event(seen_us, "facts-unknown", {"entity": name, "what": "disks", "why": str(error)})
         self._vms = [vm for vm in self._vms if vm.name not in ended]
         if failure is not None:
             raise failure
@@ -128,6 +137,8 @@ class Qemu(Collector[QemuConfig]):
         if self.config.machines is not None:
             running = [vm.name for vm in vms]
             if missing := [name for name in self.config.machines if name not in running]:
+                if self._unread:  # one of these monitors may be that of the machine
+                    raise next(iter(self._unread.values()))
                 known = name_list(running) or "none"
                 message = f"no virtual machine is called {name_list(missing)}; running are: {known}"
                 raise CollectorError(Failure.MISCONFIGURED, message)
@@ -167,20 +178,37 @@ class Qemu(Collector[QemuConfig]):
         return vm
 
     async def _from_monitors(self, host: Snapshot) -> list[VirtualMachine]:
+        """Reads the machines of all monitors. One that fails is remarked; raises its failure where none answers.
+
+        A machine whose monitor is busy is still read by the next poll, as long as its process runs.
+        """
         numbers = processes.numbers(host)
         lines = await self._host.read([f"/proc/{number}/cmdline" for number in numbers]) if numbers else {}
         running = [processes.process(n, lines.get(f"/proc/{n}/cmdline", b"")) for n in numbers]
         owners = {socket: process for process in running for socket in process.sockets}
-        sockets = dict.fromkeys([*owners, *await self._host.names(self.config.monitors)])
+        sockets: dict[str, str] = {}
+        for socket in [*owners, *await self._host.names(self.config.monitors)]:
+            sockets.setdefault(processes.same_socket(socket), socket)
+        known = {vm.socket: vm for vm in self._vms}
         vms: list[VirtualMachine] = []
-        for socket in sockets:
+        self._unread = {}
+        for socket in sockets.values():
             owner = owners.get(socket)
             default_name = (owner.name if owner else "") or socket.rpartition("/")[2].partition(".")[0]
-            vm = await self._from_monitor(socket, default_name)
+            try:
+                vm = await self._from_monitor(socket, default_name)
+            except CollectorError as error:
+                if owner is not None and socket in known:
+                    vms.append(known[socket])
+                else:
+                    self._unread[default_name] = error
+                continue
             if vm.name not in [other.name for other in vms]:
                 pid = owner.number if owner is not None else await self._process_of(vm)
                 vm.threads |= {} if pid is None else {MAIN_LOOP: Thread(pid)}
                 vms.append(vm)
+        if self._unread and not vms:
+            raise next(iter(self._unread.values()))
         return vms
 
     async def _from_monitor(self, socket: str, default_name: str) -> VirtualMachine:
@@ -201,7 +229,7 @@ class Qemu(Collector[QemuConfig]):
 
     async def _ask(self, socket: str, commands: Sequence[Mapping[str, object]]) -> tuple[str, qmp.Answers]:
         received = await self._host.exchange(
-            socket, qmp.request(commands), qmp.is_complete, self.config.budget_seconds
+            socket, qmp.request(commands), qmp.is_complete, self.config.budget_seconds * _MONITOR_SHARE
         )
         try:
             return qmp.answers(socket, received)
@@ -214,7 +242,7 @@ class Qemu(Collector[QemuConfig]):
     ) -> tuple[dict[str, Mapping[str, Mapping[str, Any]]], int, list[str], CollectorError | None]:
         """Returns machine → disk → statistics, the time, the machines that have ended, and a monitor's failure."""
         if self._interface == "libvirt":
-            reply = await self._virsh("domstats", "--block", "--raw")
+            reply = await self._virsh("domstats", "--block", "--raw", "--list-active")
             if reply.exit_code != 0:
                 excerpt = reply.errors.decode("utf-8", "replace").strip()
                 raise CollectorError(Failure.UNREACHABLE, "virsh domstats fails", excerpt[:300])

@@ -56,7 +56,7 @@ _SCSI_MODELS = {
 
 
 def statistics(output: str) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Return machine → disk → statistics under QEMU's names, from `virsh domstats --block --raw`."""
+    """Return machine → disk → statistics under QEMU's names, from `virsh domstats --block --raw --list-active`."""
     machines: dict[str, dict[str, Mapping[str, Any]]] = {}
     fields: dict[str, dict[str, str]] = {}
     name = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sanpath_collectors.linux_host.parse import number
@@ -11,6 +11,8 @@ from sanpath_collectors.linux_host.snapshot import Snapshot
 COMM = "/proc/[0-9]*/comm"
 _PROGRAMS = ("qemu-", "kvm", "qemu:")
 """Beginnings of the names of QEMU's processes: upstream, Proxmox and RHEL, OpenStack."""
+_TRUE = ("", "on", "yes", "true", "y")
+"""Values of a switch that is on: without a value, and those of qapi_bool_parse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ def numbers(host: Snapshot) -> list[int]:
 def process(process_id: int, command_line: bytes) -> Process:
     r"""Return a process from /proc/*/cmdline. Nothing else of it is used: command lines may contain secrets.
 
+    Only sockets that QEMU listens at count: it may also connect to another program's, such as Proxmox's qmeventd.
+
     >>> process(7, b"kvm\0-name\0db1,debug-threads=on\0-qmp\0unix:/run/db1.qmp,server=on")
     Process(number=7, name='db1', sockets=('/run/db1.qmp',))
     """
@@ -46,16 +50,20 @@ def process(process_id: int, command_line: bytes) -> Process:
         match option:
             case "name":
                 name = fields.get("guest") or (first if "=" not in first else "")
-            case "chardev" if first == "socket" and fields.get("path") and fields.get("id"):
+            case "chardev" if first == "socket" and _listens(fields) and fields.get("path") and fields.get("id"):
                 paths[fields["id"]] = fields["path"]
             case "mon" | "monitor" if "chardev" in fields:
                 # A storage daemon's monitor is always QMP, a machine's only with mode=control.
                 if option == "monitor" or fields.get("mode") == "control":
                     monitors.append(fields["chardev"])
-            case "qmp" | "qmp-pretty" if first.startswith("unix:"):
+            case "qmp" | "qmp-pretty" if first.startswith("unix:") and _listens(fields):
                 sockets.append(first.removeprefix("unix:"))
     sockets += [paths[monitor] for monitor in monitors if monitor in paths]
     return Process(process_id, name, tuple(sockets))
+
+
+def _listens(fields: Mapping[str, str]) -> bool:
+    return fields.get("server") in _TRUE
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -63,6 +71,15 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         if word.startswith("-") and not following.startswith("-"):
             option, has_value, value = word.lstrip("-").partition("=")
             yield (option, value) if has_value else (option, following)
+
+
+def same_socket(path: str) -> str:
+    """Return a path that a socket has under each of its names: /var/run is a link to /run.
+
+    >>> same_socket("/var/run/qemu-server/100.qmp")
+    '/run/qemu-server/100.qmp'
+    """
+    return path.removeprefix("/var") if path.startswith("/var/run/") else path
 
 
 def threads_by_name(host: Snapshot, process_id: int) -> dict[str, int]:
