@@ -54,7 +54,7 @@ class LocalMachine:
     async def names(self, patterns: Sequence[str]) -> list[str]:
         """List the existing paths that match the patterns."""
         self._cost.requests += 1
-        return [path for path in self._candidates(patterns) if any(p.exists() for p in self._paths_in_roots(path))]
+        return [path for path in self._candidates(patterns) if any(map(os.path.exists, self._paths_in_roots(path)))]
 
     async def run(self, command: Sequence[str]) -> CommandReply:
         """Run a command. It is killed when this call is cancelled, or when its output does not end.

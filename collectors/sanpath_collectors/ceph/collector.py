@@ -45,12 +45,17 @@ class Ceph(Collector[CephConfig]):
         self._alerts: set[tuple[str, str, str]] = set()
 
     async def open(self, ctx: Context) -> None:
-        """Logs in to all hosts. Raises MISCONFIGURED where there is no admin socket of an OSD."""
+        """Logs in to all hosts. Raises MISCONFIGURED where there is no admin socket of an OSD, and REFUSED where this
+        account may not list the folder that holds them."""
         await self.close()
         self._machines = [ctx.machine(target) for target in self.config.machines()]
         try:
             sockets = [path for machine in self._machines for path in await machine.names(self.config.sockets)]
             if not sockets:
+                if closed := [folder for machine in self._machines for folder in await self._closed(machine)]:
+                    reason = f"this account may not list {name_list(list(dict.fromkeys(closed)))}"
+                    remedy = "log in as root, or as a member of the group ceph"
+                    raise CollectorError(Failure.REFUSED, f"no admin socket of an OSD: {reason}: {remedy}")
                 patterns = name_list(self.config.sockets)
                 raise CollectorError(Failure.MISCONFIGURED, f"no admin socket of an OSD: {patterns} matches nothing")
         except BaseException:
@@ -133,6 +138,15 @@ class Ceph(Collector[CephConfig]):
         if not self._machines:
             raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
         return range(len(self._machines))
+
+    async def _closed(self, machine: Machine) -> list[str]:
+        """Returns the folders of the sockets that this account may not list: in them a wildcard matches nothing."""
+        parents = [path for pattern in self.config.sockets for path in parse.folders(pattern)]
+        if not (folders := await machine.names(parents)):
+            return []
+        may_not = ("(", "!", "-readable", "-o", "!", "-executable", ")")
+        reply = await machine.run(("find", "-H", *folders, "-maxdepth", "0", "-type", "d", *may_not))
+        return reply.output.decode("utf-8", "replace").splitlines()
 
     async def _read(self) -> Cluster:
         """Reads what is known of the cluster. Raises MISCONFIGURED for OSDs of several clusters."""

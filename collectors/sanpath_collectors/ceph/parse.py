@@ -18,7 +18,9 @@ from sanpath_collectors.ceph.tables import BYTES, DIRECTIONS, OWN_TIMES
 
 _NANOSECONDS = 1_000_000_000
 _PROGRAM = "ceph-osd"
-_ID_OPTIONS = ("-i", "--id", "--osd-id")
+_NUMBER_IN = dict.fromkeys(("-i", "--id", "--osd-id"), r"([0-9]{1,9})")
+_NUMBER_IN |= dict.fromkeys(("-n", "--name"), r"osd\.([0-9]{1,9})")
+"""Option of an OSD → what its value looks like."""
 Row = dict[str, int | None]
 
 
@@ -69,19 +71,32 @@ def own_operations(section: Mapping[str, Any]) -> Row:
 
 
 def osd_number(command_line: bytes) -> int | None:
-    r"""Return the number of an OSD from /proc/*/cmdline; None: another process.
+    r"""Return the number of an OSD from /proc/*/cmdline; None: another process. cephadm gives the name, osd.7.
 
     >>> osd_number(b"/usr/bin/ceph-osd\0-f\0--cluster\0ceph\0--id\0007\0"), osd_number(b"ceph-osd\0--mkfs\0")
     (7, None)
+    >>> osd_number(b"/usr/bin/ceph-osd\0-n\0osd.7\0-f\0"), osd_number(b"ceph-osd\0--name=osd.7\0")
+    (7, 7)
     """
     words = command_line.decode("utf-8", "replace").rstrip("\0").split("\0")
     if words[0].rpartition("/")[2] != _PROGRAM:
         return None
     for word, following in zip(words, [*words[1:], ""], strict=True):
         option, _, value = word.partition("=")
-        if option in _ID_OPTIONS and re.fullmatch(r"[0-9]{1,9}", value or following):
-            return int(value or following)
+        if option in _NUMBER_IN and (match := re.fullmatch(_NUMBER_IN[option], value or following)):
+            return int(match[1])
     return None
+
+
+def folders(pattern: str) -> list[str]:
+    """Return the patterns of the folders that have to be listed to find what matches a pattern.
+
+    >>> folders("/var/run/ceph/*/*osd.*.asok"), folders("/run/osd.asok")
+    (['/var/run/ceph', '/var/run/ceph/*'], ['/run'])
+    """
+    parts = pattern.split("/")[:-1]
+    first = next((n for n, part in enumerate(parts) if re.search(r"[*?[]", part)), len(parts))
+    return ["/".join(parts[:end]) for end in range(first, len(parts) + 1)]
 
 
 def osd_states(tree: Any) -> dict[int, tuple[str, str]]:
