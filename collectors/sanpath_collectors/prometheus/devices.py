@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from sanpath.plugin import SourceEntity, SourceLink
@@ -84,11 +84,15 @@ class Devices:
     def inventory(self, only_new: bool = False) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
         """Yield entities and links, each with the name of its device; `only_new`: those since the last call."""
         entities, self._new = self._new if only_new else list(self._entities.values()), []
+        if not entities:
+            return
+        addresses = Counter((e.kind, e.device, address) for e in self._entities.values() for address in self._macs(e))
+        shared = {address for address, count in addresses.items() if count > 1}
         for device in dict.fromkeys(entity.device for entity in entities):
             yield device, self._device_entity(device, next(e for e in entities if e.device == device))
         for entity in entities:
             if entity.profile.per:
-                for item in self._entity_items(entity):
+                for item in self._entity_items(entity, shared):
                     yield entity.device, item
 
     def capable_bits_per_second(self, entity: Entity) -> float | None:
@@ -102,7 +106,15 @@ class Devices:
         attributes = {key: self._attribute(source, entity) for key, source in sources.items()}
         return SourceEntity(kind, device, device, {"name": (device,)}, attributes)
 
-    def _entity_items(self, entity: Entity) -> Iterator[SourceEntity | SourceLink]:
+    def _macs(self, entity: Entity) -> list[str]:
+        source = entity.profile.ids.get("mac")
+        value = None if source is None else self._attribute(source, entity)
+        return [str(value)] if value else []
+
+    def _entity_items(
+        self, entity: Entity, shared: Collection[tuple[str, str, str]]
+    ) -> Iterator[SourceEntity | SourceLink]:
+        """Yield an entity and its links. `shared`: (kind, device, MAC address) that several entities have."""
         profile, parent = entity.profile, (self._profile.device.kind, entity.device)
         name = next((text for place in profile.name if (text := self._text(place, entity))), entity.name)
         named_after_device = profile.kind in ("lun", "hba")
@@ -110,6 +122,9 @@ class Devices:
         ids |= {
             key: (str(value),) for key, source in profile.ids.items() if (value := self._attribute(source, entity))
         }
+        # A bond, its ports, its VLANs and its bridge have one address: it does not identify any of them.
+        if any((entity.kind, entity.device, mac) in shared for mac in ids.get("mac", ())):
+            del ids["mac"]
         for place in profile.wwid:
             ids |= identifiers(self._text(place, entity))
         label = f"{entity.device}/{name}" if named_after_device else name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -20,6 +20,9 @@ from sanpath_collectors.prometheus.warnings import Remarks
 
 _SAME_SCRAPE_US = 1_000_000
 """Samples closer than this are of one scrape, as long as the scrape interval is not known."""
+_JITTER_RATIO = 0.01
+"""Share of the scrape interval by which scrapes may be early or late: Prometheus keeps their distance exactly, other
+agents nearly so."""
 
 
 @dataclass(slots=True)
@@ -71,6 +74,7 @@ class Samples:
         self._states: dict[tuple[str, str], _EntityState] = defaultdict(_EntityState)
         self._wrapping: dict[str, _Wrapping] = defaultdict(_Wrapping)
         self._chosen: dict[tuple[str, str, str], str] = {}
+        self._last_of_part: dict[tuple[str, str], Point] = {}
         self._plausibility, self._updates = Plausibility(remarks), Updates()
         remarks.averaged(max(p.covered_seconds or 0.0 for p in profile.entities), step_seconds)
         self._uses: dict[str, list[tuple[EntityProfile, str, Source]]] = defaultdict(list)
@@ -188,14 +192,24 @@ class Samples:
         chosen = [(source, series) for source, series in candidates if source.series.index(series.name) == best]
         source = chosen[0][0]
         if source.total or source.largest:
-            series_points = [[p for p in series.points if p[0] > after_us] for _, series in chosen]
-            return _combined(source, column, series_points)
+            # The first one gives the times of the rows: it has to be the same at each poll.
+            parts = sorted((series for _, series in chosen), key=lambda series: series.selector_text)
+            spacing_us = self._states[entity.kind, entity.local_id].spacing_us
+            return _combined(source, column, [self._with_last(column, part) for part in parts], after_us, spacing_us)
         series = self._select_series(entity, column.metric, [series for _, series in chosen])
         points = [point for point in series.points if point[0] > after_us]
         self._check_points(series, points)
         if source.wraps_at is not None:
             points = self._unwrapped(series, points, source.wraps_at)
         return {time: _recorded(source, column, value) for time, value in points}
+
+    def _with_last(self, column: Column, part: Series) -> Sequence[Point]:
+        """Return the samples of a part of a sum, with the last one of the previous answer."""
+        key, points = (column.metric, part.selector_text), part.points
+        last = self._last_of_part.get(key)
+        if points:
+            self._last_of_part[key] = points[-1]
+        return [last, *points] if last is not None and points and last[0] < points[0][0] else points
 
     def _select_series(self, entity: Entity, metric: str, candidates: Sequence[Series]) -> Series:
         """Select one of several candidates, always the same one as long as it exists."""
@@ -267,17 +281,40 @@ def _aligned(values: Mapping[int, Number], times: Sequence[int], max_distance_us
     return aligned
 
 
-def _combined(source: Source, column: Column, series_points: Sequence[Sequence[Point]]) -> dict[int, Number]:
-    """Return the sum or the largest at the times at which all series have a sample."""
-    values: dict[int, list[float]] = defaultdict(list)
-    for points in series_points:
-        for time, value in points:
-            values[time].append(value)
+def _combined(
+    source: Source, column: Column, parts: Sequence[Sequence[Point]], after_us: int, spacing_us: int | None
+) -> dict[int, Number]:
+    """Return the sum or the largest at the times of the first part.
+
+    Targets are scraped at different times: of each part the last sample before that time counts. Where it has none
+    in the scrape interval before, the sum is not known.
+    """
+    first_times = [time for time, _ in parts[0]]
+    gaps = [after - before for before, after in pairwise(first_times)]
+    interval_us = round(median(gaps)) if gaps else spacing_us or _SAME_SCRAPE_US
+    times = [time for time in first_times if time > after_us]
+    latest = [_latest(points, times, interval_us) for points in parts]
     combine = max if source.largest else sum
-    return {
-        time: _recorded(source, column, combine(parts)) if len(parts) == len(series_points) else None
-        for time, parts in values.items()
-    }
+    combined: dict[int, Number] = {}
+    for time, values in zip(times, zip(*latest, strict=True), strict=True):
+        known = [value for value in values if value is not None]
+        combined[time] = _recorded(source, column, combine(known)) if len(known) == len(values) else None
+    return combined
+
+
+def _latest(points: Sequence[Point], times: Sequence[int], interval_us: int) -> list[float | None]:
+    """Return the last sample before each time, or of that time; None: it is of an earlier scrape interval."""
+    by_time = dict(points)
+    sample_times = list(by_time)
+    jitter_us = round(interval_us * _JITTER_RATIO)
+    values: list[float | None] = []
+    for time in times:
+        if (value := by_time.get(time)) is None:
+            index = bisect_right(sample_times, time + jitter_us) - 1
+            is_recent = index >= 0 and sample_times[index] > time + jitter_us - interval_us
+            value = by_time[sample_times[index]] if is_recent else None
+        values.append(value)
+    return values
 
 
 def _recorded(source: Source, column: Column, value: float) -> Number:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.catalogue.load import metrics, planes
+from sanpath.plugin import SourceEntity
 from sanpath_collectors.prometheus import parse
 from sanpath_collectors.prometheus.devices import Devices
 from sanpath_collectors.prometheus.parse import Series
@@ -99,3 +100,75 @@ def test_a_sum_is_not_known_where_a_part_of_it_is_missing() -> None:
 
     rows = read(profiles()["node_exporter"], [core("0", [(15, 1.0), (30, 2.0)]), core("1", [(15, 5.0)])])
     assert [row["cpu_busy_seconds_total"] for row in rows] == [6_000_000_000, None]
+
+
+def osds(offsets: dict[str, int], first: int, last: int) -> list[Series]:
+    """Reads of OSDs, ten a second, one OSD on each host. `offsets`: when in an interval of 15 s it is scraped."""
+    return [
+        Series(
+            {"__name__": "ceph_osd_op_r", "instance": f"{host}:9926", "job": "ceph-exporter", "ceph_daemon": host},
+            [(at * 1_000_000, 10.0 * at) for at in range(offset, last, 15) if at >= first],
+        )
+        for host, offset in offsets.items()
+    ]
+
+
+def test_the_sum_of_targets_that_are_scraped_one_after_the_other_is_of_the_last_sample_of_each() -> None:
+    offsets = {"osd.0": 4, "osd.1": 1, "osd.2": 13}
+    polls = [osds(offsets, 0, 50), osds(offsets, 50, 70), osds(offsets, 50, 95)]
+    sums = {row["at"]: row["ops_read_total"] for row in read(profiles()["ceph"], *polls)}
+    assert sums[4_000_000] is None  # osd.2 has no sample yet
+    assert [sums[at * 1_000_000] for at in (19, 34, 49, 64, 79, 94)] == [
+        10 * (at + (at - 3) + (at - 6)) for at in (19, 34, 49, 64, 79, 94)
+    ]
+
+
+def test_a_host_that_is_not_scraped_leaves_the_sum_of_the_cluster_unknown() -> None:
+    series = osds({"osd.0": 4, "osd.1": 1}, 0, 95)
+    series[1].points[:] = [point for point in series[1].points if point[0] != 46_000_000]
+    sums = {row["at"]: row["ops_read_total"] for row in read(profiles()["ceph"], series)}
+    assert [at for at, value in sums.items() if value is None] == [49_000_000]
+
+
+def inventory_of(profile: Profile, metadata: list[Series], samples: list[Series]) -> dict[str, SourceEntity]:
+    """The entities of a server, by their kind and id."""
+    remarks = Remarks(profile.title)
+    devices = Devices(profile, remarks, separate_devices=False)
+    devices.learn(metadata, samples)
+    Samples(profile, devices, remarks, 60.0).discover(samples)
+    found = [item for _, item in devices.inventory() if isinstance(item, SourceEntity)]
+    return {f"{item.kind} {item.local_id}": item for item in found}
+
+
+def of_node(name: str, device: str, instance: str = "pve1:9100", **labels: str) -> Series:
+    return Series({"__name__": name, "instance": instance, "device": device, **labels}, [(0, 1.0)])
+
+
+def test_interfaces_with_the_address_of_a_bond_stay_apart() -> None:
+    addresses = dict.fromkeys(("bond0", "eno1", "eno2", "bond0.100", "vmbr0"), "bc:24:11:00:00:01")
+    addresses |= {"eno3": "bc:24:11:00:00:03", "tap100i0": "bc:24:11:00:00:03"}
+    metadata = [of_node("node_network_info", device, address=address) for device, address in addresses.items()]
+    metadata.append(of_node("node_network_info", "eno1", "pve2:9100", address="bc:24:11:00:00:03"))
+    samples = [of_node("node_network_receive_bytes_total", device) for device in addresses]
+    samples.append(of_node("node_network_receive_bytes_total", "eno1", "pve2:9100"))
+    found = inventory_of(profiles()["node_exporter"], metadata, samples)
+    ports = {key.removeprefix("hba "): item.ids for key, item in found.items() if item.kind == "hba"}
+    assert ports == {
+        **{f"pve1/{device}": {} for device in ("bond0", "eno1", "eno2", "bond0.100", "vmbr0")},
+        "pve1/eno3": {"mac": ("bc:24:11:00:00:03",)},  # a tap is left out
+        "pve2/eno1": {"mac": ("bc:24:11:00:00:03",)},  # another host
+    }
+
+
+def test_the_paths_of_native_nvme_multipath_are_no_luns() -> None:
+    names = ("nvme0n1", "nvme0c0n1", "nvme0c1n1", "nvme1n1", "nvme1n1p1", "nvme0c0n1p1")
+    samples = [of_node("node_disk_reads_completed_total", device) for device in names]
+    found = inventory_of(profiles()["node_exporter"], [], samples)
+    assert [key for key in found if key.startswith("lun")] == ["lun pve1/nvme0n1", "lun pve1/nvme1n1"]
+
+
+def test_osds_and_images_of_two_jobs_are_one_cluster_where_the_label_says_so() -> None:
+    osd = {"__name__": "ceph_osd_op_r", "job": "ceph-exporter", "cluster": "c1", "ceph_daemon": "osd.0"}
+    image = {"__name__": "ceph_rbd_read_ops", "job": "ceph", "cluster": "c1", "pool": "rbd", "image": "vol1"}
+    samples = [Series(labels, [(0, 1.0)]) for labels in (osd, image)]
+    assert [*inventory_of(profiles()["ceph"], [], samples)] == ["array c1", "volume c1/rbd/vol1"]
