@@ -118,7 +118,8 @@ def test_every_line_of_a_raw_log_is_an_io() -> None:
 
 def test_raw_logs_of_other_values_tell_operations_and_bytes_too() -> None:
     for kind in ("bw", "iops", "clat", "slat"):
-        reported = fed(f"db_{kind}.1.log", raw(600))
+        content = raw(600) if kind != "iops" else lines(*((n * 10 // 3, 1, n % 2, 4096, 0) for n in range(600)))
+        reported = fed(f"db_{kind}.1.log", content)
         last = {name: value for _, values in reported.rows["f/db.1"] for name, value in values.items()}
         assert (last["ops_read_total"], last["bytes_write_total"]) == (300, 300 * 4096)
         assert "latency_seconds_read_total" not in last
@@ -162,6 +163,72 @@ def test_a_raw_log_with_the_time_of_day_begins_with_its_first_io(tmp_path: Path)
 def test_latencies_that_cannot_be_nanoseconds_are_doubted() -> None:
     assert fed("db_lat.1.log", lines((0, 400, 0, 4096, 0), (1, 300, 0, 4096, 0))).warnings == ["latency-unit"]
     assert fed("db_lat.1.log", lines((0, 40_000, 0, 4096, 0), (1, 30_000, 0, 4096, 0))).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("latency", "more", "doubted"),
+    [(8000, (), True), (8_000_000, (), False), (8000, (0,), False)],
+    ids=["microseconds", "nanoseconds", "a version that writes the priority, at a limited rate"],
+)
+def test_a_job_that_never_had_an_io_outstanding_is_doubted(
+    tmp_path: Path, latency: int, more: tuple[int, ...], doubted: bool
+) -> None:
+    """fio before 3.0 wrote microseconds: here one I/O after the other, of 8 ms each."""
+    path = tmp_path / "db_lat.1.log"
+    path.write_bytes(lines(*((8 * number, latency, 0, 4096, *more) for number in range(1, 500))))
+    assert Reported.of_file(path).warnings == ["latency-unit"] * doubted
+    assert fed("db_lat.1.log", path.read_bytes()).warnings == ["latency-unit"] * doubted
+
+
+def test_mean_latencies_that_cannot_be_nanoseconds_are_doubted() -> None:
+    for latency, doubted in ((400, True), (40_000, False)):
+        reported = fed("db_lat.1.log", lines(*((1000 * second, latency, 0, 0) for second in range(1, 5))))
+        assert ("latency-unit" in reported.warnings) is doubted
+
+
+def several_jobs(*jobs: bytes) -> bytes:
+    """With per_job_logs=0 fio appends the log of each job to one file."""
+    return b"".join(jobs)
+
+
+def test_rates_of_several_jobs_in_one_log_are_summed_up_by_window() -> None:
+    one = lines(*((500 * number, 100, number_of, 0, 0) for number in range(1, 5) for number_of in (0, 1)))
+    two = lines((501, 300, 0, 0, 0), (999, 300, 0, 0, 0), (1500, 300, 0, 0, 0), (1500, 300, 0, 0, 0))
+    reported = fed("lg_iops.log", several_jobs(one, two, one))
+    assert reported.moments == {"f/lg": [0.0, 0.501, 1.0, 1.5, 2.0]}
+    assert reported.gained("f/lg")["ops_read_total"] == pytest.approx(2 * 200 + 450, rel=0.01)
+    assert reported.gained("f/lg")["ops_write_total"] == pytest.approx(2 * 200, rel=0.01)
+
+
+def test_ios_of_several_jobs_in_one_log_are_summed_up_by_second(tmp_path: Path) -> None:
+    content = several_jobs(raw(2000), raw(1000, seed=2))
+    path = tmp_path / "db_lat.log"
+    path.write_bytes(content)
+    items = fed("db_lat.log", content).items
+    assert Reported.of_file(path).items == items
+    assert Reported(items, "elapsed").column("f/db", "ops_read_total")[1] == 300
+
+
+def test_means_of_several_jobs_in_one_log_are_refused_with_what_to_do() -> None:
+    job_means = lines(*((500 * number, 400_000, 0, 0, 0) for number in range(1, 9)))
+    job_counts = b"".join(histogram_line(1000 * number, 0, 1856, b900=5) for number in range(1, 4))
+    for name, job in (("lg_lat.log", job_means), ("lg_clat_hist.log", job_counts)):
+        assert "import the JSON of the run, or log with per_job_logs=1" in refusal(several_jobs(job, job), name=name)
+
+
+def test_a_priority_in_hexadecimal_does_not_matter() -> None:
+    """log_prio=1 without log_offset"""
+    ios = lines(*((number, 400_000, 0, 4096, "0x4004") for number in range(1500)))
+    assert fed("db_lat.1.log", ios).gained("f/db.1")["ops_read_total"] == 1500
+    means = lines(*((1000 * second, 100, 0, 0, "0x4004") for second in range(1, 4)))
+    assert fed("db_iops.1.log", means).column("f/db.1", "ops_read_total") == [0, 100, 200, 300]
+    both = lines(*((1000 * second, 400_000, 900_000, 0, 0, "0x4004") for second in range(1, 4)))
+    assert fed("db_lat.1.log", both).column("f/db.1", "latency_seconds_mean_read") == pytest.approx([0.0004] * 3)
+
+
+def test_operations_a_second_before_2_15_are_means_with_a_block_size() -> None:
+    means = lines(*((500 * number, 250, 0, 4096) for number in range(1, 5)))
+    assert fed("db_iops.log", means).column("f/db", "ops_read_total") == [0, 125, 250, 375, 500]
 
 
 def histogram_line(at_ms: int, direction: int, width: int, **counts: int) -> bytes:

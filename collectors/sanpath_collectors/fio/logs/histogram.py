@@ -24,7 +24,10 @@ _LARGEST_COUNT = 2**40
 
 
 class HistogramLog(Log):
-    """Combines the lines of one time, reads and writes, into one row."""
+    """Combines the lines of one time, reads and writes, into one row.
+
+    The rows are kept until the end, as only then it is known that the log is of one job.
+    """
 
     def __init__(self, load: str, name: LogName) -> None:
         super().__init__(load, name)
@@ -32,9 +35,12 @@ class HistogramLog(Log):
         self._counts: dict[Direction, list[int]] = {}
         self._time_ms: int | None = None
         self._first_row_due = True
+        self._longest_ms = 0
+        self._items: list[Item] = []
 
     def read_line(self, line: bytes) -> Iterator[Item]:
-        """Yields the items of the next line. Raises CollectorError when no fio writes this number of buckets."""
+        """Takes a line. Raises CollectorError when no fio writes this number of buckets, or for several jobs."""
+        yield from ()
         fields = line.split(b",")
         try:
             time_ms, ddir = int(fields[0]), int(fields[1])
@@ -59,16 +65,20 @@ class HistogramLog(Log):
             return
         if self._time_ms is None:
             self._time_ms = time_ms
+        if self._time_ms - time_ms >= (self._longest_ms or _DEFAULT_PERIOD_MS):
+            raise self.several_jobs()
         if time_ms > self._time_ms:
-            yield from self._row(self._time_ms, time_ms - self._time_ms)
+            self._items += self._row(self._time_ms, time_ms - self._time_ms)
+            self._longest_ms = max(self._longest_ms, time_ms - self._time_ms)
             self._time_ms = time_ms
         previous = self._counts[DIRECTION_OF[ddir]]
         self._counts[DIRECTION_OF[ddir]] = [count + added for count, added in zip(previous, counts, strict=True)]
 
     def last_items(self) -> Iterator[Item]:
-        """Yields the last row and the distribution."""
+        """Yields all rows and the distribution."""
         if self._time_ms is None:
             return
+        yield from self._items
         yield from self._row(self._time_ms, _DEFAULT_PERIOD_MS)
         unit, limits = bucket_limits(self._bucket_count) or (1, [])
         for direction, counts in self._counts.items():

@@ -41,6 +41,8 @@ LATEST_MS = 2**52
 """Times above do not fit the clock of a recording, which counts microseconds."""
 LARGEST = 2**48
 """Values above mean that the file is damaged: three days, or 300 PB/s."""
+MIN_PLAUSIBLE_NS = 1000
+"""No I/O of a storage system takes less."""
 _LONGEST_LINE = 1 << 20
 
 DIRECTION_OF: Mapping[int, Direction] = {0: "read", 1: "write"}
@@ -142,6 +144,17 @@ class Log(ABC):
         self._end_ms = max(self._end_ms, time_ms)
         return self.us(time_ms)
 
+    def several_jobs(self) -> CollectorError:
+        """The refusal of a log with the lines of several jobs that cannot be summed up."""
+        reason = "the lines of several jobs follow one another (per_job_logs=0)"
+        remedy = "import the JSON of the run, or log with per_job_logs=1"
+        return CollectorError(Failure.UNREADABLE, f"{self._step.name}: {reason}, which is not read: {remedy}")
+
+    def doubted_unit(self, time_ms: int, symptom: str) -> Event:
+        """The warning that latencies may be in microseconds."""
+        text = f"{symptom}: fio before 3.0 wrote microseconds, which are read as nanoseconds"
+        return warning(self.us(time_ms), "latency-unit", text)
+
     @staticmethod
     def us(time_ms: int) -> int:
         """Milliseconds as microseconds."""
@@ -152,10 +165,13 @@ def parse_line(line: bytes) -> Sequence[int] | None:
     """Time, value, direction and block size of a line; None: it is not a line of a log."""
     fields = line.split(b",", 5)
     try:
-        numbers = [int(field) for field in fields[:5]]
+        numbers = [int(field) for field in fields[:4]]
+        # log_window_value=both: the maximum of a window follows its mean, and the other fields move one to the right.
+        # Otherwise the fifth field may be a priority in hexadecimal.
+        if len(fields) > 5 and numbers[2] > 2 >= numbers[3]:
+            numbers[2:] = numbers[3], int(fields[4])
     except ValueError:
         return None
     if len(numbers) < 4 or min(numbers) < 0 or numbers[0] >= LATEST_MS or max(numbers[1:4]) >= LARGEST:
         return None
-    # log_window_value=both: the maximum of a window follows its mean, and the other fields move one to the right.
-    return (*numbers[:2], *numbers[3:5]) if len(fields) > 5 and numbers[2] > 2 >= numbers[3] else numbers[:4]
+    return numbers

@@ -10,14 +10,14 @@ from statistics import median
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Item, Rows
-from sanpath_collectors.fio.logs.log import DIRECTION_OF, GAUGE_OF, Log, LogName, parse_line
+from sanpath_collectors.fio.logs.log import DIRECTION_OF, GAUGE_OF, MIN_PLAUSIBLE_NS, Log, LogName, parse_line
 from sanpath_collectors.fio.tables import LOAD, LOG
 
-_LINES_FOR_PERIOD = 64
-"""Number of lines from which the length of the windows is derived, as the log does not contain it."""
 _DEFAULT_PERIOD_MS = 1000
 _MAX_PERIODS = 1.5
 """A longer distance between lines means that there were windows without I/O between them."""
+_SAME_WINDOW = 0.5
+"""Periods by which lines of one job may not be in order."""
 _COUNTER_OF = {"bw": ("bytes", 1024), "iops": ("ops", 1)}
 
 _Line = Sequence[int]
@@ -26,12 +26,13 @@ _Line = Sequence[int]
 class MeansLog(Log):
     """Combines the lines of one window, reads and writes, into one row.
 
-    Window ends are not exact multiples of the period: 499, 500 and 1001 ms.
+    The lines are kept until the end: with per_job_logs=0 the lines of one job follow those of another. Window ends
+    are not exact multiples of the period: 499, 500 and 1001 ms.
     """
 
     def __init__(self, load: str, name: LogName) -> None:
         super().__init__(load, name)
-        self._buffered: list[_Line] | None = []
+        self._lines: list[_Line] = []
         self._period_ms: float = _DEFAULT_PERIOD_MS
         self._first_ms = 0
         self._window: dict[int, _Line] = {}
@@ -47,24 +48,37 @@ class MeansLog(Log):
             return
         if fields[2] not in DIRECTION_OF:
             self._trims += 1
-        elif self._buffered is None:
-            yield from self._take(fields)
         else:
-            self._buffered.append(fields)
-            if len(self._buffered) == _LINES_FOR_PERIOD:
-                yield from self._start()
+            self._lines.append(fields)
+        yield from ()
 
     def last_items(self) -> Iterator[Item]:
-        """Yields the last window."""
-        if self._buffered:
-            yield from self._start()
-        if self._window:
-            yield self._row()
+        """Yields all windows. Raises CollectorError for latencies of several jobs, as their weights are not known."""
+        if not self._lines:
+            return
+        self._period_ms = _period_ms(self._lines) or _DEFAULT_PERIOD_MS
+        self._first_ms = self._lines[0][0]
+        jobs = _jobs(self._lines, _SAME_WINDOW * self._period_ms)
+        if len(jobs) == 1:
+            yield from self._rows(self._lines)
+        elif self.kind in _COUNTER_OF:
+            yield from self._rows(self._summed(jobs))
+        else:
+            raise self.several_jobs()
 
-    def _start(self) -> Iterator[Item]:
-        lines, self._buffered = self._buffered or [], None
-        self._period_ms = _period_ms(lines) or _DEFAULT_PERIOD_MS
-        self._first_ms = lines[0][0]
+    def _summed(self, jobs: Sequence[Sequence[_Line]]) -> Sequence[_Line]:
+        """The lines of jobs that ran at the same time, summed up by window and direction."""
+        sums: dict[tuple[int, int], _Line] = {}
+        for lines in jobs:
+            windows: dict[tuple[int, int], _Line] = {}
+            for line in lines:
+                windows.setdefault((self._number_of(line), line[2]), line)
+            for key, line in windows.items():
+                end_ms, value = sums[key][:2] if key in sums else (0, 0)
+                sums[key] = (max(end_ms, line[0]), value + line[1], *line[2:])
+        return [line for _, line in sorted(sums.items())]
+
+    def _rows(self, lines: Sequence[_Line]) -> Iterator[Item]:
         # The first window of a job without a ramp begins with the job.
         begin_ms = 0 if self._first_ms < _MAX_PERIODS * self._period_ms else round(self._first_ms - self._period_ms)
         self._window_ends = dict.fromkeys(DIRECTION_OF, begin_ms)
@@ -74,9 +88,15 @@ class MeansLog(Log):
             yield self._totals(self.us(begin_ms))
         for line in lines:
             yield from self._take(line)
+        yield self._row()
+        if self.kind in ("lat", "clat") and max(line[1] for line in lines) < MIN_PLAUSIBLE_NS:
+            yield self.doubted_unit(self._last_row_end, "latencies below a microsecond")
+
+    def _number_of(self, line: _Line) -> int:
+        return round((line[0] - self._first_ms) / self._period_ms)
 
     def _take(self, line: _Line) -> Iterator[Rows]:
-        number = round((line[0] - self._first_ms) / self._period_ms)
+        number = self._number_of(line)
         if self._window and number > self._number:
             yield self._row()
         if not self._window:
@@ -108,6 +128,12 @@ class MeansLog(Log):
         counter = _COUNTER_OF[self.kind][0]
         totals = zip(DIRECTIONS, self._sums.values(), strict=True)
         return Rows(LOAD, [self.load], [seen_us], {f"{counter}_{name}_total": [round(sum_)] for name, sum_ in totals})
+
+
+def _jobs(lines: Sequence[_Line], slack_ms: float) -> Sequence[Sequence[_Line]]:
+    """The lines of each job. The lines of the next job begin where the time falls back by more than the slack."""
+    starts = [at + 1 for at, (one, two) in enumerate(pairwise(lines)) if two[0] < one[0] - slack_ms]
+    return [lines[start:end] for start, end in pairwise((0, *starts, len(lines)))]
 
 
 def _period_ms(lines: Sequence[_Line]) -> float:

@@ -10,13 +10,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.plugin import Item, ResultFile, Rows, histogram, warning
+from sanpath.plugin import Item, ResultFile, Rows, histogram
 from sanpath_collectors.fio.buckets import lower_limit, middle, percentile, upper_bounds
-from sanpath_collectors.fio.logs.log import DIRECTION_OF, GAUGE_OF, LARGEST, LATEST_MS, Log, LogName, parse_line
+from sanpath_collectors.fio.logs.log import (
+    DIRECTION_OF,
+    GAUGE_OF,
+    LARGEST,
+    LATEST_MS,
+    MIN_PLAUSIBLE_NS,
+    Log,
+    LogName,
+    parse_line,
+)
 from sanpath_collectors.fio.tables import LOAD, LOG
 
 _WINDOW_MS = 1000
-_MIN_PLAUSIBLE_NS = 1000
+_MIN_OUTSTANDING = 0.1
+"""A job that does not wait between its I/Os has about one outstanding, or more."""
+_FIELDS_OF_ANY_VERSION = 4
+"""A line with more is not that of an early version, unless log_offset was given."""
 _COLUMNS = ("at_ms", "value", "ddir", "bs", "byte_offset", "priority", "issued")
 _TYPES = {"at_ms": "BIGINT", "value": "BIGINT", "ddir": "INTEGER", "bs": "BIGINT"}
 _SQL = """
@@ -54,7 +66,8 @@ class _Window:
 class RawLog(Log):
     """Sums up the I/Os of each second.
 
-    Lines are in the order of completion, so that a second ends with the first line of the next one.
+    Lines of one job are in the order of completion. With per_job_logs=0 those of the next job follow: a second is
+    complete at the end of the log.
     """
 
     def __init__(self, load: str, name: LogName) -> None:
@@ -66,6 +79,9 @@ class RawLog(Log):
         self._window: _Window | None = None
         self._last_ms = 0
         self._base_ms: int | None = None
+        self._begin_ms = 0
+        self._may_be_microseconds = False
+        self._seconds: dict[tuple[int, Direction], _Sums] = defaultdict(_Sums)
 
     def read(self, file: ResultFile) -> Iterator[Item]:
         """Reads a complete log, aggregated by the database; by Python where the database cannot unpack the file."""
@@ -73,6 +89,7 @@ class RawLog(Log):
         columns = {name: _TYPES.get(name, "VARCHAR") for name in _COLUMNS[: first.count(b",") + 1]}
         fields = parse_line(first)
         self._base_ms = _base_ms(fields[0]) if fields is not None else 0
+        self._may_be_microseconds = _has_fields_of_any_version(first)
         has_rows = False
         limits = {"latest": LATEST_MS - 1, "largest": LARGEST - 1}
         for row in file.query(columns, _SQL.format(base=self._base_ms, window=_WINDOW_MS, **limits)):
@@ -81,7 +98,8 @@ class RawLog(Log):
         yield from self.finish() if has_rows else super().read(file)
 
     def read_line(self, line: bytes) -> Iterator[Item]:
-        """Yields the items of the next line."""
+        """Takes the next line."""
+        yield from ()
         fields = parse_line(line)
         if fields is None:
             return
@@ -90,15 +108,17 @@ class RawLog(Log):
             self._trims += 1
             return
         if self._base_ms is None:
-            self._base_ms = _base_ms(time_ms)
+            self._base_ms, self._may_be_microseconds = _base_ms(time_ms), _has_fields_of_any_version(line)
         direction = DIRECTION_OF[ddir]
-        yield from self._add(max(0, time_ms - self._base_ms) // _WINDOW_MS, direction, 1, block_bytes, value)
+        self._seconds[max(0, time_ms - self._base_ms) // _WINDOW_MS, direction].add(1, block_bytes, value)
         self._max_values[direction] = max(self._max_values[direction], value)
         self._last_ms = max(self._last_ms, time_ms)
         self._buckets[direction][lower_limit(value)] += 1
 
     def last_items(self) -> Iterator[Item]:
-        """Yields the last second, and the distribution of all."""
+        """Yields the remaining seconds, and the distribution of all."""
+        for (second, direction), sums in sorted(self._seconds.items()):
+            yield from self._add(second, direction, sums.ops, sums.moved_bytes, sums.value)
         if self._window is None:
             return
         end = min(self._last_ms + 1, self._window_end_ms(self._window.second))
@@ -109,11 +129,12 @@ class RawLog(Log):
                 if buckets := upper_bounds(bins):
                     yield histogram(self.us(end), self.load, direction, buckets)
             latency_ns, ops = (sum(getattr(s, name) for s in self._totals.values()) for name in ("value", "ops"))
-            if latency_ns < _MIN_PLAUSIBLE_NS * ops:
-                text = (
-                    "latencies below a microsecond: fio before 3.0 wrote microseconds, which are read as nanoseconds"
-                )
-                yield warning(self.us(end), "latency-unit", text)
+            outstanding = latency_ns / (1e6 * (end - self._begin_ms))
+            if latency_ns < MIN_PLAUSIBLE_NS * ops:
+                yield self.doubted_unit(end, "latencies below a microsecond")
+            elif self._may_be_microseconds and outstanding < _MIN_OUTSTANDING:
+                symptom = f"{outstanding:.1g} I/Os outstanding by these latencies"
+                yield self.doubted_unit(end, f"{symptom}, too few unless the job waited between its I/Os")
 
     def _queried(self, row: tuple[int | float | str | None, ...]) -> Iterator[Item]:
         second, ddir, ops, moved_bytes, value, max_value, last_ms, bucket = (
@@ -133,7 +154,8 @@ class RawLog(Log):
     def _add(self, second: int, direction: Direction, ops: int, moved_bytes: int, value: int) -> Iterator[Item]:
         if self._window is None:
             self._window = _Window(second)
-            yield from self.begin(self._window_end_ms(second - 1))
+            self._begin_ms = self._window_end_ms(second - 1)
+            yield from self.begin(self._begin_ms)
             yield from self._rows(_Window(second - 1), self._window_end_ms(second - 1))
         elif second > self._window.second:
             yield from self._rows(self._window, self._window_end_ms(self._window.second))
@@ -169,6 +191,10 @@ class RawLog(Log):
             f"latency_seconds_max_{direction}": self._max_values[direction] if counts else None,
             **{f"latency_seconds_p{p}_{direction}": percentile(counts, p / 100) for p in (50, 95, 99)},
         }
+
+
+def _has_fields_of_any_version(line: bytes) -> bool:
+    return line.count(b",") + 1 == _FIELDS_OF_ANY_VERSION
 
 
 def _base_ms(first_ms: int) -> int:
