@@ -264,7 +264,6 @@ def parse_job(
     samples["in_flight_configured"] = load_profile.in_flight
     samples["cpu_ratio"] = (finite(entry.get("usr_cpu")) or 0) + (finite(entry.get("sys_cpu")) or 0)
     submitted = sum([_submitted(body) for body in bodies.values()])
-    ramp_ms = 1000 * (load_profile.warmup_seconds or 0)
     return JobStatus(
         name=name,
         group=integer(entry.get("groupid"), 0),
@@ -275,8 +274,7 @@ def parse_job(
         ops=submitted,
         error=integer(entry.get("error"), 0),
         samples=samples,
-        ramping=bool(ramp_ms and submitted and runtime_ms < ramp_ms + _ramp_slack_ms(options))
-        and not _has_latencies(entry),
+        ramping=bool(submitted) and _is_ramping(entry, options, runtime_ms, load_profile.warmup_seconds),
         started_us=_time_us(entry.get("job_start"), 1_000),
         bins={direction: bins for direction, body in bodies.items() if (bins := _bins(body))},
         remarks=remarks,
@@ -324,10 +322,19 @@ def _in_flight(samples: Mapping[str, Number], runtime_ms: int) -> float | None:
     return sum([ns or 0 for ns in latencies]) / (1e6 * runtime_ms) if runtime_ms and None not in latencies else None
 
 
-def _ramp_slack_ms(options: Mapping[str, str]) -> int:
-    """By how much a ramp may be longer than configured: it ends with an I/O. Without latencies, which fio does not
-    count in the ramp, nothing else tells that it is over."""
-    return _STATUS_MS if {"disable_lat", "gtod_reduce"} & options.keys() else _LONGEST_WAIT_MS
+def _is_ramping(
+    entry: Mapping[str, Any], options: Mapping[str, str], runtime_ms: int, warmup_seconds: float | None
+) -> bool:
+    """Whether the figures of a job are those of its ramp, in which fio counts no latencies.
+
+    A ramp ends with an I/O, and so may be longer than configured. Of a job without latencies only its run time tells,
+    and that no time is left: the time left (eta) contains all that follows the ramp.
+    """
+    has_no_latencies = bool({"disable_lat", "gtod_reduce"} & options.keys())
+    if not warmup_seconds or (has_no_latencies and entry.get("eta") == 0):
+        return False
+    slack_ms = _STATUS_MS if has_no_latencies else _LONGEST_WAIT_MS
+    return runtime_ms < 1000 * warmup_seconds + slack_ms and not _has_latencies(entry)
 
 
 def _has_latencies(entry: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.collectors.fio.printed import Reported, client_document, direction, document, job, on
+from tests.collectors.fio.printed import START, Reported, client_document, direction, document, job, on
 
 
 def test_counters_begin_anew_after_the_ramp_and_the_series_says_where() -> None:
@@ -42,3 +42,20 @@ def test_what_a_client_did_in_its_ramp_is_left_out() -> None:
     reported = Reported.of_report(client_document(*entries))
     assert reported.column("f/a", "ops_read_total") == [0, 100, 600]
     assert reported.moments["f/a"] == [1.0, 1.5, 4.0]
+
+
+@pytest.mark.parametrize("without", [{"gtod_reduce": "1"}, {"disable_lat": "1"}])
+def test_a_job_without_latencies_that_has_ended_is_not_in_its_ramp(without: dict[str, str]) -> None:
+    """It runs for no longer than its ramp: only the time that is left (eta) tells which one the figures are of."""
+
+    def at(moment: float, runtime_ms: int, eta: int) -> bytes:
+        one = job("a", 0, 0, 0, ramp_time="4", runtime="2", time_based="1", **without)
+        one |= {"read": direction(runtime_ms, runtime_ms, ramp=True), "job_start": START // 1000 + 500}
+        return document(moment, one | {"eta": eta, "elapsed": 7})
+
+    ended = at(6.6, 2000, 0)
+    assert Reported.of_report(ended).steps == [("step-begin", "a", 4.5), ("step-end", "a", 6.5)]
+    series = Reported.of_report(at(1.5, 1000, 5), at(3.5, 3000, 3), at(5, 500, 0), ended)
+    assert series.steps == [("step-begin", "a", 0.5), ("ramp-end", "a", 4.5), ("step-end", "a", 6.5)]
+    again = at(16.6, 2001, 0).replace(b"1800000000500", b"1800000010500")
+    assert [name for name, _, _ in Reported.of_report(ended, again).steps] == ["step-begin", "step-end"] * 2
