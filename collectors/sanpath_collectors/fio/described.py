@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sanpath.model import Direction
 from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.options import positive_count, profile, rate_limited
+from sanpath_collectors.fio.options import has_latency_target, positive_count, profile, rate_limited
 
 _SETTLED_MS = 100
 """Precision of run times, in milliseconds."""
@@ -54,7 +54,8 @@ def described(
         return unknown, True, [("mixed-jobs", text)]
     measured = figures.in_flight if figures.runtime_ms >= _STEADY_MS else None
     if measured is None or found.in_flight is None or measured < _MORE_IN_FLIGHT * found.in_flight:
-        return found, False, []
+        adapted = found.in_flight is None and has_latency_target(options)
+        return found, False, [adapted_depth(name)] if adapted else []
     if "ioengine" not in options and measured <= processes * positive_count(options.get("iodepth"), 1) * 1.1:
         return profile((*options.items(), ("ioengine", _ASYNCHRONOUS)), processes, version), False, []
     text = f"{name} had {measured:,.0f} I/Os outstanding, and its options say {found.in_flight:,.0f}"
@@ -63,6 +64,17 @@ def described(
         False,
         [("more-in-flight", f"{text}: how many it was to have is not known")],
     )
+
+
+def adapted_depth(name: str) -> Remark:
+    """What is to be said of a job with a latency target."""
+    text = f"{name} has a latency_target, to which fio adapts its queue depth"
+    return "latency-target", f"{text}: how many I/Os are outstanding is not known"
+
+
+def all_taken_for_reads(name: str) -> Remark:
+    """What is to be said of a job whose reads and writes are not told apart (unified_rw_reporting)."""
+    return "unified", f"{name} reports reads and writes together: all are taken for reads"
 
 
 def _contradiction(options: Mapping[str, str], found: LoadProfile, processes: int, figures: Figures) -> str:

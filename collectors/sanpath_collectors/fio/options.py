@@ -17,7 +17,7 @@ SYNCHRONOUS = frozenset(
     (
         *("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ftruncate"),
         *("filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "falloc", "e4defrag"),
-        *("http", "gfapi", "libhdfs", "libpmem", "dev-dax", "mtd", "libzbc", "ime_psync", "ime_psyncv"),
+        *("http", "gfapi", "libhdfs", "libpmem", "dev-dax", "mtd", "libzbc", "ime_psync", "ime_psyncv", "libcufile"),
     )
 )
 """Engines that keep one I/O in flight per process, whatever iodepth is (fio HOWTO, "I/O depth"; their FIO_SYNCIO)."""
@@ -30,7 +30,11 @@ PAST_THE_CACHE = frozenset(
 WITHOUT_BLOCK_DEVICE = frozenset(("nbd", "rbd", "rados", "libiscsi", "http", "net", "rdma"))
 """Engines that reach their storage over the network, past the block devices of the machine."""
 
-_THROTTLING = ("rate", "rate_iops", "thinktime")
+_THROTTLING = ("rate", "rate_iops", "thinktime", "latency_target")
+_NOT_ZERO = re.compile(r"[1-9]")
+_CHARACTER_DEVICE = re.compile(r"/dev/(?:sg|bsg/)[^/]+")
+"""Devices through which the engine sg keeps several I/Os in flight; on block devices it waits for each."""
+_NAME_END = re.compile(r"(?<!\\):")
 _SIZE = re.compile(r"([0-9]{1,18})(?:([kmgtp])(i?))?b?", re.IGNORECASE)
 _DURATION = re.compile(r"([0-9]{1,12})(d|h|m|s|ms|us)?", re.IGNORECASE)
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
@@ -47,14 +51,15 @@ def profile(printed: tuple[tuple[str, str], ...], processes: int, version: str |
     options = dict(printed)
     engine = options.get("ioengine", "psync")
     configured_depth = processes * positive_count(options.get("iodepth"), 1)
-    synchronous = engine in SYNCHRONOUS
+    synchronous = engine in SYNCHRONOUS or (engine == "sg" and not _character_devices(options))
     files, working_set = _files(options, processes)
     kind = options.get("rw", "read").partition(":")[0]
     reads = read_ratio(options)
     return LoadProfile(
         engine="fio",
         engine_version=version,
-        in_flight=processes if synchronous else configured_depth,
+        # With latency_target, fio chooses the depth while the job runs; iodepth is only its maximum.
+        in_flight=processes if synchronous else None if has_latency_target(options) else configured_depth,
         asked_in_flight=configured_depth if synchronous and configured_depth != processes else None,
         block_bytes=_block_bytes(reads, options),
         read_ratio=reads,
@@ -92,8 +97,18 @@ def _rate_of_direction(text: str | None, index: int) -> str | None:
 
 
 def rate_limited(options: Mapping[str, str]) -> bool:
-    """Whether the job is configured with a rate limit or a think time between I/Os."""
-    return any(options.get(name, "0").strip("0,") != "" for name in _THROTTLING)
+    """Whether the job is configured with a rate limit, a think time between I/Os, or a latency not to exceed."""
+    return any(not_zero(options.get(name, "")) for name in _THROTTLING)
+
+
+def has_latency_target(options: Mapping[str, str]) -> bool:
+    """Whether fio lowers the queue depth of the job to keep its latency below a target."""
+    return not_zero(options.get("latency_target", ""))
+
+
+def not_zero(text: str) -> bool:
+    """Whether a rate or a time is above 0, in any direction: "0us" and "0,0" are not."""
+    return _NOT_ZERO.search(text) is not None
 
 
 def combined_profile(profiles: Iterable[LoadProfile]) -> LoadProfile:
@@ -196,7 +211,7 @@ def _files(options: Mapping[str, str], processes: int) -> tuple[int | None, floa
 
     Processes share files that have a name; otherwise each process has separate files.
     """
-    names = [name for name in re.split(r"(?<!\\):", options.get("filename", "")) if name]
+    names = _file_names(options)
     if "filename_format" in options or "opendir" in options:
         return None, None
     separate_copies = processes if not names or positive_count(options.get("offset_increment", "0")[:1], 0) else 1
@@ -207,6 +222,16 @@ def _files(options: Mapping[str, str], processes: int) -> tuple[int | None, floa
         return files, None if file_bytes is None else file_bytes * files
     size = size_bytes(options.get("size"), base)
     return files, None if size is None else size * separate_copies
+
+
+def _file_names(options: Mapping[str, str]) -> list[str]:
+    return [name for name in _NAME_END.split(options.get("filename", "")) if name]
+
+
+def _character_devices(options: Mapping[str, str]) -> bool:
+    """Whether all files of a job are character devices of SCSI."""
+    names = _file_names(options)
+    return bool(names) and all(map(_CHARACTER_DEVICE.fullmatch, names))
 
 
 def _direct(engine: str, options: Mapping[str, str]) -> bool | None:

@@ -83,6 +83,26 @@ def test_a_synchronous_engine_keeps_one_in_flight_a_process_whatever_was_asked_f
 
 
 @pytest.mark.parametrize(
+    ("options", "in_flight"),
+    [
+        ({"ioengine": "libcufile"}, 1),
+        ({"ioengine": "sg", "filename": "/dev/sdb"}, 1),
+        ({"ioengine": "sg", "filename": "/dev/sg1:/dev/sdb"}, 1),
+        ({"ioengine": "sg", "filename": r"/dev/sg1:/dev/bsg/0\:0\:0\:1"}, 16),
+    ],
+)
+def test_engines_that_wait_for_each_io(options: dict[str, str], in_flight: int) -> None:
+    """The engine sg waits on block devices, not on its own character devices."""
+    assert result(iodepth="16", **options).in_flight == in_flight
+
+
+def test_the_depth_that_fio_adapts_to_a_latency_is_not_known() -> None:
+    assert result(ioengine="libaio", iodepth="64", latency_target="10ms").in_flight is None
+    assert result(ioengine="libaio", iodepth="64", latency_target="0").in_flight == 64
+    assert result(ioengine="psync", latency_target="10ms").in_flight == 1
+
+
+@pytest.mark.parametrize(
     ("options", "reads", "random"),
     [
         ({}, 1.0, 0.0),
@@ -162,6 +182,10 @@ def test_working_set(processes: int, options: dict[str, str], files: int | None,
         ({"rate_iops": ",500"}, True),
         ({"rate_iops": "0"}, False),
         ({"thinktime": "100"}, True),
+        ({"thinktime": "0us"}, False),
+        ({"rate": "0m,0m"}, False),
+        ({"rate": "0,10m"}, True),
+        ({"latency_target": "10ms"}, True),
         ({"rate_process": "poisson"}, False),
     ],
 )

@@ -240,6 +240,28 @@ def test_normal_text_of_reads_and_writes_together(kind: str, direction: str) -> 
     assert reported.warnings == (["unified"] if kind == "randrw" else [])
 
 
+def test_a_sum_that_follows_reads_and_writes_in_normal_text_is_not_read() -> None:
+    """unified_rw_reporting=both; fio prints no bytes of the sum."""
+    run = {"reads": 9000, "writes": 5000, "kib": 4, "depth": 8, "runtime_ms": 2000, "latency_us": 700}
+    plain = normal_text("3", run).decode()
+    summed = "  mixed: IOPS=0, BW=0 (0)(0B/2000msec)\n     lat (usec): min=7, max=99k, avg=900.00, stdev=9.91\n"
+    both = plain.replace("    lat (usec) : 50", summed + "    lat (usec) : 50")
+    assert both != plain
+    assert Reported.of_report(both.encode()).items == Reported.of_report(plain.encode()).items
+
+
+def test_the_depth_of_a_job_with_a_latency_target_is_not_known() -> None:
+    run = {"reads": 9000, "writes": 5000, "kib": 4, "depth": 64, "runtime_ms": 2000, "latency_us": 700}
+    target = "     latency   : target=10000000, window=200000, percentile=100.00%, depth=9\n\nRun status"
+    text = normal_text("3", run).decode().replace("\nRun status", target)
+    options = {"ioengine": "libaio", "iodepth": "64", "latency_target": "10ms"}
+    for output in (text.encode(), document(2, job("w 1", 0, 9000, 2000, **options))):
+        reported = Reported.of_report(output)
+        assert reported.reported("step-begin", "offered") == [None]
+        assert reported.reported("step-begin", "rate_limited") == [True]
+        assert reported.warnings == ["latency-target"]
+
+
 def test_a_fraction_that_fio_lost_costs_no_bytes() -> None:
     """fio 3.1 prints 24.98 GiB as 24.0GiB, and 11.98MiB/s as 11.0MiB/s."""
     run = {"reads": 6_549_926, "writes": 1, "kib": 4, "depth": 32, "runtime_ms": 60_000, "latency_us": 291}

@@ -27,8 +27,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sanpath.model import DIRECTIONS, Direction
+from sanpath_collectors.fio.described import adapted_depth, all_taken_for_reads
 from sanpath_collectors.fio.formats.normal_header import Header, profile, rounded_bytes, shortened
-from sanpath_collectors.fio.options import common
+from sanpath_collectors.fio.options import common, not_zero
 from sanpath_collectors.fio.status import JobStatus, Number, finite, integer, milliseconds
 
 _ENTRY = re.compile(
@@ -49,7 +50,7 @@ _ISSUED = re.compile(r"\s+issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,1
 """`issued rwts: total=1,2,3,0`, before 3.6 `rwt: total=1,2,3`, before 3.0 `: total=r=1/w=2/d=3`, before 2.0 `r/w:
 total=1/2`."""
 _DEPTHS = re.compile(r"\s+IO depths\s*: (1=.*%)")
-_DEPTH = re.compile(r"\s+latency\s*: .*\bdepth=(\d{1,9})")
+_DEPTH = re.compile(r"\s+latency\s*: target=([^,]*),.*\bdepth=(\d{1,9})")
 _MOSTLY = 50.0
 """Per cent of the I/Os."""
 _NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
@@ -94,6 +95,7 @@ class Entry:
     _unified: bool = False
     _levels: dict[int, float] = field(default_factory=dict)
     _depth: int | None = None
+    _has_latency_target: bool = False
 
     @classmethod
     def of(cls, line: str) -> Entry | None:
@@ -107,6 +109,10 @@ class Entry:
     def read_line(self, line: str) -> None:
         """Reads one of the lines that follow."""
         if match := (_MOVED.match(line) or _MOVED_BEFORE_3.match(line)):
+            # unified_rw_reporting=both: after reads and writes comes their sum, which is not needed.
+            if match[1] == "mixed" and any(figures.runtime_ms for figures in self._figures.values()):
+                self._current = None
+                return
             self._current = self._figures["write" if match[1] == "write" else "read"]
             self._unified = match[1] == "mixed"
             moved_bytes, self._current.rounding_bytes = rounded_bytes(match[2], binary=match.re is _MOVED_BEFORE_3)
@@ -117,7 +123,7 @@ class Entry:
             levels = re.findall(r"(\d+)=([\d.]+)%", match[1])
             self._levels = {int(level): shortened(share) for level, share in levels}
         elif match := _DEPTH.match(line):
-            self._depth = int(match[1])
+            self._depth, self._has_latency_target = int(match[2]), not_zero(match[1])
         elif match := _ISSUED.match(line):
             self.issued = tuple(int(count) for count in match.groups("0"))
         elif line.startswith("  ") and line[2:3] != " ":
@@ -130,7 +136,10 @@ class Entry:
         group = [header for header in headers if header.group == self.group]
         job_headers = group if self.processes > 1 else [header for header in group if header.name == self.name][:1]
         load_profile = profile(job_headers, self.processes, version)
-        if not job_headers and (depth := self._kept_depth()) is not None:
+        if self._has_latency_target:
+            in_flight = load_profile.in_flight if load_profile.synchronous else None
+            load_profile = replace(load_profile, in_flight=in_flight, rate_limited=True)
+        elif not job_headers and (depth := self._kept_depth()) is not None:
             load_profile = replace(load_profile, in_flight=depth * self.processes)
         reads, writes, trims = self.issued or (0, 0, 0)
         if self._unified and load_profile.read_ratio == 0.0:
@@ -138,13 +147,15 @@ class Entry:
             self._figures = dict(zip(DIRECTIONS, reversed(self._figures.values()), strict=True))
         samples = self._samples("read", reads, job_headers) | self._samples("write", writes, job_headers)
         remarks = []
-        if job_headers and load_profile.in_flight is None:
+        if self._has_latency_target and load_profile.in_flight is None:
+            remarks.append(adapted_depth(name))
+        elif job_headers and load_profile.in_flight is None:
             processes_text = f"{self.processes} processes of jobs with different queue depths"
             remarks.append(
                 ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os are outstanding is not known")
             )
         if self._unified and load_profile.read_ratio is None:
-            remarks.append(("unified", f"{name} reports reads and writes together: all are taken for reads"))
+            remarks.append(all_taken_for_reads(name))
         if trims:
             remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
         return JobStatus(
