@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sanpath.model import DIRECTIONS
 from sanpath.plugin import Item, Rows, warning
 from sanpath_collectors.fio.groups import Group, Progress, histograms, load_step
 from sanpath_collectors.fio.inventory import Inventory
@@ -21,6 +22,10 @@ _SAME_END_US = 50_000
 _EILSEQ_OF_WINDOWS = 42
 _LAST_COMMON_ERROR = 34
 """Up to this number, errors of Windows' C library are those of Linux."""
+_SOON_MS = 500
+"""Half the shortest usual interval of statuses."""
+_UNEVEN_RATE = 3.0
+"""By how much a job may be faster than its mean for a short time."""
 _UNEVEN_RATIO = 0.05
 """A job that ends earlier than its group by more than this ratio of the step is reported."""
 
@@ -293,7 +298,36 @@ def _continues_job(earlier: JobStatus, job: JobStatus | None, earlier_status: St
         return True
     if job.ops < earlier.ops or job.runtime_ms < earlier.runtime_ms:
         return False
-    if current.time_us is None or earlier_status.time_us is None or job.ops == earlier.ops:
+    if current.time_us is None or earlier_status.time_us is None:
+        return _may_have_added(earlier, job)
+    if job.ops == earlier.ops:
         return True
     slack = _SLACK_US if current.time_in_seconds else 0
     return current.time_us - 1000 * job.runtime_ms <= earlier_status.time_us + slack
+
+
+def _may_have_added(earlier: JobStatus, job: JobStatus) -> bool:
+    """Whether a job can have got from one status to the other. Without times, only its figures tell it from the same
+    job in another run.
+
+    What it has moved never falls. Its latencies change only with an I/O. Statuses are a second apart, but the last
+    one may follow soon: then the job has added no more than its rate, and the I/Os that were outstanding.
+    """
+    moved, moved_before = (
+        [status.samples[f"bytes_{direction}_total"] or 0 for direction in DIRECTIONS] for status in (job, earlier)
+    )
+    if any(now < before for now, before in zip(moved, moved_before, strict=True)):
+        return False
+    if moved == moved_before:
+        return _latencies(job) == _latencies(earlier)
+    added_ms = job.runtime_ms - earlier.runtime_ms
+    if added_ms >= _SOON_MS or not earlier.runtime_ms:
+        return True
+    latency_ns = sum(earlier.samples[f"latency_seconds_{direction}_total"] or 0 for direction in DIRECTIONS)
+    expected = (earlier.ops * added_ms + latency_ns / 1e6) / earlier.runtime_ms
+    return job.ops - earlier.ops <= _UNEVEN_RATE * max(1.0, expected)
+
+
+def _latencies(job: JobStatus) -> Sequence[Number]:
+    names = ("max", "p50", "p95", "p99")
+    return [job.samples.get(f"latency_seconds_{name}_{direction}") for name in names for direction in DIRECTIONS]

@@ -45,6 +45,19 @@ def client_document(*entries: dict[str, Any]) -> bytes:
     return b"\n" + json.dumps(body, indent=2).encode() + b"\n"
 
 
+def terse(
+    ops: int, runtime_ms: int, disks: str = "", name: str = "a", block: int = 4096, depths: str = "0%;" * 7
+) -> bytes:
+    """A line of a job that reads, each I/O in 100 us. `depths`: shares of the depths 1, 2, 4, ... 64."""
+    iops = 1000 * ops // runtime_ms
+    latency = ";".join(
+        ["1;2;3.5;1.0", "1;2;3.5;1.0", ";".join([f"{p}.000000%={p}" for p in range(80, 100)]), "1;200;100.0;1.0"]
+    )
+    read = f"{ops * block // 1024};0;{iops};{runtime_ms};{latency};0;0;0%;0;0"
+    rest = ";".join(["0"] * 41)
+    return f"3;fio-3.33;{name};0;0;{read};{rest};1.5%;2.5%;9;0;9;{depths}{';'.join(['0%'] * 22)}{disks}\n".encode()
+
+
 def on(host: str, ops: int, runtime_ms: int, **options: str) -> dict[str, Any]:
     """An entry of a client, at one of its status intervals."""
     return job("a", 0, ops, runtime_ms, **options) | {"hostname": host, "port": 8765, "job_runtime": runtime_ms}

@@ -27,6 +27,7 @@ from tests.collectors.fio.printed import (
     places,
     refusal,
     replaced,
+    terse,
 )
 
 LIBAIO = {"ioengine": "libaio", "direct": "1", "rw": "randread", "bs": "4k"}
@@ -326,61 +327,6 @@ def test_nothing_to_read_is_one_line_that_says_what_fio_said() -> None:
 )
 def test_what_is_taken_for_a_file_of_fio(head: bytes, name: str, known: bool) -> None:
     assert FioResult.recognises(head, name) is known
-
-
-def terse(ops: int, runtime_ms: int, disks: str = "", name: str = "a", block: int = 4096) -> bytes:
-    """A line of a job that reads, each I/O in 100 us."""
-    iops = 1000 * ops // runtime_ms
-    latency = ";".join(
-        ["1;2;3.5;1.0", "1;2;3.5;1.0", ";".join([f"{p}.000000%={p}" for p in range(80, 100)]), "1;200;100.0;1.0"]
-    )
-    read = f"{ops * block // 1024};0;{iops};{runtime_ms};{latency};0;0;0%;0;0"
-    rest = ";".join(["0"] * 41)
-    return f"3;fio-3.33;{name};0;0;{read};{rest};1.5%;2.5%;9;0;9;{';'.join(['0%'] * 29)}{disks}\n".encode()
-
-
-def test_terse_lines_of_one_job_are_its_processes_or_its_statuses() -> None:
-    processes = Reported.of_report(terse(1000, 2001), terse(990, 2000), terse(1010, 2003))
-    assert list(processes.rows) == ["f/a", "f/a#2", "f/a#3"]
-    assert processes.clock == "elapsed"
-    same_size = Reported.of_report(terse(1000, 2000), terse(1000, 3000))
-    assert list(same_size.rows) == ["f/a", "f/a#2"]
-    statuses = Reported.of_report(terse(1000, 1000), terse(2000, 2000), terse(3000, 3000))
-    assert statuses.moments == {"f/a": [0.0, 1.0, 2.0, 3.0]}
-    disks = [f";sda;{n};0;0;0;1;0;1;1.0%" for n in (1, 2)]
-    two = [terse(ops, runtime, disk) for ops, runtime, disk in ((1000, 1000, disks[0]), (1100, 1050, disks[1]))]
-    assert Reported.of_report(*two).moments == {"f/a": [0.0, 1.0, 1.05]}
-
-
-@pytest.mark.parametrize(("ops", "block"), [(12345, 4096), (998, 512), (77, 1 << 20), (40000, 65536)])
-def test_operations_of_terse_lines_are_exact_where_the_block_is_a_power_of_two(ops: int, block: int) -> None:
-    gained = Reported.of_report(terse(ops, 7001, block=block)).gained("f/a")
-    assert gained["ops_read_total"] == ops
-    assert gained["bytes_read_total"] == ops * block // 1024 * 1024
-    assert gained["latency_seconds_read_total"] == pytest.approx(ops * 100e-6)
-
-
-def test_operations_of_other_blocks_are_those_of_the_rate_to_half_a_one_a_second() -> None:
-    gained = Reported.of_report(terse(7000, 7000, block=5120)).gained("f/a")
-    assert gained["ops_read_total"] == pytest.approx(7000, abs=4)
-
-
-def test_runs_in_a_file_without_times_lie_end_to_end() -> None:
-    reported = Reported.of_report(
-        terse(1000, 2000, ";sda;1;0;0;0;1;0;1;1.0%"), terse(1000, 3000, ";sda;9;0;0;0;1;0;1;1.0%", name="b")
-    )
-    assert reported.steps == [
-        ("step-begin", "a", 0.0),
-        ("step-end", "a", 2.0),
-        ("step-begin", "b", 2.0),
-        ("step-end", "b", 5.0),
-    ]
-
-
-def test_a_cut_terse_line_is_left_out_and_said() -> None:
-    reported = Reported.of_report(terse(1000, 2000), terse(1000, 2000, name="b")[:100])
-    assert list(reported.rows) == ["f/a"]
-    assert reported.warnings == ["cut-line"]
 
 
 def test_entries_of_a_client_document_are_a_series_and_its_sums_are_not_added() -> None:

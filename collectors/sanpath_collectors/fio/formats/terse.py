@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import LoadProfile
+from sanpath_collectors.fio.described import all_taken_for_reads
 from sanpath_collectors.fio.status import (
     JobStatus,
     Number,
@@ -29,46 +30,83 @@ from sanpath_collectors.fio.status import (
 
 LINE = re.compile(r"(?:<[^>]+> )?[345];(?:fio-)?\d+\.\d[^;]*;")
 _HEADER_FIELDS = 5
-_FIELDS = {"3": (41, 2), "4": (41, 3), "5": (47, 3)}
-"""Version → fields a direction, directions."""
-_FIELDS_BETWEEN = 5 + 7 + 10 + 12
+_FIELDS = {"3": 41, "4": 41, "5": 47}
+"""Version → fields a direction."""
+_MOST_DIRECTIONS = 4
+"""Reads, writes, trims, and their sum (unified_rw_reporting=both)."""
+_CPU_FIELDS = 5
+_DEPTH_FIELDS = 7
+_FIELDS_BETWEEN = _CPU_FIELDS + _DEPTH_FIELDS + 10 + 12
 """Fields between directions and disks: CPU, depths, and latencies in microseconds and milliseconds."""
 _DISK_FIELDS = 9
 _US_TO_NS = 1000
+_MOSTLY = 0.5
 _SAME_END_MS = 100
 """Processes of one job with a fixed run time end within this time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line. `disks`: its fields of the disks, which are equal on all lines of one status."""
+    """A line. `cpu_at`: number of the field after the last direction."""
 
     fields: Sequence[str]
-    disks: Sequence[str]
+    cpu_at: int
+
+    @classmethod
+    def of(cls, text: str) -> _Line | None:
+        """Parses a line. None: it is cut.
+
+        unified_rw_reporting changes the number of directions: 1 writes only their sum, `both` adds it at their end.
+        Two shares of the processor follow the last one.
+        """
+        fields = re.sub(r"^<[^>]+> ", "", text).split(";")
+        width = _FIELDS[fields[0]]
+        for count in range(1, _MOST_DIRECTIONS + 1):
+            cpu_at = _HEADER_FIELDS + width * count
+            if all(field.endswith("%") for field in fields[cpu_at : cpu_at + 2]):
+                return cls(fields, cpu_at) if len(fields) >= cpu_at + _FIELDS_BETWEEN else None
+        return None
+
+    @property
+    def disks(self) -> Sequence[str]:
+        """Its fields of the disks, which are equal on all lines of one status."""
+        return self.fields[self.cpu_at + _FIELDS_BETWEEN :]
+
+    @property
+    def depths(self) -> Sequence[float]:
+        """Per cent of its I/Os that were issued at each depth."""
+        start = self.cpu_at + _CPU_FIELDS
+        return [_number(share) for share in self.fields[start : start + _DEPTH_FIELDS]]
+
+    @property
+    def bodies(self) -> Sequence[Sequence[str]]:
+        """The fields of each direction: reads and writes, or only their sum."""
+        starts = range(_HEADER_FIELDS, self.cpu_at, _FIELDS[self.fields[0]])
+        return [self.fields[start : start + _FIELDS[self.fields[0]]] for start in starts][: len(DIRECTIONS)]
 
     def is_later(self, first: _Line) -> bool:
         """Whether it belongs to a later status than one that begins with `first`: disks or job have moved on.
 
-        Processes of one job move the same number of bytes, or have the same run time.
+        Processes of one job move the same number of bytes, or have the same run time. They have the same depth.
         """
         if self.disks != first.disks:
             return True
-        same_job = self.fields[2:4] == first.fields[2:4]
-        return same_job and self.moved_kib > first.moved_kib and self.runtime_ms >= first.runtime_ms + _SAME_END_MS
+        if self.fields[2:4] != first.fields[2:4]:
+            return False
+        common = sum(map(min, self.depths, first.depths))
+        if common < _MOSTLY * min(sum(self.depths), sum(first.depths)):
+            return True
+        return self.moved_kib > first.moved_kib and self.runtime_ms >= first.runtime_ms + _SAME_END_MS
 
     @property
     def moved_kib(self) -> int:
         """KiB read and written."""
-        return sum(integer(self.fields[start], 0) for start in self._directions)
+        return sum(integer(body[0], 0) for body in self.bodies)
 
     @property
     def runtime_ms(self) -> int:
         """The longer of the run times of reads and writes."""
-        return max(milliseconds(self.fields[start + 3]) for start in self._directions)
-
-    @property
-    def _directions(self) -> tuple[int, int]:
-        return _HEADER_FIELDS, _HEADER_FIELDS + _FIELDS[self.fields[0]][0]
+        return max(milliseconds(body[3]) for body in self.bodies)
 
 
 class TerseText:
@@ -80,14 +118,11 @@ class TerseText:
 
     def read_line(self, line: str) -> Status | None:
         """Reads a line. Returns the previous status if this line begins the next one, else None."""
-        fields = re.sub(r"^<[^>]+> ", "", line).split(";")
-        width, direction_count = _FIELDS[fields[0]]
-        disks_at = _HEADER_FIELDS + width * direction_count + _FIELDS_BETWEEN
-        if len(fields) < disks_at or fields[2] == "All clients":
-            self.damaged += len(fields) < disks_at
+        new_line = _Line.of(line)
+        if new_line is None or new_line.fields[2] == "All clients":
+            self.damaged += new_line is None
             return None
         completed = None
-        new_line = _Line(fields, fields[disks_at:])
         if self._lines and new_line.is_later(self._lines[0]):
             completed = self.finish()
         self._lines.append(new_line)
@@ -101,31 +136,29 @@ class TerseText:
         names = unique_names([line.fields[2] for line in lines])
         return Status(
             time_us=None,
-            jobs=tuple(_job(line.fields, name) for line, name in zip(lines, names, strict=True)),
+            jobs=tuple(_job(line, name) for line, name in zip(lines, names, strict=True)),
             disks=_disks(lines[0].disks),
             version=_version(lines[0].fields),
         )
 
 
-def _job(fields: Sequence[str], name: str) -> JobStatus:
-    width, direction_count = _FIELDS[fields[0]]
-    samples: dict[str, Number] = {}
-    runtimes = []
-    for number, direction in enumerate(DIRECTIONS):
-        body = fields[_HEADER_FIELDS + width * number : _HEADER_FIELDS + width * (number + 1)]
+def _job(line: _Line, name: str) -> JobStatus:
+    fields = line.fields
+    samples: dict[str, Number] = _direction(["0"] * _FIELDS[fields[0]], "write")
+    for body, direction in zip(line.bodies, DIRECTIONS, strict=False):
         samples |= _direction(body, direction)
-        runtimes.append(milliseconds(body[3]))
-    cpu = fields[_HEADER_FIELDS + width * direction_count :][:2]
     samples["in_flight_configured"] = None
-    samples["cpu_ratio"] = sum(_number(ratio) for ratio in cpu)
+    samples["cpu_ratio"] = sum(_number(ratio) for ratio in fields[line.cpu_at : line.cpu_at + 2])
+    unified = len(line.bodies) < len(DIRECTIONS)
     return JobStatus(
         name=name,
         group=integer(fields[3], 0),
         profile=LoadProfile(engine="fio", engine_version=_version(fields)),
-        runtime_ms=max(runtimes),
+        runtime_ms=line.runtime_ms,
         ops=sum(int(samples[f"ops_{direction}_total"] or 0) for direction in DIRECTIONS),
         error=integer(fields[4], 0),
         samples=samples,
+        remarks=[all_taken_for_reads(name)] if unified else [],
     )
 
 
