@@ -198,6 +198,7 @@ def test_rates_of_several_jobs_in_one_log_are_summed_up_by_window() -> None:
     assert reported.moments == {"f/lg": [0.0, 0.501, 1.0, 1.5, 2.0]}
     assert reported.gained("f/lg")["ops_read_total"] == pytest.approx(2 * 200 + 450, rel=0.01)
     assert reported.gained("f/lg")["ops_write_total"] == pytest.approx(2 * 200, rel=0.01)
+    assert reported.warnings == ["several-jobs", "partial-log"]
 
 
 def test_ios_of_several_jobs_in_one_log_are_summed_up_by_second(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 from sanpath.model import DIRECTIONS
-from sanpath.plugin import Item, Rows
+from sanpath.plugin import Item, Rows, warning
 from sanpath_collectors.fio.logs.log import DIRECTION_OF, GAUGE_OF, MIN_PLAUSIBLE_NS, Log, LogName, parse_line
 from sanpath_collectors.fio.tables import LOAD, LOG
 
@@ -63,6 +63,9 @@ class MeansLog(Log):
             yield from self._rows(self._lines)
         elif self.kind in _COUNTER_OF:
             yield from self._rows(self._summed(jobs))
+            text = f"the lines of {len(jobs)} jobs follow one another (per_job_logs=0)"
+            text = f"{text}: they are summed up as if all jobs had begun at the same time"
+            yield warning(self.us(self._end_ms), "several-jobs", text)
         else:
             raise self.several_jobs()
 
