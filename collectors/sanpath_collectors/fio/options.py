@@ -17,7 +17,8 @@ SYNCHRONOUS = frozenset(
     (
         *("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ftruncate"),
         *("filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "falloc", "e4defrag"),
-        *("http", "gfapi", "libhdfs", "libpmem", "dev-dax", "mtd", "libzbc", "ime_psync", "ime_psyncv", "libcufile"),
+        *("http", "gfapi", "libhdfs", "libpmem", "dev-dax", "mtd", "libzbc", "ime_psync", "ime_psyncv"),
+        *("libcufile", "libhipfile"),
     )
 )
 """Engines that keep one I/O in flight per process, whatever iodepth is (fio HOWTO, "I/O depth"; their FIO_SYNCIO)."""

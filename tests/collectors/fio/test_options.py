@@ -86,6 +86,7 @@ def test_a_synchronous_engine_keeps_one_in_flight_a_process_whatever_was_asked_f
     ("options", "in_flight"),
     [
         ({"ioengine": "libcufile"}, 1),
+        ({"ioengine": "libhipfile"}, 1),
         ({"ioengine": "sg", "filename": "/dev/sdb"}, 1),
         ({"ioengine": "sg", "filename": "/dev/sg1:/dev/sdb"}, 1),
         ({"ioengine": "sg", "filename": r"/dev/sg1:/dev/bsg/0\:0\:0\:1"}, 16),
