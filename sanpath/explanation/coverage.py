@@ -13,6 +13,7 @@ from sanpath.facts.load.load_events import dropped, has_generator, warnings
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.table import number
 from sanpath.model import Poll
+from sanpath.recording.format.documents import Declaration
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.clock import CLOCK_JUMP
 from sanpath.topology.identity import Topology
@@ -30,7 +31,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
         *_clock_jumps(facts),
         *_incomplete_sources(recording, polls),
         *_unjoined(facts.topology),
-        *_unobserved_parts(facts),
+        *_unobserved_parts(facts, recording.declarations),
         *uncounted_links(facts, recording.declarations),
         *coarse_sources(facts),
         *reported_gaps(facts.events),
@@ -193,7 +194,7 @@ def _unplaced(facts: Facts) -> list[Unobserved]:
     ]
 
 
-def _unobserved_parts(facts: Facts) -> list[Unobserved]:
+def _unobserved_parts(facts: Facts, declarations: Sequence[Declaration]) -> list[Unobserved]:
     """Parts of the path that no source observes."""
     unobserved_parts = []
     if any(root.startswith("host:") for load in facts.loads for root in load.roots):
@@ -210,9 +211,13 @@ def _unobserved_parts(facts: Facts) -> list[Unobserved]:
         consequence = "a link is named only where throughput levels off at its data rate"
         unobserved_parts.append(Unobserved("the fabric", reason, consequence if is_known else "no link was judged"))
     if not facts.tables["array"].rows and not facts.tables["volume"].rows:
-        unobserved_parts.append(
-            Unobserved("the array", "no array reports its latency", "the array is neither blamed nor cleared")
-        )
+        arrays = [
+            each.name for each in declarations if any(table.kind in ("array", "volume") for table in each.tables)
+        ]
+        reason = f"no value of {arrays[0]} lies within a step" if arrays else "no array reports its latency"
+        remedy = ": poll it more often, or make the steps longer than its averages" if arrays else ""
+        consequence = f"the array is neither blamed nor cleared{remedy}"
+        unobserved_parts.append(Unobserved("the array", reason, consequence))
     for row in facts.tables["link"].select(direction="read", capacity_bytes_per_second=None):
         speed = row["negotiated_bits_per_second"]
         reason = f"counts more bytes than its {number(row, 'negotiated_bits_per_second') / 1e9:g} Gb/s can carry"

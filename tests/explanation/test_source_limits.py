@@ -10,7 +10,7 @@ import pytest
 from sanpath.explanation.source_limits import reported_gaps
 from sanpath.model import Event, Scalar
 from tests.support import san
-from tests.support.san import Flow, San
+from tests.support.san import AtArray, Flow, San
 from tests.support.stories import fast, judged
 
 
@@ -75,3 +75,12 @@ def test_links_whose_counters_wrap_between_polls_are_named_with_what_helps(
     link = unread["link:esx7/vmhba2--sw1/fc1/7"]
     assert link.why == "sw1 counts its bytes in 32 bits, which can wrap between two polls"
     assert link.consequence == "it may be saturated: poll it every 0.4 s, or let it be read in 64 bits"
+
+
+def test_an_array_whose_averages_are_longer_than_a_step_was_read(tmp_path: Path) -> None:
+    """Its source is polled once in a step: no sample of it lies entirely within."""
+    san = San(tmp_path / "r.sanpath", others_every=60.0)
+    san.step("s", 16, read=Flow(500, 16 / 500), array={"read": AtArray(0.01)})
+    (array,) = (each for each in judged(san.write()).unobserved if each.what == "the array")
+    assert array.why == "no value of fa1 lies within a step"
+    assert array.consequence.endswith("poll it more often, or make the steps longer than its averages")
