@@ -159,9 +159,9 @@ class WrappedCommand:
 class LoadReader(ABC):
     """Reads the output of a load generator that the recorder started.
 
-    The recorder stores the output byte for byte in the recording and feeds what was appended. There is one reader for
-    each execution. `load`: the name of the load; the recorder gives one where a load runs on several hosts,
-    otherwise the reader uses its default.
+    The recorder stores the output in the recording, with secrets masked, and feeds what was appended. There is one
+    reader for each execution. `load`: the name of the load; the recorder gives one where a load runs on several
+    hosts, otherwise the reader uses its default.
     """
 
     def __init__(self, load: str | None = None) -> None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, Protocol
 
+from sanpath.masking import masked_text
 from sanpath.model import Event
 from sanpath.plugin.collector import Item
 
@@ -45,10 +46,12 @@ class ResultReader(ABC):
     `load`: the name of the load, the local id of the load entity that all its jobs are members of.
     `seen` of every item is on the clock that `clock` names, which is set when the first item is yielded. A reader
     never stores more than one record of the file. It yields a `warning` for a cut, damaged or foreign passage and
-    continues. When nothing can be read, `finish` raises CollectorError(UNREADABLE).
+    continues. When nothing can be read, `finish` raises CollectorError(UNREADABLE). `idle_end_us`: for how long the
+    generator runs after its last measurement, such as a cool-down.
     """
 
     clock: ResultClock = "elapsed"
+    idle_end_us = 0
 
     def __init__(self, load: str) -> None:
         self.load = load
@@ -78,4 +81,4 @@ def warning(seen_us: int, code: str, text: str) -> Event:
 
     `seen_us`: on the clock of the reader. `code`: kebab-case, the same for all such cases.
     """
-    return Event(seen_us, "data-warning", {"code": code, "text": text})
+    return Event(seen_us, "data-warning", {"code": code, "text": masked_text(text)})

@@ -25,13 +25,13 @@ from sanpath import __version__, registry
 from sanpath.config import DEFAULT_NAME, Config, load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
 from sanpath.extras import SSH
+from sanpath.masking import masked_words
 from sanpath.model import Poll, SourceEntity, SourceLink
 from sanpath.plugin import Cost, Item, SourceConfig, Spec, SshTarget
 from sanpath.recorder.control import ABORT, STOP, UNWRITTEN
 from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.handover import Handover
 from sanpath.recorder.loads.loads import Loads, Reader, load_name, load_reader
-from sanpath.recorder.loads.local import without_credentials
 from sanpath.recorder.loads.processes import load_processes
 from sanpath.recorder.loads.sweep import ProbeRun, SweepRun, lock_sweep
 from sanpath.recorder.peers import OtherRecorders, refuse_duplicate_sources, refuse_second_load
@@ -289,7 +289,7 @@ class Recorder:
                 host=platform.node(),
                 recorder=self._request.recorder,
                 started_us=self._clock.anchor_us,
-                load_command=without_credentials(_as_typed(self._request)),
+                load_command=masked_words(_as_typed(self._request)),
                 plan=self._request.plan,
                 sources=tuple(_declaration(*spec) for spec in specs),
             )

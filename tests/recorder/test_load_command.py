@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.cli.sessions.child_process import environment
+from sanpath.masking import masked_words
+from sanpath.recorder.loads.spool import Spool
 from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import Run, is_alive, sanpath, wait_for
 
@@ -89,6 +91,50 @@ def test_passwords_in_addresses_are_not_recorded(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert Recording(tmp_path / "r.sanpath").load_command == ["true", "--uri=nbd://operator:***@10.0.0.2/x"]
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"swordfish" in path.read_bytes()]
+
+
+def test_no_secret_of_fio_is_recorded(tmp_path: Path, fio: str) -> None:
+    options = ("--name=a", "--ioengine=null", "--size=4k", "--output-format=json")
+    url = r"--filename=iscsi\://chapuser%swordfish@10.0.0.5/iqn.2026-01.lab\:t/0"
+    done = sanpath("run", "--into", "r.sanpath", "--", fio, *options, url, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    command = Recording(tmp_path / "r.sanpath").load_command
+    assert command[-1] == r"--filename=iscsi\://chapuser%***@10.0.0.5/iqn.2026-01.lab\:t/0"
+    (output,) = tmp_path.glob("r.sanpath/load/*/output")
+    assert "chapuser%*********@10.0.0.5" in output.read_text()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"swordfish" in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("word", "masked"),
+    [
+        ("--http_s3_key=a secret", "--http_s3_key=***"),
+        ("--http_pass=swordfish", "--http_pass=***"),
+        ("iscsi://h/iqn?target_user=a&target_password=b", "iscsi://h/iqn?target_user=a&target_password=***"),
+        (r"iscsi\://iqn.2026\:h%se/cret@h/iqn/0", r"iscsi\://iqn.2026\:***@h/iqn/0"),
+        ("nbd://operator@10.0.0.2:10809/x@y", "nbd://operator@10.0.0.2:10809/x@y"),
+        ("--http_s3_keyid=AKIA", "--http_s3_keyid=AKIA"),
+        ("fio --http_pass=a --bs=4k", "fio --http_pass=*** --bs=4k"),
+    ],
+)
+def test_a_secret_in_a_load_command_is_masked(word: str, masked: str) -> None:
+    assert masked_words([word]) == [masked]
+    assert masked_words(["fio", "--http_pass", "a b", "x"]) == ["fio", "--http_pass", "***", "x"]
+
+
+def test_a_secret_in_the_output_is_masked_wherever_a_write_ends(tmp_path: Path) -> None:
+    printed = b'  "http_s3_key" : "sword\\"fish",\n  "filename" : "iscsi\\\\://u%swordfish@10.0.0.5/x"\n}'
+    for cut in range(len(printed)):
+        spool, copy = Spool(), tmp_path / f"{cut}"
+        with copy.open("wb", buffering=0) as file:
+            spool.write(printed[:cut])
+            spool.copy(file.fileno(), ended=False)
+            spool.write(printed[cut:])
+            while spool.copy(file.fileno()):
+                pass
+        spool.close()
+        assert b"sword" not in copy.read_bytes()
+        assert len(copy.read_bytes()) == len(printed)
 
 
 def test_processes_that_a_killed_load_leaves_behind_are_ended(start: Callable[..., Run]) -> None:

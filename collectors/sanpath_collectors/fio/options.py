@@ -256,7 +256,7 @@ def _fill(options: Mapping[str, str]) -> Literal["zeros", "repeating", "random"]
 
 def target_addresses(options: Mapping[str, str]) -> list[str]:
     """Addresses that a network engine connects to: the host of `uri=nbd://10.0.0.2:10809` or `hostname=`."""
-    uri = re.match(r"[a-z+]+://(?:\[([^\]]+)\]|([^:/?]+))", options.get("uri", ""))
+    uri = re.match(r"[a-z+]+://(?:[^/@]*@)?(?:\[([^\]]+)\]|([^:/?]+))", options.get("uri", ""))
     if uri:
         return [uri[1] or uri[2]]
     return [options["hostname"]] if options.get("hostname") else []

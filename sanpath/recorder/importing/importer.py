@@ -12,6 +12,7 @@ from typing import Literal
 
 from sanpath import __version__, registry
 from sanpath.errors import CollectorError, UsageError
+from sanpath.masking import masked_bytes
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import doubtful_placement as doubts
@@ -28,7 +29,7 @@ from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
 
 _MOST_STORED_BYTES = 64 << 20
-"""A file up to this size is stored in the recording byte for byte."""
+"""A file up to this size is stored in the recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,10 @@ class Importing:
         size = file.path.stat().st_size
         detail: dict[str, Scalar] = {"file": file.name, "collector": spec.name, "rows": self.rows, "bytes": size}
         if size <= _MOST_STORED_BYTES:
-            store_at(request.folder).put_copy(f"imports/{self.writer.name}/{_plain(file.path.name)}", file.path)
+            content = file.path.read_bytes()
+            # A binary file, such as a compressed one, is no text to search.
+            stored = content if b"\0" in content else masked_bytes(content)
+            store_at(request.folder).put(f"imports/{self.writer.name}/{_plain(file.path.name)}", stored)
             detail["sha256"] = _digest(file)
         self.writer.event(self.source, Event(ended, "imported", detail))
         header = Header(

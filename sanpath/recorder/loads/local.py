@@ -1,17 +1,16 @@
-"""A load command on this machine: its output is retained byte for byte and read while it grows."""
+"""A load command on this machine: its output is retained, with secrets masked, and read while it grows."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
-import shutil
 import signal
 import sys
 from pathlib import Path
 from typing import BinaryIO
 
 from sanpath.errors import UsageError
+from sanpath.masking import masked_bytes, masked_words
 from sanpath.plugin import WrappedCommand
 from sanpath.recorder.loads.output import END_SECONDS, LoadOutput
 from sanpath.recorder.loads.output_reader import OutputReading
@@ -62,7 +61,7 @@ class Load:
             self._output.close()
             raise UsageError(f"{self._command.argv[0]}: cannot be started: {error.strerror}") from error
         self._output.guard(self._process.pid)
-        self._reading.event("load-started", {"command": " ".join(without_credentials(self._command.argv))})
+        self._reading.event("load-started", {"command": " ".join(masked_words(self._command.argv))})
 
     async def follow(self) -> int:
         """Read the output until it has ended. Returns its exit code; 128 + n after signal n."""
@@ -88,7 +87,7 @@ class Load:
         if file is not None and self._followed is not None:
             file.close()
             with contextlib.suppress(OSError):  # It has disappeared or become unreadable: the recorded part remains.
-                shutil.copyfile(self._followed, self._folder / "output-file")
+                _copy_masked(self._followed, self._folder / "output-file")
         with contextlib.suppress(TimeoutError):  # Both the recording's disk and that of temporary files hang.
             await in_background(self._output.close, 2 * END_SECONDS)
         self._reading.event("load-ended", {"exit_code": code})
@@ -177,6 +176,7 @@ def _modified_ns(path: Path | None) -> int | None:
         return None
 
 
-def without_credentials(argv: tuple[str, ...]) -> list[str]:
-    """Return the command for the recording, with passwords in URIs masked."""
-    return [re.sub(r"(://[^/@:\s]+):[^/@\s]+@", r"\1:***@", word) for word in argv]
+def _copy_masked(original: Path, copy: Path) -> None:
+    with original.open("rb") as lines, copy.open("wb") as written:
+        while block := lines.readlines(CHUNK_BYTES):
+            written.write(masked_bytes(b"".join(block)))

@@ -108,17 +108,17 @@ class LoadOutput:
             else:
                 self._ended.wait(RETRY_SECONDS)
             ended = self._ended.is_set()
-            failed = list(self._failures())
+            failed = list(self._failures(ended))
             self._report_failures(failed)
             if ended:
                 return
 
-    def _failures(self) -> Iterator[str]:
+    def _failures(self, ended: bool) -> Iterator[str]:
         for spool, file in zip(self.spools, self._files, strict=True):
             if spool in self._abandoned:
                 spool.copied = spool.size
             try:
-                while spool.size - spool.copied <= LIMIT_BYTES and spool.copy(file):
+                while spool.size - spool.copied <= LIMIT_BYTES and spool.copy(file, ended):
                     spool.drop()
             except OSError as error:
                 yield error.strerror or str(error)

@@ -35,7 +35,7 @@ def main(group: int, outputs: list[tuple[int, str]]) -> None:
     deadline = None
     while deadline is None or time.monotonic() < deadline:
         ended = not _runs(group)
-        complete = [_copy_all(spool, file) for spool, file in spools]
+        complete = [_copy_all(spool, file, ended) for spool, file in spools]
         if ended and all(complete):
             return
         if ended and deadline is None:
@@ -43,11 +43,11 @@ def main(group: int, outputs: list[tuple[int, str]]) -> None:
         time.sleep(_CHECK_SECONDS)
 
 
-def _copy_all(spool: Spool, file: int) -> bool:
+def _copy_all(spool: Spool, file: int, ended: bool) -> bool:
     """Copy what is missing. Returns whether the file is complete."""
     try:
         spool.taken = spool.size
-        while spool.copy(file):
+        while spool.copy(file, ended):
             spool.drop()
     except OSError:
         return False

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+from sanpath.masking import masked_text
 from sanpath.model import Event, Poll, Rows, Scalar
 from sanpath.plugin import Clock, Item, LoadReader
 from sanpath.recorder.sink import Sink
@@ -81,7 +82,7 @@ class OutputReading:
         except TimeoutError:
             failure = f"its output was not understood within {PARSE_SECONDS:.0f} s"
         except Exception as error:  # a defect in one reader must not end the test
-            failure = f"{type(error).__name__}: {error}"[:300]
+            failure = masked_text(f"{type(error).__name__}: {error}")[:300]
         rows = 0
         for item in tuple(items):
             self._sink.take(self._source, seen_us, self._item_filter(item))

@@ -12,9 +12,10 @@ from pathlib import Path
 import asyncssh
 
 from sanpath.errors import UsageError
+from sanpath.masking import masked_words
 from sanpath.model import Scalar
 from sanpath.plugin import Clock, SshTarget, WrappedCommand
-from sanpath.recorder.loads.local import INTERRUPT_SECONDS, TERMINATE_SECONDS, without_credentials
+from sanpath.recorder.loads.local import INTERRUPT_SECONDS, TERMINATE_SECONDS
 from sanpath.recorder.loads.output import END_SECONDS, LoadOutput
 from sanpath.recorder.loads.output_reader import OutputReading
 from sanpath.recorder.loads.remote_shell import GONE, Shell, opened
@@ -34,7 +35,7 @@ class HostClock:
 
 
 class HostLoad:
-    """The load on one host. Its output is written to `folder` byte for byte."""
+    """The load on one host. Its output is written to `folder`, with secrets masked."""
 
     def __init__(
         self, name: str, target: SshTarget | None, reading: OutputReading, folder: Path, clock: Clock
@@ -53,7 +54,7 @@ class HostLoad:
         )
         offset = {"offset_seconds": self.clock.offset_seconds, "uncertainty_seconds": self.clock.uncertainty_seconds}
         self._reading.event("clock", {"host": self.name, **offset})
-        words = " ".join(without_credentials(command.argv))
+        words = " ".join(masked_words(command.argv))
         self._reading.event("load-started", {"command": words, "host": self.name})
 
     def go(self) -> None:

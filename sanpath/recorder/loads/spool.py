@@ -8,8 +8,11 @@ import mmap
 import os
 import tempfile
 
+from sanpath.masking import masked_bytes
+
 CHUNK_BYTES = 1 << 20
 LIMIT_BYTES = 256 << 20
+_LINE_BYTES = 1 << 12
 """Output that may wait for its disk: hours of a load generator's output, but little compared with its buffers."""
 
 
@@ -17,7 +20,8 @@ class Spool:
     """Bytes in the order in which they were written; positions count from the first byte.
 
     `descriptor`: a memory file that another process created; None: create one. `taken`: the position of the reader.
-    `copied`: the position of the copy on the disk. Bytes before both positions take no memory.
+    `copied`: the position of the copy on the disk. Bytes before both positions take no memory,
+    except the last few.
     """
 
     def __init__(self, descriptor: int | None = None) -> None:
@@ -43,16 +47,25 @@ class Spool:
         self.taken += len(added)
         return added
 
-    def copy(self, file: int) -> bool:
-        """Append the next chunk to a file on the disk. Returns whether there was any. Raises OSError."""
-        chunk = os.pread(self.descriptor, CHUNK_BYTES, self.copied)
+    def copy(self, file: int, ended: bool = True) -> bool:
+        """Append the next chunk to a file on the disk, with secrets masked. Returns whether there was any.
+
+        `ended`: the last line is complete; otherwise it waits, as a secret in it may be half written. Raises OSError.
+        """
+        before = min(self.copied, _LINE_BYTES)  # After a failed write, what is left begins inside a line.
+        block = os.pread(self.descriptor, before + CHUNK_BYTES, self.copied - before)
+        start, end = block.rfind(b"\n", 0, before) + 1, len(block)
+        if not ended or end == before + CHUNK_BYTES:
+            complete = block.rfind(b"\n", before) + 1
+            end = complete or (end if end == before + CHUNK_BYTES else before)
+        chunk = masked_bytes(block[start:end])[before - start :]
         self.copied += os.write(file, chunk) if chunk else 0
         return bool(chunk)
 
     def drop(self) -> None:
         """Free the memory of bytes that were both taken and copied."""
         page = mmap.ALLOCATIONGRANULARITY
-        end = min(self.taken, self.copied) // page * page
+        end = min(self.taken, self.copied - _LINE_BYTES) // page * page
         if end > self._dropped and hasattr(mmap, "MADV_REMOVE"):
             # ValueError: the load has truncated its output.
             with contextlib.suppress(OSError, ValueError):

@@ -94,7 +94,7 @@ class Header(File):
     started_us: Moment = Field(
         description="wall clock at the creation of the recorder's clock, microseconds since the epoch"
     )
-    load_command: list[str] = Field(default=[], description="load command, passwords in URIs masked; empty: no load")
+    load_command: list[str] = Field(default=[], description="load command, passwords and keys masked; empty: no load")
     sources: tuple[Declaration, ...] = ()
     plan: str = Field(default="", description="digest of the sweep's plan; empty: no sweep")
 

@@ -221,3 +221,7 @@ def test_jobs_together_tell_what_all_of_them_do() -> None:
 )
 def test_where_a_network_engine_sends_its_load(options: dict[str, str], addresses: list[str]) -> None:
     assert target_addresses(options) == addresses
+
+
+def test_an_account_in_a_uri_is_no_address_of_the_target() -> None:
+    assert target_addresses({"uri": "nbd://operator:swordfish@10.0.0.2:10809/x"}) == ["10.0.0.2"]
