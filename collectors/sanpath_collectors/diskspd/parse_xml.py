@@ -40,7 +40,8 @@ _SCOPES = frozenset(
 _DIRECTIONS: Sequence[tuple[Direction, str]] = (("read", "Read"), ("write", "Write"))
 _MAX_DEPTH = 50
 _MAX_TEXT_PIECES = 1000
-_FILLS: Mapping[str, Fill] = {"zero": "zeros", "sequential": "repeating", "random": "random"}
+_FILLS: Mapping[str, Fill] = {"zero": "zeros", "random": "random"}
+"""`sequential` is not known: DiskSpd writes it for -Zr, too, whose data is random."""
 
 
 class XmlForm:

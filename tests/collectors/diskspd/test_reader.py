@@ -132,3 +132,13 @@ def test_other_files_are_not_recognised() -> None:
     assert not DiskSpdResult.recognises(b"", "result.xml")
     assert not DiskSpdResult.recognises(b"<Results>\n<Table/></Results>", "diskspd.xml")
     assert not DiskSpdResult.recognises(b"Input parameters:\n depth: 3\n", "diskspd.txt")
+
+
+def test_the_content_of_writes_is_not_known_from_a_pattern_that_stands_for_random_data_too() -> None:
+    text = (Path(__file__).parent / "xml-series-two-targets/result.xml").read_text(encoding="utf-8")
+    fills = []
+    for pattern in ("zero", "sequential"):
+        reader = DiskSpdResult("diskspd")
+        items = [*reader.feed(text.replace(">zero<", f">{pattern}<").encode()), *reader.finish()]
+        fills.append({i.attributes.get("fill") for i in items if isinstance(i, SourceEntity)} - {None})
+    assert fills == [{"zeros"}, set()]
