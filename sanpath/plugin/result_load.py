@@ -16,8 +16,9 @@ from sanpath.plugin.result import ResultReader, warning
 class PrintedResult(LoadReader):
     """Reads the result that a generator prints at its end, with the reader of its result files.
 
-    The last figure is placed at the end of the output, and the others by their distance from it: the clock of the
-    generator's machine is not needed. A subclass sets `reader` and the `name` of the load.
+    The last figure is placed at the end of the output, less the time for which the generator went on unmeasured, and
+    the others by their distance from it: the clock of the generator's machine is not needed. A subclass sets `reader`
+    and the `name` of the load.
     """
 
     reader: ClassVar[type[ResultReader]]
@@ -45,7 +46,7 @@ class PrintedResult(LoadReader):
         except CollectorError as error:
             yield warning(seen_us, "no-result", str(error))
             return
-        shift_us = seen_us - max(map(_last_us, self._items), default=seen_us)
+        shift_us = seen_us - self._result.idle_end_us - max(map(_last_us, self._items), default=seen_us)
         for item in self._items:
             if isinstance(item, Rows):
                 yield replace(item, seen=[time_us + shift_us for time_us in item.seen])

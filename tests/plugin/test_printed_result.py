@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,16 @@ def test_the_last_figure_is_of_the_moment_of_the_end(collector: str, file: str) 
     assert begins
     assert max(begins) < END_US
     assert load.passthrough() == b""
+
+
+def test_a_cool_down_lies_between_the_last_figure_and_the_end() -> None:
+    loaded = registry.load_reader(["diskspd"], "diskspd")
+    assert loaded is not None
+    content = (CASES / "diskspd/xml-series-two-targets/result.xml").read_bytes()
+    load = loaded[1]()
+    list(load.feed(re.sub(rb"<Cooldown>\d+<", b"<Cooldown>20<", content), END_US))
+    ends = [item.seen for item in load.finish(END_US) if isinstance(item, Event) and item.name == "step-end"]
+    assert max(ends) == END_US - 20_000_000
 
 
 def test_output_without_a_result_is_a_warning_and_no_failure() -> None:

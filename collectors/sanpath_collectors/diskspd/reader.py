@@ -40,7 +40,6 @@ class DiskSpdResult(ResultReader):
         self._parser = ResultParser()
         self._head: Head | None = None
         self._end_us = -1
-        self._cooldown_us = 0
         self._steps = 0
         self._attributes: dict[str, dict[str, Scalar]] = {}
         self._reason = "it has neither a timespan nor <Results>: look at what DiskSpd wrote to its standard error"
@@ -85,7 +84,7 @@ class DiskSpdResult(ResultReader):
         if is_new_run and started is not None and self.clock == "utc":
             begin_us = started + warmup_us
         else:
-            begin_us = 0 if first else self._end_us + self._cooldown_us + warmup_us
+            begin_us = 0 if first else self._end_us + self.idle_end_us + warmup_us
         return max(begin_us, self._end_us + 1)
 
     def _remarks(self, seen_us: int) -> Iterator[Item]:
@@ -125,7 +124,7 @@ class DiskSpdResult(ResultReader):
         profile, intervals = span.profile(), timeline([load.outcome for load in loads], span.seconds or 0.0)
         self._steps += 1
         self._end_us = begin_us + max(intervals)
-        self._cooldown_us = round(span.settings.cooldown_seconds * 1e6)
+        self.idle_end_us = 0 if span.interrupted_early else round(span.settings.cooldown_seconds * 1e6)
         step = LoadStep(
             name=f"timespan {span.number}",
             loads=tuple(load.local_id for load in loads),
