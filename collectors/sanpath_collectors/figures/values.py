@@ -30,8 +30,11 @@ UNITS: Mapping[str, tuple[str, float]] = {
     "": ("count", 1.0),
 }
 """Unit in lower case → its base unit, and what one of it is in the base unit."""
+_BITS = re.compile(r"([KMGTP]i?)b/s|([KMGTPkmgtp])bps")
+"""Bits a second. In lower case `mb/s` may be either; it counts as bytes."""
 _MAX_LENGTH = 100
 _NUMBER = r"[\d.,]+"
+_GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _VALUE = re.compile(rf"(?:({_NUMBER})\s*[x×]\s*)?({_NUMBER})\s*(?:(?:-|–|to|\.\.)\s*({_NUMBER}))?\s*(\D.*)?")
 _PRICE = re.compile(r"([A-Z]{3})(?:/([KMGTP]i?B))?")
 _MOST_ROUNDED = 0.025
@@ -74,12 +77,14 @@ def value(text: str) -> Value:
 def _unit(text: str) -> tuple[str, float] | None:
     if (price := _PRICE.fullmatch(text)) is not None and text.lower() not in UNITS:
         return (price[1], 1.0) if price[2] is None else (f"{price[1]}/byte", 1 / _BYTES[price[2].lower()])
+    if (bits := _BITS.fullmatch(text)) is not None:
+        return "bytes_per_second", _BYTES[f"{bits[1] or bits[2]}b".lower()] / 8
     return UNITS.get(text.lower())
 
 
 def _last_digit(text: str) -> float:
     """What one of the last digit that is no trailing zero counts: 10 for 2,930, 0.1 for 22.4."""
-    digits = text.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", text) else text
+    digits = text.replace(",", "") if _GROUPED.fullmatch(text) else text
     if "." in digits:
         return float(10.0 ** -len(digits.partition(".")[2]))
     return float(10.0 ** (len(digits) - len(digits.rstrip("0"))))
@@ -87,7 +92,7 @@ def _last_digit(text: str) -> float:
 
 def _number(text: str) -> float:
     """6250, 6,250 or 81.9. Raises ValueError."""
-    if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", text):
+    if _GROUPED.fullmatch(text):
         text = text.replace(",", "")
     try:
         return float(text)
