@@ -15,6 +15,8 @@ from sanpath_collectors.vdbench.run_header import RunSettings
 _MS = 1e-3
 _MIB = 1024.0**2
 _GIB = 1024.0**3
+_SAME_SIZE = 0.01
+"""How far the mean of equal sizes may be from them in a report that rounds."""
 _METADATA = ("mkdir", "rmdir", "create", "open", "close", "delete", "getattr", "setattr", "access", "copy", "move")
 """Operations on files and directories that transfer no data."""
 
@@ -95,13 +97,18 @@ class Columns:
             threads=self.value(cells, "threads"),
             files=self.files,
             # Without the column "threads", "xfersize" is the mean size of the completed I/Os.
-            block_bytes=(self.value(cells, "xfersize") or None) if "threads" in self else None,
+            block_bytes=self._block_bytes(cells) if "threads" in self else None,
             read_ratio=ratio(self.value(cells, "rdpct")),
             random_ratio=ratio(seeks),
             working_set_bytes=size * _GIB if size else None,
             has_rate_limit=has_rate_limit,
             requested_ops_per_second=requested if has_rate_limit else None,
         )
+
+    def _block_bytes(self, cells: Cells) -> float | None:
+        """The size of every I/O; None: they differ. Of a distribution, vdbench prints the first size."""
+        size, measured = self.value(cells, "xfersize") or None, self.value(cells, "bytes/io")
+        return size if not (size and measured) or abs(measured - size) <= _SAME_SIZE * size else None
 
     def _device_figures(self, cells: Cells) -> Figures | None:
         rate, percent_read = self.value(cells, "rate"), self.value(cells, "read%")

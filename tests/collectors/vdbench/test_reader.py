@@ -10,6 +10,7 @@ import pytest
 from sanpath import registry
 from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
 from sanpath_collectors.vdbench.clock import ReportClock
+from sanpath_collectors.vdbench.columns import Columns
 from sanpath_collectors.vdbench.parse import day, number, size_bytes, time_of_day, utc_offset_us, without_locale
 from sanpath_collectors.vdbench.reader import VdbenchReader
 
@@ -248,3 +249,9 @@ def test_a_date_that_comes_after_the_first_time_holds_for_both() -> None:
 @pytest.mark.parametrize("text", ["24:00:00.000", "13:49", "13:49:61.000", "x", "13:49:01.2601"])
 def test_times_of_day_that_are_none(text: str) -> None:
     assert time_of_day(text) is None
+
+
+@pytest.mark.parametrize(("mean", "size"), [("526000", None), ("4096", 4096), ("4100", 4096), ("0", 4096)])
+def test_a_block_size_that_is_the_first_of_a_distribution_is_not_known(mean: str, size: float | None) -> None:
+    columns = Columns(["threads", "xfersize", "bytes/io"])
+    assert columns.settings(["1", "4096", mean]).block_bytes == size
