@@ -418,7 +418,7 @@ def _links(document: Document, raw: Any) -> tuple[SourceLink, ...]:
     links = []
     for number, sentence in enumerate(raw):
         place = ("topology", "links", number)
-        words = str(sentence).split()
+        words = _link_words(str(sentence))
         if len(words) != 3:
             raise document.error(place, 'expected "kind:name relation kind:name"')
         if words[1] not in catalogue.relations():
@@ -428,6 +428,13 @@ def _links(document: Document, raw: Any) -> tuple[SourceLink, ...]:
         ends = _entity(document, place, words[0]), _entity(document, place, words[2])
         links.append(SourceLink(words[1], ends[0], ends[1], f"{document.path.name}: {sentence}"))
     return tuple(links)
+
+
+def _link_words(sentence: str) -> Sequence[str]:
+    """The entity, the relation and the entity of a link. Names may contain spaces."""
+    kinds, relations = "|".join(catalogue.kinds()), "|".join(catalogue.relations())
+    parts = re.fullmatch(rf"\s*((?:{kinds}):.+?)\s+({relations})\s+((?:{kinds}):.*?)\s*", sentence)
+    return parts.groups() if parts is not None else sentence.split()
 
 
 def _entity(document: Document, place: Sequence[str | int], text: str) -> tuple[str, str]:

@@ -62,6 +62,12 @@ def test_what_people_know_of_the_topology(config: Config) -> None:
     assert config.links == (SourceLink("runs_on", ("load", "fio"), ("vm", "vm1"), evidence),)
 
 
+def test_names_in_a_link_may_contain_spaces(tmp_path: Path) -> None:
+    (tmp_path / "site.yaml").write_text("topology:\n  links:\n  - load:fio runs_on vm:SQL Server 01\n")
+    (link,) = load_config(tmp_path / "site.yaml").links
+    assert (link.relation, link.from_end, link.to_end) == ("runs_on", ("load", "fio"), ("vm", "SQL Server 01"))
+
+
 def test_without_a_file_there_is_an_empty_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert load_config(None) == Config(None)
