@@ -19,7 +19,9 @@ def cloud(key: str) -> Cloud:
     ("key", "volume_type", "gib", "ops", "bytes_"),
     [
         ("amazon", "gp3", None, 3000, 125 * MIB),
-        ("amazon", "gp2", 20, 100, 250 * MIB),
+        ("amazon", "gp2", 20, 100, 128 * MIB),
+        ("amazon", "gp2", 170, 510, 128 * MIB),
+        ("amazon", "gp2", 171, 513, 250 * MIB),
         ("amazon", "gp2", 1000, 3000, 250 * MIB),
         ("amazon", "gp2", 16_000, 16_000, 250 * MIB),
         ("amazon", "st1", 1024, None, 40 * MIB),
@@ -37,7 +39,7 @@ def test_limits_of_volumes(key: str, volume_type: str, gib: float | None, ops: f
 
 
 def test_a_limit_that_goes_by_size_is_not_known_without_it() -> None:
-    assert cloud("amazon").volume("gp2", None) == CloudLimit(None, 250 * MIB)
+    assert cloud("amazon").volume("gp2", None) == CloudLimit(None, None)
 
 
 @pytest.mark.parametrize(
