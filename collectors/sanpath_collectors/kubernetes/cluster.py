@@ -11,6 +11,7 @@ from urllib.parse import quote
 from sanpath_collectors.kubernetes import parse
 from sanpath_collectors.kubernetes.api import Api, ForbiddenError
 from sanpath_collectors.kubernetes.drivers import backing
+from sanpath_collectors.kubernetes.limits import default_parameters
 from sanpath_collectors.kubernetes.objects import child, quantity, strings, text
 from sanpath_collectors.kubernetes.parse import Mount, Node, Pod, Target, Volume
 
@@ -103,21 +104,28 @@ class _Reader:
         volume = child(item, "spec")
         storage_class = text(volume.get("storageClassName"))
         attached, context = await self._attachment(volume, pod.node)
+        behind = backing(volume, context)
         return Volume(
             mount.claim,
             name,
             storage_class,
             quantity(child(volume, "capacity").get("storage")),
             {
-                **await self._parameters("storageclasses", storage_class),
+                **await self._class_parameters(storage_class, behind.driver if behind is not None else ""),
                 **strings(child(volume, "csi").get("volumeAttributes")),
                 **await self._parameters(
                     "volumeattributesclasses", text(status.get("currentVolumeAttributesClassName"))
                 ),
             },
-            backing(volume, context),
+            behind,
             attached,
         )
+
+    async def _class_parameters(self, name: str, driver: str) -> dict[str, str]:
+        """Return the parameters of a storage class with the driver's default; {} where the class cannot be read."""
+        if not name or await self.get(_STORAGE, "storageclasses", name) is None:
+            return {}
+        return {**default_parameters(driver), **await self._parameters("storageclasses", name)}
 
     async def _parameters(self, resource: str, name: str) -> dict[str, str]:
         """Return the parameters of a class; {} where none of the name can be read."""

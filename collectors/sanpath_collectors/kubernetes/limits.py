@@ -50,10 +50,23 @@ def volume_type(driver: str, parameters: Mapping[str, str]) -> str:
     """Return the type of a cloud volume; "": not known.
 
     >>> volume_type("ebs.csi.aws.com", {}), volume_type("ebs.csi.aws.com", {"type": "io2"})
-    ('gp3', 'io2')
+    ('', 'io2')
     """
     names = _DRIVERS.get(_IN_TREE.get(driver, driver))
-    return parameters.get(names.type, names.default_type) if names is not None else ""
+    return parameters.get(names.type, "") if names is not None else ""
+
+
+def default_parameters(driver: str) -> dict[str, str]:
+    """Return the parameters of a volume whose class sets none; {}: not known.
+
+    In-tree EBS made gp2, and gp3 once it was migrated to CSI.
+
+    >>> default_parameters("ebs.csi.aws.com"), default_parameters("awsElasticBlockStore")
+    ({'type': 'gp3'}, {})
+    """
+    names = _DRIVERS.get(_IN_TREE.get(driver, driver))
+    known = names is not None and names.default_type and driver != "awsElasticBlockStore"
+    return {names.type: names.default_type} if names is not None and known else {}
 
 
 def volume_limit(driver: str, parameters: Mapping[str, str], size_bytes: float | None) -> CloudLimit:
