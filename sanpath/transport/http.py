@@ -74,7 +74,7 @@ class HttpSession:
         except ssl.SSLCertVerificationError as error:
             raise self._untrusted(error.verify_message) from error
         except ssl.SSLError as error:
-            raise CollectorError(Failure.MISCONFIGURED, f"{self._server} refused the TLS connection") from error
+            raise CollectorError(Failure.MISCONFIGURED, f"{self._server} {_tls_failure(error)}") from error
         except TimeoutError as error:
             wait = f"{self._timeout_seconds:g} s"
             raise CollectorError(Failure.UNREACHABLE, f"{self._server} gave no answer in {wait}") from error
@@ -221,6 +221,14 @@ class HttpSession:
             f"the certificate of {self._server} is not trusted by {trusted} ({reason or 'verification failed'}): "
             "set ca_file to the PEM of the authority that signed it",
         )
+
+
+def _tls_failure(error: ssl.SSLError) -> str:
+    """What to say of a handshake that failed."""
+    if error.reason == "WRONG_VERSION_NUMBER":
+        return "does not speak TLS on this port: look for another port"
+    reason = (error.reason or "").replace("_", " ").lower()
+    return "refused the TLS connection" + (f": {reason}" if reason else "")
 
 
 def _text(value: bytes) -> str:

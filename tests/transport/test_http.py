@@ -217,6 +217,26 @@ def test_a_server_that_does_not_answer_is_unreachable(authority: Authority) -> N
     assert "0.3 s" in str(error)
 
 
+def test_a_port_without_tls_and_other_failures_of_tls_are_told_apart() -> None:
+    async def answer(answered: bytes) -> str:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1)
+            writer.write(answered)
+            writer.close()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            session = HttpSession(f"https://127.0.0.1:{port}", Cost())
+            with pytest.raises(CollectorError) as caught:
+                await session.request("GET", "/")
+            return str(caught.value).replace(f":{port}", "")
+
+    plain = asyncio.run(answer(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
+    assert plain == "127.0.0.1 does not speak TLS on this port: look for another port"
+    alert = asyncio.run(answer(b"\x15\x03\x03\x00\x02\x02\x28"))  # fatal, handshake_failure
+    assert re.fullmatch(r"127\.0\.0\.1 refused the TLS connection: .*handshake failure", alert)
+
+
 def test_a_port_where_nobody_listens_is_unreachable() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
