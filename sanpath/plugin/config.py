@@ -6,6 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sanpath.extras import Extra
 
+_REQUEST_SECONDS = 5.0
+
 
 class SourceConfig(BaseModel):
     """Base of every collector's configuration: frozen, unknown keys refused, secrets are `SecretStr`.
@@ -32,3 +34,8 @@ class SourceConfig(BaseModel):
     def budget_seconds(self) -> float:
         """The time after which the recorder ends a poll."""
         return self.timeout_seconds or 0.8 * self.every_seconds
+
+    @property
+    def request_seconds(self) -> float:
+        """The deadline of one request: as long as a poll may take, and long enough for a login before fast polls."""
+        return max(_REQUEST_SECONDS, self.budget_seconds)

@@ -153,9 +153,14 @@ class _Probe:
             stage=self._stage,
             failure=failure,
             message=" ".join(message.split()),
-            remedy=_remedy(failure, self._stage, self._spec),
+            remedy=_remedy(failure, self._has_answered, self._spec),
         )
         return self._result
+
+    @property
+    def _has_answered(self) -> bool:
+        """Whether anything has come from the source: some collectors ask it nothing before the stage "identity"."""
+        return self._stage in ("inventory", "poll") or (self._stage == "identity" and self._cost.bytes_in > 0)
 
     async def _run_stages(self) -> None:
         collector = self._collector_class(self._config)
@@ -203,11 +208,11 @@ def _identity_fields(check: Check, asked_us: int, answered_us: int) -> dict[str,
     return fields
 
 
-def _remedy(failure: str, stage: str, spec: Spec) -> str:
+def _remedy(failure: str, has_answered: bool, spec: Spec) -> str:
     match failure:
         case Failure.MISCONFIGURED.value:
             return "correct the source in the configuration"
-        case Failure.UNREACHABLE.value if stage == "poll":
+        case Failure.UNREACHABLE.value if has_answered:
             return "raise its every_seconds or timeout_seconds"
         case Failure.UNREACHABLE.value:
             return "check its address, and the network and firewalls between this machine and it"

@@ -199,6 +199,16 @@ def test_credentials_that_are_refused_name_the_rights_that_are_needed() -> None:
     assert "a readonly user" in found.remedy
 
 
+def test_a_device_that_has_logged_in_and_is_slow_gets_more_time_and_no_new_address() -> None:
+    class Slow(Device):
+        async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002
+            raise CollectorError(Failure.UNREACHABLE, "192.0.2.1 gave no answer in 8 s")
+            yield SourceEntity("switch", "never")
+
+    found = checked(Slow)
+    assert (found.stage, found.remedy) == ("inventory", "raise its every_seconds or timeout_seconds")
+
+
 def test_a_poll_that_fails_keeps_what_was_learned_before() -> None:
     class Nonsense(Device):
         async def poll(self, ctx: Context) -> AsyncIterator[Item]:  # noqa: ARG002

@@ -60,7 +60,8 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
         await self.close()
         if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
             raise CollectorError(Failure.UNREACHABLE, f"the switch asked to wait, for another {wait_us / 1e6:.0f} s")
-        self._http = ctx.http(f"https://{self.config.host}", self.config.ca_file, self.config.verify_tls)
+        config = self.config
+        self._http = ctx.http(f"https://{config.host}", config.ca_file, config.verify_tls, config.request_seconds)
         self._rest = Rest(self._http, self.config.user, self.config.password, self.config.virtual_fabric)
         try:
             await self._rest.login()

@@ -62,7 +62,8 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         await self.close()
         if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
             raise CollectorError(Failure.UNREACHABLE, f"the switch asked to wait, for another {wait_us / 1e6:.0f} s")
-        self._http = ctx.http(f"https://{self.config.host}", self.config.ca_file, self.config.verify_tls)
+        config = self.config
+        self._http = ctx.http(f"https://{config.host}", config.ca_file, config.verify_tls, config.request_seconds)
         self._nxapi = Nxapi(self._http, self.config.user, self.config.password)
         try:
             self._named(*await self._show(ctx, [_VERSION]))
@@ -117,8 +118,8 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
         """Yields the counters and states of all ports; when due, optics and uptime too."""
         now_us = ctx.clock.now_us()
-        commands = [_PORTS] if now_us < self._optics_due else [_PORTS, _OPTICS, _VERSION]
-        interfaces, *others = await self._show(ctx, commands)
+        are_optics_due = now_us >= self._optics_due
+        interfaces, *others = await self._show(ctx, [_PORTS, _VERSION] if are_optics_due else [_PORTS])
         seen_us = ctx.clock.now_us()
         if interfaces.error:
             raise CollectorError(Failure.UNREADABLE, f"{_PORTS}: {interfaces.error}")
@@ -129,15 +130,18 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         yield rows
         for event in self._changes.events(rows, self._ports):
             yield event
-        if others:
-            # The grid of polls has jitter: half a poll early is better than a full poll late.
+        for version in others:
+            for item in self._uptime(version.body, seen_us):
+                yield item
+        if are_optics_due:
+            # The grid of polls has jitter: half a poll early is better than a full poll late. A switch may take
+            # longer for its optics than a poll may: the next polls do not ask for them again.
             wait_seconds = self.config.optics_every_seconds - self.config.every_seconds / 2
             self._optics_due = now_us + int(max(0.0, wait_seconds) * 1e6)
-            self._note_refusals(ctx, [(_OPTICS, others[0])])
-            if optics := parse.optics(others[0].body, known, seen_us):
+            (shown,) = await self._show(ctx, [_OPTICS])
+            self._note_refusals(ctx, [(_OPTICS, shown)])
+            if optics := parse.optics(shown.body, known, ctx.clock.now_us()):
                 yield optics
-            for item in self._uptime(others[1].body, seen_us):
-                yield item
         pending, self._pending = self._pending, []
         for event in pending:
             yield event

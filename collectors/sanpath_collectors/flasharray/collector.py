@@ -64,7 +64,8 @@ class FlashArray(Collector[FlashArrayConfig]):
         await self.close()
         if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
             raise CollectorError(Failure.UNREACHABLE, f"the array asked to wait, for another {wait_us / 1e6:.0f} s")
-        http = ctx.http(f"https://{self.config.host}", self.config.ca_file, self.config.verify_tls)
+        config = self.config
+        http = ctx.http(f"https://{config.host}", config.ca_file, config.verify_tls, config.request_seconds)
         self._http = DatedHttp(http, ctx.clock, self._clock)
         self._session = self._new_session(self._http)
         try:

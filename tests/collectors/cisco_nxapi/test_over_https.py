@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import Awaitable, Callable
@@ -35,6 +36,7 @@ class Switch:
         self.requests = 0
         self.octets = 2**40
         self.busy_for = 0
+        self.silent_on = ""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
@@ -52,6 +54,9 @@ class Switch:
         elif not self.cookie or request.headers.get("Cookie") != self.cookie:
             return web.Response(status=401)
         calls = json.loads(await request.text())
+        if any(call["params"]["cmd"] == self.silent_on for call in calls):
+            self.commands.append(self.silent_on)
+            await asyncio.Event().wait()
         replies = [self._reply(call["params"]["cmd"], call["id"]) for call in calls]
         status = 500 if any("error" in reply for reply in replies) else 200
         body = json.dumps(replies if len(replies) > 1 else replies[0])
@@ -151,6 +156,42 @@ def test_a_busy_switch_is_left_alone_as_long_as_it_asks(tmp_path: Path) -> None:
         return str(failed.value)
 
     assert with_collector(tmp_path, switch, use) == "the switch asked to wait, for another 15 s"
+
+
+def test_optics_that_take_longer_than_a_poll_cost_no_counters_and_are_not_asked_for_at_once_again(
+    tmp_path: Path,
+) -> None:
+    switch = Switch()
+    switch.silent_on = "show interface transceiver details"
+
+    async def use(collector: CiscoNxapi, context: LiveContext, clock: MovableClock) -> list[int]:
+        await opened(collector, context)
+        read: list[int] = []
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                read += [len(item.entity) async for item in collector.poll(context) if isinstance(item, Rows)]
+        clock.us += 10_000_000
+        read.append(await received(collector, context))
+        await collector.close()
+        return read
+
+    assert with_collector(tmp_path, switch, use)[-1] > 2**40
+    assert switch.commands.count("show interface transceiver details") == 1
+
+
+def test_the_counters_are_there_before_optics_are_asked_for(tmp_path: Path) -> None:
+    switch = Switch()
+
+    async def use(collector: CiscoNxapi, context: LiveContext, _clock: MovableClock) -> bool:
+        await opened(collector, context)
+        async for item in collector.poll(context):
+            if isinstance(item, Rows) and "bytes_rx_total" in item.values:
+                break
+        asked = "show interface transceiver details" in switch.commands
+        await collector.close()
+        return asked
+
+    assert with_collector(tmp_path, switch, use) is False
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,8 @@ Use = Callable[[FlashArrayRest1, LiveContext], Awaitable[Any]]
 class HurriedContext(LiveContext):
     """Waits for an answer for a fifth of a second."""
 
-    def http(
-        self, base_url: str, ca_file: Path | None = None, verify_tls: bool = True, timeout_seconds: float = 0.2
-    ) -> Http:
-        return super().http(base_url, ca_file, verify_tls, timeout_seconds)
+    def http(self, base_url: str, ca_file: Path | None = None, verify_tls: bool = True, *_: Any, **__: Any) -> Http:
+        return super().http(base_url, ca_file, verify_tls, 0.2)
 
 
 def collector(address: tuple[str, int], folder: Path, **options: Any) -> FlashArrayRest1:
