@@ -37,7 +37,7 @@ from sanpath.recorder.loads.sweep import ProbeRun, SweepRun, lock_sweep
 from sanpath.recorder.peers import OtherRecorders, refuse_duplicate_sources, refuse_second_load
 from sanpath.recorder.request import RunRequest
 from sanpath.recorder.sink import Sink, reason
-from sanpath.recorder.sources.source import Source
+from sanpath.recorder.sources.source import CLOSE_SECONDS, Source
 from sanpath.recording.format import layout
 from sanpath.recording.format.compaction import Retention
 from sanpath.recording.format.documents import Declaration, Ending, Header
@@ -59,7 +59,7 @@ LINGER_SECONDS = 3.0
 A source whose next poll is due later is polled once more at the end.
 """
 END_SECONDS = 4.0
-"""How long a running poll may take when the run ends, log-out included."""
+"""How long a poll may go on when the run ends. Then it is cancelled, and its source has CLOSE_SECONDS to log out."""
 ABORT_SECONDS = 2.0
 POLL_SECONDS = 0.02
 
@@ -134,7 +134,7 @@ class Recorder:
         finally:
             self._stop.set()
             other_recorders.stop()
-            await _wait_until_ended(polling)
+            await _wait_until_ended(sources, polling)
             self._account_for_hung(sources)
             flushing.cancel()
             await handover.close()
@@ -385,17 +385,25 @@ def _run_in_thread(source: Source, start: int, stop: asyncio.Event, loop: asynci
     asyncio.run(run())
 
 
-async def _wait_until_ended(polling: list[asyncio.Task[None] | threading.Thread]) -> None:
-    """Wait until every source has ended, at most END_SECONDS.
+async def _wait_until_ended(sources: list[Source], polling: list[asyncio.Task[None] | threading.Thread]) -> None:
+    """Wait until every source has ended, at most END_SECONDS and CLOSE_SECONDS.
 
-    Then cancel the remaining tasks; threads are daemons.
+    After END_SECONDS the polls under way are cancelled, while a log-out under way goes on: a device keeps a session
+    that is not given back. Threads are daemons.
     """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(END_SECONDS):
             while not all(work.done() if isinstance(work, asyncio.Task) else not work.is_alive() for work in polling):
                 await asyncio.sleep(POLL_SECONDS)
-    for task in polling:
-        if isinstance(task, asyncio.Task):
+    tasks = []
+    for source, work in zip(sources, polling, strict=True):
+        if isinstance(work, asyncio.Task):
+            tasks.append(work)
+            if source.busy_since is not None:
+                work.cancel()
+    if tasks:
+        _, late = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
+        for task in late:
             task.cancel()
 
 

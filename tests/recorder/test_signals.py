@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -14,8 +15,10 @@ from typing import Any
 import pytest
 
 from sanpath.recording.reading.recording import Recording
+from tests.collectors.brocade_rest.test_over_https import PASSWORD, USER, Switch
 from tests.recorder.conftest import job_file
 from tests.recorder.processes import Run, is_alive, sanpath, wait_for
+from tests.support.tls_device import serving
 
 STUBBORN = 'trap "" INT TERM; setsid sleep 500 & sleep 500'
 
@@ -132,3 +135,39 @@ def test_without_an_end_of_its_own_a_run_ends_with_its_screen(
     run.screen.kill()
     wait_for(lambda: not is_alive(recorder))
     assert run.ended_well()
+
+
+@pytest.mark.parametrize("interrupts", [1, 2], ids=["once", "twice"])
+def test_ctrl_c_in_a_poll_gives_the_session_of_a_switch_back_unless_it_must_end_at_once(
+    start: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupts: int
+) -> None:
+    """The switch goes silent in the first poll. It admits few sessions, and keeps one for hours that nobody ends."""
+    monkeypatch.setenv("P", PASSWORD)
+    switch = Switch()
+    switch.silent_on = "fibrechannel-statistics"
+
+    def interrupt_a_poll() -> float:
+        run = start()
+        wait_for(lambda: any(line.endswith("fibrechannel-statistics") for line in switch.asked))
+        recorder, began = run.recorder(), time.monotonic()
+        for _ in range(interrupts):
+            run.interrupt()
+            time.sleep(0.3)
+        assert run.end() == 130
+        wait_for(lambda: not is_alive(recorder))
+        assert run.ended_well() is (interrupts == 1)
+        assert "Traceback" not in run.err.read_text()
+        return time.monotonic() - began
+
+    async def use(host: str) -> float:
+        source = {"name": "b1", "collector": "brocade_rest", "host": host, "user": USER, "password": "env:P"}
+        document = {"sources": [{**source, "ca_file": str(tmp_path / "ca.pem"), "timeout_seconds": 60}]}
+        (tmp_path / "sanpath.yaml").write_text(json.dumps(document))
+        try:
+            return await asyncio.to_thread(interrupt_a_poll)
+        finally:
+            switch.silent_on = ""
+
+    assert serving(tmp_path / "ca.pem", switch.answer, use) < 30
+    assert switch.given == 1
+    assert len(switch.sessions) == interrupts - 1

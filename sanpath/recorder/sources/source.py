@@ -61,10 +61,16 @@ class Source:
         self._asked_us = 0
 
     async def run(self, start_us: int, stop: asyncio.Event) -> None:
-        """Poll from `start_us` until `stop`.
+        """Poll from `start_us` until `stop`. However it ends, the collector is closed.
 
         Sources are spread over the first quarter of the interval by their names.
         """
+        try:
+            await self._poll_until(stop, start_us)
+        finally:
+            await self._close()
+
+    async def _poll_until(self, stop: asyncio.Event, start_us: int) -> None:
         every_us = round(self._config.every_seconds * 1e6)
         start_us += zlib.crc32(self.name.encode()) % max(1, every_us // 4)
         number = 0
@@ -81,7 +87,6 @@ class Source:
             and not (self._given_up or self._failures)
         ):
             await self._round(self._clock.now_us())
-        await self._close()
 
     def _next_number(self, start_us: int, every_us: int, number: int) -> int:
         """Return the number of the next poll on the grid, later while the source fails. Records skipped polls."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -32,6 +33,7 @@ class Switch:
         self.asked: list[str] = []
         self.octets = 2**40
         self.busy_for = 0
+        self.silent_on = ""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(f"{request.method} {request.path}")
@@ -48,6 +50,8 @@ class Switch:
         if self.busy_for:
             self.busy_for -= 1
             return _refused(503, "Server is too busy", {"Retry-After": "20"})
+        while self.silent_on and request.path.endswith(self.silent_on):
+            await asyncio.sleep(0.05)
         return self._container(request.path.removeprefix("/rest/running/"))
 
     def _login(self, request: web.Request) -> web.Response:

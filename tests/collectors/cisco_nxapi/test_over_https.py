@@ -56,7 +56,8 @@ class Switch:
         calls = json.loads(await request.text())
         if any(call["params"]["cmd"] == self.silent_on for call in calls):
             self.commands.append(self.silent_on)
-            await asyncio.Event().wait()
+            while self.silent_on:
+                await asyncio.sleep(0.05)
         replies = [self._reply(call["params"]["cmd"], call["id"]) for call in calls]
         status = 500 if any("error" in reply for reply in replies) else 200
         body = json.dumps(replies if len(replies) > 1 else replies[0])
@@ -172,11 +173,12 @@ def test_optics_that_take_longer_than_a_poll_cost_no_counters_and_are_not_asked_
                 read += [len(item.entity) async for item in collector.poll(context) if isinstance(item, Rows)]
         clock.us += 10_000_000
         read.append(await received(collector, context))
+        assert switch.commands.count("show interface transceiver details") == 1
         await collector.close()
+        switch.silent_on = ""
         return read
 
     assert with_collector(tmp_path, switch, use)[-1] > 2**40
-    assert switch.commands.count("show interface transceiver details") == 1
 
 
 def test_the_counters_are_there_before_optics_are_asked_for(tmp_path: Path) -> None:
