@@ -39,6 +39,9 @@ class Collector(ABC, Generic[C]):
     runs_in: ClassVar[Literal["loop", "thread"]] = "loop"
     """"thread": the SDK blocks, so the recorder gives the source its own daemon thread and event loop."""
 
+    open_seconds: ClassVar[float] = 10.0
+    """How long `open` may wait while nothing arrives; longer if a poll may take longer."""
+
     def __init__(self, config: C) -> None:
         self.config = config
 

@@ -165,7 +165,8 @@ class _Probe:
     async def _run_stages(self) -> None:
         collector = self._collector_class(self._config)
         try:
-            await self._within("login", collector.open(self._context))
+            seconds = max(self.limit_seconds, collector.open_seconds)
+            await self._within("login", collector.open(self._context), seconds)
             asked_us = self._clock.now_us()
             check = await self._within("identity", collector.check(self._context))
             self._result = replace(self._result, **_identity_fields(check, asked_us, self._clock.now_us()))
@@ -193,9 +194,9 @@ class _Probe:
                 self._inventory.append((self._config.name, self._clock.now_us(), item))
         return count
 
-    async def _within(self, stage: str, work: Awaitable[ResultT]) -> ResultT:
+    async def _within(self, stage: str, work: Awaitable[ResultT], seconds: float | None = None) -> ResultT:
         self._stage = stage
-        async with asyncio.timeout(self.limit_seconds):
+        async with asyncio.timeout(seconds or self.limit_seconds):
             return await work
 
 

@@ -189,6 +189,18 @@ def test_the_clock_of_the_device_is_compared_with_ours() -> None:
     assert found.unreadable == ("ports: nobody knows",)
 
 
+def test_a_login_may_take_as_long_as_its_collector_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "OPEN_SECONDS", 0.1)
+
+    class Slow(Device):
+        open_seconds = 5.0
+
+        async def open(self, ctx: Context) -> None:  # noqa: ARG002
+            await asyncio.sleep(0.3)
+
+    assert checked(Slow, every_seconds=0.1).answers
+
+
 def test_credentials_that_are_refused_name_the_rights_that_are_needed() -> None:
     class Refusing(Device):
         async def open(self, ctx: Context) -> None:  # noqa: ARG002

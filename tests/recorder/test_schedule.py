@@ -14,7 +14,7 @@ from sanpath.plugin import Context, Item, Rows
 from sanpath.recorder.sink import FULL_ROWS, Sink
 from sanpath.recorder.sources.source import INVENTORY_SECONDS, LATE_POLLS
 from sanpath.transport.context import LiveContext
-from tests.recorder.support import PORT, SECOND, START_US, answers, record, row
+from tests.recorder.support import PORT, SECOND, START_US, Scripted, answers, record, row
 
 Act = Callable[[int], AsyncIterator[Item]]
 
@@ -77,6 +77,23 @@ def test_a_source_that_fails_costs_a_healthy_one_nothing(tmp_path: Path, bad: Ac
     assert [(poll.outcome, poll.rows) for poll in polls] == [("ok", 1)] * len(polls)
     assert [poll.due - polls[0].due for poll in polls] == [number * SECOND for number in range(60)]
     assert found.polls("bad", "failed", "partial")
+
+
+@pytest.mark.parametrize(("open_seconds", "opened"), [(10.0, 2), (30.0, 1)], ids=["usual", "slow to log in"])
+def test_a_login_may_take_as_long_as_its_collector_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_seconds: float, opened: int
+) -> None:
+    """A login of 20 s."""
+
+    async def log_in(collector: Scripted, ctx: Context) -> None:  # noqa: ARG001
+        collector.opened += 1
+        await asyncio.sleep(20)
+
+    monkeypatch.setattr(Scripted, "open", log_in)
+    monkeypatch.setattr(Scripted, "open_seconds", open_seconds)
+    found = record(tmp_path, 22, slow=answers)
+    assert found.collectors["slow"].opened == opened
+    assert bool(found.polls("slow", "failed")) is (opened == 2)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import ClassVar
 
 from sanpath.plugin import (
     Check,
@@ -37,10 +38,16 @@ _WITHOUT = {
     _ZONES: "which target ports an initiator may see is unknown",
 }
 _HUNDREDTHS = 100
+_LOGIN_SECONDS = 30.0
+"""Some switches take more than ten seconds (github.com/brocade/ansible, issue 59)."""
+_UNANSWERED_SECONDS = 600.0
+"""The wait after a login without an answer: its session stays for hours on a switch that admits three by default."""
 
 
 class BrocadeRest(Collector[BrocadeRestConfig]):
     """A switch, or a virtual fabric of it, in one session."""
+
+    open_seconds: ClassVar[float] = _LOGIN_SECONDS + 5
 
     def __init__(self, config: BrocadeRestConfig) -> None:
         super().__init__(config)
@@ -54,14 +61,18 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
         self._pending: list[Event] = []
         self._optics_due = 0
         self._busy_until = 0
+        self._wait_reason = ""
 
     async def open(self, ctx: Context) -> None:
-        """Logs in. Leaves nothing open on failure. Sends no request while a busy switch has asked to wait."""
+        """Logs in. Leaves nothing open on failure. Sends no request while a busy switch has asked to wait, nor soon
+        after a login without an answer."""
         await self.close()
         if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
-            raise CollectorError(Failure.UNREACHABLE, f"the switch asked to wait, for another {wait_us / 1e6:.0f} s")
+            raise CollectorError(Failure.UNREACHABLE, f"{self._wait_reason}, for another {wait_us / 1e6:.0f} s")
         config = self.config
-        self._http = ctx.http(f"https://{config.host}", config.ca_file, config.verify_tls, config.request_seconds)
+        # A login gets more time than a poll; the recorder itself ends a poll.
+        seconds = max(_LOGIN_SECONDS, config.request_seconds)
+        self._http = ctx.http(f"https://{config.host}", config.ca_file, config.verify_tls, seconds)
         self._rest = Rest(self._http, self.config.user, self.config.password, self.config.virtual_fabric)
         try:
             await self._rest.login()
@@ -178,10 +189,14 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
             raise CollectorError(Failure.UNREACHABLE, "there is no session with the switch")
         try:
             return await self._rest.read(container)
-        except BusyError as busy:
-            self._note_wait(ctx, busy)
+        except BaseException as error:
+            self._note_wait(ctx, error)
             raise
 
     def _note_wait(self, ctx: Context, error: BaseException) -> None:
         if isinstance(error, BusyError):
             self._busy_until = ctx.clock.now_us() + int(error.wait_seconds * 1e6)
+            self._wait_reason = "the switch asked to wait"
+        elif self._rest is not None and self._rest.awaits_login:
+            self._busy_until = ctx.clock.now_us() + int(_UNANSWERED_SECONDS * 1e6)
+            self._wait_reason = "a login had no answer and may hold one of the switch's few sessions: no other login"

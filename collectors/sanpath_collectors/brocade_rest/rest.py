@@ -34,12 +34,20 @@ class Rest:
         self._http, self._user, self._password = http, user, password
         self._parameters = {} if virtual_fabric is None else {"vf-id": str(virtual_fabric)}
         self._session = ""
+        self.awaits_login = False
+        """Whether a login was not answered: the switch may have opened a session, which nobody can end."""
 
     async def login(self) -> None:
         """Log in. Raises CollectorError: REFUSED for a wrong password, BusyError when no session is free."""
         pair = f"{self._user}:{self._password.get_secret_value()}".encode()
         headers = {**_JSON, "authorization": f"Custom_Basic {base64.b64encode(pair).decode()}"}
-        reply = await self._http.request("POST", "/rest/login", headers=headers)
+        self.awaits_login = True
+        try:
+            reply = await self._http.request("POST", "/rest/login", headers=headers)
+        except CollectorError as error:
+            self.awaits_login = isinstance(error.__cause__, TimeoutError)
+            raise
+        self.awaits_login = False
         message = self._message(reply, "login")
         if reply.status in _BUSY or "session" in message.lower():
             raise BusyError(message, _wait_seconds(reply))

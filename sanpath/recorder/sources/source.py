@@ -142,7 +142,7 @@ class Source:
         """Poll once, after logging in if needed. Yields the number of rows of each item."""
         if self._opened is None:
             context = self._context(self._cost)
-            async with self._idle_deadline():
+            async with self._idle_deadline(self._collector.open_seconds):
                 await self._collector.open(context)
             self._opened = context
             self._inventory_due = 0.0
@@ -157,9 +157,9 @@ class Source:
                 self._sink.take(self.name, self._clock.now_us(), item)
                 yield len(item.entity) if isinstance(item, Rows) else 0
 
-    def _idle_deadline(self) -> AbstractAsyncContextManager[None]:
+    def _idle_deadline(self, least_seconds: float = OPEN_SECONDS) -> AbstractAsyncContextManager[None]:
         """Return the deadline of rare reads: while data arrive, at most until the next inventory is due."""
-        silent_seconds = max(OPEN_SECONDS, self._config.budget_seconds)
+        silent_seconds = max(least_seconds, self._config.budget_seconds)
         return _while_answering(self._cost, silent_seconds, INVENTORY_SECONDS)
 
     async def _update_back_off(self, failure: str) -> None:

@@ -34,13 +34,18 @@ class Switch:
         self.octets = 2**40
         self.busy_for = 0
         self.silent_on = ""
+        self.logins = 0
+        self.login_seconds = 0.0
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(f"{request.method} {request.path}")
         if request.headers["Accept"] != "application/yang-data+json":
             return web.Response(status=406)
         if request.path == "/rest/login":
-            return self._login(request)
+            self.logins += 1
+            reply = self._login(request)
+            await asyncio.sleep(self.login_seconds)
+            return reply
         session = request.headers.get("Authorization", "")
         if session not in self.sessions:
             return _refused(401, "Invalid session key")
@@ -144,6 +149,56 @@ def test_a_session_that_the_switch_has_ended_is_renewed_once(tmp_path: Path) -> 
 
     assert with_collector(tmp_path, switch, use) > 2**40
     assert (switch.given, switch.sessions) == (2, set())
+
+
+def test_a_switch_that_is_slow_to_log_in_is_waited_for(tmp_path: Path) -> None:
+    switch = Switch()
+    switch.login_seconds = 6
+
+    async def use(collector: BrocadeRest, context: LiveContext, _clock: MovableClock) -> None:
+        await opened(collector, context)
+        await collector.close()
+
+    with_collector(tmp_path, switch, use)
+    assert BrocadeRest.open_seconds > 30
+    assert (switch.given, switch.sessions) == (1, set())
+
+
+@pytest.mark.parametrize("in_a_poll", [False, True], ids=["first login", "session renewed in a poll"])
+def test_after_a_login_without_an_answer_no_further_session_is_opened_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_a_poll: bool
+) -> None:
+    """The switch opens the session, but its answer comes too late: nobody can give it back."""
+    switch = Switch(most_sessions=3)
+
+    async def use(collector: BrocadeRest, context: LiveContext, clock: MovableClock) -> str:
+        if in_a_poll:
+            await opened(collector, context)
+            switch.sessions.clear()
+        else:
+            monkeypatch.setattr("sanpath_collectors.brocade_rest.collector._LOGIN_SECONDS", 0.5)
+            monkeypatch.setattr("sanpath.plugin.config._REQUEST_SECONDS", 0.5)
+        switch.login_seconds = 2
+        before = switch.logins
+        with pytest.raises((CollectorError, TimeoutError)):
+            async with asyncio.timeout(0.5 if in_a_poll else 10):
+                await (polled(collector, context) if in_a_poll else collector.open(context))
+        await collector.close()
+        for _ in range(5):
+            clock.us += 100_000_000
+            with pytest.raises(CollectorError) as failed:
+                await collector.open(context)
+        assert switch.logins == before + 1
+        switch.login_seconds = 0
+        clock.us += 101_000_000
+        await collector.open(context)
+        await collector.close()
+        return str(failed.value)
+
+    message = with_collector(tmp_path, switch, use, timeout_seconds=0.5)
+    assert message.startswith("a login had no answer")
+    assert message.endswith("for another 100 s")
+    assert len(switch.sessions) == 1
 
 
 def test_a_switch_without_a_free_session_is_unreachable_and_not_misconfigured(tmp_path: Path) -> None:
