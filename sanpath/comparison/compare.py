@@ -5,7 +5,7 @@ More I/Os in flight raise latency and may raise throughput with nothing changed;
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import hypot
 from typing import Literal
@@ -48,8 +48,8 @@ _LEAST_CHANGE = 0.03
 much."""
 _LATENCY_CHANGE = 0.1
 """If no run repeated a step, a smaller relative change of the mean latency counts as none."""
-_KEEPS_TO_A_RATE = 0.8
-"""Share of the configured I/Os that are outstanding, below which a load asks for a rate."""
+_PACES_ITSELF = 0.8
+"""Share of the configured I/Os that are outstanding, below which a load paces itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,19 +232,26 @@ def _bottlenecks(before: Diagnosis, after: Diagnosis, outcome: Outcome | None) -
         yield FindingOutcome("bottleneck", bottleneck.entity, bottleneck.direction, bottleneck_outcome, moved_to)
 
 
+_NAMED_ALIKE: tuple[Callable[[StepResult, StepResult], bool], ...] = (
+    lambda old, new: old.name == new.name,
+    lambda old, new: base_name(old) == base_name(new),
+    lambda _old, _new: True,
+)
+
+
 def _pairs(before: Diagnosis, after: Diagnosis) -> Iterator[Pair]:
-    """Each direction of a step with its peer of the other run: the step of the same name, else the first peer that is
-    nobody else's."""
+    """Each direction of a step with its peer of the other run: the step of the same name, a repetition of it, or else
+    the first peer that is nobody else's."""
     results = [(old, direction, result) for old in before.steps for direction, result in old.directions.items()]
     peers: dict[tuple[str, str], StepResult] = {}
     matched: set[tuple[str, str]] = set()
-    for by_name in (True, False):
+    for is_alike in _NAMED_ALIKE:
         for old, direction, old_result in results:
             for new in after.steps:
                 new_result, key = new.directions.get(direction), (new.name, direction)
                 if new_result is None or key in matched or (old.name, direction) in peers:
                     continue
-                if (base_name(new) == base_name(old) or not by_name) and is_peer(old, old_result, new, new_result):
+                if is_alike(old, new) and is_peer(old, old_result, new, new_result):
                     matched.add(key)
                     peers[old.name, direction] = new
     for old, direction, _ in results:
@@ -300,12 +307,9 @@ def _decisive(before: Diagnosis, pairs: Sequence[Pair]) -> Pair | None:
 
 
 def _outcome(before: Diagnosis, after: Diagnosis, decisive: Pair) -> Outcome:
-    """The outcome by throughput, or by latency where both steps keep to a rate."""
-    gain, spread = decisive.throughput_change, decisive.spread
-    steps = (_step(before, decisive.before_step), _step(after, decisive.after_step))
-    if abs(gain) <= spread and all(map(_keeps_to_a_rate, steps)):
-        latency = next(change for change in decisive.changes if change.quantity == "latency_mean_seconds")
-        gain, spread = -(latency.change or 0.0), latency.spread if latency.spread is not None else _LATENCY_CHANGE
+    """The outcome by throughput, or by latency where the load paces itself."""
+    is_by_latency, spread = _criterion(before, after, decisive)
+    gain = -decisive.latency_change if is_by_latency else decisive.throughput_change
     if gain < -spread:
         return "WORSE"
     if gain <= spread:
@@ -322,10 +326,21 @@ def _step(run: Diagnosis, name: str) -> StepResult:
     return next(step for step in run.steps if step.name == name)
 
 
-def _keeps_to_a_rate(step: StepResult) -> bool:
-    """Whether clearly fewer I/Os are outstanding than were configured: the load asks for a rate, and gets it."""
+def _criterion(before: Diagnosis, after: Diagnosis, pair: Pair) -> tuple[bool, float]:
+    """Whether latency decides the outcome, and which relative change of what decides is chance.
+
+    A load that paces itself has the same throughput, whatever the storage takes."""
+    steps = (_step(before, pair.before_step), _step(after, pair.after_step))
+    if abs(pair.throughput_change) > pair.spread or not all(map(_paces_itself, steps)):
+        return False, pair.spread
+    known = (change.spread for change in pair.changes if change.quantity == "latency_mean_seconds")
+    return True, max(_LEAST_CHANGE, next((spread for spread in known if spread is not None), _LATENCY_CHANGE))
+
+
+def _paces_itself(step: StepResult) -> bool:
+    """Whether clearly fewer I/Os are outstanding than were configured: by a rate, or by the load's own work."""
     configured, measured = step.in_flight.configured, step.in_flight.measured
-    return configured is not None and measured is not None and measured < _KEEPS_TO_A_RATE * configured
+    return configured is not None and measured is not None and measured < _PACES_ITSELF * configured
 
 
 def _new_bottleneck(before: Diagnosis, after: Diagnosis) -> Bottleneck | None:
@@ -384,8 +399,11 @@ def _headline(
     change = f"{percent_change(top.throughput_change)} throughput and {percent_change(top.latency_change)} latency"
     new = _new_bottleneck(before, after) if outcome == "MOVED" else None
     moved = "" if new is None else f" to {_limit_words(new, before)}"
+    is_by_latency, latency_spread = _criterion(before, after, top)
     chance = (
-        f"its repetitions differ by {percent(top.spread)}"
+        f"the load paces itself, so latency decides; differences below {percent(latency_spread)} are chance"
+        if is_by_latency
+        else f"its repetitions differ by {percent(top.spread)}"
         if top.is_repeated and top.spread > _chance(top.before, top.after)
         else f"changes below {percent(top.spread)} may be chance, judging by repetitions of other steps"
         if top.is_spread_of_others

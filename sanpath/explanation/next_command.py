@@ -39,8 +39,8 @@ def with_commands(facts: Facts, judged: Judgement) -> Judgement:
 
 
 def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, times_size: float = 1.0) -> str | None:
-    """The fio command line that reads as the load did. None: the load was not fio, it also wrote, or its device or
-    what it read of several files is unknown.
+    """The fio command line that reads as the load did. None: the load was not fio, it also wrote, or its device is
+    unknown.
 
     `in_flight`: I/Os in flight, None: as many as before. `times_size`: factor on the block size.
     """
@@ -54,9 +54,11 @@ def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, time
         or not isinstance(size, int | float)
     ):
         return None
-    total = round(in_flight if in_flight is not None else load.in_flight_configured or load.in_flight_measured)
+    total = max(
+        1, round(in_flight if in_flight is not None else load.in_flight_configured or load.in_flight_measured)
+    )
     # With a synchronous engine, each process has one I/O outstanding, whatever its queue depth.
-    threads = total if job.get("synchronous") else max(1, min(total, int(job.get("threads") or 1)))
+    threads = total if job.get("synchronous") else min(total, max(1, int(job.get("threads") or 1)))
     working_set = job.get("working_set_bytes")
     words = [
         "sanpath run -- fio --name=decide",
@@ -67,7 +69,7 @@ def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, time
         f"--ioengine={_ioengine(job)}",
         f"--direct={int(bool(job.get('direct', True)))}",
         f"--numjobs={threads}",
-        f"--iodepth={max(1, round(total / max(1, threads)))}",
+        f"--iodepth={max(1, round(total / threads))}",
         *([f"--size={round(working_set)}"] if isinstance(working_set, int | float) and job.get("files") == 1 else []),
         f"--time_based --runtime={_SECONDS} --group_reporting",
     ]

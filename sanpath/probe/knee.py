@@ -83,7 +83,7 @@ def _is_reached(ordered: Sequence[Point]) -> bool:
     if last.ops_per_second >= _GROWING * last.in_flight / calm:
         return False
     fewer = [point for point in ordered if point.in_flight * _LEAST_FACTOR <= last.in_flight]
-    if not fewer:
+    if not fewer or not last.ops_per_second or not fewer[-1].ops_per_second:
         return True
     growth = log(last.ops_per_second / fewer[-1].ops_per_second)
     return growth < _GROWING * log(last.in_flight / fewer[-1].in_flight)

@@ -29,6 +29,8 @@ from sanpath.whatif.change import Change
 from sanpath.whatif.path_spread import PathUse, used_paths
 from sanpath.whatif.queue_slots import stages
 
+_REACHED = 0.9
+"""Share of a limit in use from which it is one of those that a relief lifts: the others of its element stay."""
 _OTHERS = 1.05
 """From this ratio to the test's throughput on, others use a limit as well: the array and the load count alike."""
 
@@ -204,7 +206,8 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     result = []
     for set_limit in _with_changes(set_limits(facts, load), volumes, change):
         total = sum(getattr(step_load, set_limit.rate) for step_load in facts.loads_in(load.step))
-        if set_limit.entity in change.lifted or (set_limit.is_own and len(volumes) > 1) or not total:
+        is_lifted = set_limit.entity in change.lifted and set_limit.used_ratio >= _REACHED
+        if is_lifted or (set_limit.is_own and len(volumes) > 1) or not total:
             continue
         # What others take of it is not left for the test.
         others = set_limit.throughput - total if set_limit.throughput > _OTHERS * total else 0.0
@@ -212,8 +215,8 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
             operations = load.ops_per_second * max(0.0, set_limit.limit - others) / total
             result.append(Ceiling(set_limit.entity, (operations,) * 2, f"with {set_limit.words}"))
     ops_per_second = facts.ops_per_second_in(load.step)
-    disks = [row for row in facts.tables["virtual_disk"].select(step=load.step) if row["entity"] not in change.lifted]
-    if len(disks) == 1 and ops_per_second:
+    disks = facts.tables["virtual_disk"].select(step=load.step)
+    if len(disks) == 1 and disks[0]["entity"] not in change.lifted and ops_per_second:
         entity = str(disks[0]["entity"])
         limit_now = number(disks[0], "limit_ops_per_second")
         limit = change.caps.get((entity, "ops_per_second"), limit_now)

@@ -276,3 +276,15 @@ def test_the_direction_that_changed_decides_where_none_was_limited(runs: tuple[D
     after = replace(unlimited, steps=[replace(step, directions={"read": read, "write": half})])
     found = compare(before, after)
     assert (found.outcome, found.decisive and found.decisive.direction) == ("WORSE", "write")
+
+
+def test_the_headline_says_that_latency_decides(tmp_path: Path) -> None:
+    runs = []
+    for name, seconds in (("before", 0.4e-3), ("after", 3e-3)):
+        san = San(tmp_path / name)
+        san.step("q64", 64, read=Flow(2000, seconds))
+        runs.append(judged(san.write()))
+    assert (
+        "(the load paces itself, so latency decides; differences below 10.0 % are chance)"
+        in compare(runs[0], runs[1]).headline
+    )

@@ -168,7 +168,7 @@ def test_target_ports_that_share_a_switch_port_are_each_drawn_with_a_link_to_it(
     virtual = replace(ARRAY_PORT, device="CT0.NPIV", wwpn="524a9370000000aa")
     recording = published(San(tmp_path, ports=[HOST_PORT, virtual, ARRAY_PORT]), in_flight=(16, 128)).write()
     topology, found = resolve(recording.inventory()), judged(recording)
-    shared = "link:sw1/fc1/1--fa1/CT0.NPIV"
+    shared = "link:sw1/fc1/1--fa1/CT0.FC0"
     links = {key: edge.label for key, edge in drawn(found, topology).edges.items() if key[0] == "switch:sw1"}
     assert links == {
         ("switch:sw1", f"array_port:fa1/{target}", shared): "fc1/1 4GFC" for target in ("CT0.FC0", "CT0.NPIV")

@@ -125,3 +125,11 @@ def test_a_data_sheet_of_both_directions_is_shared_by_them(tmp_path: Path) -> No
         if ceiling.change == "by its data sheet"
     }
     assert found == pytest.approx({"read": 8000, "write": 4000}, rel=0.01)
+
+
+def test_a_lifted_limit_of_a_volume_meets_that_of_its_group(tmp_path: Path) -> None:
+    limits: dict[str, Scalar] = {"volume_group": "vg3", "group_qos_ops_per_second": 4000.0}
+    change, prediction = relieved(limited(tmp_path, {}, qos_ops_per_second=3052.0, **limits))
+    assert change == Change(lifted=frozenset({"volume:fa1/vol01"}))
+    assert prediction.predicted_ops_per_second is not None
+    assert prediction.predicted_ops_per_second[1] == pytest.approx(4000)

@@ -92,10 +92,6 @@ class Store(Protocol):
         """Write a file atomically: readers see all of it or nothing."""
         ...
 
-    def put_copy(self, name: str, original: Path) -> None:
-        """Write a copy of a local file atomically, without reading all of it into memory."""
-        ...
-
     def create(self, name: str, content: bytes) -> bool:
         """Write a file that does not exist yet. Returns whether this call wrote it.
 
@@ -201,11 +197,6 @@ class LocalStore:
         """Write and rename."""
         with self.writing(name) as partial:
             Path(partial).write_bytes(content)
-
-    def put_copy(self, name: str, original: Path) -> None:
-        """Copy and rename."""
-        with self.writing(name) as partial:
-            shutil.copyfile(original, partial)
 
     def create(self, name: str, content: bytes) -> bool:
         """Hard-link a complete file to the name, which fails if the name exists, also on NFS."""
@@ -342,12 +333,6 @@ class ObjectStore:
         with self._os_errors(name):
             self._create_folder(name)
             self._files.pipe_file(self._path(name), content)
-
-    def put_copy(self, name: str, original: Path) -> None:
-        """Send a file in parts."""
-        with self._os_errors(name):
-            self._create_folder(name)
-            self._files.put_file(str(original), self._path(name))
 
     def create(self, name: str, content: bytes) -> bool:
         """Send a PUT on the condition that the object does not exist."""

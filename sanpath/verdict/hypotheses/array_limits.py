@@ -81,7 +81,7 @@ def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
 
 
 def _in_use(limit: SetLimit) -> _Limit:
-    return _Limit(limit.throughput / limit.limit, limit.entity, limit.words)
+    return _Limit(limit.used_ratio, limit.entity, limit.words)
 
 
 def _fullest(limits: Iterable[_Limit], least: float) -> list[_Limit]:

@@ -36,6 +36,11 @@ class SetLimit:
     is_own: bool
     words: str
 
+    @property
+    def used_ratio(self) -> float:
+        """Share of it that is used."""
+        return self.throughput / self.limit
+
 
 def set_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
     """Yield the limits of the load's volumes, of their volume groups, and of its host.
