@@ -14,11 +14,13 @@ _HINTS = ("//", "pass", "secret", "token", "key")
 
 _ACCOUNT = r"(//[^\s/@:%]{0,256}[:%])([^\s/]{0,256}|(?:(?<=%)|[^\s/@%]{0,256}%)[^\s@]{0,256})(?=@)"
 """After `//user` and a `:`, or the `%` of libiscsi, whose password may contain a `/`."""
-_OPTION = re.compile(rf"(-{{1,2}}{_NAME}=)(.+)", re.IGNORECASE | re.DOTALL)
+_OPTION = re.compile(rf"(-{{0,2}}{_NAME}=)(.+)", re.IGNORECASE | re.DOTALL)
 _OPTION_ALONE = re.compile(rf"-{{1,2}}{_NAME}", re.IGNORECASE)
-_ASSIGNED = rf"(?<![\w.-])(-{{0,2}}{_NAME}=|-{{1,2}}{_NAME}[ \t]+)(\"[^\"]*\"|'[^']*'|[^\s&\"']+)"
-_IN_JSON = rf"(\"{_NAME}\"\s*:\s*\")((?:\\.|[^\"\\])*)"
-_PATTERNS = tuple(re.compile(text, re.IGNORECASE) for text in (_ACCOUNT, _ASSIGNED, _IN_JSON))
+_ASSIGNED = rf"(?<![\w.-])(-{{0,2}}{_NAME}=|-{{1,2}}{_NAME}[ \t]+)(\"[^\"]*\"|'[^']*'|[^\s\"']+)"
+_IN_JSON = rf"(\"(?!key\"|pass\"){_NAME}\"\s*:\s*\")((?:\\.|[^\"\\])*)"
+"""A bare `key` is the name of many things in JSON."""
+# Bytes of an encoding such as UTF-8 are not white space, whatever latin-1 takes them for.
+_PATTERNS = tuple(re.compile(text, re.IGNORECASE | re.ASCII) for text in (_ACCOUNT, _ASSIGNED, _IN_JSON))
 
 
 def masked_words(argv: Sequence[str]) -> list[str]:

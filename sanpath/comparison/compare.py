@@ -296,14 +296,18 @@ def _chance(old: DirectionResult, new: DirectionResult) -> float:
 
 
 def _decisive(before: Diagnosis, pairs: Sequence[Pair]) -> Pair | None:
-    """The pair with the most I/Os in flight, where a bottleneck shows most. Of its directions it is the one that was
-    limited, else the one that changed most. None: there is no pair."""
+    """The pair with the most I/Os in flight, where a bottleneck shows most. None: there is no pair.
+
+    Of several steps it is the one that decided the verdict, and of its directions the one that was limited, else the
+    one that changed most.
+    """
+    decided = before.verdict.from_step
+    first = max(pairs, key=lambda pair: (pair.in_flight, pair.before_step == decided), default=None)
+    if first is None:
+        return None
     limited = {bottleneck.direction for bottleneck in before.verdict.bottlenecks}
-
-    def order(pair: Pair) -> tuple[float, bool, float]:
-        return pair.in_flight, pair.direction in limited, abs(pair.throughput_change)
-
-    return max(pairs, key=order, default=None)
+    of_step = [pair for pair in pairs if pair.before_step == first.before_step]
+    return max(of_step, key=lambda pair: (pair.direction in limited, abs(pair.throughput_change)))
 
 
 def _outcome(before: Diagnosis, after: Diagnosis, decisive: Pair) -> Outcome:

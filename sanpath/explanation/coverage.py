@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from sanpath.diagnosis.model import Unobserved
@@ -13,7 +13,6 @@ from sanpath.facts.load.load_events import dropped, has_generator, warnings
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.table import number
 from sanpath.model import Poll
-from sanpath.recording.format.documents import Declaration
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.clock import CLOCK_JUMP
 from sanpath.topology.identity import Topology
@@ -31,7 +30,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
         *_clock_jumps(facts),
         *_incomplete_sources(recording, polls),
         *_unjoined(facts.topology),
-        *_unobserved_parts(facts, recording.declarations),
+        *_unobserved_parts(facts, recording.sample_kinds()),
         *uncounted_links(facts, recording.declarations),
         *coarse_sources(facts),
         *reported_gaps(facts.events),
@@ -194,8 +193,8 @@ def _unplaced(facts: Facts) -> list[Unobserved]:
     ]
 
 
-def _unobserved_parts(facts: Facts, declarations: Sequence[Declaration]) -> list[Unobserved]:
-    """Parts of the path that no source observes."""
+def _unobserved_parts(facts: Facts, sampled: Collection[str]) -> list[Unobserved]:
+    """Parts of the path that no source observes. `sampled`: kinds of which the recording has samples."""
     unobserved_parts = []
     if any(root.startswith("host:") for load in facts.loads for root in load.roots):
         generator = (
@@ -211,11 +210,9 @@ def _unobserved_parts(facts: Facts, declarations: Sequence[Declaration]) -> list
         consequence = "a link is named only where throughput levels off at its data rate"
         unobserved_parts.append(Unobserved("the fabric", reason, consequence if is_known else "no link was judged"))
     if not facts.tables["array"].rows and not facts.tables["volume"].rows:
-        arrays = [
-            each.name for each in declarations if any(table.kind in ("array", "volume") for table in each.tables)
-        ]
-        reason = f"no value of {arrays[0]} lies within a step" if arrays else "no array reports its latency"
-        remedy = ": poll it more often, or make the steps longer than its averages" if arrays else ""
+        is_read = "array" in sampled or "volume" in sampled
+        reason = "no value that was read of it lies within a step" if is_read else "no array reports its latency"
+        remedy = ": poll it more often, or make the steps longer than its averages" if is_read else ""
         consequence = f"the array is neither blamed nor cleared{remedy}"
         unobserved_parts.append(Unobserved("the array", reason, consequence))
     for row in facts.tables["link"].select(direction="read", capacity_bytes_per_second=None):

@@ -105,7 +105,8 @@ def uncounted_links(facts: Facts, declarations: Sequence[Declaration]) -> Iterat
 
     A counter of 32 bits tells nothing of a link that can move 2^32 bytes meanwhile (RFC 2863 section 3.1.6)."""
     every_seconds = {each.name: each.every_seconds for each in declarations if _counts_bytes_in_32_bits(each)}
-    for cable in uncounted_cables(facts, {root for load in facts.loads for root in load.roots}):
+    roots = {root for load in facts.loads for root in load.roots}
+    for cable in uncounted_cables(facts, roots, {load.direction for load in facts.loads}):
         rows = facts.tables["link"].select(entity=cable.id)
         if any(row["miscounts"] for row in rows):
             continue  # Said with the links whose counters miss bytes.

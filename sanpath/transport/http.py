@@ -50,6 +50,7 @@ class HttpSession:
         self._slots = asyncio.Semaphore(MAX_CONNECTIONS)
         self._connections: list[HttpConnection] = []
         self._tls: ssl.SSLContext | None = None
+        self._connected = False
         self._pin: bytes | None = None
 
     @property
@@ -66,6 +67,7 @@ class HttpSession:
     ) -> HttpReply:
         """Send a request. Raises CollectorError: UNREACHABLE, MISCONFIGURED (certificate), UNREADABLE (too large)."""
         self._cost.requests += 1
+        connected_before = self._connected
         try:
             target = self._target(path, params)
             fields = self._fields(method, headers or {}, body)
@@ -77,6 +79,9 @@ class HttpSession:
             raise CollectorError(Failure.MISCONFIGURED, f"{self._server} {_tls_failure(error)}") from error
         except TimeoutError as error:
             wait = f"{self._timeout_seconds:g} s"
+            if not connected_before and not self._connected:
+                cause = ConnectionError("no connection")  # Nothing was asked.
+                raise CollectorError(Failure.UNREACHABLE, f"{self._server} cannot be reached in {wait}") from cause
             raise CollectorError(Failure.UNREACHABLE, f"{self._server} gave no answer in {wait}") from error
         except ProtocolError as error:
             raise CollectorError(Failure.UNREACHABLE, f"{self._server} {error}") from error
@@ -145,6 +150,7 @@ class HttpSession:
             self._tls = self._tls_context()
         port = self._base.port or (443 if secure else 80)
         connection = await HttpConnection.open(self._base.hostname or "", port, self._tls)
+        self._connected = True
         if self._pin is not None and not compare_digest(self._pin, hashlib.sha256(connection.certificate).digest()):
             connection.abort()
             mismatch = f"{self._server} presents a certificate other than pinned_certificate"

@@ -24,13 +24,12 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import DIRECTIONS
 from sanpath.units import count, iops
 from sanpath.verdict.places.host_queues import throttle
+from sanpath.verdict.places.path_links import COINCIDENT
 from sanpath.verdict.places.set_limits import RATES, SetLimit, own_limit, set_limits
 from sanpath.whatif.change import Change
 from sanpath.whatif.path_spread import PathUse, used_paths
 from sanpath.whatif.queue_slots import stages
 
-_REACHED = 0.9
-"""Share of a limit in use from which it is one of those that a relief lifts: the others of its element stay."""
 _OTHERS = 1.05
 """From this ratio to the test's throughput on, others use a limit as well: the array and the load count alike."""
 
@@ -96,7 +95,7 @@ def _queues(facts: Facts, load: LoadFacts, change: Change, r0: Interval) -> list
     stages_found += [
         (stage.entity, stage.slots, f"with the {count(stage.slots)} I/Os it lets through") for stage in known_stages
     ]
-    named = {*change.slots, *(stage.entity for stage in known_stages)}
+    named = {*change.slots, *change.lifted, *(stage.entity for stage in known_stages)}
     if (queue := throttle(facts, load)) is not None and queue.entity not in named:
         stages_found.append((queue.entity, queue.admitted, f"with the {count(queue.admitted)} I/Os it lets through"))
     return [
@@ -203,11 +202,14 @@ def technology_of(row: FactRow) -> Technology:
 def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     """Ceilings of limits that were set: for volumes, their groups and hosts, and for virtual disks."""
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
-    result = []
-    for set_limit in _with_changes(set_limits(facts, load), volumes, change):
+    result, limits = [], list(_with_changes(set_limits(facts, load), volumes, change))
+    for set_limit in limits:
         total = sum(getattr(step_load, set_limit.rate) for step_load in facts.loads_in(load.step))
-        is_lifted = set_limit.entity in change.lifted and set_limit.used_ratio >= _REACHED
-        if is_lifted or (set_limit.is_own and len(volumes) > 1) or not total:
+        fullest = max(each.used_ratio for each in limits if each.entity == set_limit.entity)
+        is_lifted = set_limit.entity in change.lifted and set_limit.used_ratio >= (1 - COINCIDENT) * fullest
+        # Of several volumes or groups, each may carry a part of the test that is not known.
+        is_of_part = set_limit.is_of_volume and len(volumes) > 1
+        if is_lifted or is_of_part or not total:
             continue
         # What others take of it is not left for the test.
         others = set_limit.throughput - total if set_limit.throughput > _OTHERS * total else 0.0
@@ -235,13 +237,13 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
 
 def _with_changes(limits: Iterable[SetLimit], volumes: Sequence[str], change: Change) -> Iterator[SetLimit]:
     """Yield the limits that were set, the volumes' own as they are changed."""
+    changes = {(volume, rate): change.caps.get((volume, rate)) for volume in volumes for rate in RATES}
     for limit in limits:
-        if not (limit.is_own and (limit.entity, limit.rate) in change.caps):
-            yield limit
-    for rate in RATES:
-        for volume in volumes:
-            if (changed := change.caps.get((volume, rate))) is not None:
-                yield own_limit(volume, rate, changed)
+        changed = changes.pop((limit.entity, limit.rate), None) if limit.is_own else None
+        yield limit if changed is None else own_limit(limit.entity, limit.rate, changed, limit.throughput)
+    for (volume, rate), changed in changes.items():
+        if changed is not None:
+            yield own_limit(volume, rate, changed)
 
 
 def _data_sheets(facts: Facts, load: LoadFacts) -> list[Ceiling]:

@@ -82,5 +82,5 @@ def test_an_array_whose_averages_are_longer_than_a_step_was_read(tmp_path: Path)
     san = San(tmp_path / "r.sanpath", others_every=60.0)
     san.step("s", 16, read=Flow(500, 16 / 500), array={"read": AtArray(0.01)})
     (array,) = (each for each in judged(san.write()).unobserved if each.what == "the array")
-    assert array.why == "no value of fa1 lies within a step"
+    assert array.why == "no value that was read of it lies within a step"
     assert array.consequence.endswith("poll it more often, or make the steps longer than its averages")

@@ -286,8 +286,17 @@ def fast_port(folder: Path, values: Sequence[int]) -> StepSamples:
 
 def test_a_small_counter_that_never_falls_is_as_wide_as_it_needs_to_be(tmp_path: Path) -> None:
     """A source declares the narrowest width of its tables; a new switch has not counted 2^32 bytes yet."""
-    found = fast_port(tmp_path, [1_000_000, 1_500_000, 2_000_000])
+    found = fast_port(tmp_path, range(1_000_000, 13_000_000, 500_000))
     assert found.rate("bytes_rx_total") == pytest.approx(100_000)
+
+
+def test_three_windows_do_not_tell_how_wide_a_counter_is(tmp_path: Path) -> None:
+    """859 MB/s are 2^32 bytes in five seconds, and 100 kB more."""
+    assert fast_port(tmp_path, [1_000_000, 1_500_000, 2_000_000]).rate("bytes_rx_total") is None
+
+
+def test_a_port_that_moves_nothing_is_idle_whatever_its_width(tmp_path: Path) -> None:
+    assert fast_port(tmp_path, [1_000_000] * 4).rate("bytes_rx_total") == 0
 
 
 def test_a_counter_of_32_bits_that_falls_may_have_wrapped_more_than_once(tmp_path: Path) -> None:

@@ -52,9 +52,34 @@ def test_the_smaller_limit_counts(topology: Topology, depth: float | None, expec
 
 
 @pytest.mark.parametrize(
-    ("attributes", "expected"),
-    [({"nr_requests": 256, "hardware_queues": 8}, 2048), ({"nr_requests": 128}, 128), ({"hardware_queues": 4}, None)],
-    ids=["queues of the hardware", "their number unread", "no requests, as a logical volume"],
+    ("attributes", "threads", "expected"),
+    [
+        ({"nr_requests": 256, "hardware_queues": 8}, 16, 2048),
+        ({"nr_requests": 256, "hardware_queues": 8}, 1, 256),
+        ({"nr_requests": 256, "hardware_queues": 8}, None, None),
+        ({"nr_requests": 128}, 4, 128),
+        ({"hardware_queues": 4}, 4, None),
+    ],
+    ids=[
+        "a thread for each",
+        "a single thread",
+        "threads unread",
+        "queues unread",
+        "no requests, as a logical volume",
+    ],
 )
-def test_each_hardware_queue_holds_its_own_requests(attributes: dict[str, Scalar], expected: float | None) -> None:
-    assert requests_held(attributes) == expected
+def test_each_hardware_queue_holds_its_own_requests(
+    attributes: dict[str, Scalar], threads: int | None, expected: float | None
+) -> None:
+    topology = resolve(
+        [
+            ("h", 0, SourceEntity("host", "db1", "db1")),
+            ("h", 0, SourceEntity("lun", "db1/vda", "db1/vda", attributes=attributes)),
+            ("h", 0, SourceLink("attached_to", ("lun", "db1/vda"), ("host", "db1"), "test")),
+            ("h", 0, SourceEntity("load", "fio", "fio")),
+            ("h", 0, SourceEntity("load", "fio/a", "fio/a", attributes={"threads": threads})),
+            ("h", 0, SourceLink("member_of", ("load", "fio/a"), ("load", "fio"), "test")),
+            ("h", 0, SourceLink("runs_on", ("load", "fio"), ("host", "db1"), "test")),
+        ]
+    )
+    assert requests_held(topology, "lun:db1/vda") == expected

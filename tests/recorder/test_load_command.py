@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.cli.sessions.child_process import environment
-from sanpath.masking import masked_words
+from sanpath.masking import masked_bytes, masked_words
 from sanpath.recorder.loads.spool import Spool
 from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import Run, is_alive, sanpath, wait_for
@@ -114,12 +114,25 @@ def test_no_secret_of_fio_is_recorded(tmp_path: Path, fio: str) -> None:
         (r"iscsi\://iqn.2026\:h%se/cret@h/iqn/0", r"iscsi\://iqn.2026\:***@h/iqn/0"),
         ("nbd://operator@10.0.0.2:10809/x@y", "nbd://operator@10.0.0.2:10809/x@y"),
         ("--http_s3_keyid=AKIA", "--http_s3_keyid=AKIA"),
+        ("RBD_SECRET=my key", "RBD_SECRET=***"),
         ("fio --http_pass=a --bs=4k", "fio --http_pass=*** --bs=4k"),
     ],
 )
 def test_a_secret_in_a_load_command_is_masked(word: str, masked: str) -> None:
     assert masked_words([word]) == [masked]
     assert masked_words(["fio", "--http_pass", "a b", "x"]) == ["fio", "--http_pass", "***", "x"]
+
+
+@pytest.mark.parametrize("text", ["iscsi://u:pàssword@10.0.0.5/x", "http_pass=pàss&word", '"http_pass": "pàss word"'])
+def test_a_secret_in_any_encoding_is_masked_as_a_whole(text: str) -> None:
+    masked = masked_bytes(text.encode())
+    assert len(masked) == len(text.encode())
+    assert b"ss" not in masked.replace(b"pass", b"")
+
+
+def test_what_is_no_secret_is_kept() -> None:
+    text = b'{"key": "value", "jobname": "pass"} keys=5 // a comment: 1 at 10 %'
+    assert masked_bytes(text) == text
 
 
 def test_a_secret_in_the_output_is_masked_wherever_a_write_ends(tmp_path: Path) -> None:

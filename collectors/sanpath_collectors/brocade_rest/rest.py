@@ -45,6 +45,7 @@ class Rest:
         try:
             reply = await self._http.request("POST", "/rest/login", headers=headers)
         except CollectorError as error:
+            # Without a connection the cause is another one.
             self.awaits_login = isinstance(error.__cause__, TimeoutError)
             raise
         self.awaits_login = False

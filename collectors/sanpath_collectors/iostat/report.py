@@ -15,8 +15,8 @@ VALUE_LIMIT = 1e15
 
 _VIRTUAL = re.compile(r"(?:loop|ram|zram|sr|scd|fd)\d+")
 _PARTITION = re.compile(
-    r"((?:nvme\d+(?:c\d+)?n|mmcblk|md|nbd|rbd|drbd|bcache|nullb|pmem)\d+|mpath\w+|3[0-9a-f]{16,32})p\d+"
-    r"|((?:sd|vd|xvd|hd|dasd|mpath|emcpower)[a-z]+)\d+"
+    r"((?:nvme\d+(?:c\d+)?n|mmcblk|md|nbd|rbd|drbd|bcache|nullb|pmem|cciss.c\d+d)\d+|mpath\w+|3[0-9a-f]{16,32})p\d+"
+    r"|((?:sd|vd|xvd|hd|dasd|mpath|emcpower|rssd|fio)[a-z]+|3[0-9a-f]{15,31}[a-f])\d+"
     r"|(.+)-part\d+"
 )
 """Partitions of disks by the kernel's names, and of multipath maps by those of kpartx: a logical volume may be called

@@ -75,12 +75,12 @@ def lun(
 
 def hardware_queues(host: Snapshot, device: str, queues: int) -> int | None:
     """How many of a device's queues take I/Os that are not polled. None: how many serve polled I/Os is unknown."""
-    if not host.number(f"/sys/block/{device}/queue/io_poll"):
+    # Before Linux 5.0 every device said that it polls, and none reserved a queue for it.
+    if not host.number(f"/sys/block/{device}/queue/io_poll") or device.startswith(_ONE_POOL):
         return queues
     driver = next((driver for prefix, driver in _DRIVERS.items() if device.startswith(prefix)), None)
     if driver is None:
         return None
-    # Before Linux 5.0 no queue was reserved.
     return max(0, queues - (host.number(f"/sys/module/{driver}/parameters/poll_queues") or 0))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.linux_host.parse import identifiers
+from sanpath_collectors.linux_host.paths import nvme_head
 from sanpath_collectors.prometheus.parse import Labels, Series
 from sanpath_collectors.prometheus.profile import AttributeSource, EntityProfile, Profile
 from sanpath_collectors.prometheus.warnings import Remarks
@@ -133,6 +134,9 @@ class Devices:
         evidence = f"labels of {self._profile.title}"
         if profile.relation is not None:
             yield SourceLink(profile.relation, (profile.kind, entity.local_id), parent, evidence)
+        head = (profile.kind, f"{entity.device}/{nvme_head(entity.name)}")
+        if profile.kind == "lun" and head in self._entities:
+            yield SourceLink("member_of", (profile.kind, entity.local_id), head, "Linux' name of an NVMe path")
         series, _, label_below = profile.below.partition(".")
         for metadata in self._matching_series(series, entity.scope, profile, entity.labels) if profile.below else ():
             lower = f"{entity.device}/{metadata.labels.get(label_below, '')}"

@@ -85,7 +85,7 @@ class Qemu(Collector[QemuConfig]):
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
         """Yields the counters of all disks. A machine that has ended is left out from then on."""
-        statistics, seen_us, ended, failure = await self._statistics(ctx)
+        statistics, seen_us, ended, failures = await self._statistics(ctx)
         numbers = {n for vm in self._vms for disk in vm.disks for n in self._thread_numbers(vm, disk) or ()}
         threads = Snapshot(await self._host.read([f"/proc/{number}/schedstat" for number in sorted(numbers)]))
         by_disk: dict[str, samples.Row] = {}
@@ -102,13 +102,13 @@ class Qemu(Collector[QemuConfig]):
             yield samples.rows(by_disk, seen_us)
         for name in ended:
             yield Event(seen_us, "vm-stopped", {"vm": name, "state": "not running"})
-        for name, error in self._unread.items():
+        for name, error in {**self._unread, **failures}.items():
             if name not in self._reported:
                 self._reported.add(name)
                 yield Event(seen_us, "facts-unknown", {"entity": name, "what": "disks", "why": str(error)})
         self._vms = [vm for vm in self._vms if vm.name not in ended]
-        if failure is not None:
-            raise failure
+        if failures and not statistics:
+            raise next(iter(failures.values()))
 
     async def close(self) -> None:
         """Logs out."""
@@ -227,9 +227,11 @@ class Qemu(Collector[QemuConfig]):
         status = Snapshot(await self._host.read([f"/proc/{number}/status"])).text(f"/proc/{number}/status")
         return processes.process_of_thread(status)
 
-    async def _ask(self, socket: str, commands: Sequence[Mapping[str, object]]) -> tuple[str, qmp.Answers]:
+    async def _ask(
+        self, socket: str, commands: Sequence[Mapping[str, object]], share: float = _MONITOR_SHARE
+    ) -> tuple[str, qmp.Answers]:
         received = await self._host.exchange(
-            socket, qmp.request(commands), qmp.is_complete, self.config.budget_seconds * _MONITOR_SHARE
+            socket, qmp.request(commands), qmp.is_complete, self.config.budget_seconds * share
         )
         try:
             return qmp.answers(socket, received)
@@ -239,27 +241,31 @@ class Qemu(Collector[QemuConfig]):
 
     async def _statistics(
         self, ctx: Context
-    ) -> tuple[dict[str, Mapping[str, Mapping[str, Any]]], int, list[str], CollectorError | None]:
-        """Returns machine → disk → statistics, the time, the machines that have ended, and a monitor's failure."""
+    ) -> tuple[dict[str, Mapping[str, Mapping[str, Any]]], int, list[str], dict[str, CollectorError]]:
+        """Returns machine → disk → statistics, the time, the machines that have ended, and machine → failure of its
+        monitor."""
         if self._interface == "libvirt":
             reply = await self._virsh("domstats", "--block", "--raw", "--list-active")
             if reply.exit_code != 0:
                 excerpt = reply.errors.decode("utf-8", "replace").strip()
                 raise CollectorError(Failure.UNREACHABLE, "virsh domstats fails", excerpt[:300])
             by_machine = libvirt.statistics(reply.output.decode("utf-8", "replace"))
-            ended = [vm.name for vm in self._vms if vm.name not in by_machine]
-            return {**by_machine}, ctx.clock.now_us(), ended, None
+            stopped = [vm.name for vm in self._vms if vm.name not in by_machine]
+            return {**by_machine}, ctx.clock.now_us(), stopped, {}
         statistics: dict[str, Mapping[str, Mapping[str, Any]]] = {}
-        ended, failure = [], None
+        ended: list[str] = []
+        failures: dict[str, CollectorError] = {}
         for vm in self._vms:
+            # All that fail together leave a part of the poll's time to the others.
+            share = _MONITOR_SHARE ** (1 + len(failures))
             try:
-                statistics[vm.name] = parse.statistics((await self._ask(vm.socket, parse.STATISTICS))[1])
+                statistics[vm.name] = parse.statistics((await self._ask(vm.socket, parse.STATISTICS, share))[1])
             except CollectorError as error:
                 if error.failure is Failure.UNREACHABLE and vm.socket not in await self._host.names([vm.socket]):
                     ended.append(vm.name)
                 else:
-                    failure = error
-        return statistics, ctx.clock.now_us(), ended, failure
+                    failures[vm.name] = error
+        return statistics, ctx.clock.now_us(), ended, failures
 
     async def _devices(self) -> dict[str, str]:
         """Returns path of a disk's data → the block device on the host that holds it."""

@@ -57,7 +57,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "kernel_seconds": gauge(samples, "kernel_seconds_mean"),
                 "queue_seconds": gauge(samples, "queue_seconds_mean"),
                 "busiest_utilisation": step.busiest_utilisation,
-                "nr_requests": requests_held(attributes),
+                "nr_requests": requests_held(topology, lun),
                 "scheduler": as_text(attributes.get("scheduler")),
                 "rotational": as_bool(attributes.get("rotational")),
                 "largest_request_bytes": _bytes_of_kibibytes(as_number(attributes.get("max_sectors_kb"))),

@@ -93,11 +93,11 @@ def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSample
     """Return the queue depth: how many I/Os a plane admits at once.
 
     A block device admits as many as it has slots, or as it has requests if these are fewer: an I/O that finds no free
-    request waits before the device's clock starts. None: not reported."""
+    request waits before the device's clock starts. None: not known."""
     if plane == "device":
         return sample.means.get("queue_depth")
     attributes = topology.entities[entity].attributes if entity in topology.entities else {}
-    limits = [as_number(attributes.get("queue_depth")), requests_held(attributes)]
+    limits = [as_number(attributes.get("queue_depth")), requests_held(topology, entity)]
     known = [limit for limit in limits if limit is not None]
     own = min(known, default=None)
     return with_command_windows(topology, entity, own) if plane in _BLOCK_DEVICES else None

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sanpath.facts.host.tested_machines import as_number
-from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
+from sanpath.topology.paths import machines_of
 
 
-def requests_held(attributes: Mapping[str, Scalar]) -> float | None:
-    """Return how many requests Linux holds for a block device in all hardware queues together. None: not known.
+def requests_held(topology: Topology, lun: str) -> float | None:
+    """Return how many requests Linux holds for the load's I/Os at a block device. None: not known.
 
-    Each queue holds `nr_requests` (Linux kernel, Documentation/ABI/stable/sysfs-block). A source that does not report
-    the number of queues leaves one.
+    Each hardware queue holds `nr_requests` (Linux kernel, Documentation/ABI/stable/sysfs-block), and a thread submits
+    to the queue of its processor: a load uses as many queues as it has threads. A source that does not report the
+    number of queues leaves one.
     """
-    requests = as_number(attributes.get("nr_requests"))
-    return None if requests is None else requests * (as_number(attributes.get("hardware_queues")) or 1.0)
+    attributes = topology.entities[lun].attributes if lun in topology.entities else {}
+    requests, queues = (as_number(attributes.get(name)) for name in ("nr_requests", "hardware_queues"))
+    if requests is None or queues is None or queues <= 1:
+        return requests
+    threads = _submitting_threads(topology, lun)
+    return None if threads is None else requests * min(queues, threads)
+
+
+def _submitting_threads(topology: Topology, lun: str) -> float | None:
+    """Return the most threads that a load, or a job of it, has at the machine of a block device. None: not known."""
+    machines = {machine for kind in ("host", "vm") for machine in topology.related(lun, "attached_to", kind)}
+    threads = [
+        as_number(topology.entities[load.id].attributes.get("threads"))
+        for load in topology.of_kind("load")
+        if not machines.isdisjoint(machines_of(topology, _root(topology, load.id)))
+    ]
+    return max((count for count in threads if count is not None), default=None)
+
+
+def _root(topology: Topology, load: str) -> str:
+    return next(iter(topology.related(load, "member_of", "load")), load)
 
 
 def with_command_windows(topology: Topology, lun: str, depth: float | None) -> float | None:

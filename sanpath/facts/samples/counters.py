@@ -30,6 +30,9 @@ CACHE_US = 15_000_000
 """Agents refresh their counters at least this often (net-snmp: 3 s, measured);
 without news for longer they are idle."""
 PORT_SPEED = "link_speed_bits_per_second"
+_TELLING_WINDOWS = 20
+"""A counter that wraps several times in each of so many windows falls in one of them, unless the bytes of a window
+are within a twentieth of a multiple of 2^32."""
 _FIRST_ROUND_US = -(2**62)
 """The first poll round contains everything before the second one."""
 
@@ -286,16 +289,17 @@ def _is_narrow(samples: SampleArrays, name: str) -> Truths:
 
 
 def _has_fallen(samples: SampleArrays, name: str) -> Truths:
-    """Return for each sample whether the counter of its entity is ever lower than in the sample before it.
+    """Return for each sample whether the counter of its entity is ever lower than in the sample before it, or has too
+    few samples to tell.
 
     A source may declare the narrowest width of its tables, so a counter below 2^32 may be of 64 bits; one of 32 bits
     that wraps in every window soon reads less than before."""
     values = samples.columns[name]
-    fell = (values.numbers[1:] < values.numbers[:-1]) & (samples.entity[1:] == samples.entity[:-1])
-    if values.known is not None:
-        fell &= values.known[1:] & values.known[:-1]
-    fallen = np.bincount(samples.entity[1:], fell, len(samples.entities))
-    return np.asarray(fallen[samples.entity] > 0)
+    known = np.ones(len(values.numbers), dtype=bool) if values.known is None else values.known
+    is_window = known[1:] & known[:-1] & (samples.entity[1:] == samples.entity[:-1])
+    fell = is_window & (values.numbers[1:] < values.numbers[:-1])
+    fallen, windows = (np.bincount(samples.entity[1:], each, len(samples.entities)) for each in (fell, is_window))
+    return np.asarray(((fallen > 0) | (windows < _TELLING_WINDOWS))[samples.entity])
 
 
 def _growth(values: Values, ended: Integers, narrow: Truths | bool, is_too_fast: Truths | None) -> Values:
@@ -305,7 +309,9 @@ def _growth(values: Values, ended: Integers, narrow: Truths | bool, is_too_fast:
     newer, older, before = values.numbers[1:], values.numbers[:-1], ended - 1
     known = None if values.known is None else (values.known[1:] & values.known[:-1])[before]
     if is_too_fast is not None:
-        is_ambiguous = is_too_fast & (narrow if isinstance(narrow, bool) else narrow[ended])
+        # A port that moves nothing does not happen to move a multiple of 2^32 bytes.
+        has_moved = (newer != older)[before]
+        is_ambiguous = is_too_fast & has_moved & (narrow if isinstance(narrow, bool) else narrow[ended])
         if is_ambiguous.any():
             known = ~is_ambiguous if known is None else known & ~is_ambiguous
     fell = (newer < older)[before]

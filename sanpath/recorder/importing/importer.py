@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import platform
 import re
@@ -12,7 +13,7 @@ from typing import Literal
 
 from sanpath import __version__, registry
 from sanpath.errors import CollectorError, UsageError
-from sanpath.masking import masked_bytes
+from sanpath.masking import masked_bytes, masked_text
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import doubtful_placement as doubts
@@ -163,11 +164,10 @@ class Importing:
         size = file.path.stat().st_size
         detail: dict[str, Scalar] = {"file": file.name, "collector": spec.name, "rows": self.rows, "bytes": size}
         if size <= _MOST_STORED_BYTES:
-            content = file.path.read_bytes()
-            # A binary file, such as a compressed one, is no text to search.
-            stored = content if b"\0" in content else masked_bytes(content)
-            store_at(request.folder).put(f"imports/{self.writer.name}/{_plain(file.path.name)}", stored)
-            detail["sha256"] = _digest(file)
+            stored = _masked(file.path.read_bytes())
+            if stored is not None:
+                store_at(request.folder).put(f"imports/{self.writer.name}/{_plain(file.path.name)}", stored)
+                detail["sha256"] = _digest(file)
         self.writer.event(self.source, Event(ended, "imported", detail))
         header = Header(
             writer=self.writer.name,
@@ -250,6 +250,19 @@ class Importing:
         self.writer.poll(
             Poll(self.source, read_us, read_us, read_us, outcome, failure_kind, failure, self.rows, 1, size)
         )
+
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def _masked(content: bytes) -> bytes | None:
+    """Return a file for the recording, secrets masked. None: it is compressed or binary, and may hold some unseen."""
+    if content.startswith(_UTF16):
+        try:
+            return masked_text(content.decode("utf-16")).encode("utf-16")
+        except UnicodeDecodeError:
+            return None
+    return None if b"\0" in content else masked_bytes(content)
 
 
 def _digest(file: ImportedFile) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,6 +22,7 @@ from sanpath.recorder.sources.background import in_background
 TAIL_SECONDS = 0.1
 INTERRUPT_SECONDS = 5.0
 TERMINATE_SECONDS = 2.0
+_COPY_SECONDS = 60.0
 _MOST_CHUNKS = 16
 
 
@@ -84,13 +86,15 @@ class Load:
         await self._end_leftovers(killed=status < 0)
         code = 128 - status if status < 0 else status
         await self._reading.finish()
+        self._reading.event("load-ended", {"exit_code": code})
         if file is not None and self._followed is not None:
             file.close()
-            with contextlib.suppress(OSError):  # It has disappeared or become unreadable: the recorded part remains.
-                _copy_masked(self._followed, self._folder / "output-file")
+            copying = partial(_copy_masked, self._followed, self._folder / "output-file")
+            # It has disappeared, become unreadable or is very large: the recorded part remains.
+            with contextlib.suppress(OSError, TimeoutError):
+                await in_background(copying, _COPY_SECONDS)
         with contextlib.suppress(TimeoutError):  # Both the recording's disk and that of temporary files hang.
             await in_background(self._output.close, 2 * END_SECONDS)
-        self._reading.event("load-ended", {"exit_code": code})
         return code
 
     async def _wait_for_output(self, end: asyncio.Future[int]) -> None:

@@ -12,8 +12,9 @@ from sanpath.masking import masked_bytes
 
 CHUNK_BYTES = 1 << 20
 LIMIT_BYTES = 256 << 20
-_LINE_BYTES = 1 << 12
 """Output that may wait for its disk: hours of a load generator's output, but little compared with its buffers."""
+_LINE_BYTES = 1 << 12
+"""The longest line that is waited for, so that a secret in it is masked as a whole."""
 
 
 class Spool:

@@ -48,7 +48,7 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
             missing.append(f"where {share} of the bytes at the {side} (another path, or a cache)")
     if not links and not facts.tables["link"].select(**key, on_loaded_path=None):
         missing = ["the links of the loaded path"]
-    missing += [cable.id for cable in uncounted_cables(facts, load.roots)]
+    missing += [cable.id for cable in uncounted_cables(facts, load.roots, [load.direction])]
     if array is None or array["array_seconds"] is None:
         response = response_time(load, array)
         if response is None:
@@ -58,12 +58,11 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
     return missing + [f"the utilisation of {row['entity']}" for row in links if row["utilisation"] is None]
 
 
-def uncounted_cables(facts: Facts, loads: Iterable[str]) -> list[Cable]:
-    """Links that the loads' I/O may cross and whose bytes no source counts in every direction of the loads.
+def uncounted_cables(facts: Facts, loads: Iterable[str], directions: Iterable[str]) -> list[Cable]:
+    """Links that the loads' I/O may cross and whose bytes no source counts in each of these directions.
 
     []: no switch port is read."""
     rows = facts.tables["link"].rows
-    directions = {str(load.direction) for load in facts.loads}
     counted_by_direction = [
         {row["entity"] for row in rows if row["direction"] == direction and row["bytes_per_second"] is not None}
         for direction in directions

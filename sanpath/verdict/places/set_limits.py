@@ -26,7 +26,8 @@ class SetLimit:
     """A limit of reads and writes together.
 
     `entity`: what is named as limited; `rate`: what is limited, at `limit` a second; `throughput`: what it applies
-    to, in a step. `is_own`: it is a volume's own. `words`: the limit in words.
+    to, in a step. `is_own`: it is a volume's own; `is_of_volume`: it is a volume's or its group's. `words`: the limit
+    in words.
     """
 
     entity: str
@@ -34,6 +35,7 @@ class SetLimit:
     limit: float
     throughput: float
     is_own: bool
+    is_of_volume: bool
     words: str
 
     @property
@@ -55,30 +57,30 @@ def set_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
         rows = [(str(row["entity"]), number(row, rate)) for row in volume_rows]
         if not any(volume in volumes for volume, _ in rows):
             rows += [(volume, total / len(volumes)) for volume in volumes]
-        limits: list[tuple[str, Scalar, float, str]] = []
+        limits: list[tuple[str, Scalar, float, bool, str]] = []
         for volume in volumes:
             attributes, members = topology.entities[volume].attributes, _members(topology, volume)
             own = sum(throughput for entity, throughput in rows if entity == volume)
             of_group = sum(throughput for entity, throughput in rows if entity in members)
             group = f"the QoS limit of {{}} of its volume group {attributes.get('volume_group')}"
-            limits.append((volume, attributes.get(f"qos_{rate}"), own, _OWN))
-            limits.append((volume, attributes.get(f"group_qos_{rate}"), of_group, group))
+            limits.append((volume, attributes.get(f"qos_{rate}"), own, True, _OWN))
+            limits.append((volume, attributes.get(f"group_qos_{rate}"), of_group, True, group))
         if host is not None:
             # A cloud limits the instance itself; an array limits what it gives a host.
             attributes = topology.entities[host].attributes
             is_instance = attributes.get("instance_type") is not None
             entity = volumes[0] if len(volumes) == 1 and not is_instance else host
             words = f"the QoS limit of {{}} of the host {host.partition(':')[2]}"
-            limits.append((entity, attributes.get(f"qos_{rate}"), total, words))
-        for entity, limit, throughput, words in limits:
+            limits.append((entity, attributes.get(f"qos_{rate}"), total, False, words))
+        for entity, limit, throughput, is_of_volume, words in limits:
             if isinstance(limit, int | float) and limit > 0:
                 formatted = words.format(_FORMATS[rate](limit))
-                yield SetLimit(entity, rate, limit, throughput, words == _OWN, formatted)
+                yield SetLimit(entity, rate, limit, throughput, words == _OWN, is_of_volume, formatted)
 
 
-def own_limit(volume: str, rate: Rate, limit: float) -> SetLimit:
-    """Return a limit that a volume does not have yet; nothing is known to use it."""
-    return SetLimit(volume, rate, limit, 0.0, True, _OWN.format(_FORMATS[rate](limit)))
+def own_limit(volume: str, rate: Rate, limit: float, throughput: float = 0.0) -> SetLimit:
+    """Return a limit that a volume may be given. `throughput`: what it would apply to, 0 where that is not known."""
+    return SetLimit(volume, rate, limit, throughput, True, True, _OWN.format(_FORMATS[rate](limit)))
 
 
 def _members(topology: Topology, volume: str) -> list[str]:

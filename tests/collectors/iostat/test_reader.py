@@ -119,10 +119,11 @@ def test_partitions_and_virtual_devices_would_be_counted_twice() -> None:
 
 
 def test_a_logical_volume_is_no_partition_of_the_one_whose_name_it_continues() -> None:
-    names = ("vg-db1", "vg-db11", "vg-db1p2", "mpatha", "mpatha1", "mpathap2", "mpatha-part3")
+    wwid = "3600a0980383041524c3f4f565a6b374f"
+    names = ("vg-db1", "vg-db11", "vg-db1p2", "mpatha", "mpatha1", "mpathap2", "mpatha-part3", wwid, f"{wwid}1")
     table = TABLE.rstrip("\n") + "".join(f"\n{name} 1 1 1 1 1 1 1 1" for name in names)
     _, items = read(TITLE + 2 * report(table=table + "\n\n"))
-    assert rows(items)[-1].entity == ["sda", "vg-db1", "vg-db11", "vg-db1p2", "mpatha"]
+    assert rows(items)[-1].entity == ["sda", "vg-db1", "vg-db11", "vg-db1p2", "mpatha", wwid]
 
 
 def test_no_report_of_a_device() -> None:

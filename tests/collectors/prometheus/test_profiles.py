@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.catalogue.load import metrics, planes
-from sanpath.plugin import SourceEntity
+from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.prometheus import parse
 from sanpath_collectors.prometheus.devices import Devices
 from sanpath_collectors.prometheus.parse import Series
@@ -132,12 +132,16 @@ def test_a_host_that_is_not_scraped_leaves_the_sum_of_the_cluster_unknown() -> N
 
 def inventory_of(profile: Profile, metadata: list[Series], samples: list[Series]) -> dict[str, SourceEntity]:
     """The entities of a server, by their kind and id."""
+    found = [item for item in items_of(profile, metadata, samples) if isinstance(item, SourceEntity)]
+    return {f"{item.kind} {item.local_id}": item for item in found}
+
+
+def items_of(profile: Profile, metadata: list[Series], samples: list[Series]) -> list[SourceEntity | SourceLink]:
     remarks = Remarks(profile.title)
     devices = Devices(profile, remarks, separate_devices=False)
     devices.learn(metadata, samples)
     Samples(profile, devices, remarks, 60.0).discover(samples)
-    found = [item for _, item in devices.inventory() if isinstance(item, SourceEntity)]
-    return {f"{item.kind} {item.local_id}": item for item in found}
+    return [item for _, item in devices.inventory()]
 
 
 def of_node(name: str, device: str, instance: str = "pve1:9100", **labels: str) -> Series:
@@ -160,11 +164,14 @@ def test_interfaces_with_the_address_of_a_bond_stay_apart() -> None:
     }
 
 
-def test_the_paths_of_native_nvme_multipath_are_no_luns() -> None:
-    names = ("nvme0n1", "nvme0c0n1", "nvme0c1n1", "nvme1n1", "nvme1n1p1", "nvme0c0n1p1")
+def test_the_paths_of_native_nvme_multipath_belong_to_their_device() -> None:
+    names = ("nvme0n1", "nvme0c0n1", "nvme1n1", "nvme1n1p1", "nvme0c0n1p1", "nvme2c0n1")
     samples = [of_node("node_disk_reads_completed_total", device) for device in names]
-    found = inventory_of(profiles()["node_exporter"], [], samples)
-    assert [key for key in found if key.startswith("lun")] == ["lun pve1/nvme0n1", "lun pve1/nvme1n1"]
+    items = items_of(profiles()["node_exporter"], [], samples)
+    luns = [item.local_id for item in items if isinstance(item, SourceEntity) and item.kind == "lun"]
+    links = [item for item in items if isinstance(item, SourceLink) and item.relation == "member_of"]
+    assert luns == ["pve1/nvme0n1", "pve1/nvme0c0n1", "pve1/nvme1n1", "pve1/nvme2c0n1"]
+    assert [(link.from_end[1], link.to_end[1]) for link in links] == [("pve1/nvme0c0n1", "pve1/nvme0n1")]
 
 
 def test_osds_and_images_of_two_jobs_are_one_cluster_where_the_label_says_so() -> None:

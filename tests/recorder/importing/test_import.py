@@ -164,6 +164,16 @@ def test_a_packed_file_is_unpacked(tmp_path: Path) -> None:
     file = tmp_path / "sqlio.txt.gz"
     file.write_bytes(gzip.compress(sqlio().encode()))
     assert "64 KiB random read" in run(file, "--into", tmp_path / "a.sanpath")
+    assert not list((tmp_path / "a.sanpath").glob("imports/*/*")), "what is packed cannot be searched for secrets"
+
+
+def test_a_file_of_powershell_is_kept_without_secrets(tmp_path: Path) -> None:
+    folder, file = tmp_path / "a.sanpath", tmp_path / "sqlio.txt"
+    file.write_bytes(f"http_pass=swordfish\n{sqlio()}".encode("utf-16"))
+    run(file, "--into", folder)
+    (kept,) = folder.glob("imports/*/sqlio.txt")
+    assert "swordfish" not in kept.read_text("utf-16")
+    assert sqlio() in kept.read_text("utf-16")
 
 
 def test_a_second_result_of_one_tool_has_a_name_of_its_own(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class MeansLog(Log):
         self._sums = {0: 0.0, 1: 0.0}
 
     def read_line(self, line: bytes) -> Iterator[Item]:
-        """Yields the items of the next line."""
+        """Takes the next line; the items come at the end."""
         fields = parse_line(line)
         if fields is None:
             return
@@ -63,7 +63,7 @@ class MeansLog(Log):
             yield from self._rows(self._lines)
         elif self.kind in _COUNTER_OF:
             yield from self._rows(self._summed(jobs))
-            text = f"the lines of {len(jobs)} jobs follow one another (per_job_logs=0)"
+            text = f"the lines of {len(jobs)} jobs follow one another (per_job_logs=0, or a run that was repeated)"
             text = f"{text}: they are summed up as if all jobs had begun at the same time"
             yield warning(self.us(self._end_ms), "several-jobs", text)
         else:
