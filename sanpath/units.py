@@ -15,6 +15,10 @@ def iops(ops_per_second: float) -> str:
     return f"{ops_per_second:,.0f} IOPS"
 
 
+_NO_MILLISECONDS = 5e-7
+"""Half a nanosecond: what is shorter is a rounding error."""
+
+
 def duration(seconds: float) -> str:
     """128 ms, 2.56 ms, 0.35 ms, 210 µs below a tenth of a millisecond."""
     milliseconds = seconds * 1e3
@@ -22,9 +26,9 @@ def duration(seconds: float) -> str:
         return f"{milliseconds:,.0f} ms"
     if abs(milliseconds) >= 10:
         return f"{milliseconds:.1f} ms"
-    if abs(milliseconds) >= 0.1 or milliseconds == 0:
-        return f"{milliseconds:.2f} ms"
-    return f"{seconds * 1e6:.0f} µs"
+    if abs(milliseconds) >= 0.1 or abs(milliseconds) < _NO_MILLISECONDS:
+        return f"{milliseconds:z.2f} ms"
+    return f"{seconds * 1e6:z.0f} µs"
 
 
 def percent(ratio: float) -> str:
@@ -48,7 +52,9 @@ def percent_likely(ratio: float) -> str:
 
 
 def count(number: float) -> str:
-    """800; with one decimal, as 31.8, for a fraction below a hundred."""
+    """800; with one decimal, as 31.8, for a fraction below a hundred; 0.012 below a tenth."""
+    if 0 < number < 0.1:
+        return f"{number:.2g}"
     return f"{number:,.0f}" if number >= 100 or abs(number - round(number)) < 0.05 else f"{number:.1f}"
 
 

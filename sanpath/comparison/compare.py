@@ -413,7 +413,10 @@ def _headline(
         if top.is_spread_of_others
         else f"differences below {percent(top.spread)} are chance"
     )
-    return f"{outcome}{moved}: {change} at {top.in_flight:g} outstanding {top.direction}s ({chance}){_tail(pairs)}."
+    noun = f"outstanding {top.direction}s"
+    if any(pair.before_step == top.before_step and pair.direction != top.direction for pair in pairs):
+        noun = f"outstanding I/Os, {top.direction}s"
+    return f"{outcome}{moved}: {change} at {top.in_flight:,g} {noun} ({chance}){_tail(pairs)}."
 
 
 def _tail(pairs: Sequence[Pair]) -> str:

@@ -14,7 +14,7 @@ from sanpath.model import Event, Rows, SourceEntity, SourceLink
 from sanpath.plugin.collector import Check, Collector, Item
 from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import Context
-from sanpath.plugin.result import ResultReader
+from sanpath.plugin.result import ResultReader, warning
 
 _CHUNK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 16
@@ -84,6 +84,10 @@ class FollowedFile(Collector[FollowedFileConfig]):
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
         """Yield the items that were appended since the last poll."""
+        if await self._is_restarted(ctx):
+            self._reader, self._offset, self._lag_us = self._new_reader(), 0, None
+            text = f"{self.config.path.name} is shorter than before: it is read from its beginning"
+            yield warning(ctx.clock.now_us(), "file-restarted", text)
         new_items = [item async for item in self._read_new_items(ctx)]
         now_us = ctx.clock.now_us()
         if newest_us := max((t for item in new_items if isinstance(item, Rows) for t in item.seen), default=None):
@@ -97,6 +101,11 @@ class FollowedFile(Collector[FollowedFileConfig]):
                     yield replace(item, seen=now_us if self._lag_us is None else item.seen + self._lag_us)
                 case _:
                     yield item
+
+    async def _is_restarted(self, ctx: Context) -> bool:
+        """Whether the file ends before what was read of it: its writer has begun it again."""
+        last = max(0, self._offset - 1)
+        return self._offset > 0 and await ctx.files.read_from(str(self.config.path), last, 1) == b""
 
     async def _read_new_items(self, ctx: Context) -> AsyncIterator[Item]:
         while chunk := await ctx.files.read_from(str(self.config.path), self._offset, _CHUNK_BYTES):

@@ -20,7 +20,11 @@ def summary_path(
 ) -> tuple[tuple[PathElement, ...], tuple[PathElement, ...], int]:
     """(the path, limiting elements off the path, number of other paths)."""
     limits = {
-        entity for b in diagnosis.verdict.bottlenecks for entity in (b.entity, b.culprit, *b.coincident) if entity
+        entity
+        for b in diagnosis.verdict.bottlenecks
+        # Links that a path policy uses in turn are not saturated.
+        for entity in (b.entity, b.culprit, *(() if b.kind == "path_policy" else b.coincident))
+        if entity
     }
     named = next((b.entity for b in diagnosis.verdict.bottlenecks), None)
     waiting_entities = {b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limits

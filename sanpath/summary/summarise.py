@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sanpath.diagnosis.model import Bottleneck, Cleared, Diagnosis, DirectionResult, ElementUse, PlanStep, StepResult
 from sanpath.diagnosis.summary import Summary
@@ -242,7 +242,13 @@ def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:
 
 
 def _main_direction(step: StepResult) -> str:
-    return max(step.directions, key=lambda d: step.directions[d].ops_per_second, default="read")
+    """The direction with the most outstanding I/Os, which the verdict is about."""
+
+    def in_flight(direction: str) -> float:
+        result = step.directions[direction]
+        return result.ops_per_second * result.latency_seconds.mean
+
+    return max(step.directions, key=in_flight, default="read")
 
 
 def _flat_words(diagnosis: Diagnosis, direction: str, result: DirectionResult) -> str | None:
@@ -289,10 +295,13 @@ def _is_single_direction(step: StepResult, direction: str) -> bool:
 def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str:
     """Little's law with its numbers."""
     latency = result.latency_seconds.mean
-    unit = "I/O" if _is_single_direction(step, direction) else direction
-    in_flight = counted(result.ops_per_second * latency, f"outstanding {unit}")
-    rate = f"{iops(result.ops_per_second)}{_of_size(result)}"
-    return f"{rate} at {duration(latency)} with {in_flight}"
+    is_single = _is_single_direction(step, direction)
+    in_flight = counted(result.ops_per_second * latency, f"outstanding {'I/O' if is_single else direction}")
+    if is_single:
+        return f"{iops(result.ops_per_second)}{_of_size(result)} at {duration(latency)} with {in_flight}"
+    total = iops(sum(each.ops_per_second for each in step.directions.values()))
+    rate = f"{result.ops_per_second:,.0f} of {total} are {direction}s{_of_size(result)}"
+    return f"{rate}, at {duration(latency)} with {in_flight}"
 
 
 def _in_flight(step: StepResult) -> float:
@@ -354,6 +363,13 @@ def _load_cleared(diagnosis: Diagnosis) -> str | None:
     return f"The load generator is not the problem: {cleared.because}."
 
 
+_OWN_ACTIONS: Mapping[str, str] = {
+    "concurrency_limited": "Run the test with more outstanding I/Os",
+    "generator_limited": "Give the load generator more processes, or faster processors",
+}
+"""Verdicts about the test itself: what to do, where no rule says more."""
+
+
 def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, int | None, str | None]:
     """(what to do first, its number in the plan, what it would bring)."""
     verdict = diagnosis.verdict
@@ -361,8 +377,9 @@ def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, 
     undecided = verdict.kind == "cannot_tell" or step is None
     if verdict.decide_with and undecided:
         return f"{verdict.decide_with[0].upper()}{verdict.decide_with[1:]}", None, None
-    if first_step is None:
-        return None, None, None
+    if first_step is None or (first_step.purpose == "risk" and not undecided):
+        # What removes a risk changes nothing of the limit.
+        return _OWN_ACTIONS.get(verdict.kind), None, None
     return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
 
 

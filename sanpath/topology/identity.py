@@ -31,6 +31,8 @@ _LOCAL_KINDS = ("switch_port", "array_port", "controller", "volume", "media", "p
 """Kinds whose names are unique only within their device."""
 _INITIATOR_KEYS = ("wwpn", "iqn", "nqn")
 _DECLARABLE_KINDS = ("load", "vm", "vdisk", "host", "hba", "lun")
+_MACHINES = ("host", "vm")
+"""Kinds whose names are those of DNS and Windows, where case does not matter (RFC 4343)."""
 """Kinds that the configuration alone may declare."""
 
 
@@ -233,7 +235,8 @@ def _make_entities(
 ) -> None:
     by_key: dict[tuple[str, str, str], list[Local]] = defaultdict(list)
     for local, source_entity in entities.items():
-        by_key[source_entity.kind, "name", names[local]].append(local)
+        name = names[local].casefold() if source_entity.kind in _MACHINES else names[local]
+        by_key[source_entity.kind, "name", name].append(local)
         for key, values in source_entity.ids.items():
             for value in values:
                 if key in TRUST and key != "name" and (key_value := normalise(key, value)):
@@ -281,8 +284,9 @@ def _entity(members: list[tuple[Local, SourceEntity]], name: str) -> Entity:
 
 def _join_guests(topology: Topology) -> None:
     """Join each guest that is read as a host to the virtual machine of its name that a hypervisor reports."""
+    vms = {vm.label.casefold(): vm.id for vm in topology.of_kind("vm")}
     for host in topology.of_kind("host"):
-        vm = topology.entities.get(f"vm:{host.label}")
+        vm = topology.entities.get(vms.get(host.label.casefold(), ""))
         if vm is None or all(source == CONFIG for source, _ in vm.known_as):
             continue
         topology.known_as.update((local, vm.id) for local, id_ in list(topology.known_as.items()) if id_ == host.id)

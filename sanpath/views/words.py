@@ -77,10 +77,11 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
 
 
 def _too_few_windows(diagnosis: Diagnosis) -> int | None:
-    """The whole windows of the step if only their number keeps the verdict from a better grade, else None."""
+    """The whole windows of the step if only their number, which lowers its probability, costs a grade, else None."""
     verdict = diagnosis.verdict
     windows = next((step.windows_used for step in diagnosis.steps if step.name == verdict.from_step), WINDOWS)
-    is_likely = (verdict.probability or 0.0) >= LEAST_PROBABILITY["B"] and verdict.kind != "cannot_tell"
+    first = next((suspect.probability for suspect in verdict.suspects), verdict.probability or 0.0)
+    is_likely = first >= LEAST_PROBABILITY["B"] and verdict.kind != "cannot_tell"
     return windows if is_likely and verdict.grade == "C" and windows < WINDOWS else None
 
 
@@ -217,21 +218,19 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
     lines += [f"likelihood {line}" for line in suspect_lines(verdict)]
     if _too_few_windows(diagnosis) is not None:
         lines.append("to be surer: make the steps longer, or poll more often")
-    elif verdict.decide_with and verdict.grade != "A":  # At A, hardly any outcome would change the verdict.
+    if verdict.decide_with and verdict.grade != "A":  # At A, hardly any outcome would change the verdict.
         lines.append(f"to be surer: {verdict.decide_with}")
-        if verdict.experiment is not None:
-            lines.append(_meaning(verdict.experiment))
-    return lines + [f"would change the verdict: {line}" for line in overturn_texts(verdict)]
+        lines += [_meaning(verdict.experiment)] if verdict.experiment is not None else []
+    return [line for line in lines if line] + [f"would change the verdict: {x}" for x in overturn_texts(verdict)]
 
 
 def _meaning(experiment: Experiment) -> str:
-    """The most likely suspect after either outcome."""
-    if_seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
-    if_not_seen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
-    return (
-        f"with {experiment.watch}, most likely {short(if_seen.name)} ({percent_likely(if_seen.if_seen)}); "
-        f"otherwise {short(if_not_seen.name)} ({percent_likely(if_not_seen.if_not)})"
-    )
+    """The most likely suspect after either outcome; "" if it is the same."""
+    seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
+    unseen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
+    otherwise = f"otherwise {short(unseen.name)} ({percent_likely(unseen.if_not)})"
+    text = f"with {experiment.watch}, most likely {short(seen.name)} ({percent_likely(seen.if_seen)}); {otherwise}"
+    return text if seen.name != unseen.name else ""
 
 
 def evidence_lines(diagnosis: Diagnosis) -> list[str]:

@@ -148,3 +148,14 @@ def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     file.write_text("hello\n")
     with pytest.raises(CollectorError, match="is not a file that collector lines follows"):
         Following(file).open()
+
+
+def test_a_file_that_is_written_anew_is_read_from_its_beginning(tmp_path: Path) -> None:
+    following = Following(tmp_path / "log")
+    following.path.write_text("device sda\n")
+    following.open()
+    following.added("1 4\n2 5\n3 6\n", 3)
+    following.path.write_text("device sda\n4 ")
+    items = following.added("7\n", 5)
+    assert [item.detail["code"] for item in items if isinstance(item, Event)] == ["file-restarted"]
+    assert [item.values["in_flight"] for item in items if isinstance(item, Rows)] == [[7.0]]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnosis.experiment import Kind
 from sanpath.summary.summarise import summary
 from sanpath.topology.identity import resolve
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -106,3 +107,30 @@ def test_an_array_that_nobody_reads_is_named_by_its_port() -> None:
     changed = replace(found, verdict=replace(found.verdict, bottlenecks=(unread,)))
     words = summary(changed, resolve(recorded("saturated_array").inventory())).verdict
     assert words.startswith("Array behind port fa1 CT0.FC0 is saturated")
+
+
+@pytest.mark.parametrize(
+    ("kind", "action"),
+    [
+        ("concurrency_limited", "Run the test with more outstanding I/Os"),
+        ("generator_limited", "Give the load generator more processes, or faster processors"),
+        ("healthy", None),
+        ("bottleneck", None),
+    ],
+)
+def test_what_removes_a_risk_is_not_the_first_action_against_a_limit(kind: Kind, action: str | None) -> None:
+    """Of a plan that only removes a risk, and of an empty one."""
+    found = diagnosed("published")
+    topology = resolve(recorded("published").inventory())
+    risk = replace(found.plan[0], purpose="risk")
+    for plan in ((risk,), ()):
+        changed = replace(found, plan=plan, verdict=replace(found.verdict, kind=kind, decide_with=None))
+        assert (summary(changed, topology).action, summary(changed, topology).plan_step) == (action, None)
+
+
+def test_a_mixed_load_is_summed_up_in_the_direction_that_waits_most(tmp_path: Path) -> None:
+    """6,250 writes a second of 1 ms, and 500 reads of 100 ms: the reads are outstanding."""
+    san = San(tmp_path)
+    san.step("t", 64, read=Flow(500, 0.1), write=Flow(6250, 1e-3))
+    consequence = judged(san.write()).summary.consequence or ""
+    assert consequence.startswith("500 of 6,750 IOPS are reads of 64 KiB, at 100 ms with 50 outstanding reads")

@@ -53,6 +53,14 @@ def test_two_sources_that_name_one_host_mean_one_host() -> None:
     assert list(found.entities) == ["host:esx7"]
 
 
+def test_the_case_of_a_machine_s_name_does_not_matter() -> None:
+    """PerfMon writes it in capitals, Jetstress as it was typed, and vCenter as somebody called the machine."""
+    found = topology(entity("perfmon", "host", "sql01"), entity("jetstress", "host", "SQL01"))
+    assert len(found.of_kind("host")) == 1
+    found = topology(entity("perfmon", "host", "sql01"), entity("vcenter", "vm", "vm-7", label="SQL01"))
+    assert list(found.entities) == ["vm:SQL01"]
+
+
 def test_hosts_that_share_a_port_are_one_though_their_names_differ() -> None:
     found = topology(
         reported("config", "vm:sqlvm1 runs_on host:esx7"),

@@ -34,3 +34,8 @@ def test_the_rest() -> None:
     assert iops(6250) == "6,250 IOPS"
     assert percent(0.9769) == "97.7 %"
     assert (count(800.4), count(31.8), count(1.0)) == ("800", "31.8", "1")
+    assert (count(0.0), count(0.012)) == ("0", "0.012"), "a light load is no idle one"
+
+
+def test_a_rounding_error_is_no_negative_time() -> None:
+    assert (duration(-1e-17), duration(-4e-7), duration(-2e-6)) == ("0.00 ms", "0 µs", "-2 µs")

@@ -58,7 +58,7 @@ def ports(items: Iterable[Entry], interfaces: Iterable[Entry], array_name: str) 
 def _port(port: str, entries: list[Entry], interface: Entry) -> SourceEntity:
     eth = sub(interface, "eth")
     wwpns = [wwpn(text(entry, "wwn")) for entry in entries] + [wwpn(text(sub(interface, "fc"), "wwn"))]
-    addresses = [text(eth, "address"), *(text(entry, "portal").rpartition(":")[0] for entry in entries)]
+    addresses = [text(eth, "address"), *(text(entry, "portal").rpartition(":")[0].strip("[]") for entry in entries)]
     return SourceEntity(
         "array_port",
         port,

@@ -118,7 +118,7 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         table,
         _layer(table.facts, binding),
         (first.words,) if against else tuple(_because(table, first)),
-        tuple(_overturn(first)),
+        tuple(_overturn(first, is_alone=len(binding) == 1)),
         ceiling_ratio=lowest / load.bytes_per_second if lowest and not against else None,
         following=following,
         entity=first.entities[0],
@@ -164,12 +164,13 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
         yield "a little less than a saturated link reads: without data of the array, a cap there is possible"
 
 
-def _overturn(link: PathLink) -> Iterator[str]:
+def _overturn(link: PathLink, is_alone: bool) -> Iterator[str]:
     row = link.row
     if row is None:
         yield from _UNCOUNTED_OVERTURN
         return
-    yield "a second path that carries bytes of the test at the same IOPS"
+    path = "a second path" if is_alone else "a path beside these"
+    yield f"{path} that carries bytes of the test at the same IOPS"
     if others_share(row) <= SHARED:
         yield "bytes of another host on this link: none were seen beyond 5 %"
     if row["technology"] == "fibre_channel":

@@ -103,11 +103,11 @@ def data(diagnosis: Diagnosis) -> list[Cells]:
 
 
 def points_of(diagnosis: Diagnosis) -> list[Point]:
-    """Every step and direction with I/Os in flight and a latency."""
+    """Every step and direction with I/Os in flight, its own by Little's law, and a latency."""
     return [
         Point(
             direction,
-            step.in_flight.measured,
+            result.ops_per_second * result.latency_seconds.mean,
             result.bytes_per_second,
             result.latency_seconds.mean,
             result.bytes_per_second / result.ops_per_second,

@@ -114,6 +114,9 @@ def _latency_note(diagnosis: Diagnosis) -> str:
         return ""
     first = budgets[0]
     most = max(first.parts, key=lambda part: words.middle(part.seconds))
+    unexplained = words.middle(first.unexplained_seconds)
+    if unexplained > words.middle(most.seconds):
+        return f"{percent_rounded(unexplained / first.total_seconds)} of {duration(first.total_seconds)} unexplained"
     share = percent_rounded(words.middle(most.seconds) / first.total_seconds)
     return f"{share} of {duration(first.total_seconds)} in the {words.LAYERS[most.layer]}"
 

@@ -24,6 +24,7 @@ from sanpath.diagnosis.model import (
     Verdict,
 )
 from sanpath.diagnosis.source_accounts import Mark, SourceAccount
+from sanpath.diagnosis.summary import Summary
 from sanpath.explanation.plan import plan
 from sanpath.facts.timeline import Line, Quantity, Series
 from sanpath.pulse.model import Freshness
@@ -159,7 +160,14 @@ def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = Fals
         R0(None, None),
         Next(entity, "at 8GFC", (6250, 12500), (0.041, 0.082)),
     )
+    steps_of_plan = plan(findings, verdict)
+    first = steps_of_plan[0] if steps_of_plan else None
     return Diagnosis(
+        summary=Summary(
+            "The link is full.",
+            action=None if first is None else first.action,
+            plan_step=None if first is None else first.number,
+        ),
         run=Run(
             "1",
             "0",
@@ -174,7 +182,7 @@ def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = Fals
         verdict=verdict,
         latency_budget=[b for s in shown for b in budget(s, entity)],
         findings=findings,
-        plan=plan(findings, verdict),
+        plan=steps_of_plan,
         cleared=(Cleared("array:fa1", {"bytes_per_second": 409.6e6}, "0.35 ms in every step"),),
         unobserved=(
             Unobserved("credit stall", "no source reports buffer credits", "a slow device would not be seen"),

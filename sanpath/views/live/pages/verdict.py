@@ -9,6 +9,7 @@ from rich.text import Text
 
 from sanpath.units import count, counted, duration, iops
 from sanpath.views import words
+from sanpath.views.first_screen import first_step
 from sanpath.views.live.layout import NARROW, cut, line, wrapped
 from sanpath.views.live.reading.shown_verdict import CONFIRMED_WINDOWS, JUDGED_WINDOWS, DebouncedVerdict, ShownVerdict
 
@@ -86,11 +87,14 @@ def evidence(verdict: ShownVerdict, width: int) -> list[Text]:
 
 
 def remedy(diagnosis: Diagnosis, width: int) -> list[Text]:
-    """The first action against the limit."""
-    for fix in diagnosis.plan[:1]:
-        remedy_text = "; ".join(fix.commands) or fix.scope
-        return wrapped("fix", f"{fix.platform} ({words.DISRUPTION[fix.disruption]}): {remedy_text}", width)
-    return []
+    """The first action, as in the report, and its commands."""
+    action, step = diagnosis.summary.action, first_step(diagnosis)
+    if action is None:
+        return []
+    if step is None:
+        return wrapped("next", action, width)
+    cost, commands = words.DISRUPTION[step.disruption], "; ".join(step.commands) or step.scope
+    return wrapped("fix" if step.purpose == "limit" else "next", f"{action} ({cost}): {commands}", width)
 
 
 def overturned_by(verdict: ShownVerdict, width: int) -> list[Text]:
