@@ -84,11 +84,12 @@ class FollowedFile(Collector[FollowedFileConfig]):
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
         """Yield the items that were appended since the last poll."""
-        if await self._is_restarted(ctx):
+        new_items = [item async for item in self._read_new_items(ctx)]
+        if not new_items and await self._is_restarted(ctx):
             self._reader, self._offset, self._lag_us = self._new_reader(), 0, None
             text = f"{self.config.path.name} is shorter than before: it is read from its beginning"
             yield warning(ctx.clock.now_us(), "file-restarted", text)
-        new_items = [item async for item in self._read_new_items(ctx)]
+            new_items = [item async for item in self._read_new_items(ctx)]
         now_us = ctx.clock.now_us()
         if newest_us := max((t for item in new_items if isinstance(item, Rows) for t in item.seen), default=None):
             # No sample can be from the future: the smallest lag is the best estimate of the clocks' difference.
