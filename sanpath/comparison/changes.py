@@ -105,7 +105,7 @@ def base_name(step: StepResult) -> str:
 
 
 def is_peer(old: StepResult, old_result: DirectionResult, new: StepResult, new_result: DirectionResult) -> bool:
-    """Whether two steps have the same I/Os in flight, the same block size, and both or only one of the directions."""
+    """Whether two steps have the same I/Os in flight, the same block size, and I/O in the same directions."""
     if set(old.directions) != set(new.directions):
         return False
     in_flight = old.in_flight.configured, new.in_flight.configured

@@ -120,6 +120,11 @@ def machine_of(topology: Topology, load: str) -> str | None:
     return next(iter(topology.related(load, "runs_on")), None)
 
 
+def root_of(topology: Topology, load: str) -> str:
+    """Return the load that a job belongs to; the load itself, if it belongs to none."""
+    return next(iter(topology.related(load, "member_of", "load")), load)
+
+
 def machines_of(topology: Topology, load: str) -> list[str]:
     """Return the virtual machines or hosts a load runs on. Its jobs may run on several."""
     machine = machine_of(topology, load)

@@ -213,7 +213,7 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
             continue
         # What others take of it is not left for the test.
         others = set_limit.throughput - total if set_limit.throughput > _OTHERS * total else 0.0
-        if set_limit.limit < float("inf"):
+        if 0 < set_limit.limit < float("inf"):
             operations = load.ops_per_second * max(0.0, set_limit.limit - others) / total
             result.append(Ceiling(set_limit.entity, (operations,) * 2, f"with {set_limit.words}"))
     ops_per_second = facts.ops_per_second_in(load.step)

@@ -133,3 +133,13 @@ def test_a_lifted_limit_of_a_volume_meets_that_of_its_group(tmp_path: Path) -> N
     assert change == Change(lifted=frozenset({"volume:fa1/vol01"}))
     assert prediction.predicted_ops_per_second is not None
     assert prediction.predicted_ops_per_second[1] == pytest.approx(4000)
+
+
+def test_a_limit_of_zero_is_none(tmp_path: Path) -> None:
+    """As at the array: it is how a limit is taken away."""
+    facts, judgements = judge_recording(limited(tmp_path, {}, qos_ops_per_second=3052.0))
+    zero, none = (
+        predict(facts, judgements, deciding(judgements), Change(caps={("volume:fa1/vol01", "ops_per_second"): limit}))
+        for limit in (0.0, float("inf"))
+    )
+    assert zero.predicted_ops_per_second == none.predicted_ops_per_second

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sanpath.facts.host.tested_machines import as_number
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import machines_of
+from sanpath.topology.paths import machines_of, root_of
 
 
 def requests_held(topology: Topology, lun: str) -> float | None:
@@ -28,13 +28,9 @@ def _submitting_threads(topology: Topology, lun: str) -> float | None:
     threads = [
         as_number(topology.entities[load.id].attributes.get("threads"))
         for load in topology.of_kind("load")
-        if not machines.isdisjoint(machines_of(topology, _root(topology, load.id)))
+        if not machines.isdisjoint(machines_of(topology, root_of(topology, load.id)))
     ]
     return max((count for count in threads if count is not None), default=None)
-
-
-def _root(topology: Topology, load: str) -> str:
-    return next(iter(topology.related(load, "member_of", "load")), load)
 
 
 def with_command_windows(topology: Topology, lun: str, depth: float | None) -> float | None:

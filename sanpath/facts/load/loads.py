@@ -14,6 +14,7 @@ from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Direction, Scalar, Step
 from sanpath.topology.identity import Topology
+from sanpath.topology.paths import root_of
 
 FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
@@ -390,4 +391,4 @@ def _configured(job: StepSamples) -> float | None:
 def _root(topology: Topology, job: StepSamples) -> str:
     """Return the load that a job belongs to."""
     entity = topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}")
-    return next(iter(topology.related(entity, "member_of", "load")), entity)
+    return root_of(topology, entity)

@@ -41,7 +41,7 @@ class SetLimit:
     @property
     def used_ratio(self) -> float:
         """Share of it that is used."""
-        return self.throughput / self.limit
+        return self.throughput / self.limit if self.limit else float("inf")
 
 
 def set_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
