@@ -15,8 +15,8 @@ from sanpath.facts.table import number
 from sanpath.model import Poll
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.clock import CLOCK_JUMP
-from sanpath.topology.identity import Topology
-from sanpath.topology.paths import io_paths
+from sanpath.topology.identity import SAME_TRAFFIC, Topology
+from sanpath.topology.paths import hosts_of, io_paths
 from sanpath.units import counted
 
 
@@ -30,6 +30,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
         *_clock_jumps(facts),
         *_incomplete_sources(recording, polls),
         *_unjoined(facts.topology),
+        *_hosts_by_traffic(facts.topology),
         *_unobserved_parts(facts, recording.sample_kinds()),
         *uncounted_links(facts, recording.declarations),
         *coarse_sources(facts),
@@ -181,6 +182,22 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
 
 def _unjoined(topology: Topology) -> list[Unobserved]:
     return [Unobserved(u.subject, u.reason, "its traffic is not attributed to anything") for u in topology.unjoined]
+
+
+def _hosts_by_traffic(topology: Topology) -> Iterator[Unobserved]:
+    """Hosts that only an array knows, and that were taken for those of loads."""
+    for load in topology.of_kind("load"):
+        targets = [link for link in topology.links if (link.relation, link.from_entity) == ("targets", load.id)]
+        inferred = [text for link in targets for text in link.evidence if text.startswith(SAME_TRAFFIC)]
+        for host in hosts_of(topology, load.id)[:1] if inferred else ():
+            entity = topology.entities[host]
+            names = [local_id for _, local_id in entity.known_as if local_id != entity.label]
+            yield Unobserved(
+                f"the host of {load.id}",
+                f"only an array knows it: {inferred[0].partition(': ')[2]}",
+                f"its volumes and adapters are taken for those of the test; to be sure, write "
+                f"{load.id} runs_on host:{(names or [entity.label])[0]} under links in sanpath.yaml",
+            )
 
 
 def _unplaced(facts: Facts) -> list[Unobserved]:

@@ -24,6 +24,7 @@ from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
 from sanpath.facts.load.host_loads import host_loads
+from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.load_events import Histogram, SourceEvents, has_generator, histograms, histograms_of_loads
 from sanpath.facts.load.loads import LoadFacts, load_facts
 from sanpath.facts.load.manual_figures import ManualFigures, manual_figures
@@ -130,21 +131,20 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         events = timed.events
         steps = load_steps(events, *_span(recording, timed.received_us), deaths(recording))
         steps = find_unmarked_steps(recording, connection, topology, steps)
-        loaded_entities = on_paths(topology)
         # Samples for charts are queried along with those of the steps: a query costs more than its result.
         with_recording = [*steps, ENTIRE_RECORDING] if over_time else steps
-        all_samples = {
-            kind: step_samples(
-                recording,
-                connection,
-                kind,
-                with_recording if kind in CHART_KINDS else steps,
-                loaded_entities.get(kind, {}),
-                executor,
-            )
-            for kind in recording.sample_kinds()
-        }
+
+        def sampled(kind: str, topology: Topology) -> list[StepSamples]:
+            of_kind, loaded = with_recording if kind in CHART_KINDS else steps, on_paths(topology).get(kind, {})
+            return step_samples(recording, connection, kind, of_kind, loaded, executor)
+
         summaries = _summaries(recording, connection, steps)
+        all_samples = {"load": sampled("load", topology)}
+        load_series = [*_series(steps, all_samples["load"]), *summaries]
+        if inferred := hosts_by_traffic(topology, steps, load_series, lambda: sampled("volume", topology)):
+            inventory = [*inventory, *inferred]
+            topology = recording.remembered("topology by traffic", inventory, lambda: resolve(inventory))
+        all_samples |= {kind: sampled(kind, topology) for kind in recording.sample_kinds() if kind != "load"}
     finally:
         connection.close()
     samples_over_time = {

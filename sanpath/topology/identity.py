@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from sanpath.model import Entity, Link, Scalar, SourceEntity, SourceLink
-from sanpath.topology.keys import TRUST, normalise
+from sanpath.topology.keys import INITIATOR_KEYS, TRUST, normalise
 from sanpath.topology.logins import (
     Local,
     at_members,
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 CONFIG = "config"
 """The source name of sanpath.yaml. Its name for an entity has precedence."""
+SAME_TRAFFIC = "same traffic"
+"""The source name of what was concluded from throughput: no source of sanpath.yaml can have a space in its name."""
 
 _LOCAL_KINDS = ("switch_port", "array_port", "controller", "volume", "media", "path")
 """Kinds whose names are unique only within their device."""
-_INITIATOR_KEYS = ("wwpn", "iqn", "nqn")
 _DECLARABLE_KINDS = ("load", "vm", "vdisk", "host", "hba", "lun")
+"""Kinds that the configuration alone may declare."""
 _MACHINES = ("host", "vm")
 """Kinds whose names are those of DNS and Windows, where case does not matter (RFC 4343)."""
-"""Kinds that the configuration alone may declare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +254,8 @@ def _make_entities(
         if local in topology.known_as:
             continue
         members = sorted(
-            groups.get(local, (local,)), key=lambda n: (n[0] != CONFIG, wwpn_without_name(entities[n]) is not None, n)
+            groups.get(local, (local,)),
+            key=lambda n: (n[0] not in (CONFIG, SAME_TRAFFIC), wwpn_without_name(entities[n]) is not None, n),
         )
         entity = _entity([(local, entities[local]) for local in members], names[members[0]])
         topology.entities[entity.id] = entity
@@ -349,12 +351,12 @@ def _attach_initiators(topology: Topology) -> None:
     hosts = {
         (key, value): host.id
         for host in topology.of_kind("host")
-        for key in _INITIATOR_KEYS
+        for key in INITIATOR_KEYS
         for value in host.ids.get(key, ())
     }
     for hba in topology.of_kind("hba"):
         listed = [
-            hosts[key, value] for key in _INITIATOR_KEYS for value in hba.ids.get(key, ()) if (key, value) in hosts
+            hosts[key, value] for key in INITIATOR_KEYS for value in hba.ids.get(key, ()) if (key, value) in hosts
         ]
         if topology.related(hba.id, "attached_to", "host"):
             continue

@@ -7,6 +7,8 @@ import re
 
 TRUST = ("wwpn", "switch_wwn", "nqn", "iqn", "naa", "eui", "serial", "lldp", "mac", "ip", "name")
 """Kinds of join keys, the most trusted first."""
+INITIATOR_KEYS = ("wwpn", "iqn", "nqn")
+"""Those of initiators: a switch or an array knows an adapter, or a host, that has one."""
 
 
 def normalise(kind: str, value: str) -> str | None:

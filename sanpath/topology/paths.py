@@ -11,6 +11,7 @@ import networkx as nx
 
 from sanpath.errors import RecordingError
 from sanpath.topology.identity import Topology
+from sanpath.topology.keys import INITIATOR_KEYS
 
 _HOPS = 14
 """Longest path that is searched: initiator, port, switch, port and so on over four switches. Without a limit, a mesh
@@ -23,8 +24,6 @@ _MOST_SEARCHED = 50_000_000
 """Most links that are searched for the paths of a load: 500 initiators in a fabric of 50,000 ports. Minutes."""
 
 
-_NAMES = frozenset(("wwpn", "iqn", "nqn"))
-"""Join keys of initiators: a switch or an array knows an adapter that has one."""
 _OPPOSITE: dict[Literal["host", "array"], Literal["host", "array"]] = {"host": "array", "array": "host"}
 
 
@@ -122,7 +121,7 @@ def machine_of(topology: Topology, load: str) -> str | None:
 
 def root_of(topology: Topology, load: str) -> str:
     """Return the load that a job belongs to; the load itself, if it belongs to none."""
-    return next(iter(topology.related(load, "member_of", "load")), load)
+    return next(iter(topology.uppers(load, "load")), load)
 
 
 def machines_of(topology: Topology, load: str) -> list[str]:
@@ -173,7 +172,7 @@ def _linked(topology: Topology, host: str) -> list[str]:
     """Return the adapters of a host that something says to have a link; all, if nothing does."""
     adapters = topology.related(host, "attached_to", "hba")
     entities = [topology.entities[hba] for hba in adapters]
-    linked = [e.id for e in entities if e.attributes.get("technology") or not _NAMES.isdisjoint(e.ids)]
+    linked = [e.id for e in entities if e.attributes.get("technology") or not e.ids.keys().isdisjoint(INITIATOR_KEYS)]
     return linked or adapters
 
 

@@ -109,6 +109,8 @@ class San:
     waits for. `slowest_seconds`: its longest I/O,
     None: not reported. `drift`: by which share of it the load's latency rises from the beginning of a step to its
     end, evenly. `make`: of the switches. `zones`: initiator and target port by their WWPNs; sw1 reports them.
+    `array_hosts`: volume → the array's name of the host that it presents it to, first that of the test. The load then
+    runs on db1, whose adapters and LUNs no source reports.
     """
 
     folder: Path
@@ -135,6 +137,7 @@ class San:
     drift: float = 0.0
     make: str | None = "cisco"
     zones: Sequence[tuple[str, str]] = ()
+    array_hosts: Mapping[str, str] = field(default_factory=dict)
     steps: list[_Step] = field(default_factory=list)
     _delay: Mapping[str, float] = field(default_factory=dict)
 
@@ -196,6 +199,10 @@ class San:
         return out.write(ended)
 
     def _configuration(self, out: RecordingBuilder) -> None:
+        if self.array_hosts:
+            out.entity("fio", "host", "db1", ids={"name": ("db1",)})
+            out.link("fio", "runs_on", (("load", "fio"), ("host", "db1")), "this machine")
+            return
         out.say("load:fio runs_on vm:sqlvm1")
         out.say("vm:sqlvm1 runs_on host:esx7")
         out.entity("config", "vm", "sqlvm1", attributes={"memory_bytes": self.memory_bytes})
@@ -279,6 +286,8 @@ class San:
             out.entity(name, "switch_port", port.name, port.name, {"name": (port.name,)}, about)
             end = ("switch_port", port.name)
             out.link(name, "member_of", (end, ("switch", name)), "ifTable")
+            if self.array_hosts and port.host:
+                out.entity(name, "hba", port.wwpn, ids={"wwpn": (port.wwpn,)})
             out.link(name, "logged_in", (("wwpn", port.wwpn), end), f'ifAlias "{port.device} {port.wwpn}"')
         if self.inter_switch_link:
             about = {"technology": self.technology}
@@ -333,6 +342,10 @@ class San:
         for name, naa in volumes.items():
             out.entity("fa1", "volume", name, ids={"naa": (naa,)}, attributes={"device_slots": self.device_slots})
             out.link("fa1", "member_of", (("volume", name), ("array", "fa1")), "volumes")
+        for number, (volume, name) in enumerate(self.array_hosts.items()):
+            wwpns = tuple(port.wwpn for port in self.ports if port.host and (port.host == "esx7") == (number == 0))
+            out.entity("fa1", "host", name, ids={"name": (name,), "wwpn": wwpns})
+            out.link("fa1", "presents", (("volume", volume), ("host", name)), "connections")
         shift, wait = self.clock.get("fa1", 0.0), 0.1 + self._delay.get("fa1", 0.0)
         for at in _every(self.others_every, 0.0, last):
             out.poll("fa1", at + wait)

@@ -1,0 +1,150 @@
+"""Finds the host of a load among those that only an array knows: the names differ, the bytes do not."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sanpath.facts.load.loads import LoadFacts, load_facts_of
+from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
+from sanpath.model import DIRECTIONS, Direction, Entity, SourceEntity, SourceLink, Step
+from sanpath.topology.identity import SAME_TRAFFIC, Topology
+from sanpath.topology.keys import INITIATOR_KEYS
+from sanpath.topology.paths import hosts_of, initiators_of, machine_of, machines_of, root_of, targets_of
+from sanpath.topology.vm_moves import Report
+
+_SMALL_RATIO = 0.1
+"""A direction with a smaller share of the bytes need not be the same to within a ratio of its own."""
+
+_Traffic = Mapping[tuple[str, Direction], tuple[float, int]]
+"""(step, direction) → bytes a second, and the windows that this is a mean over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ArrayHost:
+    """A host that an array knows, the volumes over which it did I/O, and their traffic."""
+
+    entity: Entity
+    volumes: Sequence[str]
+    traffic: _Traffic
+
+
+def hosts_by_traffic(
+    topology: Topology,
+    steps: Sequence[Step],
+    load_samples: Sequence[StepSamples],
+    volume_samples: Callable[[], Sequence[StepSamples]],
+) -> list[Report]:
+    """Return reports that join the machines of loads to hosts that an array knows by another name.
+
+    An array names its hosts as its administrator did, a load names its machine as that calls itself. If neither the
+    machine's adapters nor its LUNs are read, nothing else is common to both but the I/O. A host is joined if its
+    volumes moved in each direction what the load did, in every step in which both were measured, and those of no
+    other host did; nor may two machines have the traffic of one host. `volume_samples` is called only if a load has
+    no path.
+    """
+    loads_of_machines = _without_path(topology)
+    candidates = list(_hosts_of_arrays(topology, volume_samples())) if loads_of_machines else []
+    same: dict[str, list[_ArrayHost]] = {}
+    for machine, loads in loads_of_machines.items():
+        flows = [flow for load in loads for flow in _flows(topology, steps, load_samples, load)]
+        same[machine] = [host for host in candidates if _moves_the_same(host.traffic, flows)]
+    matches = Counter(host.entity.id for hosts in same.values() for host in hosts)
+    return [
+        (SAME_TRAFFIC, 0, item)
+        for machine, hosts in same.items()
+        if len(hosts) == 1 and matches[hosts[0].entity.id] == 1
+        for item in _joined(topology, machine, loads_of_machines[machine], hosts[0])
+    ]
+
+
+def _without_path(topology: Topology) -> dict[str, list[str]]:
+    """Return machine → its loads, of loads that nothing joins to a volume or a fabric. A load on no known machine is
+    under its own name."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for load in topology.of_kind("load"):
+        root, machine = root_of(topology, load.id), machine_of(topology, load.id)
+        is_job = root != load.id
+        if (is_job and machine_of(topology, root)) or (machine is None and (is_job or machines_of(topology, root))):
+            continue  # The load itself, or each of its jobs, has the machine.
+        has_target = {load.id, root} & topology.with_unread_target or any(targets_of(topology, load.id, root))
+        if not has_target and not initiators_of(topology, load.id):
+            found[machine or load.id].append(load.id)
+    return found
+
+
+def _hosts_of_arrays(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[_ArrayHost]:
+    """Yield the hosts with I/O that only arrays know, and that no load is known to run on."""
+    with_loads = {host for load in topology.of_kind("load") for host in hosts_of(topology, load.id)}
+    by_volume: dict[str, list[StepSamples]] = defaultdict(list)
+    for sample in samples:
+        by_volume[topology.known_as.get((sample.source, "volume", sample.entity), "")].append(sample)
+    for host in topology.of_kind("host"):
+        is_read = bool(topology.related(host.id, "attached_to", "lun"))
+        if is_read or host.id in with_loads or host.ids.keys().isdisjoint(INITIATOR_KEYS):
+            continue
+        presented = {
+            volume: _traffic(by_volume[volume]) for volume in topology.related(host.id, "presents", "volume")
+        }
+        busy = [volume for volume, traffic in presented.items() if any(moved for moved, _ in traffic.values())]
+        if busy:
+            yield _ArrayHost(host, busy, _traffic([sample for volume in busy for sample in by_volume[volume]]))
+
+
+def _traffic(samples: Sequence[StepSamples]) -> _Traffic:
+    total: dict[tuple[str, Direction], tuple[float, int]] = {}
+    for sample in samples:
+        for direction in DIRECTIONS:
+            moved = gauge_or_rates(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
+            if moved is not None:
+                others, windows = total.get((sample.step, direction), (0.0, sample.windows))
+                total[sample.step, direction] = others + moved, min(windows, sample.windows)
+    return total
+
+
+def _flows(
+    topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples], load: str
+) -> Iterator[LoadFacts]:
+    for step in steps:
+        for direction in DIRECTIONS:
+            if (facts := load_facts_of(topology, step, direction, samples, load)) is not None:
+                yield facts
+
+
+def _moves_the_same(traffic: _Traffic, flows: Sequence[LoadFacts]) -> bool:
+    """Return whether a host moved in every step what the loads of a machine did, within their sampling error."""
+    by_step: dict[str, list[LoadFacts]] = defaultdict(list)
+    for flow in flows:
+        by_step[flow.step].append(flow)
+    compared = False
+    for step, of_step in by_step.items():
+        total = sum(flow.bytes_per_second for flow in of_step)
+        for direction in DIRECTIONS:
+            if (step, direction) not in traffic or not total:
+                continue
+            moved, windows = traffic[step, direction]
+            expected = sum(flow.bytes_per_second for flow in of_step if flow.direction == direction)
+            tolerance = max(flow.same_traffic_tolerance(windows) for flow in of_step)
+            if abs(moved - expected) > tolerance * max(expected, _SMALL_RATIO * total):
+                return False
+            compared = True
+    return compared
+
+
+def _joined(
+    topology: Topology, machine: str, loads: Sequence[str], host: _ArrayHost
+) -> Iterator[SourceEntity | SourceLink]:
+    """Yield what a person would write into sanpath.yaml: that the machine is this host, or runs on it, and what its
+    loads target."""
+    evidence = f"the volumes of {host.entity.label} moved what the load did, and those of no other host"
+    entity = topology.entities[machine]
+    if entity.kind == "host":
+        ids = {key: host.entity.ids[key] for key in INITIATOR_KEYS if key in host.entity.ids}
+        yield SourceEntity("host", entity.label, entity.label, {"name": (entity.label,), **ids})
+    else:
+        yield SourceLink("runs_on", (entity.kind, entity.label), ("host", host.entity.label), evidence)
+    for load in dict.fromkeys(root_of(topology, load) for load in loads):
+        for volume in host.volumes:
+            ends = [(topology.entities[end].kind, topology.entities[end].label) for end in (load, volume)]
+            yield SourceLink("targets", ends[0], ends[1], evidence)
