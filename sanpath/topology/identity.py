@@ -19,6 +19,7 @@ from sanpath.topology.logins import (
     without_wrong_guesses,
     wwpn_without_name,
 )
+from sanpath.topology.same_entity import same_entities
 from sanpath.topology.vm_moves import Report, links_at
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ _LOCAL_KINDS = ("switch_port", "array_port", "controller", "volume", "media", "p
 """Kinds whose names are unique only within their device."""
 _DECLARABLE_KINDS = ("load", "vm", "vdisk", "host", "hba", "lun")
 """Kinds that the configuration alone may declare."""
-_MACHINES = ("host", "vm")
-"""Kinds whose names are those of DNS and Windows, where case does not matter (RFC 4343)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,7 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
     entities = without_wrong_guesses(entities)
     names = _names(entities, links)
     topology = Topology()
-    _make_entities(topology, entities, names, _duplicate_ports(entities, links))
+    _make_entities(topology, entities, names, links, _duplicate_ports(entities, links))
     _join_guests(topology)
     _make_links(topology, links)
     _attach_initiators(topology)
@@ -232,24 +231,10 @@ def _make_entities(
     topology: Topology,
     entities: Mapping[Local, SourceEntity],
     names: Mapping[Local, str],
+    links: Iterable[tuple[str, SourceLink]],
     duplicates: Iterable[tuple[Local, Local]],
 ) -> None:
-    by_key: dict[tuple[str, str, str], list[Local]] = defaultdict(list)
-    for local, source_entity in entities.items():
-        name = names[local].casefold() if source_entity.kind in _MACHINES else names[local]
-        by_key[source_entity.kind, "name", name].append(local)
-        for key, values in source_entity.ids.items():
-            for value in values:
-                if key in TRUST and key != "name" and (key_value := normalise(key, value)):
-                    by_key[source_entity.kind, key, _scope(source_entity.kind, names[local]) + key_value].append(
-                        local
-                    )
-    # Most entities share no key with any other.
-    graph: nx.Graph[Local] = nx.Graph(duplicates)
-    for sharing in by_key.values():
-        if len(sharing) > 1:
-            nx.add_path(graph, sharing)
-    groups = {local: group for group in nx.connected_components(graph) for local in group}
+    groups = same_entities(entities, names, links, duplicates)
     for local in entities:
         if local in topology.known_as:
             continue
@@ -260,12 +245,6 @@ def _make_entities(
         entity = _entity([(local, entities[local]) for local in members], names[members[0]])
         topology.entities[entity.id] = entity
         topology.known_as.update(dict.fromkeys(members, entity.id))
-
-
-def _scope(kind: str, name: str) -> str:
-    """Return a prefix that limits a join key to one host. Several hosts may see a volume; a LUN is a device of one
-    host."""
-    return f"{name.partition('/')[0]}/" if kind == "lun" and "/" in name else ""
 
 
 def _entity(members: list[tuple[Local, SourceEntity]], name: str) -> Entity:

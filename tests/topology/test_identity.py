@@ -71,6 +71,53 @@ def test_hosts_that_share_a_port_are_one_though_their_names_differ() -> None:
     assert found.known_as["fa1", "host", "ESX-7-prod"] == "host:esx7"
 
 
+def read_host(name: str, **ids: str) -> tuple[Reported, ...]:
+    """A host that a source of its own reads, with an adapter that has the keys of the host, and a LUN."""
+    return (
+        entity(name, "host", name, **ids),
+        entity(name, "hba", "eth1", label=f"{name}/eth1", **ids),
+        edge(name, "hba:eth1", "attached_to", f"host:{name}"),
+        entity(name, "lun", "dm-0", label=f"{name}/dm-0"),
+        edge(name, "lun:dm-0", "attached_to", f"host:{name}"),
+    )
+
+
+def test_clones_with_one_iqn_are_two_hosts_with_two_adapters() -> None:
+    clone = {"iqn": "iqn.1993-08.org.debian:01:5fcb1d2d3a", "ip": "192.168.122.1"}
+    found = topology(
+        *read_host("db1", **clone), *read_host("db2", **clone), entity("fa1", "host", "pure-db", iqn=clone["iqn"])
+    )
+    assert {host.id for host in found.of_kind("host")} == {"host:db1", "host:db2", "host:pure-db"}
+    assert [hba.id for hba in found.of_kind("hba")] == ["hba:db1/eth1", "hba:db2/eth1"]
+    assert found.related("hba:db1/eth1", "attached_to", "host") == ["host:db1"]
+
+
+def test_two_sources_that_read_one_host_mean_one_host_with_or_without_its_domain() -> None:
+    iqn = "iqn.1993-08.org.debian:01:5fcb1d2d3a"
+    found = topology(*read_host("db1", iqn=iqn), *read_host("DB1.example.net", iqn=iqn))
+    assert len(found.of_kind("host")) == 1
+    found = topology(*read_host("db1", iqn=iqn), *read_host("192.0.2.7", iqn=iqn))
+    assert len(found.of_kind("host")) == 1
+
+
+def test_an_array_s_host_with_the_ports_of_several_servers_is_none_of_them() -> None:
+    wwpns = ("21000024ff000001", "21000024ff000002")
+    cluster = SourceEntity("host", "esx-cluster", "esx-cluster", {"wwpn": wwpns})
+    found = topology(*read_host("esx1", wwpn=wwpns[0]), *read_host("esx2", wwpn=wwpns[1]), ("fa1", cluster))
+    assert [host.id for host in found.of_kind("host")] == ["host:esx-cluster", "host:esx1", "host:esx2"]
+    assert found.related("hba:esx2/eth1", "attached_to", "host") == ["host:esx2"]
+
+
+def test_the_hosts_of_two_arrays_with_ports_of_one_server_are_that_server() -> None:
+    wwpns = ("21000024ff000001", "21000024ff000002")
+    found = topology(
+        *read_host("esx1", wwpn=wwpns[0]),
+        ("fa1", SourceEntity("host", "esx-1", "esx-1", {"wwpn": wwpns})),
+        ("fa2", SourceEntity("host", "ESX_1", "ESX_1", {"wwpn": wwpns[1:]})),
+    )
+    assert [host.id for host in found.of_kind("host")] == ["host:esx1"]
+
+
 def test_ports_and_volumes_are_named_after_their_device() -> None:
     found = topology(
         entity("sw1", "switch_port", "17", label="fc1/7"),
