@@ -19,6 +19,7 @@ from sanpath.topology.logins import (
     without_wrong_guesses,
     wwpn_without_name,
 )
+from sanpath.topology.machine_names import spellings, with_spelling
 from sanpath.topology.same_entity import same_entities
 from sanpath.topology.vm_moves import Report, links_at
 
@@ -32,6 +33,7 @@ SAME_TRAFFIC = "same traffic"
 
 _LOCAL_KINDS = ("switch_port", "array_port", "controller", "volume", "media", "path")
 """Kinds whose names are unique only within their device."""
+_MACHINES = ("host", "vm")
 _DECLARABLE_KINDS = ("load", "vm", "vdisk", "host", "hba", "lun")
 """Kinds that the configuration alone may declare."""
 
@@ -186,7 +188,21 @@ def _names(entities: Mapping[Local, SourceEntity], links: Iterable[tuple[str, So
             names[local] = f"{machines[source]}/{entity.ids['device'][0]}"
         else:
             names[local] = label
-    return names
+    return _with_one_spelling(names)
+
+
+def _with_one_spelling(names: Mapping[Local, str]) -> dict[Local, str]:
+    """Spell machines alike in all names: as the configuration does, else as a hypervisor or the first source does."""
+    of_machines = sorted(
+        (source != CONFIG, kind == "host", source, name)
+        for (source, kind, _), name in names.items()
+        if kind in _MACHINES
+    )
+    known = spellings(name for *_, name in of_machines)
+    return {
+        local: name if local[1] in (*_LOCAL_KINDS, "switch", "array") else with_spelling(name, known)
+        for local, name in names.items()
+    }
 
 
 def _label(entities: Mapping[Local, SourceEntity], local: Local) -> str:
@@ -265,9 +281,9 @@ def _entity(members: list[tuple[Local, SourceEntity]], name: str) -> Entity:
 
 def _join_guests(topology: Topology) -> None:
     """Join each guest that is read as a host to the virtual machine of its name that a hypervisor reports."""
-    vms = {vm.label.casefold(): vm.id for vm in topology.of_kind("vm")}
+    vms = {vm.label: vm.id for vm in topology.of_kind("vm")}
     for host in topology.of_kind("host"):
-        vm = topology.entities.get(vms.get(host.label.casefold(), ""))
+        vm = topology.entities.get(vms.get(host.label, ""))
         if vm is None or all(source == CONFIG for source, _ in vm.known_as):
             continue
         topology.known_as.update((local, vm.id) for local, id_ in list(topology.known_as.items()) if id_ == host.id)

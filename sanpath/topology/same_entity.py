@@ -13,8 +13,6 @@ from sanpath.topology.logins import Local
 
 _COPIED_KEYS = ("iqn", "nqn", "ip")
 """Keys that are set, not built in: clones of a machine have the same, and so have private networks of several."""
-_MACHINES = ("host", "vm")
-"""Kinds whose names are those of DNS and Windows, where case does not matter (RFC 4343)."""
 _DEVICES = ("lun", "hba", "path", "vdisk")
 """What a source reports of a host that it reads. An array knows hosts as well, and none of these."""
 
@@ -53,8 +51,7 @@ def _by_key(
     """Return (kind, kind of key, value) → the reports that have it."""
     by_key: dict[tuple[str, str, str], list[Local]] = defaultdict(list)
     for local, entity in entities.items():
-        name = names[local].casefold() if entity.kind in _MACHINES else names[local]
-        by_key[entity.kind, "name", name].append(local)
+        by_key[entity.kind, "name", names[local]].append(local)
         for key, values in entity.ids.items():
             for value in values if key in TRUST and key != "name" else ():
                 if normal := normalise(key, value):
@@ -71,8 +68,7 @@ def _scope(kind: str, name: str) -> str:
 def _machines(entities: Mapping[Local, SourceEntity], names: Mapping[Local, str], links: Links) -> dict[Local, str]:
     """Return report → the name of its machine, of hosts that are read, and of their adapters.
 
-    The name is without its domain, which some sources give and some do not. A machine that is named by its address
-    may be any.
+    A machine that is named by its address may be any.
     """
     machines: dict[Local, str] = {}
     for source, link in links:
@@ -81,7 +77,7 @@ def _machines(entities: Mapping[Local, SourceEntity], names: Mapping[Local, str]
             continue
         name = names.get(host)
         if name and normalise("ip", name) is None:
-            machines[host] = name.casefold().partition(".")[0]
+            machines[host] = name
             if link.from_end[0] == "hba" and device in entities:
                 machines[device] = machines[host]
     return machines

@@ -61,6 +61,27 @@ def test_the_case_of_a_machine_s_name_does_not_matter() -> None:
     assert list(found.entities) == ["vm:SQL01"]
 
 
+def test_a_name_with_a_domain_is_that_of_the_only_machine_without_one() -> None:
+    """fio has the short name of a machine, and iostat or vCenter the full one."""
+    found = topology(
+        reported("run", "load:fio runs_on host:db1"),
+        entity("run", "host", "db1"),
+        entity("run", "load", "fio"),
+        entity("iostat", "host", "DB1.example.net"),
+        entity("iostat", "lun", "sda", label="DB1.example.net/sda"),
+        entity("fio", "lun", "sda", label="db1/sda"),
+        edge("iostat", "lun:sda", "attached_to", "host:DB1.example.net"),
+    )
+    assert [host.id for host in found.of_kind("host")] == ["host:DB1.example.net"]
+    assert [lun.id for lun in found.of_kind("lun")] == ["lun:DB1.example.net/sda"]
+    assert found.related("load:fio", "runs_on") == found.related("lun:DB1.example.net/sda", "attached_to")
+
+
+def test_a_name_that_machines_of_two_domains_have_is_none_of_them() -> None:
+    hosts = ("db1", "db1.example.net", "db1.example.org", "192.0.2.1", "192.0.2.2")
+    assert len(topology(*(entity(f"s{host}", "host", host) for host in hosts)).of_kind("host")) == len(hosts)
+
+
 def test_hosts_that_share_a_port_are_one_though_their_names_differ() -> None:
     found = topology(
         reported("config", "vm:sqlvm1 runs_on host:esx7"),
