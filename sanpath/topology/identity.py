@@ -33,9 +33,10 @@ SAME_TRAFFIC = "same traffic"
 
 _LOCAL_KINDS = ("switch_port", "array_port", "controller", "volume", "media", "path")
 """Kinds whose names are unique only within their device."""
-_MACHINES = ("host", "vm")
 _DECLARABLE_KINDS = ("load", "vm", "vdisk", "host", "hba", "lun")
 """Kinds that the configuration alone may declare."""
+_MACHINES = ("host", "vm")
+"""Kinds whose names are those of machines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
+from sanpath.topology.machine_names import spellings
 
 _MOST_STORED_BYTES = 64 << 20
 """A file up to this size is stored in the recording."""
@@ -86,7 +87,8 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     writer = Writer(request.folder, writer_name(clock), compacts=False)
     _refuse_twice(file, recording)
     from_host, host_remarks = _host(request.host, recording)
-    task = Importing(writer, source, clock, placement, from_host, [*placement_remarks, *host_remarks])
+    remarks = [*placement_remarks, *host_remarks]
+    task = Importing(writer, source, clock, placement, from_host, remarks, request.host is not None)
     for item in request.site_items:
         writer.inventory("config", placement.begins or clock.anchor_us, item)
     result = reader(source)
@@ -125,8 +127,10 @@ def _reader(file: ImportedFile, named: str | None) -> tuple[Spec, type[ResultRea
 class Importing:
     """The import of one file.
 
-    `remarks` are for people; `recorded_remarks` are those that the file's reader has already recorded. `ends`: ends
-    of its steps in microseconds.
+    `host`: the machine that the file is from, None: not known. `is_requested`: whether a person named it: the machine
+    that the file itself names is then called so. `remarks` are for people; `recorded_remarks` are those that the
+    file's reader has already recorded. `ends`: ends of its steps in microseconds. `own_host`: the machine that the
+    file names.
     """
 
     writer: Writer
@@ -135,6 +139,8 @@ class Importing:
     placement: Placement
     host: str | None
     remarks: list[str]
+    is_requested: bool = False
+    own_host: str | None = None
     steps: list[str] = field(default_factory=list)
     recorded_remarks: set[str] = field(default_factory=set)
     ends: list[int] = field(default_factory=list)
@@ -195,7 +201,7 @@ class Importing:
                 self.rows += len(placed.entity)
                 self.write(self.batch.add(placed))
             case SourceEntity() | SourceLink():
-                self.writer.inventory(self.source, now, placed)
+                self.writer.inventory(self.source, now, self._of_requested_host(placed))
                 for link in self._on_host(placed):
                     self.writer.inventory(self.source, now, link)
             case Event():
@@ -229,11 +235,32 @@ class Importing:
         self.rows -= left_out
         self.remarks.append(f"{left_out} samples of {samples.table.kind} are left out: impossible figure or time")
 
+    def _of_requested_host(self, item: SourceEntity | SourceLink) -> SourceEntity | SourceLink:
+        """Return the item with the name that a person gave the machine of the file, in place of the file's."""
+        if isinstance(item, SourceLink):
+            return item
+        label = item.label or item.local_id
+        if item.kind == "host" and self.own_host is None:
+            self.own_host = label
+        if not self.is_requested or self.host is None:
+            return item
+        if item.kind == "host" and label == self.own_host:
+            return replace(item, label=self.host, ids={**item.ids, "name": (self.host,)})
+        if item.kind == "host":
+            text = f"the file has several machines: only the first, {self.own_host}, is called {self.host}"
+            self.remarks += [] if text in self.remarks else [text]
+        if label.startswith(f"{self.own_host}/"):
+            return replace(item, label=f"{self.host}{label.removeprefix(str(self.own_host))}")
+        return item
+
     def _on_host(self, item: SourceEntity | SourceLink) -> Iterator[SourceEntity | SourceLink]:
         """Yield the host and the link of a load or block device to it."""
-        if isinstance(item, SourceEntity) and item.kind == "host":
-            self.host = None  # The file itself contains its host.
-        if self.host is None or not isinstance(item, SourceEntity) or item.kind not in ("load", "lun"):
+        if (
+            self.host is None
+            or self.own_host is not None
+            or not isinstance(item, SourceEntity)
+            or item.kind not in ("load", "lun")
+        ):
             return
         if item.kind == "load" and item.local_id != self.source:
             return  # A job belongs to its load.
@@ -323,17 +350,17 @@ def _host(requested: str | None, recording: Recording | None) -> tuple[str | Non
         if recording is not None
         else []
     )
-    hosts = {item.local_id for item in entities if item.kind in ("host", "vm")}
+    machines = {
+        kind: {item.label or item.local_id for item in entities if item.kind == kind} for kind in ("host", "vm")
+    }
     if requested is None:
-        hosts_only = {item.local_id for item in entities if item.kind == "host"}
-        return (hosts_only.pop() if len(hosts_only) == 1 else None), []
-    if requested in hosts or not hosts:
-        return requested, []
-    matches = [host for host in hosts if host.lower() == requested.lower()]
-    if len(matches) == 1:
-        return matches[0], []
+        return (next(iter(machines["host"])) if len(machines["host"]) == 1 else None), []
+    names = sorted(machines["host"] | machines["vm"])
+    name = spellings((*names, requested))[requested.casefold()]
+    if name in names or not names:
+        return name, []
     return requested, [
-        f"the recording has no host {requested}, only {', '.join(sorted(hosts))}: it is joined to nothing else"
+        f"the recording has no host {requested}, only {', '.join(names)}: it is joined to nothing else"
     ]
 
 

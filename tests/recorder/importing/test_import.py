@@ -18,6 +18,7 @@ from sanpath.errors import SanpathError, UsageError
 from sanpath.model import Event, SourceEntity
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
+from sanpath.topology.identity import resolve
 from tests.support.recording import microseconds
 from tests.support.san import HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X
@@ -276,6 +277,18 @@ def test_a_host_is_found_however_its_name_is_written(tmp_path: Path) -> None:
     entities = [item for _, _, item in Recording(folder).inventory() if isinstance(item, SourceEntity)]
     hosts = {node.local_id for node in entities if node.kind == "host"}
     assert hosts == {"w1"}
+
+
+def test_the_machine_that_a_file_names_is_called_as_requested(tmp_path: Path) -> None:
+    folder = tmp_path / "a.sanpath"
+    run(counters(tmp_path), "--into", folder, "--host", "db1")
+    topology = resolve(Recording(folder).inventory())
+    assert [host.id for host in topology.of_kind("host")] == ["host:db1"]
+    devices = topology.related("host:db1", "attached_to", "lun")
+    assert devices
+    assert all(device.startswith("lun:db1/") for device in devices)
+    reported = run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0), "--host", "DB1.example.net")
+    assert "note" not in reported
 
 
 def test_a_host_that_the_recording_does_not_know_is_said(tmp_path: Path) -> None:
