@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -127,15 +128,20 @@ def _command_window(server: Snapshot, group: str, clients: Sequence[str]) -> int
 
 
 def _backstores(server: Snapshot) -> Iterator[tuple[Volume, str]]:
-    """Yields the backstores of LIO with their serials."""
+    """Yields the backstores of LIO with their serials.
+
+    A name is unique only among those of its kind, such as `fileio_0`.
+    """
+    names = Counter(name for hba in server.children(f"{_LIO}/core") for name in server.children(f"{_LIO}/core/{hba}"))
     for hba in server.children(f"{_LIO}/core"):
         for name in server.children(f"{_LIO}/core/{hba}"):
+            label = name if names[name] == 1 else f"{hba}/{name}"
             folder = f"{_LIO}/core/{hba}/{name}"
             serial = parse.unit_serial(server.text(f"{folder}/wwn/vpd_unit_serial"))
             naa = parse.lio_naa(serial, server.text(f"{folder}/wwn/company_id"))
             path = server.text(f"{folder}/udev_path") or parse.backing_path(server.text(f"{folder}/info"))
             ids = {"naa": (naa,), "serial": (serial,)} if naa else {}
-            yield Volume(name, name, path, ids, {"backstore": hba.rpartition("_")[0] or hba}), serial
+            yield Volume(label, label, path, ids, {"backstore": hba.rpartition("_")[0] or hba}), serial
 
 
 def _serials_of_luns(server: Snapshot, group: str) -> Iterator[str]:
