@@ -81,7 +81,8 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
         )
     peak, last = max(distinct, key=lambda load: load.ops_per_second), distinct[-1]
     change = last.ops_per_second / peak.ops_per_second - 1
-    if change < -max(FLAT, _chance(peak, last)) and last.latency_seconds > peak.latency_seconds:
+    slower = change < -max(FLAT, _chance(peak, last)) and last.latency_seconds > peak.latency_seconds
+    if slower and last.asks_for_more_than(peak):
         return "retrograde", (
             f"{iops(peak.ops_per_second)} at {outstanding(peak.in_flight_measured)} fall to "
             f"{iops(last.ops_per_second)} at {count(last.in_flight_measured)}, while latency grows from "

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Curve
 from sanpath.explanation.scalability import fit_scalability
 from sanpath.views.json import render
@@ -82,6 +83,16 @@ def test_a_collapse_is_no_plateau(tmp_path: Path) -> None:
         "251 IOPS at 3 outstanding I/Os fall to 124 IOPS at 4, while latency grows from 12.0 ms to 32.3"
     )
     assert curve.knee.said == "3 queue depths tested, and a fit needs 4"
+
+
+def test_another_workload_of_the_same_queue_depth_is_no_collapse(tmp_path: Path) -> None:
+    """Four jobs on four file systems, each with 128 outstanding: none of them is more load than another."""
+    san = San(tmp_path)
+    for name, ops, in_flight in (("a", 112.0, 120), ("b", 54.0, 127)):
+        san.step(name, 128, read=Flow(ops, in_flight / ops), disk={"read": Flow(ops, 30 / ops)})
+    recording = san.write()
+    assert judged(recording).verdict.curves[0].shape == "unknown"
+    assert "collapse" not in as_text(diagnose(recording))
 
 
 def test_a_collapse_with_enough_steps_tells_its_peak(tmp_path: Path) -> None:

@@ -28,8 +28,10 @@ _QUARTER = 2
 _SAME_TRAFFIC_RATIO = 0.05
 """Bytes of two sources that differ by a smaller ratio are the same traffic (rounding, clock edges)."""
 _TOGETHER_RATIO = 0.8
-"""Jobs ran together if all of them were active for this share of the time in which any was: windows of their counters
-do not begin and end together."""
+"""Jobs ran together if each was active for this share of the time in which any was: windows of their counters do not
+begin and end together."""
+MORE = 1.3
+"""Loads whose outstanding I/Os differ by a smaller factor are the same load."""
 HALF = 0.55
 """One half, plus a tolerance for measured numbers of I/Os in flight."""
 
@@ -144,6 +146,14 @@ class LoadFacts:
         same_conditions = self.direction == other.direction and self.variation == other.variation
         return same_conditions and isclose(*sizes, rel_tol=SAME_SIZE) and self.access.is_like(other.access)
 
+    def asks_for_more_than(self, other: LoadFacts) -> bool:
+        """Return whether this load was given more outstanding I/Os: as configured, or as measured if that is not
+        known of both. Where everything slows down, fewer may be outstanding although more were given."""
+        own, its = self.in_flight_configured, other.in_flight_configured
+        if own is None or its is None:
+            own, its = self.in_flight_measured, other.in_flight_measured
+        return own >= MORE * its
+
     def at_most_half(self, other: LoadFacts) -> bool:
         """Return whether this load has at most half as many I/Os in flight as the other."""
         return self.in_flight_measured <= HALF * other.in_flight_measured
@@ -232,7 +242,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         operations,
         byte_rate or operations * (step.block_bytes or 0),
         wait / operations,
-        _offered(jobs) if step.offered is None else step.offered,
+        _offered(step, jobs),
         wait,
         max((cpu for job in active if (cpu := job.means.get("cpu_ratio")) is not None), default=None),
         single_job.get(f"latency_seconds_p50_{direction}"),
@@ -358,28 +368,34 @@ def _series_together(
     )
 
 
-def _offered(jobs: Sequence[StepSamples]) -> float | None:
-    """Return the I/Os that jobs may keep in flight together. None: unknown for one of them, or they did not run
-    together.
+def _offered(step: Step, jobs: Sequence[StepSamples]) -> float | None:
+    """Return the I/Os that jobs may keep in flight together, in the mean over the step: a job that ends before the
+    others keeps none from then on. None: unknown for one of them, or they did not run together.
     """
+    shares = _shares_of_time(jobs)
     configured = [of_job for job in jobs if (of_job := _configured(job)) is not None]
-    if len(configured) < len(jobs) or (len(jobs) > 1 and not _ran_together(jobs)):
+    if step.offered is None and len(jobs) > 1 and (shares is None or min(shares) < _TOGETHER_RATIO):
         return None
-    return sum(configured)
+    if len(configured) < len(jobs):
+        return step.offered if shares is None or step.offered is None else step.offered * sum(shares) / len(shares)
+    total = sum(configured) if step.offered is None else step.offered
+    weighted = sum(of_job * share for of_job, share in zip(configured, shares or [1.0] * len(jobs), strict=True))
+    return total * weighted / sum(configured) if sum(configured) else total
 
 
-def _ran_together(jobs: Sequence[StepSamples]) -> bool:
-    """Whether the times in which the jobs completed I/Os are nearly the same."""
+def _shares_of_time(jobs: Sequence[StepSamples]) -> list[float] | None:
+    """Return the share of each job in the time from the first I/O of any of them to the last one. None: not known of
+    one."""
     spans = []
     for job in jobs:
         rates = [job.rates[counter] for d in DIRECTIONS if (counter := f"ops_{d}_total") in job.rates]
         windows = zip(job.ended_us, job.seconds, zip_longest(*rates), strict=False)
         active = [(ended_us - seconds * 1e6, ended_us) for ended_us, seconds, of_window in windows if any(of_window)]
         if not active:
-            return False
+            return None
         spans.append((active[0][0], active[-1][1]))
-    together = min(end for _, end in spans) - max(begin for begin, _ in spans)
-    return together >= _TOGETHER_RATIO * (max(end for _, end in spans) - min(begin for begin, _ in spans))
+    whole = max(end for _, end in spans) - min(begin for begin, _ in spans)
+    return [(end - begin) / whole for begin, end in spans]
 
 
 def _configured(job: StepSamples) -> float | None:

@@ -11,18 +11,13 @@ from dataclasses import dataclass
 from math import hypot, isclose, log
 from operator import attrgetter
 
-from sanpath.facts.load.loads import LoadFacts, flat_over_load
+from sanpath.facts.load.loads import MORE, LoadFacts, flat_over_load
 from sanpath.units import count, iops, percent
 
-_LEAST_FACTOR = 1.3
-"""Steps whose I/Os in flight differ by a smaller factor show nothing."""
 _LEAST_SPREAD = 0.02
 """Smallest relative spread between two runs of the same step."""
 _SAME_MIX = 0.05
 """Steps whose mixes of directions differ by no more than this share are the same mix."""
-_AS_MANY = 0.8
-"""Share of the earlier I/Os in flight that counts as no fewer: where everything slows down, fewer are in flight for
-the same setting."""
 COLLAPSED = 1.5
 """Ratio of throughput before to after from which more load has made it collapse: repeated runs of one test differ far
 less."""
@@ -41,8 +36,8 @@ def slopes(load: LoadFacts, others: Sequence[LoadFacts]) -> tuple[Slope | None, 
     """The slopes to the next step with fewer, and with more, of the same I/Os in flight. None: there is no such
     step."""
     in_flight = attrgetter("in_flight_measured")
-    fewer = [other for other in others if other.in_flight_measured * _LEAST_FACTOR <= load.in_flight_measured]
-    more = [other for other in others if other.in_flight_measured >= load.in_flight_measured * _LEAST_FACTOR]
+    fewer = [other for other in others if other.in_flight_measured * MORE <= load.in_flight_measured]
+    more = [other for other in others if other.in_flight_measured >= load.in_flight_measured * MORE]
     return _slope(load, max(fewer, key=in_flight, default=None)), _slope(load, min(more, key=in_flight, default=None))
 
 
@@ -63,8 +58,7 @@ def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
         if other_load.step == load.step or not other_load.comparable(load):
             continue
         after, before = sorted((load, other_load), key=lambda candidate: candidate.ops_per_second)
-        no_fewer = after.in_flight_measured >= _AS_MANY * before.in_flight_measured
-        if no_fewer and before.ops_per_second >= COLLAPSED * after.ops_per_second:
+        if after.asks_for_more_than(before) and before.ops_per_second >= COLLAPSED * after.ops_per_second:
             latency_ratio = after.latency_seconds / before.latency_seconds
             yield (
                 f"throughput falls from {iops(before.ops_per_second)} to {iops(after.ops_per_second)} while an I/O "
