@@ -37,6 +37,8 @@ _DECLARABLE_KINDS = ("load", "vm", "vdisk", "host", "hba", "lun")
 """Kinds that the configuration alone may declare."""
 _MACHINES = ("host", "vm")
 """Kinds whose names are those of machines."""
+_PARTS_OF_MACHINES = ("hba", "lun", "vdisk", "cgroup")
+"""Kinds whose names may begin with that of their machine and a slash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ def _with_one_spelling(names: Mapping[Local, str]) -> dict[Local, str]:
     )
     known = spellings(name for *_, name in of_machines)
     return {
-        local: name if local[1] in (*_LOCAL_KINDS, "switch", "array") else with_spelling(name, known)
+        local: with_spelling(name, known) if local[1] in _MACHINES or local[1] in _PARTS_OF_MACHINES else name
         for local, name in names.items()
     }
 

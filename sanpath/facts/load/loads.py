@@ -32,6 +32,9 @@ _TOGETHER_RATIO = 0.8
 begin and end together."""
 MORE = 1.3
 """Loads whose outstanding I/Os differ by a smaller factor are the same load."""
+_AS_MANY = 0.8
+"""Share of the outstanding I/Os of another load that counts as no fewer: where everything slows down, fewer are
+outstanding for the same setting."""
 HALF = 0.55
 """One half, plus a tolerance for measured numbers of I/Os in flight."""
 
@@ -153,6 +156,10 @@ class LoadFacts:
         if own is None or its is None:
             own, its = self.in_flight_measured, other.in_flight_measured
         return own >= MORE * its
+
+    def at_least_as_many(self, other: LoadFacts) -> bool:
+        """Return whether this load has no fewer I/Os in flight than the other."""
+        return self.in_flight_measured >= _AS_MANY * other.in_flight_measured
 
     def at_most_half(self, other: LoadFacts) -> bool:
         """Return whether this load has at most half as many I/Os in flight as the other."""

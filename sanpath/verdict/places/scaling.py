@@ -58,13 +58,18 @@ def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
         if other_load.step == load.step or not other_load.comparable(load):
             continue
         after, before = sorted((load, other_load), key=lambda candidate: candidate.ops_per_second)
-        if after.asks_for_more_than(before) and before.ops_per_second >= COLLAPSED * after.ops_per_second:
-            latency_ratio = after.latency_seconds / before.latency_seconds
-            yield (
-                f"throughput falls from {iops(before.ops_per_second)} to {iops(after.ops_per_second)} while an I/O "
-                f"takes {latency_ratio:.1f} times as long: it collapses under load, which is no plateau"
-            )
-            return
+        if before.ops_per_second < COLLAPSED * after.ops_per_second:
+            continue
+        if after.asks_for_more_than(before):
+            meaning = "it collapses under load, which is no plateau"
+        elif None in (after.in_flight_configured, before.in_flight_configured) and after.at_least_as_many(before):
+            meaning = "something became slower, or the loads differ in what was not read"
+        else:
+            continue
+        times = after.latency_seconds / before.latency_seconds
+        fall = f"throughput falls from {iops(before.ops_per_second)} to {iops(after.ops_per_second)}"
+        yield f"{fall} while an I/O takes {times:.1f} times as long: {meaning}"
+        return
     if (calm := flat_over_load(loads, load)) is not None:
         times, gain = load.in_flight_measured / calm.in_flight_measured, load.ops_per_second / calm.ops_per_second - 1
         yield (

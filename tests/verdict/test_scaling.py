@@ -1,0 +1,31 @@
+"""What a fall of throughput from one step to another says."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.verdict.places.scaling import in_words
+
+
+def step(name: str, ops: float, in_flight: float, configured: float | None) -> LoadFacts:
+    return LoadFacts(("load:fio",), name, "read", 9, ops, 4096 * ops, in_flight / ops, configured, in_flight, None)
+
+
+@pytest.mark.parametrize(
+    ("configured", "measured", "words"),
+    [
+        ((64, 128), (60, 55), "it collapses under load"),
+        ((128, 128), (120, 127), None),
+        ((None, None), (32, 64), "it collapses under load"),
+        ((None, None), (64, 62), "or the loads differ"),
+        ((None, None), (64, 32), None),
+    ],
+    ids=["more given", "as many given", "more measured", "as many measured", "fewer measured"],
+)
+def test_only_more_load_makes_throughput_collapse(
+    configured: tuple[float | None, float | None], measured: tuple[float, float], words: str | None
+) -> None:
+    loads = [step("a", 1000, measured[0], configured[0]), step("b", 400, measured[1], configured[1])]
+    said = list(in_words(loads, loads[0]))
+    assert [words in text for text in said] == [True] if words else said == []
