@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnose import diagnose
 from sanpath.facts.compute import Facts, compute
 from sanpath.facts.table import FactRow
 from tests.support.recording import Number
@@ -82,6 +83,32 @@ def test_a_slow_device_for_which_the_test_does_not_wait_holds_up_nobody(tmp_path
     slow = row(two_switches(tmp_path, {"sw1/fc1/9": 0.81}), NEIGHBOUR)
     assert slow["holds_up_test"] is False
     assert slow["credit_stall_ratio"] == pytest.approx(0.81, rel=1e-3)
+
+
+def test_a_slow_device_that_reads_nothing_over_a_link_does_not_hold_it_up(tmp_path: Path) -> None:
+    """esx9 reads 373.7 MB/s from a port of its own switch. The link between the switches brings the test's bytes
+    alone: what waits at esx9 has not come over it, so that it lacks credits itself."""
+    local_target = replace(fast(ARRAY_PORT), name="fc1/2", device="CT1.FC0", wwpn="524a937000000002")
+    ports = [fast(HOST_PORT), OTHER_HOST, replace(fast(ARRAY_PORT), on="sw2"), local_target]
+    san = San(tmp_path, ports=ports, inter_switch_link=True, isl_speed=16)
+    own, others = (COUNTED, NOTHING), (0.9 * COUNTED, NOTHING)
+    for n in (16, 64):
+        san.step(
+            f"t{n}",
+            n,
+            read=Flow(X, n / X),
+            ports={
+                **dict.fromkeys(("fc1/7", "sw1/fc1/31", "sw2/fc1/31", "fc1/1"), own),
+                **dict.fromkeys(("fc1/9", "fc1/2"), others),
+            },
+            array={"read": AtArray(0.0004)},
+            stalls={"sw2/fc1/31": 0.9, "sw1/fc1/9": 0.5},
+        )
+    recording = san.write()
+    facts = compute(recording)
+    for found in facts.tables["link"].select(entity=ISL, direction="read"):
+        assert (found["held_up_behind"], found["forwarded_at_once"]) == (False, True)
+    assert [bottleneck.entity for bottleneck in diagnose(recording).verdict.bottlenecks] == [ISL]
 
 
 def test_without_credit_counters_nobody_knows_who_waits(tmp_path: Path) -> None:

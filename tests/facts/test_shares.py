@@ -209,6 +209,26 @@ def one_switch(*ports: int) -> Topology:
     return resolve(reported)
 
 
+def test_what_leaves_a_switch_in_the_middle_has_come_over_its_links_with_the_switches_of_the_test() -> None:
+    """sw2 has no port of the test; sw1, where the initiator is, passes the test's 100 on to it."""
+    reported: list[tuple[str, int, SourceEntity | SourceLink]] = []
+    for switch, ports in (("sw1", ("0", "31")), ("sw2", ("31", "8", "9"))):
+        reported.append((switch, 0, SourceEntity("switch", switch, switch)))
+        for port in ports:
+            reported.append((switch, 0, SourceEntity("switch_port", port, port)))
+            link = SourceLink("member_of", ("switch_port", port), ("switch", switch), "ifTable")
+            reported.append((switch, 0, link))
+    near, far = "switch_port:sw1/31", "switch_port:sw2/31"
+    between = Cable("link:sw1/31--sw2/31", near, far, "switch", "array", "sw1--sw2")
+    open_links = tuple(
+        Cable(f"switch_port:sw2/{n}", f"switch_port:sw2/{n}", f"switch_port:sw2/{n}", "switch", "array", "open")
+        for n in (8, 9)
+    )
+    byte_rates = {A: 100.0, between: 100.5, between.from_far_end: 100.5, open_links[0]: 100.3, open_links[1]: 900.0}
+    found = shares_of_open_links(resolve(reported), open_links, byte_rates, 100.0, HOST)
+    assert found == {"switch_port:sw2/8": pytest.approx(1.0), "switch_port:sw2/9": 0.0}
+
+
 OPEN = tuple(
     Cable(f"switch_port:sw1/{n}", f"switch_port:sw1/{n}", f"switch_port:sw1/{n}", "switch", "array", "open")
     for n in (8, 9)

@@ -164,6 +164,25 @@ def test_the_full_queue_is_a_finding_with_the_line_that_deepens_it(tmp_path: Pat
     assert any(f"esxcli storage core device set -d {NAA}" in line for fix in hit.fix for line in fix.commands)
 
 
+def test_an_io_that_waits_in_a_queue_below_has_a_slot_of_the_virtual_disk(tmp_path: Path) -> None:
+    """64 of 256 I/Os are at the virtual disk for 6.4 ms each: 2.5 ms of these in the kernel, and 3.9 below it."""
+    san = EsxQueue(tmp_path, ports=[fast(p, 32) for p in (HOST_PORT, ARRAY_PORT)], leave_out={"disk"}, depth=256)
+    for n in (64, 256):
+        counted = (10_000 * 4 * 2076.0, NOTHING)
+        san.step(
+            f"t{n}",
+            n,
+            block=8 * KIB,
+            read=Flow(10_000, n / 10_000),
+            ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+            array={"read": AtArray(0.0035, san=0.0002)},
+        )
+        san.milliseconds[f"t{n}"], san.at_vdisk[f"t{n}"] = (3, 2), 0.0064
+    suspect = judged(san.write()).verdict.suspects[0]
+    assert suspect.entity == "vdisk:sqlvm1/Hard disk 2"
+    assert "64.0 I/Os are below it on average" in " ".join(suspect.because)
+
+
 def test_what_waits_above_a_kernel_that_holds_nothing_waits_at_the_virtual_disk(tmp_path: Path) -> None:
     """DAVG 1 ms and KAVG 0 for a LUN of 128 slots, 24 ms at the virtual disk: no slot is short."""
     san = EsxQueue(tmp_path, ports=[fast(p, 32) for p in (HOST_PORT, ARRAY_PORT)], leave_out={"disk"}, depth=128)

@@ -365,6 +365,17 @@ def test_damaged_frames_cost_no_more_than_the_slowest_io(
     assert lost_at == (["link:esx7/vmhba2--sw1/fc1/7"] if is_named else [])
 
 
+def test_the_frames_that_all_links_damage_cost_the_latency_together(tmp_path: Path) -> None:
+    """Five frames for 100 I/Os at each of two ports: those of one cost half of the 20 ms at most, if each cost as
+    much as the slowest I/O."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], slowest_seconds=0.2)
+    for n in (2, 8):
+        ports = {port.name: (n * 3.5e6, NOTHING) for port in san.ports}
+        counted = {f"sw1/{port.name}": {"crc_errors_total": 12 * n * 2.5} for port in san.ports}
+        san.step(f"q{n}", n, read=Flow(n * 50, 0.02), ports=ports, array={"read": AtArray(0.0003)}, counted=counted)
+    assert [bottleneck.kind for bottleneck in judged(san.write()).verdict.bottlenecks] == ["retries"]
+
+
 @pytest.mark.parametrize(("technology", "is_named"), [("fibre_channel", True), ("ethernet", False)])
 def test_lost_frames_cost_no_more_than_a_timeout_of_tcp(
     tmp_path: Path, technology: Literal["fibre_channel", "ethernet"], is_named: bool

@@ -109,12 +109,16 @@ def test_what_one_of_two_hosts_alone_would_do_is_not_guessed(tmp_path: Path) -> 
     assert shared.untested[0].startswith("a different split between the loads")
 
 
-def test_paths_in_turn_are_judged_by_host(tmp_path: Path) -> None:
-    """Each host's two links are half full, together what one of them carries: four links are no sign of room."""
+@pytest.mark.parametrize("first_share", [0.5, 0.62])
+def test_paths_in_turn_are_judged_by_host(tmp_path: Path, first_share: float) -> None:
+    """Each host's two links carry together what one of them can, and one maybe 0.19 of the whole test: four links are
+    no sign of room."""
     ports = [HOST_PORT, SECOND_HBA, OTHER_HOST, replace(OTHER_HOST, name="fc1/10", device="vmhba3", wwpn="21" * 8)]
     san = TwoHosts(tmp_path / "a.sanpath", ports=[*ports, fast(ARRAY_PORT, 64)])
     for n in (64, 256):
-        counted = {port.name: (COUNTED / 2, NOTHING) for port in ports} | {"fc1/1": (2 * COUNTED, NOTHING)}
+        shares = (first_share, 1 - first_share) * 2
+        counted = {port.name: (share * COUNTED, NOTHING) for port, share in zip(ports, shares, strict=True)}
+        counted |= {"fc1/1": (2 * COUNTED, NOTHING)}
         san.step(f"t{n}", n, read=Flow(2 * X, n / 2 / X), ports=counted, array={"read": AtArray(0.0004)}, seconds=30)
     found = diagnose(san.write())
     assert found.verdict.suspects[0].kind == "path_policy"

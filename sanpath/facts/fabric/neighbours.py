@@ -24,6 +24,11 @@ WAITED_FOR = 0.9
 """If a link makes another link wait, it is itself busy or waiting for at least this share of that time, because
 frames wait only for frames ahead of them. The remainder allows for counter errors."""
 
+_FED = 0.05
+"""Share of a port's bytes that a link has to bring for frames of that link to wait at the port."""
+_COUNTING_ERROR = 0.02
+"""Share of a link's bytes that its own and the test's counters may differ by (windows that do not begin together)."""
+
 Key = tuple[str, str, str]
 """(step, direction, and a switch, device, trunk or link)."""
 
@@ -53,7 +58,9 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
     trunks = {key: _mean_utilisation(trunk_links) for key, trunk_links in by_trunk.items()}
     fastest, stalls_test = _fastest(links), _stalls_test(links, by_sender)
     for row in links:
-        leaving = downstream.get(_key(row, "receiver"), NONE_LEAVING)
+        key = _key(row, "receiver")
+        fed = [onward for onward in by_sender.get(key, ()) if may_feed(row, onward)]
+        leaving = _total_leaving(fed) if len(fed) < len(by_sender.get(key, ())) else downstream.get(key, NONE_LEAVING)
         trunk, carried, foreign = _key(row, "trunk"), row["bytes_per_second"], row["foreign_bytes_per_second"]
         yield {
             **row,
@@ -66,6 +73,22 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
             "holds_up_test": stalls_test.get(_key(row, "entity")),
             "fastest_bits_per_second": fastest.get((str(row["step"]), str(row["direction"]))),
         }
+
+
+def may_feed(link: FactRow, onward: FactRow) -> bool:
+    """Return whether frames of a link may leave by another link of the switch that it leads to.
+
+    What leaves by a port that carries nothing of the test has come over this link only as far as the link carries
+    other hosts' bytes (conservation of flow).
+    """
+    foreign, carried, leaving = (
+        link["foreign_bytes_per_second"],
+        link["bytes_per_second"],
+        onward["bytes_per_second"],
+    )
+    if onward["on_loaded_path"] is not False or foreign is None or carried is None or leaving is None:
+        return True
+    return float(foreign) + _COUNTING_ERROR * float(carried) >= _FED * float(leaving)
 
 
 def _by_end(links: Sequence[FactRow], end: Literal["sender", "receiver", "trunk"]) -> dict[Key, list[FactRow]]:

@@ -325,10 +325,18 @@ def _brought_to(
     byte_rates: Mapping[Cable, float],
     test_cables: Mapping[str, Collection[str]],
 ) -> float:
-    """Return the bytes a second on the cables of the test's initiators and target ports at a switch."""
+    """Return the bytes a second that the cables of the test's initiators and target ports bring to a switch; at a
+    switch without any, those of its links with the switches that have them."""
     own = {*test_cables.get("host", ()), *test_cables.get("array", ())}
-    return sum(
-        rate
-        for cable, rate in byte_rates.items()
-        if cable.id in own and switch_of(topology, cable.switch_port) == switch
-    )
+    by_switch: defaultdict[str | None, float] = defaultdict(float)
+    for cable, rate in byte_rates.items():
+        if cable.id in own:
+            by_switch[switch_of(topology, cable.switch_port)] += rate
+    if switch in by_switch:
+        return by_switch[switch]
+    from_near: dict[frozenset[str], float] = {}
+    for cable, rate in byte_rates.items():
+        ends = [switch_of(topology, end) for end in (cable.switch_port, cable.device)]
+        if cable.side == "switch" and switch in ends and any(end in by_switch for end in ends):
+            from_near[frozenset((cable.switch_port, cable.device))] = rate  # Both of its ports may count it.
+    return sum(from_near.values())

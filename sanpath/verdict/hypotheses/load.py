@@ -12,6 +12,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.units import count, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import at_limit, normal, without_pause
+from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
 from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
 from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density
@@ -196,6 +197,8 @@ def _concurrency(table: PlaceTable) -> Claim:
         # The threads cannot submit those that they have.
         words = f"only {percent(ratio)} of the configured I/Os are outstanding, so configuring more changes nothing"
         evidence.append(Evidence(words, weight))
+    weight, words = tail_weight(table.load)
+    evidence += [Evidence(words, -weight)] if weight else []
     return _claim("concurrency_limited", frozenset(), evidence, because, "follows")
 
 

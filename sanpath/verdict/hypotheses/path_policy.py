@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from math import log
 from statistics import fmean
@@ -20,7 +21,7 @@ IN_TURN = ("round_robin",)
 ADAPTIVE = ("service_time", "queue_length", "least_queue_depth")
 """Policies that give a path as much as it can carry."""
 _IN_USE = 0.2
-"""Share of the test's bytes from which a path is in use and not only probed."""
+"""Share of the bytes of a host from which one of its paths is in use and not only probed."""
 _TOGETHER = (1.05, 0.1)
 """Mean and spread of what links carry together that one LUN uses in turn, in links.
 
@@ -65,7 +66,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if min(map(len, by_host), default=0) < 2:
         return
     luns_with_policy = [row for row in table.rows("multipath") if row["policy"]]
-    total, luns = sum(links.values()) / len(by_host), len(luns_with_policy)
+    total, luns = sum(links.values()) / len(by_host), _most_at_one_host(table, luns_with_policy)
     if (1 + _LEAST_GAIN) * total > len(links) / len(by_host):
         return
     weight = min(in_turn_weight(sum(links[link] for link in at_host), luns, len(at_host)) for at_host in by_host)
@@ -82,7 +83,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         words = f"{len(links)} links of the {used[0].side} {busy}: together what {carried}"
     else:
         words = f"{len(links)} links of {len(by_host)} hosts {busy}: at each host what one carries"
-    evidence = [Evidence(words, weight), *unmeasured, *_policy_evidence(table, luns_with_policy)]
+    evidence = [Evidence(words, weight), *unmeasured, *_policy_evidence(table, luns_with_policy, luns)]
     if len(by_host) == 1:
         evidence += _bursts(table, total, *_usual_total(luns, len(links)))
     entity = wait_at(table.facts, table.load, table.load.entity)
@@ -90,6 +91,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     conclude = limited_by(table, "host", because, overturn_if, coincident=tuple(links))
     may_explain = table.before_transfer
     yield Claim("path_policy", entity, table.transfer, evidence, conclude, prior, may_explain=may_explain)
+
+
+def _most_at_one_host(table: PlaceTable, luns: Sequence[FactRow]) -> int:
+    """The most of these LUNs that one host has: only they share its links."""
+    topology = table.facts.topology
+    hosts = Counter(host for row in luns for host in topology.related(str(row["entity"]), "attached_to") or [""])
+    return max(hosts.values(), default=0)
 
 
 def in_turn_weight(total: float, luns: int, links: int) -> float:
@@ -135,15 +143,16 @@ def _by_host(table: PlaceTable, links: Collection[str]) -> list[list[str]]:
 
 def _used_links(table: PlaceTable) -> list[PathLink]:
     """The links of hosts that carry the load; of the array where only one host uses them and they are fuller."""
-    used = [link for link in path_links(table) if (link.share or 0.0) >= _IN_USE]
+    hosts = max(1, len({path.host for path in table.paths}))
+    used = [link for link in path_links(table) if (link.share or 0.0) * hosts >= _IN_USE]
     at_host, at_array = ([link for link in used if link.side == side] for side in ("host", "array"))
     at_hosts, at_arrays = (fmean([link.filled_by_load for link in links] or [0.0]) for links in (at_host, at_array))
-    is_one_host = len({path.host for path in table.paths}) == 1
-    return at_array if is_one_host and at_arrays > _FULLER * at_hosts else at_host
+    return at_array if hosts == 1 and table.paths and at_arrays > _FULLER * at_hosts else at_host
 
 
-def _policy_evidence(table: PlaceTable, luns: Sequence[FactRow]) -> Iterator[Evidence]:
-    """Evidence of the LUNs' path policies for and against links that are used in turn."""
+def _policy_evidence(table: PlaceTable, luns: Sequence[FactRow], at_one_host: int) -> Iterator[Evidence]:
+    """Evidence of the LUNs' path policies for and against links that are used in turn. `at_one_host`: the most LUNs
+    that one host has."""
     policies = {str(row["policy"]) for row in luns}
     if policies & {*ADAPTIVE, *ONE_PATH}:
         yield Evidence("its path policy does not use paths in turn", _NO_BATCH)
@@ -153,7 +162,7 @@ def _policy_evidence(table: PlaceTable, luns: Sequence[FactRow]) -> Iterator[Evi
         ratio = max(1.0, batch * len(luns) / table.load.in_flight_measured)
         weight = _BATCH_OUTSTANDING + min(1.0, log(ratio) / log(_BATCH_FACTOR)) * (_BATCH - _BATCH_OUTSTANDING)
         # Other LUNs may use the paths that one leaves idle.
-        weight = weight if len(luns) == 1 else min(_BATCH / 2, weight)
+        weight = weight if at_one_host == 1 else min(_BATCH / 2, weight)
         yield Evidence(f"Round Robin changes path after {count(batch)} I/Os", weight)
 
 

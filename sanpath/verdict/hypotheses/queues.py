@@ -43,9 +43,16 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         hidden = _keeps_from_submitting(table, segment)
         if segment.queue is None or not (segment.queue.holds_back or hidden):
             continue
-        evidence = tuple(_evidence(table, segment, segment.queue, table.in_flight_below(index)))
+        evidence = tuple(_evidence(table, segment, segment.queue, _admitted(table, segment.queue)))
         kind, conclude = str(segment.entity).partition(":")[0], partial(_conclude, table, segment.queue)
         yield Claim(kind, segment.entity, frozenset({index}), evidence, conclude, hidden=hidden)
+
+
+def _admitted(table: PlaceTable, queue: HostQueue) -> float:
+    """I/Os of both directions that have a slot of a queue: until they complete, in whatever queue below they wait."""
+    place = queue.entity, queue.below.plane
+    queues = [segment.queue for each in table.opposite_direction for segment in each.segments if segment.queue]
+    return queue.admitted + sum(other.admitted for other in queues if (other.entity, other.below.plane) == place)
 
 
 def _keeps_from_submitting(table: PlaceTable, segment: Segment) -> bool:

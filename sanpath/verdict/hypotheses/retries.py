@@ -14,6 +14,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, counted
+from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import most_with_loss
@@ -89,13 +90,15 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         lost = "damaged or dropped" if table.has_ethernet else "damaged"
         words = f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s"
         evidence.append(Evidence(words, min(_DAMAGE_MOST, counted(frames))))
-        evidence += _cost(table, frames / seconds)
+        evidence += _cost(table, sum(damaged.values()) / seconds)
         evidence += _hardly_sent_again(table)
     if aborted:
         weight = counted(commands) if commands >= _ONE_EVENT else _NO_ABORTS
         if frames >= _ONE_EVENT:  # The same damage, seen twice.
             weight = min(_CONFIRMED, weight)
         evidence.append(Evidence(f"{count(commands)} commands aborted in {seconds:.0f} s", weight))
+    weight, words = tail_weight(table.load)
+    evidence += [Evidence(words, weight)] if weight else []
     yield _claim(table, entity, evidence, prior)
 
 
@@ -142,8 +145,8 @@ def _claim(
 
 
 def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
-    """Evidence against lost frames that cost too little. Each takes one I/O with it, and none took longer than the
-    slowest of the test, nor over TCP longer than its time-out."""
+    """Evidence against lost frames, of all places together, that cost too little. Each takes one I/O with it, and
+    took longer than the slowest of the test, nor over TCP longer than its time-out."""
     load = table.load
     limits = (
         (table.step.seconds, "the step took"),

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from sanpath.facts.fabric.links import is_saturated
-from sanpath.facts.fabric.neighbours import is_stalled
+from sanpath.facts.fabric.neighbours import is_stalled, may_feed
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
@@ -182,7 +182,7 @@ def _cause(table: PlaceTable, stalled: FactRow) -> FactRow | None:
         onward = [
             row
             for row in table.rows("link", direction=current["direction"], sender=current["receiver"])
-            if row["entity"] not in visited and (is_saturated(row) or is_stalled(row))
+            if row["entity"] not in visited and (is_saturated(row) or is_stalled(row)) and may_feed(current, row)
         ]
         if not onward:
             return current if _ends_at_device(table, current) or _lacks_credits(current) else None

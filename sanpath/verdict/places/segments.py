@@ -285,7 +285,9 @@ def _with_tcp(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
     result: list[Segment] = []
     for segment in segments:
         transfer = tcp.transfer(segment.seconds)
-        if segment.kind not in ("fabric", "array_door", "below") or segment.source == _BY_ARRAY:
+        if segment.source == _BY_ARRAY:
+            result.append(replace(segment, distance=tcp.distance))
+        elif segment.kind not in ("fabric", "array_door", "below"):
             result.append(segment)
         elif transfer is None or segment.kind == "array_door":
             result.append(replace(segment, distance=tcp.distance))

@@ -1,0 +1,34 @@
+"""A few slow I/Os that hold most of the latency speak for I/Os that were lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.verdict.evidence.tail import tail_weight
+
+
+def load(mean: float, p95: float | None, p99: float | None) -> LoadFacts:
+    return LoadFacts(("load:fio",), "s", "read", 9, 1000.0, 4e6, mean, None, 1000 * mean, None, p95=p95, p99=p99)
+
+
+@pytest.mark.parametrize(
+    ("mean", "p95", "p99"),
+    [(0.001, 0.001, 0.001), (0.001, 0.003, 0.0046), (0.001, None, 0.0009), (0.001, None, None)],
+    ids=["constant", "exponential", "nearly constant", "not known"],
+)
+def test_a_latency_that_all_ios_have_says_nothing(mean: float, p95: float | None, p99: float | None) -> None:
+    assert tail_weight(load(mean, p95, p99))[0] == 0
+
+
+def test_the_less_the_other_ios_take_the_more_it_speaks_for_lost_ones() -> None:
+    """Of 1.42 ms in the mean 99 of 100 I/Os take 0.69 ms at most: the slowest hundredth takes half of the time."""
+    by_p99 = [tail_weight(load(0.00142, None, p99))[0] for p99 in (0.0012, 0.001, 0.00069, 0.0002)]
+    assert by_p99 == sorted(by_p99)
+    weight, words = tail_weight(load(0.00142, None, 0.00069))
+    assert 2 < weight <= 3
+    assert words == "the slowest 1.0 % of the I/Os take 51.9 % of the time"
+
+
+def test_lost_ios_may_be_more_than_one_of_a_hundred() -> None:
+    assert tail_weight(load(0.01, 0.002, 0.3))[0] == 3
