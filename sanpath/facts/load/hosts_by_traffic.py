@@ -46,9 +46,14 @@ def hosts_by_traffic(
     """
     loads_of_machines = _without_path(topology)
     candidates = list(_hosts_of_arrays(topology, volume_samples())) if loads_of_machines else []
+    if not candidates:
+        return []
+    by_step: dict[str, list[StepSamples]] = defaultdict(list)
+    for sample in load_samples:
+        by_step[sample.step].append(sample)
     same: dict[str, list[_ArrayHost]] = {}
     for machine, loads in loads_of_machines.items():
-        flows = [flow for load in loads for flow in _flows(topology, steps, load_samples, load)]
+        flows = [flow for load in loads for flow in _flows(topology, steps, by_step, load)]
         same[machine] = [host for host in candidates if _moves_the_same(host.traffic, flows)]
     matches = Counter(host.entity.id for hosts in same.values() for host in hosts)
     return [
@@ -104,11 +109,12 @@ def _traffic(samples: Sequence[StepSamples]) -> _Traffic:
 
 
 def _flows(
-    topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples], load: str
+    topology: Topology, steps: Sequence[Step], by_step: Mapping[str, Sequence[StepSamples]], load: str
 ) -> Iterator[LoadFacts]:
     for step in steps:
         for direction in DIRECTIONS:
-            if (facts := load_facts_of(topology, step, direction, samples, load)) is not None:
+            facts = load_facts_of(topology, step, direction, by_step.get(step.name, ()), load)
+            if facts is not None:
                 yield facts
 
 
