@@ -74,23 +74,47 @@ def number_of(value: object) -> float:
     return float(value)
 
 
-def test_received_light_is_compared_with_the_other_ports(tmp_path: Path) -> None:
-    out = RecordingBuilder(tmp_path / "a.sanpath")
+def light(folder: Path, ports: Mapping[str, tuple[float | None, int]]) -> dict[str, FactRow]:
+    """Rows of ports with these received powers, dBm, and link states."""
+    out = RecordingBuilder(folder / "a.sanpath")
     out.source("sw1", "snmp_switch", SWITCH_PORT)
     out.entity("sw1", "switch", "sw1", ids={"name": ("sw1",)})
-    powers = {"fc1/1": -2.5, "fc1/2": -2.6, "fc1/3": -2.7, "fc1/4": -9.6, "fc1/5": None}
-    for port in powers:
+    for port in ports:
         out.entity("sw1", "switch_port", port, ids={"name": (port,)}, attributes={"technology": "fibre_channel"})
         out.link("sw1", "member_of", (("switch_port", port), ("switch", "sw1")))
     for at in range(8):
         out.poll("sw1", at)
-        result = {port: {"optics_rx_power_dbm": p, "crc_errors_total": at * 10} for port, p in powers.items()}
+        result = {
+            port: {"optics_rx_power_dbm": power, "link_up": up, "crc_errors_total": at * 10}
+            for port, (power, up) in ports.items()
+        }
         out.samples("sw1", SWITCH_PORT, at, result)
-    facts = compute(out.write())
-    below = {r["switch_port"]: r["optics_below_others_db"] for r in facts.tables["switch_port"]}
+    return {str(row["switch_port"]): row for row in compute(out.write()).tables["switch_port"]}
+
+
+def test_received_light_is_compared_with_the_other_ports(tmp_path: Path) -> None:
+    powers = {"fc1/1": -2.5, "fc1/2": -2.6, "fc1/3": -2.7, "fc1/4": -9.6, "fc1/5": None}
+    rows = light(tmp_path, {port: (power, 1) for port, power in powers.items()})
+    below = {port: row["optics_below_others_db"] for port, row in rows.items()}
     assert below["fc1/4"] == pytest.approx(9.6 - 2.65)
     assert below["fc1/1"] == pytest.approx(2.5 - 2.65)
     assert below["fc1/5"] is None
+
+
+def test_ports_that_are_down_say_nothing_of_typical_light(tmp_path: Path) -> None:
+    """Receivers without a peer report their noise, or the light of a link that does not come up."""
+    up = {"fc1/1": (-2.5, 1), "fc1/2": (-2.6, 1), "fc1/3": (-2.7, 1), "fc1/4": (-9.6, 1)}
+    dark = {f"fc2/{number}": (power, 0) for number, power in enumerate((-24.0, -31.2, -35.8, -37.0, -40.0))}
+    rows = light(tmp_path, up | dark | {"fc3/1": (-8.0, 0)})
+    assert rows["fc1/4"]["optics_below_others_db"] == pytest.approx(9.6 - 2.65)
+    assert [rows[port]["optics_rx_power_dbm"] for port in dark] == [None] * 5
+    assert [rows[port]["optics_below_others_db"] for port in dark] == [None] * 5
+    assert rows["fc3/1"]["optics_rx_power_dbm"] == -8.0
+
+
+def test_a_weak_receiver_whose_link_is_up_keeps_its_power(tmp_path: Path) -> None:
+    rows = light(tmp_path, {"fc1/1": (-26.0, 1), "fc1/2": (-26.0, 0)})
+    assert (rows["fc1/1"]["optics_rx_power_dbm"], rows["fc1/2"]["optics_rx_power_dbm"]) == (-26.0, None)
 
 
 def test_the_front_end_counts_its_ports_and_those_in_use() -> None:

@@ -27,8 +27,12 @@ _COUNTERS: Mapping[str, tuple[str, ...]] = {
 """Fact → the counters that it sums."""
 _ERROR_COUNTERS = frozenset(counter for counters in _COUNTERS.values() for counter in counters)
 _OPTICS = ("optics_rx_power_dbm", "optics_tx_power_dbm", "optics_temperature_celsius")
+_RX_POWER = "optics_rx_power_dbm"
 _MIN_PORTS = 3
 """With fewer other ports, a switch has no typical optical power."""
+_DARK_DBM = -24.0
+"""At or below this, the receiver of a link that is down reports its own noise: the most sensitive ones, made for
+80 km (10GBASE-ZR), need -24 dBm."""
 
 
 def switch_port_rows(
@@ -60,8 +64,8 @@ def switch_port_rows(
             same = [by_local[local] for local in topology.entities[port].known_as if local in by_local]
             counted = {fact: _first(_per_minute(s, counters) for s in same) for fact, counters in _COUNTERS.items()}
             optics = {name: _first(s.last_values.get(name) for s in same) for name in _OPTICS}
-            power = optics["optics_rx_power_dbm"]
-            lit = (s.source for s in same if s.last_values.get("optics_rx_power_dbm") is not None)
+            optics[_RX_POWER] = power = _first(map(_received_power, same))
+            lit = (s.source for s in same if _received_power(s) is not None)
             typical = typical_power.get(next(lit, ""))
             attributes = topology.entities[port].attributes
             yield {
@@ -105,11 +109,21 @@ def _carrying(links: FactTable) -> dict[tuple[str, str], bool | None]:
     return {key: crosses for key, crosses in carries.items() if crosses is not False}
 
 
+def _received_power(sample: StepSamples) -> float | None:
+    """Return the optical power that a port receives, dBm. None: not known, or no light."""
+    power = sample.last_values.get(_RX_POWER)
+    return None if power is None or (_is_down(sample) and power <= _DARK_DBM) else power
+
+
+def _is_down(sample: StepSamples) -> bool:
+    return sample.last_values.get("link_up") == 0
+
+
 def _typical_power(samples: Sequence[StepSamples]) -> dict[str, float]:
-    """Return source → median of the optical power that its ports receive, dBm."""
+    """Return source → median of the optical power that its ports receive whose link is up, dBm."""
     powers_by_source: dict[str, list[float]] = {}
     for sample in samples:
-        if (power := sample.last_values.get("optics_rx_power_dbm")) is not None:
+        if (power := _received_power(sample)) is not None and not _is_down(sample):
             powers_by_source.setdefault(sample.source, []).append(power)
     return {source: median(powers) for source, powers in powers_by_source.items() if len(powers) > _MIN_PORTS}
 
