@@ -59,6 +59,9 @@ async def lldp_neighbours(snmp: Snmp, lldp: Lldp, object_id: str, ports: Mapping
     by_number = {
         row: port for row, cells in local.items() if (port := _local_port(lldp, row, cells, ports, is_if_index))
     }
+    if not is_if_index:
+        unnamed = {row: cells for row, cells in local.items() if row not in by_number}
+        by_number |= await _numbered_ports(snmp, lldp, unnamed, ports)
     for row, port in by_number.items():
         if chassis and (
             port_id := identifier(local[row][lldp.port_id].value if lldp.port_id in local[row] else None)
@@ -83,6 +86,25 @@ def _local_port(
         if port.mac and octets(raw).hex(":") == port.mac:
             return port.local_id
     return None
+
+
+async def _numbered_ports(snmp: Snmp, lldp: Lldp, local: Cells, ports: Mapping[str, Port]) -> dict[str, str]:
+    """Return LLDP number → port of those whose LLDP port identifier is an ifIndex, as of Junos.
+
+    A decimal identifier alone may count anything. So the LLDP number has to be the same, or to be the bridge port
+    with this ifIndex.
+    """
+    named = {number: text(cells[lldp.port_id].value) for number, cells in local.items() if lldp.port_id in cells}
+    named = {number: port for number, port in named.items() if port in ports}
+    others = any(number != port for number, port in named.items())
+    if_index = await _bridge_ports(snmp, lldp.bridge_port_if_index) if others else {}
+    return {number: port for number, port in named.items() if port in (number, if_index.get(number))}
+
+
+async def _bridge_ports(snmp: Snmp, column: str) -> dict[str, str]:
+    """Return bridge port → ifIndex."""
+    rows = await read_if_allowed(snmp, [column])
+    return {row: str(integer(cell.value)) for row, cells in rows.items() for cell in cells.values()}
 
 
 def _cables(lldp: Lldp, remote: Cells, by_number: Mapping[str, str]) -> Iterator[SourceLink]:
@@ -120,11 +142,7 @@ async def forwarding_links(snmp: Snmp, forwarding: Forwarding, ports: Mapping[st
 
     A port with more than `most_addresses` addresses counts as an uplink. Raises CollectorError.
     """
-    if_index = {
-        row: str(integer(cell.value))
-        for row, cells in (await read_if_allowed(snmp, [forwarding.bridge_port_if_index])).items()
-        for cell in cells.values()
-    }
+    if_index = await _bridge_ports(snmp, forwarding.bridge_port_if_index)
     for table in forwarding.tables:
         ports_by_address: dict[str, set[str]] = defaultdict(set)
         addresses_by_port: dict[str, set[str]] = defaultdict(set)

@@ -120,9 +120,13 @@ class NeighbourTable(_Section):
 
 
 class Lldp(_Section):
-    """Columns of LLDP-MIB. `number_is_if_index`: sysObjectIDs of agents whose LLDP port number is the ifIndex."""
+    """Columns of LLDP-MIB. `number_is_if_index`: sysObjectIDs of agents whose LLDP port number is the ifIndex.
+
+    `bridge_port_if_index`: the column that maps a bridge port to its ifIndex.
+    """
 
     number_is_if_index: tuple[Oid, ...] = ()
+    bridge_port_if_index: Oid
     chassis_id: Oid
     port_id_subtype: Oid
     port_id: Oid
