@@ -4,7 +4,7 @@ learned there."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from sanpath.plugin import Snmp, SnmpValue, SourceLink
 from sanpath_collectors.snmp_switch.column_reader import Cell, Cells, get_if_allowed, read_if_allowed, sub_identifiers
@@ -14,6 +14,7 @@ from sanpath_collectors.snmp_switch.profile import Forwarding, Lldp, NeighbourTa
 
 _MAC_ADDRESS = 3
 """LldpPortIdSubtype of IEEE 802.1AB."""
+_CUT_OCTETS = 16
 _LEARNED = 3
 """The value `learned` of dot1dTpFdbStatus and dot1qTpFdbStatus."""
 
@@ -49,10 +50,7 @@ def _is_listed(table: NeighbourTable, cells: Mapping[str, Cell]) -> bool:
 
 
 async def lldp_neighbours(snmp: Snmp, lldp: Lldp, object_id: str, ports: Mapping[str, Port]) -> list[SourceLink]:
-    """Return the cables that LLDP reports, and set the attribute `lldp` of each port to its LLDP name.
-
-    The name consists of chassis and port identifier: both ends of a cable report the same name for a port.
-    """
+    """Return the cables that LLDP reports, and set what each port announces: chassis and port identifier."""
     chassis = identifier((await get_if_allowed(snmp, [lldp.chassis_id]))[lldp.chassis_id])
     local = await read_if_allowed(snmp, [lldp.port_id_subtype, lldp.port_id, lldp.port_description])
     is_if_index = any(f"{object_id}.".startswith(f"{root}.") for root in lldp.number_is_if_index)
@@ -61,13 +59,14 @@ async def lldp_neighbours(snmp: Snmp, lldp: Lldp, object_id: str, ports: Mapping
     }
     if not is_if_index:
         unnamed = {row: cells for row, cells in local.items() if row not in by_number}
-        by_number |= await _numbered_ports(snmp, lldp, unnamed, ports)
+        free = ports.keys() - set(by_number.values())
+        by_number |= await _numbered_ports(snmp, lldp, unnamed, free)
     for row, port in by_number.items():
-        if chassis and (
-            port_id := identifier(local[row][lldp.port_id].value if lldp.port_id in local[row] else None)
-        ):
-            ports[port].attributes["lldp"] = f"{chassis}/{port_id}"
-    remote = [lldp.remote_chassis_id, lldp.remote_port_id_subtype, lldp.remote_port_id, lldp.remote_name]
+        cells = local[row]
+        ports[port].chassis = chassis
+        ports[port].announced = identifier(cells[lldp.port_id].value) if lldp.port_id in cells else ""
+    port_columns = [lldp.remote_port_id_subtype, lldp.remote_port_id, lldp.remote_port_description]
+    remote = [lldp.remote_chassis_id, *port_columns, lldp.remote_name]
     return list(_cables(lldp, await read_if_allowed(snmp, remote), by_number))
 
 
@@ -88,7 +87,7 @@ def _local_port(
     return None
 
 
-async def _numbered_ports(snmp: Snmp, lldp: Lldp, local: Cells, ports: Mapping[str, Port]) -> dict[str, str]:
+async def _numbered_ports(snmp: Snmp, lldp: Lldp, local: Cells, ports: Collection[str]) -> dict[str, str]:
     """Return LLDP number → port of those whose LLDP port identifier is an ifIndex, as of Junos.
 
     A decimal identifier alone may count anything. So the LLDP number has to be the same, or to be the bridge port
@@ -112,16 +111,30 @@ def _cables(lldp: Lldp, remote: Cells, by_number: Mapping[str, str]) -> Iterator
         index = row.split(".")  # time mark, local port number, number of the neighbour
         port = by_number.get(index[1]) if len(index) == 3 else None
         values = {oid: cell.value for oid, cell in cells.items()}
-        chassis, remote_port = (
-            identifier(values.get(lldp.remote_chassis_id)),
-            identifier(values.get(lldp.remote_port_id)),
-        )
+        chassis = identifier(values.get(lldp.remote_chassis_id))
+        remote_port = _entire(values.get(lldp.remote_port_id), text(values.get(lldp.remote_port_description)))
         if port is None or not chassis or not remote_port:
             continue
         evidence = f"LLDP neighbour {text(values.get(lldp.remote_name)) or chassis}, port {remote_port}"
         port_is_mac = integer(values.get(lldp.remote_port_id_subtype)) == _MAC_ADDRESS
         remote_end = ("mac", remote_port) if port_is_mac else ("lldp", f"{chassis}/{remote_port}")
         yield SourceLink("cabled_to", ("switch_port", port), remote_end, evidence)
+
+
+def _entire(port_id: SnmpValue, description: str) -> str:
+    """Return a port identifier, and where it is cut off at 16 octets, as NX-OS does, the name in the description.
+
+    >>> _entire(b"Ten-GigabitEther", "Ten-GigabitEthernet1/0/49 Interface")
+    'Ten-GigabitEthernet1/0/49'
+    >>> _entire(b"TenGigabitEthern", "TenGigabitEthernet 0/49")
+    'TenGigabitEthernet 0/49'
+    """
+    name = identifier(port_id)
+    if len(name) != _CUT_OCTETS or not description.startswith(name):
+        return name
+    first, *others = description.split()
+    has_number = any(character.isdigit() for character in first)
+    return first if has_number or not others else f"{first} {others[0]}"
 
 
 def identifier(value: SnmpValue) -> str:

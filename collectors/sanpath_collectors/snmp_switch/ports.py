@@ -24,13 +24,20 @@ Attributes = dict[str, Decoded]
 
 @dataclass(slots=True)
 class Port:
-    """A port. `local_id`: its ifIndex, or "port N" where IF-MIB lacks it. `carries`: its own bytes are counted."""
+    """A port. `local_id`: its ifIndex, or "port N" where IF-MIB lacks it. `carries`: its own bytes are counted.
+
+    `mac`: its MAC address if no other interface has it; `address`: also if others have it. `chassis`, `announced`:
+    the identifiers of chassis and port in the switch's own LLDP table, "": it is not there.
+    """
 
     local_id: str
     label: str
     technology: str
     wwpns: tuple[str, ...] = ()
     mac: str | None = None
+    address: str | None = None
+    chassis: str = ""
+    announced: str = ""
     attributes: Attributes = field(default_factory=dict)
     carries: bool = True
     members: list[str] = field(default_factory=list)
@@ -110,16 +117,16 @@ class Ports:
             if attributes.get("if_type") == _LOOPBACK:
                 continue
             address = self._addresses.get(local_id, b"")
-            # An address that several interfaces share, such as a chassis address, does not identify a port.
-            address = address if uses[address] == 1 else b""
             port = ports[local_id] = Port(local_id, label if labels[label] == 1 else f"{label} #{local_id}", "")
             fibre_channel = attributes.get("if_type") == _FIBRE_CHANNEL
             port.technology = self._technology.get(local_id) or ("fibre_channel" if fibre_channel else "ethernet")
-            port.wwpns = _wwpns(attributes.get("wwpn"), address)
+            # An address that several interfaces share, such as a chassis address, does not identify a port.
+            is_own = uses[address] == 1
+            port.wwpns = _wwpns(attributes.get("wwpn"), address if is_own else b"")
             # Fabric OS writes a port's FC address there in digits: "327680" is not a MAC address.
-            port.mac = (
-                address.hex(":") if len(address) == 6 and any(address) and port.technology == "ethernet" else None
-            )
+            if len(address) == 6 and any(address) and port.technology == "ethernet":
+                port.address = address.hex(":")
+                port.mac = port.address if is_own else None
             port.attributes = attributes
             management = any(pattern.fullmatch(str(attributes.get("description"))) for pattern in self._management)
             port.carries = attributes.get("if_type") not in _VIRTUAL and not management
@@ -154,8 +161,9 @@ def _join_channel(ports: dict[str, Port], port: Port) -> None:
 
 def inventory(switch: str, ports: Mapping[str, Port]) -> Iterator[SourceEntity | SourceLink]:
     """Yield the ports, their links to the switch, and the members of port-channels."""
+    lldp = lldp_keys(ports)
     for port in ports.values():
-        yield _entity(port)
+        yield _entity(port, lldp.get(port.local_id, ()))
         evidence = "ifTable" if port.local_id.isdigit() else "port table"
         yield SourceLink("member_of", ("switch_port", port.local_id), ("switch", switch), evidence)
         for member in port.members:
@@ -163,15 +171,42 @@ def inventory(switch: str, ports: Mapping[str, Port]) -> Iterator[SourceEntity |
             yield SourceLink("member_of", ("switch_port", member), channel_port, f"member of {port.label}")
 
 
-def _entity(port: Port) -> SourceEntity:
+def lldp_keys(ports: Mapping[str, Port]) -> dict[str, tuple[str, ...]]:
+    """Return local id → the names that neighbours may know a port by: chassis and port identifier.
+
+    What a switch announces differs from its own table: NX-OS puts the port's MAC address for the chassis, and the
+    short name for the port; Junos an ifIndex or a name. What its table has outranks what is derived for other ports;
+    of the rest, a name that fits several ports is none.
+    """
+    in_table = {p.local_id: f"{p.chassis}/{p.announced}" for p in ports.values() if p.chassis and p.announced}
+    derived = {p.local_id: _derived_keys(p) for p in ports.values() if p.technology == "ethernet" and p.carries}
+    uses = Tally(key for keys in derived.values() for key in keys)
+    taken = Tally(in_table.values())
+    found: dict[str, tuple[str, ...]] = {}
+    for local_id in ports:
+        own = in_table.get(local_id)
+        others = (key for key in derived.get(local_id, ()) if uses[key] == 1 and key not in taken)
+        found[local_id] = (*([own] if own and taken[own] == 1 else ()), *others)
+    return found
+
+
+def _derived_keys(port: Port) -> list[str]:
+    names = [port.announced, *(str(port.attributes.get(name) or "") for name in ("name", "description"))]
+    # NX-OS: "Eth1/19" is Ethernet1/19.
+    names += [re.sub(r"^([A-Za-z]{3})[A-Za-z]+(?=\d)", r"\1", name) for name in names]
+    chassis = (port.chassis, port.address)
+    return list(dict.fromkeys(f"{first}/{second}" for first in chassis for second in names if first and second))
+
+
+def _entity(port: Port, lldp: tuple[str, ...]) -> SourceEntity:
     decoded_columns = port.attributes
     ids: dict[str, tuple[str, ...]] = {"name": (port.label,)} if decoded_columns.get("name") else {}
     if port.wwpns:
         ids["wwpn"] = port.wwpns
     if port.mac:
         ids["mac"] = (port.mac,)
-    if lldp := decoded_columns.get("lldp"):
-        ids["lldp"] = (str(lldp),)
+    if lldp:
+        ids["lldp"] = lldp
     attributes: Attributes = {name: decoded_columns.get(name) for name in _ALWAYS_PRESENT}
     attributes |= {name: attributes[name] or "" for name in ("alias", "description")}
     attributes["technology"] = port.technology

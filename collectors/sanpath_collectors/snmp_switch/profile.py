@@ -134,6 +134,7 @@ class Lldp(_Section):
     remote_chassis_id: Oid
     remote_port_id_subtype: Oid
     remote_port_id: Oid
+    remote_port_description: Oid
     remote_name: Oid
 
 

@@ -30,17 +30,19 @@ def mac(last: int) -> bytes:
     return bytes((2, 0, 10, 0, last >> 8, last & 255))
 
 
-def port(if_index: int, name: str, address: bytes = b"", if_type: int = ETHERNET, **columns: SnmpValue) -> Objects:
+def port(
+    if_index: int, label: str, address: bytes = b"", if_type: int = ETHERNET, /, **columns: SnmpValue
+) -> Objects:
     """A row of ifTable and ifXTable. `columns`: those of `_COLUMNS` with another value, None: not answered."""
     row: dict[str, SnmpValue] = {
-        "descr": name.encode(),
+        "descr": label.encode(),
         "type": if_type,
         "speed": 2**32 - 1,
         "address": address,
         "up": 1,
         "in_32": 1_000,
         "out_32": 2_000,
-        "name": name.encode(),
+        "name": label.encode(),
         "in_64": 5_000_001_000,
         "out_64": 6_000_002_000,
         "high_speed": 10_000,

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from tests.collectors.snmp_switch.small import LLDP_CHASSIS, Objects, announced, cabled, heard, mac, port, read
+from tests.collectors.snmp_switch.small import (
+    LLDP_CHASSIS,
+    NX_OS,
+    PROP_VIRTUAL,
+    Objects,
+    announced,
+    cabled,
+    heard,
+    mac,
+    port,
+    read,
+)
 
-_LOCAL, _NAME = 7, 5
-"""LldpPortIdSubtype: locally assigned, interface name."""
+_MAC_ADDRESS, _NAME, _LOCAL = 3, 5, 7
+"""LldpPortIdSubtype."""
 _BRIDGE_PORT = "1.3.6.1.2.1.17.1.4.1.2."
 
 
@@ -40,3 +51,67 @@ def test_a_name_outranks_a_number() -> None:
     objects = {LLDP_CHASSIS: mac(0x100), **port(1, "2"), **port(2, "1")}
     objects |= announced(1, b"1", _NAME) | heard(1, mac(0x200), b"7", _NAME)
     assert [near for near, _ in read("sw", objects).cables] == ["1"]
+
+
+def test_ports_of_nx_os_are_known_by_their_address_and_short_name() -> None:
+    """Its table has the chassis address and a MAC address for the port; what it sends are the port's address and
+    the short name. A UCS interconnect shows no LLDP table at all."""
+    names = {"nexus": 0x100, "nexus-2": 0x200, "ucs": 0x300}
+    objects: dict[str, Objects] = {}
+    for name, base in names.items():
+        objects[name] = {
+            **port(436207616, "Ethernet1/1", mac(base + 1)),
+            **port(436211712, "Ethernet1/2", mac(base + 2)),
+            **port(369098762, "port-channel11", mac(base + 2), PROP_VIRTUAL),
+        }
+        if name != "ucs":
+            objects[name][LLDP_CHASSIS] = mac(base).hex(":").encode()
+            for number, last in ((436207616, base + 1), (436211712, base + 2)):
+                objects[name] |= announced(number, mac(last).hex(":").encode(), _MAC_ADDRESS, b"to somewhere")
+
+    def padded(short: bytes) -> bytes:
+        return short.ljust(16, b"\0")
+
+    objects["nexus"] |= heard(436207616, mac(0x201), padded(b"Eth1/1"), _LOCAL, b"to somewhere")
+    objects["nexus-2"] |= heard(436207616, mac(0x101), padded(b"Eth1/1"), _LOCAL, b"to somewhere")
+    objects["nexus-2"] |= heard(436211712, mac(0x302), padded(b"Eth1/2"), _LOCAL, b"Ethernet1/2")
+    found = [read(name, objects[name], object_id=NX_OS) for name in names]
+    assert cabled(*found) == {
+        frozenset(("switch_port:nexus/Ethernet1/1", "switch_port:nexus-2/Ethernet1/1")),
+        frozenset(("switch_port:nexus-2/Ethernet1/2", "switch_port:ucs/Ethernet1/2")),
+    }
+
+
+def test_a_port_that_announces_its_name_is_found_although_its_table_has_a_number() -> None:
+    """As of Junos 15 and later, which sends xe-0/0/0 and keeps 628 in its table."""
+    near: Objects = {LLDP_CHASSIS: mac(0x100), **port(611, "xe-1/2/0"), **announced(611, b"611", _LOCAL)}
+    near |= heard(611, mac(0x200), b"xe-0/0/0", _NAME)
+    far: Objects = {LLDP_CHASSIS: mac(0x200), **port(628, "xe-0/0/0"), **announced(628, b"628", _LOCAL)}
+    assert len(cabled(read("core-1", near), read("core-2", far))) == 1
+
+
+def test_what_a_table_says_outranks_what_is_derived() -> None:
+    """A switch that announces numbers which are the names of other ports, and one description for all."""
+    objects: Objects = {LLDP_CHASSIS: mac(0x100)}
+    for number in (1, 2, 3):
+        name = str(number - 1)
+        objects |= port(number, name, mac(0x100), descr=b"Gigabit port")
+        objects |= announced(number, str(number).encode(), _LOCAL, name.encode())
+    ports = read("sw", objects).ports
+    chassis = mac(0x100).hex(":")
+    expected = {"0": (f"{chassis}/1", f"{chassis}/0"), "1": (f"{chassis}/2",), "2": (f"{chassis}/3",)}
+    assert {label: entity.ids["lldp"] for label, entity in ports.items()} == expected
+
+
+def test_a_name_that_nx_os_cuts_off_is_completed_from_the_description() -> None:
+    objects = {LLDP_CHASSIS: mac(0x100), **port(436207616, "Ethernet1/1", mac(0x101))}
+    objects |= announced(436207616, mac(0x101), _MAC_ADDRESS)
+    cut, other = b"Ten-GigabitEther", b"GigabitEthernet1"
+    for port_id, description, entire in (
+        (cut, b"Ten-GigabitEthernet1/0/49 Interface", "Ten-GigabitEthernet1/0/49"),
+        (cut, b"to nexus", "Ten-GigabitEther"),
+        (other, b"GigabitEthernet1", "GigabitEthernet1"),
+        (b"TenGigabitEthern", b"TenGigabitEthernet 0/49", "TenGigabitEthernet 0/49"),
+    ):
+        found = read("sw", objects | heard(436207616, mac(0x200), port_id, _NAME, description), object_id=NX_OS)
+        assert found.cables == [("Ethernet1/1", ("lldp", f"{mac(0x200).hex(':')}/{entire}"))]
