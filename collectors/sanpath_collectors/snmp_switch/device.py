@@ -71,6 +71,9 @@ async def discover(snmp: Snmp, fallback_name: str) -> Device:
     all_ports = ports.Ports(interfaces)
     for profile, cells in rows:
         all_ports.add(profile, cells)
+    for profile in switch_family.applicable:
+        if profile.stack is not None and all_ports.lack_members(profile.stack):
+            all_ports.add_members(profile.stack, await read_if_allowed(snmp, [profile.stack.status]))
     name, raw_description = text(system[SYS_NAME]) or fallback_name, system[SYS_DESCR]
     description = text(raw_description)
     summary = text(raw_description.split(b"\n")[0].split(b",")[0]) if isinstance(raw_description, bytes) else ""

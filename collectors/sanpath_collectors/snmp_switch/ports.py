@@ -10,12 +10,17 @@ from dataclasses import dataclass, field
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.snmp_switch.column_reader import Cell, Cells, sub_identifiers
 from sanpath_collectors.snmp_switch.parse import Decoded, decoded, integer, octets
-from sanpath_collectors.snmp_switch.profile import Index, PortNumber, Profile
+from sanpath_collectors.snmp_switch.profile import Index, PortNumber, Profile, Stack
 
 # IANAifType-MIB
-_LOOPBACK, _FIBRE_CHANNEL = 24, 56
+_LOOPBACK, _FIBRE_CHANNEL, _AGGREGATE = 24, 56, 161
 _VIRTUAL = frozenset({53, 131, 135, 136, 161, 209})
 """propVirtual, tunnel, two VLANs, LAG, bridge: their bytes are counted at their physical ports."""
+
+_ETHERNET = frozenset({6, 62, 69, 117})
+"""ethernetCsmacd, fast Ethernet over copper and fibre, gigabit Ethernet."""
+_ACTIVE = 1
+"""RowStatus of RFC 2579."""
 
 _ALWAYS_PRESENT = ("if_type", "alias", "description")
 _IF_KNOWN = ("port_mode", "vsan", "port_channel", "trunk", "rate_mode", "capable_bits_per_second")
@@ -102,6 +107,30 @@ class Ports:
                     self._addresses[port] = octets(cells[column.oid].value)
                 elif attributes.get(name) is None:
                     attributes[name] = decoded(column, cells[column.oid].value)
+
+    def lack_members(self, stack: Stack) -> bool:
+        """Whether there is an aggregate without a known member."""
+        members = {str(attributes.get("port_channel")) for attributes in self._attributes.values()}
+        return not self._aggregates(stack).keys() <= members
+
+    def add_members(self, stack: Stack, rows: Cells) -> None:
+        """Add the members of aggregates from ifStackTable: the ports that are directly below one."""
+        aggregates = self._aggregates(stack)
+        for row, cells in rows.items():
+            if stack.status not in cells or integer(cells[stack.status].value) != _ACTIVE:
+                continue
+            higher, lower = ([str(number) for number in sub_identifiers(row)] + ["", ""])[:2]
+            attributes = self._attributes.get(lower, {})
+            is_port = attributes.get("if_type") in _ETHERNET and lower not in aggregates
+            if higher in aggregates and is_port and attributes.get("port_channel") is None:
+                attributes["port_channel"] = int(higher)
+
+    def _aggregates(self, stack: Stack) -> dict[str, Attributes]:
+        def is_one(attributes: Attributes) -> bool:
+            names = (str(attributes.get(name) or "") for name in ("name", "description"))
+            return attributes.get("if_type") == _AGGREGATE or any(map(stack.aggregates.fullmatch, names))
+
+        return {port: attributes for port, attributes in self._attributes.items() if is_one(attributes)}
 
     def ports(self) -> dict[str, Port]:
         """Return all ports except loopbacks, beginning with those that IF-MIB has."""

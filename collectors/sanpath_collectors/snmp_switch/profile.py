@@ -119,6 +119,16 @@ class NeighbourTable(_Section):
     only: Only | None = None
 
 
+class Stack(_Section):
+    """The column of ifStackTable, whose index is the higher and the lower ifIndex.
+
+    `aggregates`: pattern for the names of aggregates, which some agents give another ifType than 161.
+    """
+
+    status: Oid
+    aggregates: re.Pattern[str]
+
+
 class Lldp(_Section):
     """Columns of LLDP-MIB. `number_is_if_index`: sysObjectIDs of agents whose LLDP port number is the ifIndex.
 
@@ -187,6 +197,7 @@ class Profile(_Section):
     counters: tuple[Counter, ...] = ()
     logins: tuple[LoginTable, ...] = ()
     neighbours: tuple[NeighbourTable, ...] = ()
+    stack: Stack | None = None
     lldp: Lldp | None = None
     forwarding: Forwarding | None = None
 
