@@ -64,7 +64,9 @@ async def discover(snmp: Snmp, fallback_name: str) -> Device:
     interfaces: Cells = {}
     for profile in switch_family.applicable:
         if profile.ports:
-            cells = await read_if_allowed(snmp, [column.oid for column in profile.ports.values()])
+            cells = await read_if_allowed(
+                snmp, [column.oid for columns in profile.ports.values() for column in columns]
+            )
             rows.append((profile, cells))
             if "if_type" in profile.ports:
                 interfaces = cells

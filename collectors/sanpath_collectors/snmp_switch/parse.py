@@ -112,13 +112,14 @@ def decoded(column: Value, value: SnmpValue) -> Decoded:
         case "octets":
             return None
     raw = integer(value)
-    if raw is None or raw < 0 or (column.above_zero and raw == 0):
+    if raw is None or raw < 0 or (column.below is not None and raw >= column.below):
         return None
     if column.equals is not None:
         return raw == column.equals
     if column.values is not None:
         return column.values.get(raw)
-    return raw if column.factor == 1.0 else round(raw * column.factor)
+    converted = raw if column.factor == 1.0 else round(raw * column.factor)
+    return converted if converted or not column.above_zero else None
 
 
 def wwpns_in(alias: str) -> list[str]:

@@ -31,7 +31,8 @@ class Chosen:
 class Plan:
     """The chosen columns of each port: `chosen` is {port: {metric: column}}.
 
-    A choice is valid until the switch restarts, because a change of columns would look like a counter reset.
+    The choice of a counter is valid until the switch restarts, because a change of columns would look like a counter
+    reset.
     """
 
     def __init__(self) -> None:
@@ -58,15 +59,18 @@ class Plan:
         self._was_up |= {port.local_id: bool(port.attributes.get("up")) for port in fresh}
 
     def _is_needed(self, counter: Counter, ports: Sequence[Port]) -> bool:
-        return any(
-            _applies(counter, port) and counter.metric not in self.chosen.get(port.local_id, {}) for port in ports
-        )
+        return any(_applies(counter, port) and self._is_open(counter, port) for port in ports)
+
+    def _is_open(self, counter: Counter, port: Port) -> bool:
+        """Whether the metric of a port has no column yet, or only one that was taken unseen and may be changed."""
+        chosen = self.chosen.get(port.local_id, {}).get(counter.metric)
+        return chosen is None or (chosen.counter.always and not chosen.bits and not counter.always)
 
     def _choose(
         self, counter: Counter, port: Port, cells: Mapping[str, Cell], interfaces: Mapping[str, object]
     ) -> None:
         chosen = self.chosen.setdefault(port.local_id, {})
-        if counter.metric in chosen or not _applies(counter, port):
+        if not self._is_open(counter, port) or not _applies(counter, port):
             return
         if counter.always:
             if port.local_id in interfaces:

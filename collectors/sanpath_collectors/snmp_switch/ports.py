@@ -100,13 +100,14 @@ class Ports:
             attributes = self._attributes.setdefault(port, {})
             if profile.technology:
                 self._technology.setdefault(port, profile.technology)
-            for name, column in profile.ports.items():
-                if column.oid not in cells:
-                    continue
-                if name == "address":
-                    self._addresses[port] = octets(cells[column.oid].value)
-                elif attributes.get(name) is None:
-                    attributes[name] = decoded(column, cells[column.oid].value)
+            for name, columns in profile.ports.items():
+                for column in columns:
+                    if column.oid not in cells:
+                        continue
+                    if name == "address":
+                        self._addresses[port] = octets(cells[column.oid].value)
+                    elif attributes.get(name) is None:
+                        attributes[name] = decoded(column, cells[column.oid].value)
 
     def lack_members(self, stack: Stack) -> bool:
         """Whether there is an aggregate without a known member."""

@@ -46,7 +46,7 @@ class Value(_Section):
     """A column and the meaning of its raw value.
 
     `values`: names of an enumeration, other values become None. `equals`: the value that means true. `factor`:
-    converts to the unit of the attribute or table. `above_zero`: 0 means no value.
+    converts to the unit of the attribute or table. `above_zero`: 0 means no value. `below`: nor does this or more.
     """
 
     oid: Oid
@@ -55,13 +55,22 @@ class Value(_Section):
     equals: int | None = None
     factor: float = 1.0
     above_zero: bool = False
+    below: int | None = None
+
+
+ValueSources = Annotated[
+    tuple[Value, ...],
+    BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+    Field(min_length=1),
+]
+"""Columns of one attribute, of which the first with a valid value is used."""
 
 
 class Counter(Value):
     """A polled column. `bits`: its width, 0: a gauge.
 
-    `while_up`: only valid while the link is up. `always`: chosen without a check that it answers. `technology`: only
-    for ports of this technology.
+    `while_up`: only valid while the link is up. `always`: chosen without a check that it answers; a gauge only until
+    another column does. `technology`: only for ports of this technology.
     """
 
     metric: str
@@ -193,7 +202,7 @@ class Profile(_Section):
     without: str = ""
     management: str = ""
     switch: SwitchFacts = SwitchFacts()
-    ports: dict[str, Value] = {}
+    ports: dict[str, ValueSources] = {}
     counters: tuple[Counter, ...] = ()
     logins: tuple[LoginTable, ...] = ()
     neighbours: tuple[NeighbourTable, ...] = ()
