@@ -53,9 +53,12 @@ class Plan:
                 dict.fromkeys(c.oid for c in profile.counters if not c.always and self._is_needed(c, fresh))
             )
             rows = by_port(profile, await read_if_allowed(snmp, columns), interfaces) if columns else {}
+            unused = _unused(profile, [rows.get(port.local_id, {}) for port in ports.values() if port.carries])
             for counter in profile.counters:
                 for port in fresh:
-                    self._choose(counter, port, rows.get(port.local_id, {}), interfaces)
+                    cells = rows.get(port.local_id, {})
+                    if counter.oid not in unused or _count(counter, cells):
+                        self._choose(counter, port, cells, interfaces)
         self._was_up |= {port.local_id: bool(port.attributes.get("up")) for port in fresh}
 
     def _is_needed(self, counter: Counter, ports: Sequence[Port]) -> bool:
@@ -122,6 +125,23 @@ def by_port(profile: Profile, rows: Cells, interfaces: Mapping[str, object]) -> 
     """Return the rows by port instead of by index."""
     rows_by_port = ((port_of_index(profile.index, row, interfaces), cells) for row, cells in rows.items())
     return {port: cells for port, cells in rows_by_port if port is not None}
+
+
+def _unused(profile: Profile, rows: Sequence[Mapping[str, Cell]]) -> set[str]:
+    """Return the columns that the agent leaves at 0, as a narrower column of the same metric shows at some port."""
+    return {
+        wide.oid
+        for wide in profile.counters
+        for narrow in profile.counters
+        if wide.metric == narrow.metric and wide.bits > narrow.bits > 0
+        for cells in rows
+        if _count(wide, cells) == 0 and _count(narrow, cells)
+    }
+
+
+def _count(counter: Counter, cells: Mapping[str, Cell]) -> int | None:
+    counter_value = counted(cells[counter.oid].value, counter.bits) if counter.oid in cells else None
+    return None if counter_value is None else counter_value[0]
 
 
 def width(counter: Counter, cell: Cell) -> Bits | None:

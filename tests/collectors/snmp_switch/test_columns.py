@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.collectors.snmp_switch.small import Objects, port, read
+from tests.collectors.snmp_switch.small import PROP_VIRTUAL, Objects, port, read
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,32 @@ def test_the_column_with_the_speed_is_found_when_a_port_comes_up() -> None:
         [found.row(label, poll)["link_speed_bits_per_second"] for label in ("e1", "e2")] for poll in (0, 1)
     )
     assert (before, after) == ([None, None], [1_000, 25_000])
+
+
+def test_a_wide_counter_that_the_agent_leaves_at_0_is_not_used() -> None:
+    """D-Link: the octets of 64 bits are there and stay at 0. The idle port will count in those of 32 bits, too."""
+    idle = port(3, "e3", in_64=0, out_64=0, in_32=0, out_32=0)
+    found = read("sw", port(1, "e1", in_64=0, out_64=0) | port(2, "e2", in_64=0, out_64=0) | idle)
+    for label in ("e1", "e2", "e3"):
+        assert (found.bits(label)["bytes_rx_total"], found.bits(label)["bytes_tx_total"]) == (32, 32)
+    assert (found.row("e1")["bytes_rx_total"], found.row("e1")["bytes_tx_total"]) == (1_000, 2_000)
+    assert any("64-bit octet counters" in line for line in found.check.unreadable)
+
+
+def test_wide_counters_of_idle_ports_are_used() -> None:
+    idle = port(2, "e2", in_64=0, out_64=0, in_32=0, out_32=0)
+    found = read("sw", port(1, "e1", in_64=7, in_32=7) | idle)
+    assert [found.bits(label)["bytes_rx_total"] for label in ("e1", "e2")] == [64, 64]
+
+
+def test_a_port_whose_wide_counters_run_keeps_them_beside_one_whose_do_not() -> None:
+    found = read("sw", port(1, "e1") | port(2, "e2", in_64=0, out_64=0))
+    assert [found.bits(label)["bytes_rx_total"] for label in ("e1", "e2")] == [64, 32]
+
+
+def test_interfaces_that_are_no_ports_say_nothing_of_the_columns() -> None:
+    """The management port of a Brocade counts in 32 bits alone."""
+    vlan = port(9, "Vlan9", b"", PROP_VIRTUAL, in_64=0, out_64=0)
+    idle = port(2, "e2", in_64=0, out_64=0, in_32=0, out_32=0)
+    found = read("sw", port(1, "e1") | idle | vlan)
+    assert [found.bits(label)["bytes_rx_total"] for label in ("e1", "e2")] == [64, 64]
