@@ -5,7 +5,7 @@ from __future__ import annotations
 from sanpath.plugin import Check
 from sanpath_collectors.snmp_switch.device import Device
 from sanpath_collectors.snmp_switch.plan import Plan
-from sanpath_collectors.snmp_switch.ports import Port
+from sanpath_collectors.snmp_switch.ports import ETHERNET, Port
 
 _NO_PORTS = "ifTable: no port of this switch can be judged; a virtual fabric may need its own SNMPv3 context"
 _NO_FAMILY = "sysObjectID: the vendor of the switch is unknown; its own tables are not read"
@@ -29,8 +29,9 @@ def check(device: Device, plan: Plan) -> Check:
 
 
 def _is_physical(port: Port) -> bool:
-    # Fabric OS reports no connector for a port without a transceiver.
-    return port.attributes.get("connector_present") is not False or port.technology == "fibre_channel"
+    # Fabric OS reports no connector for a port without a transceiver, some Ethernet switches for none of their ports.
+    is_up = port.attributes.get("if_type") in ETHERNET and port.attributes.get("up")
+    return port.attributes.get("connector_present") is not False or port.technology == "fibre_channel" or bool(is_up)
 
 
 def _unreadable(device: Device, plan: Plan) -> list[str]:

@@ -14,10 +14,9 @@ from sanpath_collectors.snmp_switch.profile import Index, PortNumber, Profile, S
 
 # IANAifType-MIB
 _LOOPBACK, _FIBRE_CHANNEL, _AGGREGATE = 24, 56, 161
-_VIRTUAL = frozenset({53, 131, 135, 136, 161, 209})
-"""propVirtual, tunnel, two VLANs, LAG, bridge: their bytes are counted at their physical ports."""
-
-_ETHERNET = frozenset({6, 62, 69, 117})
+_VIRTUAL = frozenset({53, 54, 131, 135, 136, 161, 209})
+"""propVirtual, propMultiplexor, tunnel, two VLANs, LAG, bridge: their bytes are counted at their physical ports."""
+ETHERNET = frozenset({6, 62, 69, 117})
 """ethernetCsmacd, fast Ethernet over copper and fibre, gigabit Ethernet."""
 _ACTIVE = 1
 """RowStatus of RFC 2579."""
@@ -91,8 +90,7 @@ class Ports:
 
     def add(self, profile: Profile, rows: Cells) -> None:
         """Add the port columns of a profile."""
-        if profile.management:
-            self._management.append(re.compile(profile.management))
+        self._management += profile.management
         for row, cells in rows.items():
             port = port_of_index(profile.index, row, self.interfaces)
             if port is None:
@@ -122,7 +120,7 @@ class Ports:
                 continue
             higher, lower = ([str(number) for number in sub_identifiers(row)] + ["", ""])[:2]
             attributes = self._attributes.get(lower, {})
-            is_port = attributes.get("if_type") in _ETHERNET and lower not in aggregates
+            is_port = attributes.get("if_type") in ETHERNET and lower not in aggregates
             if higher in aggregates and is_port and attributes.get("port_channel") is None:
                 attributes["port_channel"] = int(higher)
 

@@ -190,8 +190,8 @@ class SwitchFacts(_Section):
 class Profile(_Section):
     """One MIB as a family of switches implements it. Values of profiles with lower `precedence` come first.
 
-    `without`: what is unknown when the switch is of this family but the tables do not answer. `management`: pattern
-    for names of interfaces without storage traffic.
+    `without`: what is unknown when the switch is of this family but the tables do not answer. `management`:
+    patterns for names of interfaces without storage traffic of their own.
     """
 
     title: str
@@ -200,7 +200,7 @@ class Profile(_Section):
     index: Index
     technology: Literal["fibre_channel", "ethernet"] | None = None
     without: str = ""
-    management: str = ""
+    management: tuple[re.Pattern[str], ...] = ()
     switch: SwitchFacts = SwitchFacts()
     ports: dict[str, ValueSources] = {}
     counters: tuple[Counter, ...] = ()

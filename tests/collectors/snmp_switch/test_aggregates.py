@@ -7,6 +7,7 @@ import pytest
 from tests.collectors.snmp_switch.small import (
     AGGREGATE,
     ETHERNET,
+    GIGABIT,
     IF_STACK,
     MULTIPLEXOR,
     PROP_VIRTUAL,
@@ -71,3 +72,32 @@ def test_the_lag_mib_outranks_the_interface_stack() -> None:
     objects = two_ports() | port(51, "Port-Channel7", mac(1), AGGREGATE) | stacked((51, 1), (51, 2))
     found = read("sw", objects | {f"{_ATTACHED}1": 51, f"{_ATTACHED}2": 0})
     assert found.members == {("Ethernet1", "Port-Channel7")}
+
+
+@pytest.mark.parametrize(
+    ("name", "if_type"),
+    [
+        *(("mgmt0", ETHERNET), ("Mgmt 0", ETHERNET), ("mgmt1/1/1", ETHERNET), ("MgmtEth0/RP0/CPU0/0", ETHERNET)),
+        *(("re0:mgmt-0", ETHERNET), ("Management1", ETHERNET), ("ManagementEthernet 1/1", ETHERNET)),
+        *(("oobm", ETHERNET), ("oob", ETHERNET), ("MEth0/0/1", ETHERNET), ("M-GigabitEthernet0/0/0", ETHERNET)),
+        *(("me0", ETHERNET), ("vme", ETHERNET), ("fxp0", ETHERNET), ("em0", ETHERNET)),
+        *(("Vethernet1301", GIGABIT), ("irb", ETHERNET), ("Vlan-interface1", ETHERNET)),
+        *(("Null0", 1), ("tunl0", 1), ("VLAN interface ID 0001", 1), ("Trk1", MULTIPLEXOR)),
+    ],
+)
+def test_interfaces_that_are_no_ports_are_not_counted(name: str, if_type: int) -> None:
+    found = read("sw", two_ports() | port(51, name, mac(51), if_type))
+    assert found.row(name) == {}
+    assert found.check.identity.endswith("2 ports, 2 online")
+
+
+@pytest.mark.parametrize("name", ["Ethernet1/1", "eth0", "em1", "mge-0/0/1", "MultiGigabitEthernet1", "e0M", "1"])
+def test_ports_with_similar_names_are_counted(name: str) -> None:
+    assert read("sw", port(51, name, mac(51))).row(name) != {}
+
+
+def test_ports_without_a_connector_are_counted_if_they_are_up() -> None:
+    """ZTE: ifConnectorPresent is false for every port. Of ports that are down it may be so."""
+    objects = {**port(1, "xgei-0/1/0/1", connector=2), **port(2, "xgei-0/1/0/2", connector=2, up=2)}
+    found = read("sw", objects | port(3, "dsc", b"", 1, connector=2))
+    assert found.check.identity.endswith("1 port, 1 online")
