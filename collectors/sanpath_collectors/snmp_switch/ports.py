@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter as Tally
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -30,7 +31,7 @@ Attributes = dict[str, Decoded]
 class Port:
     """A port. `local_id`: its ifIndex, or "port N" where IF-MIB lacks it. `carries`: its own bytes are counted.
 
-    `mac`: its MAC address if no other interface has it; `address`: also if others have it. `chassis`, `announced`:
+    `mac`: its MAC address if it identifies the port; `address`: also if others have it. `chassis`, `announced`:
     the identifiers of chassis and port in the switch's own LLDP table, "": it is not there.
     """
 
@@ -137,30 +138,48 @@ class Ports:
             *(p for p in self.interfaces if p in self._attributes),
             *(p for p in self._attributes if p not in self.interfaces),
         ]
-        uses = Tally(self._addresses.values())
         labels = Tally(self._label(port) for port in order)
         ports = {}
         for local_id in order:
             attributes, label = self._attributes[local_id], self._label(local_id)
             if attributes.get("if_type") == _LOOPBACK:
                 continue
-            address = self._addresses.get(local_id, b"")
             port = ports[local_id] = Port(local_id, label if labels[label] == 1 else f"{label} #{local_id}", "")
             fibre_channel = attributes.get("if_type") == _FIBRE_CHANNEL
             port.technology = self._technology.get(local_id) or ("fibre_channel" if fibre_channel else "ethernet")
-            # An address that several interfaces share, such as a chassis address, does not identify a port.
-            is_own = uses[address] == 1
-            port.wwpns = _wwpns(attributes.get("wwpn"), address if is_own else b"")
-            # Fabric OS writes a port's FC address there in digits: "327680" is not a MAC address.
-            if len(address) == 6 and any(address) and port.technology == "ethernet":
-                port.address = address.hex(":")
-                port.mac = port.address if is_own else None
             port.attributes = attributes
             management = any(pattern.fullmatch(str(attributes.get("description"))) for pattern in self._management)
             port.carries = attributes.get("if_type") not in _VIRTUAL and not management
         for port in list(ports.values()):
             _join_channel(ports, port)
+        self._set_addresses(ports)
         return ports
+
+    def _set_addresses(self, ports: Mapping[str, Port]) -> None:
+        holders: dict[bytes, list[str]] = defaultdict(list)
+        for local_id, address in self._addresses.items():
+            holders[address].append(local_id)
+        for port in ports.values():
+            address = self._addresses.get(port.local_id, b"")
+            others = (other for other in holders[address] if other != port.local_id)
+            # An address that several interfaces share, such as a chassis address, does not identify a port.
+            is_own = all(self._is_upon(other, port, ports) for other in others)
+            port.wwpns = _wwpns(port.attributes.get("wwpn"), address if is_own else b"")
+            # Fabric OS writes a port's FC address there in digits: "327680" is not a MAC address.
+            if len(address) == 6 and any(address) and port.technology == "ethernet":
+                port.address = address.hex(":")
+                port.mac = port.address if is_own else None
+
+    def _is_upon(self, other: str, port: Port, ports: Mapping[str, Port]) -> bool:
+        """Whether an interface is the port-channel of a port or a logical unit of it, as ge-0/0/1.0.
+
+        A VLAN is not: its address is seen wherever the switch itself is.
+        """
+        if other not in ports or ports[other].carries:
+            return False
+        return port.local_id in ports[other].members or self._label(other).startswith(
+            f"{self._label(port.local_id)}."
+        )
 
     def _label(self, local_id: str) -> str:
         attributes = self._attributes[local_id]

@@ -101,3 +101,34 @@ def test_ports_without_a_connector_are_counted_if_they_are_up() -> None:
     objects = {**port(1, "xgei-0/1/0/1", connector=2), **port(2, "xgei-0/1/0/2", connector=2, up=2)}
     found = read("sw", objects | port(3, "dsc", b"", 1, connector=2))
     assert found.check.identity.endswith("1 port, 1 online")
+
+
+def addresses(objects: Objects) -> dict[str, tuple[str, ...]]:
+    return {label: entity.ids.get("mac", ()) for label, entity in read("sw", objects).ports.items()}
+
+
+def test_a_port_keeps_an_address_that_its_aggregate_or_its_unit_has_too() -> None:
+    objects = two_ports() | port(51, "Port-Channel7", mac(1), AGGREGATE) | stacked((51, 1), (51, 2))
+    objects |= port(3, "ge-0/0/3", mac(3)) | port(53, "ge-0/0/3.0", mac(3), PROP_VIRTUAL)
+    assert addresses(objects) == {
+        "Ethernet1": (mac(1).hex(":"),),
+        "Ethernet2": (mac(2).hex(":"),),
+        "Port-Channel7": (),
+        "ge-0/0/3": (mac(3).hex(":"),),
+        "ge-0/0/3.0": (),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "if_type"),
+    [
+        ("Vlan1", 136),  # seen at every uplink
+        ("Po9", AGGREGATE),  # of other ports
+        ("Loopback0", 24),
+        ("mgmt0", ETHERNET),
+        ("Ethernet1.1", ETHERNET),  # a port by itself
+    ],
+)
+def test_an_address_that_is_seen_elsewhere_identifies_no_port(name: str, if_type: int) -> None:
+    found = addresses(two_ports() | port(51, name, mac(1), if_type))
+    assert (found["Ethernet1"], found["Ethernet2"]) == ((), (mac(2).hex(":"),))
