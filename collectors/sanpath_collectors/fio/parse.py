@@ -22,12 +22,15 @@ import codecs
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import read_json
 from sanpath_collectors.fio.described import Figures, described
-from sanpath_collectors.fio.options import positive_count, read_ratio
+from sanpath_collectors.fio.latency import LONGEST_WAIT_MS, PERCENTS, Latency
+from sanpath_collectors.fio.latency import remarks as latency_remarks
+from sanpath_collectors.fio.options import duration, positive_count, read_ratio
 from sanpath_collectors.fio.status import (
     JobStatus,
     Number,
@@ -59,25 +62,8 @@ _MOST_PER_SECOND = 1e12
 _COUNTED = frozenset(("io_bytes", "io_kbytes", "bw", "iops", "total_ios", "N"))
 _STATUS_MS = 1_500
 """A status interval, and a half."""
-_LONGEST_WAIT_MS = 150_000
-"""An I/O waits for a lost session for two minutes by default (open-iscsi: replacement_timeout)."""
-_PERCENTILES = {"50.000000": "p50", "95.000000": "p95", "99.000000": "p99"}
-"""Key of fio → part of a metric's name."""
-_METRICS: Mapping[Direction, Sequence[str]] = {
-    direction: (
-        f"ops_{direction}_total",
-        f"bytes_{direction}_total",
-        f"latency_seconds_{direction}_total",
-        *(f"latency_seconds_{name}_{direction}" for name in ("max", *_PERCENTILES.values())),
-    )
-    for direction in DIRECTIONS
-}
-"""Direction → the metrics of a job, in the order of `_direction`."""
-_IDLE: Mapping[Direction, dict[str, Number]] = {
-    direction: dict(zip(metrics, (0, 0, 0, None, None, None, None), strict=True))
-    for direction, metrics in _METRICS.items()
-}
-"""The samples of a job that has done no I/O in a direction."""
+_IDLE = Latency(mean_ns=0.0, max_ns=None, completion_ns=None, ops=0, runtime_ms=0)
+"""The latency of a job that has done no I/O in a direction."""
 
 
 class Documents:
@@ -246,8 +232,11 @@ def parse_job(
     runtime_ms = max([milliseconds(body.get("runtime")) for body in (*bodies.values(), trim)])
     summed_ms = milliseconds(entry.get("job_runtime"))
     samples: dict[str, Number] = {}
+    latencies: dict[Direction, Latency] = {}
+    longest_ms = runtime_ms + round(1000 * (duration(options.get("ramp_time")) or 0))
     for direction, body in bodies.items():
-        samples |= _direction(body, direction)
+        moved, latencies[direction] = _direction(body, direction, longest_ms)
+        samples |= moved | latencies[direction].samples(direction)
     figures = Figures(
         runtime_ms, summed_ms, _in_flight(samples, runtime_ms), [d for d in DIRECTIONS if samples[f"ops_{d}_total"]]
     )
@@ -255,6 +244,7 @@ def parse_job(
     if not mixed and options:
         # A job that writes and then verifies has its run times of writes and reads one after the other.
         runtime_ms = max(runtime_ms, summed_ms // processes) if runtime_ms else 0
+    remarks += latency_remarks(name, latencies.values())
     if unified:
         remarks.append(("unified", f"{name} reports reads and writes together: they are divided as it is configured"))
     trims = integer(trim.get("total_ios"), 0)
@@ -276,7 +266,11 @@ def parse_job(
         samples=samples,
         ramping=bool(submitted) and _is_ramping(entry, options, runtime_ms, load_profile.warmup_seconds),
         started_us=_time_us(entry.get("job_start"), 1_000),
-        bins={direction: bins for direction, body in bodies.items() if (bins := _bins(body))},
+        bins={
+            direction: bins
+            for direction, body in bodies.items()
+            if latencies[direction].has_distribution and (bins := _bins(body))
+        },
         remarks=remarks,
     )
 
@@ -333,7 +327,7 @@ def _is_ramping(
     has_no_latencies = bool({"disable_lat", "gtod_reduce"} & options.keys())
     if not warmup_seconds or (has_no_latencies and entry.get("eta") == 0):
         return False
-    slack_ms = _STATUS_MS if has_no_latencies else _LONGEST_WAIT_MS
+    slack_ms = _STATUS_MS if has_no_latencies else LONGEST_WAIT_MS
     return runtime_ms < 1000 * warmup_seconds + slack_ms and not _has_latencies(entry)
 
 
@@ -351,25 +345,31 @@ def _bins(body: Mapping[str, Any]) -> Mapping[str, Any]:
     return mapping(_latency(body)[0].get("bins")) or mapping(mapping(body.get("clat_ns")).get("bins"))
 
 
-def _direction(body: Mapping[str, Any], direction: Direction) -> dict[str, Number]:
-    latency, scale = _latency(body)
+def _direction(body: Mapping[str, Any], direction: Direction, runtime_ms: int) -> tuple[dict[str, Number], Latency]:
+    """Operations and bytes of a direction, and their latency. `runtime_ms`: of the job, and of its ramp."""
+    total, scale = _latency(body)
     moved_bytes, submitted = _moved_bytes(body), _submitted(body)
-    count = integer(latency.get("N"), submitted)
-    if not (moved_bytes or submitted or count):
-        return _IDLE[direction]
-    completion = mapping(body.get("clat_ns") or body.get("clat"))
-    percentiles = mapping(latency.get("percentile") or completion.get("percentile"))
-    latency_ns = integer((finite(latency.get("mean")) or 0.0) * count * scale, 0)
+    count = integer(total.get("N"), submitted)
     # total_ios counts submissions and is not updated in the last document (fio 3.33, measured). Latencies and
     # io_bytes count completions. There are no latencies during the ramp, or with disable_lat.
-    values = (
-        count or (submitted if moved_bytes else 0),
-        moved_bytes,
-        latency_ns if count or not moved_bytes else None,
-        _scaled(latency.get("max"), scale, count),
-        *(_scaled(percentiles.get(percentile), scale, count) for percentile in _PERCENTILES),
+    ops = count or (submitted if moved_bytes else 0)
+    moved: dict[str, Number] = {f"ops_{direction}_total": ops, f"bytes_{direction}_total": moved_bytes}
+    if not count:
+        return moved, replace(_IDLE, mean_ns=None) if moved_bytes else _IDLE
+    completion = mapping(body.get("clat_ns") or body.get("clat"))
+    of_completion = not mapping(total.get("percentile"))
+    percentiles = mapping((completion if of_completion else total).get("percentile"))
+    scaled = {p: _scaled(percentiles.get(f"{p}.000000"), scale) for p in PERCENTS}
+    latency = Latency(
+        mean_ns=_scaled(total.get("mean"), scale) or 0.0,
+        max_ns=_scaled(total.get("max"), scale),
+        completion_ns=_scaled(completion.get("mean"), scale),
+        percentiles={p: value for p, value in scaled.items() if value is not None},
+        of_completion=of_completion,
+        ops=count,
+        runtime_ms=runtime_ms,
     )
-    return dict(zip(_METRICS[direction], values, strict=True))
+    return moved, latency
 
 
 def _moved_bytes(body: Mapping[str, Any]) -> int:
@@ -400,9 +400,7 @@ def disk_samples(body: Mapping[str, Any]) -> dict[str, Number]:
     }
 
 
-def _scaled(value: Any, scale: int, count: int) -> Number:
-    if not count:
-        return None
+def _scaled(value: Any, scale: int) -> float | None:
     number = finite(value)
     return number * scale if number is not None and number >= 0 else None
 

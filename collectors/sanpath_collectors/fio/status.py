@@ -16,7 +16,8 @@ Number = int | float | None
 
 _LONGEST_MS = 2**42
 """A hundred years."""
-_COUNTS = 2**64
+COUNTS = 2**64
+"""What a 64-bit counter cannot hold."""
 _SMALLEST_BLOCK = 512
 
 
@@ -102,12 +103,12 @@ def unique_names(names: Sequence[str]) -> list[str]:
 def integer(value: Any, default: int) -> int:
     """A value as a count that fits a 64-bit counter; the default for anything else."""
     if type(value) is int:  # nearly all of them, in files of gigabytes
-        return value if 0 <= value < _COUNTS else default
+        return value if 0 <= value < COUNTS else default
     try:
         number = round(value) if isinstance(value, float) else int(value)
     except (TypeError, ValueError, OverflowError):
         return default
-    return number if 0 <= number < _COUNTS else default
+    return number if 0 <= number < COUNTS else default
 
 
 def milliseconds(value: Any) -> int:

@@ -51,7 +51,7 @@ def terse(
     """A line of a job that reads, each I/O in 100 us. `depths`: shares of the depths 1, 2, 4, ... 64."""
     iops = 1000 * ops // runtime_ms
     latency = ";".join(
-        ["1;2;3.5;1.0", "1;2;3.5;1.0", ";".join([f"{p}.000000%={p}" for p in range(80, 100)]), "1;200;100.0;1.0"]
+        ["1;2;2.0;1.0", "1;198;98.0;1.0", ";".join([f"{p}.000000%={p}" for p in range(80, 100)]), "1;200;100.0;1.0"]
     )
     read = f"{ops * block // 1024};0;{iops};{runtime_ms};{latency};0;0;0%;0;0"
     rest = ";".join(["0"] * 41)

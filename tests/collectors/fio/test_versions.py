@@ -58,6 +58,7 @@ def normal_text(version: str, run: dict[str, int], indentation: str = "") -> byt
             lines.append(f"  {name}: io={megabytes}, bw=35225KB/s, iops=8806 , runt={run['runtime_ms']:6d}msec")
         lines += [
             "    slat (usec): min=6 , max=1524 , avg=12.71, stdev= 7.84",
+            f"    clat (usec): min=45 , max=1360.2K, avg={0.98 * run['latency_us']:.2f}, stdev=9219.80",
             f"     lat (usec): min=51 , max=1360.3K, avg={run['latency_us']}.00, stdev=9219.81",
             "    clat percentiles (usec):",
             "     |  1.00th=[  278], 50.00th=[ 1240], 95.00th=[4016], 99.00th=[33024],",

@@ -23,14 +23,16 @@ from __future__ import annotations
 
 import re
 from calendar import timegm
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath_collectors.fio.described import adapted_depth, all_taken_for_reads
 from sanpath_collectors.fio.formats.normal_header import Header, profile, rounded_bytes, shortened
+from sanpath_collectors.fio.latency import Latency
+from sanpath_collectors.fio.latency import remarks as latency_remarks
 from sanpath_collectors.fio.options import common, not_zero
-from sanpath_collectors.fio.status import JobStatus, Number, finite, integer, milliseconds
+from sanpath_collectors.fio.status import JobStatus, Number, integer, milliseconds
 
 _ENTRY = re.compile(
     r"(?:<(?P<host>[^>]+)> )?(?P<name>.+): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): err=\s*"
@@ -61,7 +63,8 @@ class _Figures:
     """Figures of reads or writes.
 
     `moved_bytes`: bytes as printed, off by at most `rounding_bytes`. `from_submission`: the percentiles are of the
-    latency since submission, not of the completion latency. None: not read yet.
+    latency since submission, not of the completion latency. `completion_ns`: mean of the completion latency. None:
+    not read yet.
     """
 
     moved_bytes: float = 0.0
@@ -69,7 +72,8 @@ class _Figures:
     runtime_ms: int = 0
     mean_ns: float | None = None
     max_ns: float | None = None
-    percentiles_ns: dict[str, int] = field(default_factory=dict)
+    completion_ns: float | None = None
+    percentiles_ns: dict[int, int] = field(default_factory=dict)
     from_submission: bool = False
 
 
@@ -145,8 +149,12 @@ class Entry:
         if self._unified and load_profile.read_ratio == 0.0:
             reads, writes = writes, reads
             self._figures = dict(zip(DIRECTIONS, reversed(self._figures.values()), strict=True))
-        samples = self._samples("read", reads, job_headers) | self._samples("write", writes, job_headers)
-        remarks = []
+        issued: Mapping[Direction, int] = {"read": reads, "write": writes}
+        latencies = {direction: self._measured(direction, ops) for direction, ops in issued.items()}
+        samples: dict[str, Number] = {}
+        for direction, ops in issued.items():
+            samples |= self._moved(direction, ops, job_headers) | latencies[direction].samples(direction)
+        remarks = [*latency_remarks(name, latencies.values())]
         if self._has_latency_target and load_profile.in_flight is None:
             remarks.append(adapted_depth(name))
         elif job_headers and load_profile.in_flight is None:
@@ -164,12 +172,16 @@ class Entry:
             profile=load_profile,
             options={"rw": job_headers[0].rw, "ioengine": job_headers[0].engine} if len(job_headers) == 1 else {},
             host=self.host,
-            runtime_ms=max(figures.runtime_ms for figures in self._figures.values()),
+            runtime_ms=self._runtime_ms,
             ops=reads + writes,
             error=self.error,
             samples={**samples, "in_flight_configured": load_profile.in_flight, "cpu_ratio": self._cpu_percent},
             remarks=remarks,
         )
+
+    @property
+    def _runtime_ms(self) -> int:
+        return max(figures.runtime_ms for figures in self._figures.values())
 
     def _kept_depth(self) -> int | None:
         """I/Os that each process kept outstanding. None: not known, or not what it was configured for.
@@ -185,31 +197,39 @@ class Entry:
         return 1 if self._levels.get(1, 0.0) >= 100.0 else None
 
     def _latency(self, line: str, figures: _Figures) -> None:
-        if (match := _LATENCY.match(line)) and (match[1] == "lat" or figures.mean_ns is None):
-            unit_ns = _NS[match[2]]
-            figures.max_ns, figures.mean_ns = shortened(match[3]) * unit_ns, shortened(match[4]) * unit_ns
+        if match := _LATENCY.match(line):
+            max_ns, mean_ns = (shortened(text) * _NS[match[2]] for text in match.groups()[2:])
+            if match[1] == "clat":
+                figures.completion_ns = mean_ns
+            if match[1] == "lat" or figures.mean_ns is None:
+                figures.max_ns, figures.mean_ns = max_ns, mean_ns
         elif match := _PERCENTILES.match(line):
             preferred = match[1] == "lat" or (match[1] == "clat" and not figures.from_submission)
             self._unit_ns = _NS[match[2]] if preferred else None
             figures.from_submission |= match[1] == "lat"
         elif self._unit_ns is not None:
             for percent, value in _PERCENTILE.findall(line):
-                figures.percentiles_ns[percent] = int(value) * self._unit_ns
+                figures.percentiles_ns[int(percent)] = int(value) * self._unit_ns
 
-    def _samples(self, direction: Direction, ops: int, headers: Sequence[Header]) -> dict[str, Number]:
+    def _moved(self, direction: Direction, ops: int, headers: Sequence[Header]) -> dict[str, Number]:
         figures = self._figures[direction]
         exact_bytes = ops * (common(header.block_bytes(direction) for header in headers) or 0.0)
         moved_bytes = (
             exact_bytes if abs(exact_bytes - figures.moved_bytes) <= figures.rounding_bytes else figures.moved_bytes
         )
-        latency_ns = None if figures.mean_ns is None and ops else integer((figures.mean_ns or 0.0) * ops, 0)
-        return {
-            f"ops_{direction}_total": ops,
-            f"bytes_{direction}_total": integer(moved_bytes, 0),
-            f"latency_seconds_{direction}_total": latency_ns,
-            f"latency_seconds_max_{direction}": finite(figures.max_ns),
-            **{f"latency_seconds_p{p}_{direction}": figures.percentiles_ns.get(p) for p in ("50", "95", "99")},
-        }
+        return {f"ops_{direction}_total": ops, f"bytes_{direction}_total": integer(moved_bytes, 0)}
+
+    def _measured(self, direction: Direction, ops: int) -> Latency:
+        figures = self._figures[direction]
+        return Latency(
+            mean_ns=figures.mean_ns if ops else 0.0,
+            max_ns=figures.max_ns,
+            completion_ns=figures.completion_ns,
+            percentiles=figures.percentiles_ns,
+            of_completion=not figures.from_submission,
+            ops=ops,
+            runtime_ms=self._runtime_ms,
+        )
 
 
 def _time_us(match: re.Match[str]) -> int:

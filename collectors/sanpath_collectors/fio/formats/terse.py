@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import LoadProfile
 from sanpath_collectors.fio.described import all_taken_for_reads
+from sanpath_collectors.fio.latency import PERCENTS, Latency
+from sanpath_collectors.fio.latency import remarks as latency_remarks
 from sanpath_collectors.fio.status import (
     JobStatus,
     Number,
@@ -144,9 +146,13 @@ class TerseText:
 
 def _job(line: _Line, name: str) -> JobStatus:
     fields = line.fields
-    samples: dict[str, Number] = _direction(["0"] * _FIELDS[fields[0]], "write")
-    for body, direction in zip(line.bodies, DIRECTIONS, strict=False):
-        samples |= _direction(body, direction)
+    bodies = [*line.bodies, ["0"] * _FIELDS[fields[0]]][: len(DIRECTIONS)]
+    samples: dict[str, Number] = {}
+    latencies = []
+    for body, direction in zip(bodies, DIRECTIONS, strict=True):
+        moved, latency = _direction(body, direction, line.runtime_ms)
+        latencies.append(latency)
+        samples |= moved | latency.samples(direction)
     samples["in_flight_configured"] = None
     samples["cpu_ratio"] = sum(_number(ratio) for ratio in fields[line.cpu_at : line.cpu_at + 2])
     unified = len(line.bodies) < len(DIRECTIONS)
@@ -155,28 +161,27 @@ def _job(line: _Line, name: str) -> JobStatus:
         group=integer(fields[3], 0),
         profile=LoadProfile(engine="fio", engine_version=_version(fields)),
         runtime_ms=line.runtime_ms,
-        ops=sum(int(samples[f"ops_{direction}_total"] or 0) for direction in DIRECTIONS),
+        ops=sum(latency.ops for latency in latencies),
         error=integer(fields[4], 0),
         samples=samples,
-        remarks=[all_taken_for_reads(name)] if unified else [],
+        remarks=[*latency_remarks(name, latencies), *([all_taken_for_reads(name)] if unified else [])],
     )
 
 
-def _direction(body: Sequence[str], direction: Direction) -> dict[str, Number]:
+def _direction(body: Sequence[str], direction: Direction, runtime_ms: int) -> tuple[dict[str, Number], Latency]:
     moved_bytes, per_second = integer(integer(body[0], 0) * 1024, 0), integer(body[2], 0)
     ops = integer(operations(moved_bytes, per_second, milliseconds(body[3]) / 1000), 0)
-    percentiles = dict(field.split("%=", 1) for field in body[12:32] if "%=" in field)
-    values = {p: percentiles.get(f"{p}.000000") for p in (50, 95, 99)}
-    return {
-        f"ops_{direction}_total": ops,
-        f"bytes_{direction}_total": moved_bytes,
-        f"latency_seconds_{direction}_total": integer(ops * _number(body[34]) * _US_TO_NS, 0),
-        f"latency_seconds_max_{direction}": integer(body[33], 0) * _US_TO_NS if ops else None,
-        **{
-            f"latency_seconds_p{p}_{direction}": integer(value, 0) * _US_TO_NS if ops and value else None
-            for p, value in values.items()
-        },
-    }
+    printed = dict(field.split("%=", 1) for field in body[12:32] if "%=" in field) if ops else {}
+    percentiles = {p: printed.get(f"{p}.000000") for p in PERCENTS}
+    latency = Latency(
+        mean_ns=_number(body[34]) * _US_TO_NS,
+        max_ns=integer(body[33], 0) * _US_TO_NS if ops else None,
+        completion_ns=_number(body[10]) * _US_TO_NS,
+        percentiles={p: integer(value, 0) * _US_TO_NS for p, value in percentiles.items() if value},
+        ops=ops,
+        runtime_ms=runtime_ms,
+    )
+    return {f"ops_{direction}_total": ops, f"bytes_{direction}_total": moved_bytes}, latency
 
 
 def _disks(fields: Sequence[str]) -> dict[str, dict[str, Number]]:

@@ -1,0 +1,83 @@
+"""Which latencies that fio prints are those of the load. Pure.
+
+fio measures an I/O from its submission to its completion (lat), and the two parts of that (slat, clat). Mean and
+maximum are read from lat. Percentiles are those of clat, unless fio was told otherwise (lat_percentiles=1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sanpath.model import Direction
+from sanpath_collectors.fio.status import COUNTS, Number
+
+PERCENTS = (50, 95, 99)
+LONGEST_WAIT_MS = 150_000
+"""An I/O waits for a lost session for two minutes by default (open-iscsi: replacement_timeout)."""
+_NEGLIGIBLE = 0.05
+"""Share of the latency that submission may have where percentiles of the completion stand for those of the latency.
+It is above what fio rounds a percentile by: 1.6 % (FIO_IO_U_PLAT_BITS 6)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Latencies of one direction as fio prints them, in nanoseconds. None, or no percentile: not printed.
+
+    `mean_ns`, `max_ns`: from submission to completion. `completion_ns`: mean of the completion alone. `percentiles`:
+    per cent → value; `of_completion`: they are those of the completion alone. `ops`: I/Os that were measured.
+    `runtime_ms`: run time of the job, and of its ramp.
+    """
+
+    mean_ns: float | None
+    max_ns: float | None
+    completion_ns: float | None
+    percentiles: Mapping[int, float] = field(default_factory=dict)
+    of_completion: bool = True
+    ops: int
+    runtime_ms: int
+
+    @property
+    def is_credible(self) -> bool:
+        """Whether no latency is longer than the job ran. Some versions print the time since the machine was started.
+
+        A status that waits for an I/O is printed later than its run time says.
+        """
+        longest_ns = 1e6 * (self.runtime_ms + LONGEST_WAIT_MS)
+        latencies = [self.mean_ns or 0.0, self.max_ns or 0.0]
+        return all(math.isfinite(ns) and ns <= longest_ns for ns in latencies) and latencies[0] * self.ops < COUNTS
+
+    @property
+    def has_distribution(self) -> bool:
+        """Whether the percentiles and the distribution that were printed are those of the latency."""
+        mean, completion = self.mean_ns, self.completion_ns
+        if not self.is_credible:
+            return False
+        if self.of_completion and (
+            mean is None or completion is None or abs(mean - completion) > _NEGLIGIBLE * max(mean, completion)
+        ):
+            return False
+        return self.max_ns is None or max(self.percentiles.values(), default=0) <= (1 + _NEGLIGIBLE) * self.max_ns
+
+    def samples(self, direction: Direction) -> dict[str, Number]:
+        """Values of tables.LOAD. None: not known."""
+        mean_ns, max_ns = (self.mean_ns, self.max_ns) if self.is_credible else (None, None)
+        percentiles = self.percentiles if self.has_distribution else {}
+        return {
+            f"latency_seconds_{direction}_total": None if mean_ns is None else round(mean_ns * self.ops),
+            f"latency_seconds_max_{direction}": max_ns,
+            **{f"latency_seconds_p{percent}_{direction}": percentiles.get(percent) for percent in PERCENTS},
+        }
+
+
+def remarks(name: str, latencies: Iterable[Latency]) -> Sequence[tuple[str, str]]:
+    """What is to be said of the latencies of a job, as (code, text)."""
+    printed = [latency for latency in latencies if latency.ops]
+    if not all(latency.is_credible for latency in printed):
+        text = f"{name} reports latencies that are longer than it ran"
+        return [("impossible-latency", f"{text}: its latency is not known")]
+    if any(any(latency.percentiles.values()) and not latency.has_distribution for latency in printed):
+        text = f"{name} reports percentiles of the completion, and not of the whole latency with its submission"
+        return [("completion-percentiles", f"{text}: they are not known; the option lat_percentiles=1 gives them")]
+    return []
