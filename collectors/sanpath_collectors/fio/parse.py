@@ -27,7 +27,7 @@ from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import read_json
-from sanpath_collectors.fio.described import Figures, described
+from sanpath_collectors.fio.described import Figures, Remark, all_taken_for_reads, described
 from sanpath_collectors.fio.latency import LONGEST_WAIT_MS, PERCENTS, Latency
 from sanpath_collectors.fio.latency import remarks as latency_remarks
 from sanpath_collectors.fio.options import duration, positive_count, read_ratio
@@ -227,7 +227,7 @@ def parse_job(
     # With group_reporting one entry is the sum of all processes of the job. Without it each process has its entry,
     # and each entry still contains numjobs.
     processes = positive_count(options.get("numjobs"), 1) if grouped else 1
-    bodies, unified = _bodies(entry, options)
+    bodies, unified = _bodies(entry, name, options)
     trim = mapping(entry.get("trim"))
     runtime_ms = max([milliseconds(body.get("runtime")) for body in (*bodies.values(), trim)])
     summed_ms = milliseconds(entry.get("job_runtime"))
@@ -244,9 +244,7 @@ def parse_job(
     if not mixed and options:
         # A job that writes and then verifies has its run times of writes and reads one after the other.
         runtime_ms = max(runtime_ms, summed_ms // processes) if runtime_ms else 0
-    remarks += latency_remarks(name, latencies.values())
-    if unified:
-        remarks.append(("unified", f"{name} reports reads and writes together: they are divided as it is configured"))
+    remarks += [*latency_remarks(name, latencies.values()), *unified]
     trims = integer(trim.get("total_ios"), 0)
     if trims:
         remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
@@ -276,14 +274,20 @@ def parse_job(
 
 
 def _bodies(
-    entry: Mapping[str, Any], options: Mapping[str, str]
-) -> tuple[Mapping[Direction, Mapping[str, Any]], bool]:
-    """The figures of reads and writes, and whether fio reports only their sum (unified_rw_reporting)."""
+    entry: Mapping[str, Any], name: str, options: Mapping[str, str]
+) -> tuple[Mapping[Direction, Mapping[str, Any]], Sequence[Remark]]:
+    """The figures of reads and writes, and what is to be said where fio reports only their sum.
+
+    That is unified_rw_reporting.
+    """
     if isinstance(entry.get("read"), dict):
-        return {direction: mapping(entry.get(direction)) for direction in DIRECTIONS}, False
-    mixed, reads = mapping(entry.get("mixed")), read_ratio(options)
-    reads = 1.0 if reads is None else reads
-    return {"read": _share(mixed, reads), "write": _share(mixed, 1 - reads)}, 0 < reads < 1
+        return {direction: mapping(entry.get(direction)) for direction in DIRECTIONS}, []
+    mixed, reads = mapping(entry.get("mixed")), read_ratio(options) if options else None
+    if reads is None:
+        return {"read": mixed, "write": {}}, [all_taken_for_reads(name)]
+    text = f"{name} reports reads and writes together: they are divided as it is configured"
+    bodies: Mapping[Direction, Mapping[str, Any]] = {"read": _share(mixed, reads), "write": _share(mixed, 1 - reads)}
+    return bodies, [("unified", text)] if 0 < reads < 1 else []
 
 
 def _share(body: Mapping[str, Any], ratio: float) -> Mapping[str, Any]:

@@ -348,6 +348,28 @@ def test_entries_of_a_client_document_are_a_series_and_its_sums_are_not_added() 
     assert ("runs_on", ("load", "f/h2/a"), ("host", "h2")) in reported.links
 
 
+def without_options(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != "job options"}
+
+
+def test_a_client_document_of_which_only_the_sum_was_kept_is_one_job() -> None:
+    totals = [
+        without_options(on("h2", ops, ms)) | {"jobname": "All clients"} for ops, ms in ((500, 1000), (990, 2000))
+    ]
+    reported = Reported.of_report(client_document(*totals))
+    assert reported.column("f/All clients", "ops_read_total") == [0, 500, 990]
+    assert not [link for link in reported.links if link[0] == "runs_on"]
+
+
+def test_options_that_a_client_did_not_send_are_not_known() -> None:
+    """What all jobs have in common may be changed by each, and defaults are not what it was told."""
+    whole = json.loads(client_document(without_options(on("h1", 16_000, 1000))))
+    whole["global options"] = {"iodepth": "2", "rw": "write"}
+    reported = Reported.of_report(json.dumps(whole).encode())
+    assert reported.entities["f/a"].keys() == {"engine", "engine_version"}
+    assert reported.warnings == []
+
+
 def test_processes_of_a_client_take_turns_in_its_document() -> None:
     entries = [on("h1", ops, ms, numjobs="2") for ops, ms in ((100, 1000), (110, 1000), (200, 2000), (220, 2000))]
     reported = Reported.of_report(client_document(*entries))

@@ -213,6 +213,7 @@ def test_a_group_that_does_what_its_options_exclude_stands_for_other_jobs() -> N
         ({"rw": "randread"}, 10_000, []),
         ({"rw": "write"}, 0, []),
         ({"rw": "randrw", "rwmixread": "70"}, 7_000, ["unified"]),
+        ({"read_iolog": "trace.log"}, 10_000, ["unified"]),
     ],
 )
 def test_reads_and_writes_that_are_reported_together(
@@ -226,6 +227,24 @@ def test_reads_and_writes_that_are_reported_together(
     assert reported.gained("f/a")["ops_write_total"] == 10_000 - reads
     assert reported.gained("f/a")["bytes_read_total"] == 4096 * reads
     assert reported.warnings == warnings
+
+
+def test_reads_and_writes_that_nothing_tells_apart_are_said_to_be_taken_for_reads() -> None:
+    one = job("a", 0, 10_000, 1000)
+    one["mixed"] = one.pop("read")
+    del one["write"], one["job options"]
+    reported = Reported.of_report(document(1, one))
+    assert reported.gained("f/a")["ops_read_total"] == 10_000
+    assert reported.reported("data-warning", "text") == [
+        "a reports reads and writes together: all are taken for reads"
+    ]
+    assert "read_ratio" not in reported.entities["f/a"]
+
+
+def test_a_text_of_which_only_the_sum_of_all_clients_was_kept_is_one_job() -> None:
+    run = {"reads": 9000, "writes": 5000, "kib": 4, "depth": 8, "runtime_ms": 2000, "latency_us": 700}
+    text = normal_text("3", run).replace(b"w 1: (groupid", b"All clients: (groupid")
+    assert Reported.of_report(text, since=0).gained("f/All clients")["ops_read_total"] == 9000
 
 
 @pytest.mark.parametrize(("kind", "direction"), [("randwrite", "write"), ("randread", "read"), ("randrw", "read")])

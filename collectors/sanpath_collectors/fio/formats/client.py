@@ -8,7 +8,8 @@
       "disk_util" : [ { "name" : "vda", ..., "hostname" : "h1", "port" : 8765 }, ... ] }
 
 fio writes it once, at its end, with an entry for each status interval and each job of each client. Entries of "All
-clients" are sums of the clients' entries.
+clients" are sums of the clients' entries, and are read only where nothing else was kept. An entry without options is
+that of a server that did not send them: what all jobs have in common (global options) does not say what it was told.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ def statuses(document: Mapping[str, Any]) -> Iterator[Status]:
     Their times follow from the run times, as the document has only the time of its end.
     """
     series: dict[tuple[str, int, str, int], list[Mapping[str, Any]]] = defaultdict(list)
-    for entry in document["client_stats"]:
-        if has_figures(entry) and not _is_sum(entry):
-            client = str(entry.get("hostname", "")), integer(entry.get("port"), 0)
-            series[*client, str(entry.get("jobname", "?")), integer(entry.get("groupid"), 0)].append(entry)
+    with_figures = [entry for entry in document["client_stats"] if has_figures(entry)]
+    for entry in [entry for entry in with_figures if not _is_sum(entry)] or with_figures:
+        # A sum has the name of the client that answered last.
+        client = ("", 0) if _is_sum(entry) else (str(entry.get("hostname", "")), integer(entry.get("port"), 0))
+        series[*client, str(entry.get("jobname", "?")), integer(entry.get("groupid"), 0)].append(entry)
     defaults = {str(name): str(value) for name, value in mapping(document.get("global options")).items()}
     several_clients = len({(host, port) for host, port, _, _ in series}) > 1
     version = version_of(document)
@@ -45,7 +47,8 @@ def statuses(document: Mapping[str, Any]) -> Iterator[Status]:
         for number in range(count):
             names.append(f"{host}/{name}" if several_clients else name)
             job_statuses = [
-                parse_job(entry, names[-1], defaults, version, grouped=grouped) for entry in entries[number::count]
+                parse_job(entry, names[-1], defaults if "job options" in entry else {}, version, grouped=grouped)
+                for entry in entries[number::count]
             ]
             series_by_job.append([replace(status, host=host) for status in job_statuses])
     renamed = [

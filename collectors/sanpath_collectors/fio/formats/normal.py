@@ -63,8 +63,12 @@ class NormalText:
         return None
 
     def finish(self) -> Status | None:
-        """Returns the last status; None: there is none. Entries that end before their number of I/Os are left out."""
-        entries = [entry for entry in self._entries if entry.issued is not None and entry.name != _ALL_CLIENTS]
+        """Returns the last status; None: there is none.
+
+        Entries that end before their number of I/Os are left out, and sums of clients beside their entries.
+        """
+        complete = [entry for entry in self._entries if entry.issued is not None]
+        entries = [entry for entry in complete if entry.name != _ALL_CLIENTS] or complete
         disks, self._disks = self._disks, {}
         self._entries, self._ended = [], False
         if not entries:
