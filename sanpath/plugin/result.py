@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal, Protocol
 
 from sanpath.masking import masked_text
@@ -47,11 +47,13 @@ class ResultReader(ABC):
     `seen` of every item is on the clock that `clock` names, which is set when the first item is yielded. A reader
     never stores more than one record of the file. It yields a `warning` for a cut, damaged or foreign passage and
     continues. When nothing can be read, `finish` raises CollectorError(UNREADABLE). `idle_end_us`: for how long the
-    generator runs after its last measurement, such as a cool-down.
+    generator runs after its last measurement, such as a cool-down. `versions`: those of the same generator that the
+    recording holds already, for files that do not contain it.
     """
 
     clock: ResultClock = "elapsed"
     idle_end_us = 0
+    versions: Collection[str] = ()
 
     def __init__(self, load: str) -> None:
         self.load = load
@@ -60,6 +62,11 @@ class ResultReader(ABC):
     @abstractmethod
     def recognises(cls, head: bytes, name: str) -> bool:
         """Whether this reader can read a file. `head`: its first 64 KiB; `name`: its name, without the folder."""
+
+    @classmethod
+    def is_read_last(cls, name: str) -> bool:  # noqa: ARG003 - for readers that need it
+        """Whether other files that are imported together say what a file of this name leaves out."""
+        return False
 
     @abstractmethod
     def feed(self, added: bytes) -> Iterable[Item]:

@@ -29,6 +29,11 @@ class FioResult(ResultReader):
         """Whether a file is output or a log of fio."""
         return log.recognises(head, name) or report.recognises(text_of(head)[0])
 
+    @classmethod
+    def is_read_last(cls, name: str) -> bool:
+        """Whether a file is a log: the unit of its latencies is that of the version of fio, which a result has."""
+        return LogName.of(name) is not None
+
     def feed(self, added: bytes) -> Iterator[Item]:
         """Parses the next chunk of the file."""
         self._start += added
@@ -53,7 +58,7 @@ class FioResult(ResultReader):
     def _chosen_form(self, start: bytes) -> Report | Log:
         if self._form is None:
             name = self._log_name
-            self._form = Report(self.load) if name is None else _log_of(self.load, name, start.partition(b"\n")[0])
+            self._form = Report(self.load) if name is None else self._log(name, start.partition(b"\n")[0])
         return self._form
 
     def _with_clock(self, form: Report | Log, items: Iterator[Item]) -> Iterator[Item]:
@@ -61,12 +66,13 @@ class FioResult(ResultReader):
             self.clock = form.clock
             yield item
 
-
-def _log_of(load: str, name: LogName, line: bytes) -> Log:
-    if name.kind == "clat_hist":
-        return HistogramLog(load, name)
-    fields = parse_line(line)
-    if fields is None or not fields[3]:
-        return MeansLog(load, name)
-    # A line for each I/O counts one. fio before 2.15 writes a mean each 500 ms even without log_avg_msec.
-    return MeansLog(load, name) if name.kind == "iops" and fields[1] > 1 else RawLog(load, name)
+    def _log(self, name: LogName, line: bytes) -> Log:
+        """The log that begins with this line."""
+        fields = parse_line(line)
+        kind: type[Log] = MeansLog
+        if name.kind == "clat_hist":
+            kind = HistogramLog
+        # A line for each I/O counts one. fio before 2.15 writes a mean each 500 ms even without log_avg_msec.
+        elif fields is not None and fields[3] and not (name.kind == "iops" and fields[1] > 1):
+            kind = RawLog
+        return kind(self.load, name, self.versions)

@@ -92,6 +92,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     for item in request.site_items:
         writer.inventory("config", placement.begins or clock.anchor_us, item)
     result = reader(source)
+    result.versions = _versions(recording, spec.name)
     try:
         task.run(result, file, progress)
         if recording is not None:
@@ -105,6 +106,34 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         writer.close()
     task.remarks += doubts.unused_options(placement, result.clock, requested)
     return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.remarks))
+
+
+def in_order(files: Sequence[Path], named: str | None) -> list[Path]:
+    """Return the files of one command in the order in which they are read: those that others explain come last.
+
+    `named`: the collector that reads them; None: each file shows it.
+    """
+
+    def is_read_last(path: Path) -> bool:
+        file = ImportedFile(path)
+        try:
+            match = registry.result_reader(file.head(), file.name, named)
+        except (CollectorError, UsageError):
+            return False  # The import of the file reports it.
+        return match is not None and match[1].is_read_last(file.name)
+
+    return sorted(files, key=is_read_last) if len(files) > 1 else list(files)
+
+
+def _versions(recording: Recording | None, generator: str) -> frozenset[str]:
+    """Return the versions of a generator in a recording."""
+    loads = (
+        [item.attributes for _, _, item in recording.inventory() if isinstance(item, SourceEntity)]
+        if recording
+        else []
+    )
+    found = [load.get("engine_version") for load in loads if load.get("engine") == generator]
+    return frozenset(str(version) for version in found if version is not None)
 
 
 def _reader(file: ImportedFile, named: str | None) -> tuple[Spec, type[ResultReader]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.buckets import bucket_limits, lower_limit, middle, upper_bounds
 from sanpath_collectors.fio.result import FioResult
@@ -180,10 +181,50 @@ def test_a_job_that_never_had_an_io_outstanding_is_doubted(
     assert fed("db_lat.1.log", path.read_bytes()).warnings == ["latency-unit"] * doubted
 
 
-def test_mean_latencies_that_cannot_be_nanoseconds_are_doubted() -> None:
-    for latency, doubted in ((400, True), (40_000, False)):
-        reported = fed("db_lat.1.log", lines(*((1000 * second, latency, 0, 0) for second in range(1, 5))))
-        assert ("latency-unit" in reported.warnings) is doubted
+@pytest.mark.parametrize(
+    ("latency", "more", "doubted"),
+    [(400, (), True), (40_000, (), True), (400, ("0x0000",), True), (40_000, (0,), False), (40_000, (0, 0), False)],
+)
+@pytest.mark.parametrize("kind", ["lat", "clat"])
+def test_mean_latencies_that_may_be_microseconds_are_doubted(
+    kind: str, latency: int, more: tuple[object, ...], doubted: bool
+) -> None:
+    """Before 3.18 a line has four fields, and before 3.0 its latency is in microseconds."""
+    reported = fed(f"db_{kind}.1.log", lines(*((1000 * second, latency, 0, 0, *more) for second in range(1, 5))))
+    assert ("latency-unit" in reported.warnings) is doubted
+
+
+@pytest.mark.parametrize(
+    ("versions", "more", "seconds", "doubted"),
+    [
+        (["2.14"], (), 0.0019, False),
+        (["1.59", "2.14"], (), 0.0019, False),
+        (["2.14"], (8192,), 0.0019, False),  # log_offset
+        (["2.14"], (8192, 0), 0.0000019, False),  # the log is of another version
+        (["3.1"], (), 0.0000019, False),
+        (["2.14", "3.1"], (), 0.0000019, True),
+        (["unknown"], (), 0.0000019, True),
+    ],
+)
+@pytest.mark.parametrize("block", [0, 4096])
+def test_the_version_of_the_result_tells_the_unit_of_the_log(
+    tmp_path: Path, versions: list[str], more: tuple[object, ...], seconds: float, doubted: bool, block: int
+) -> None:
+    path = tmp_path / "db_lat.1.log"
+    path.write_bytes(lines(*((100 * number, 1900, 0, block, *more) for number in range(1, 40))))
+    for whole in (True, False):
+        reader = FioResult("f", path.name)
+        reader.versions = versions
+        found = Reported(reader.read(ImportedFile(path))) if whole else Reported.fed(reader, path.read_bytes())
+        if block:
+            gained = found.gained("f/db.1")
+            mean = gained["latency_seconds_read_total"] / gained["ops_read_total"]
+            assert found.column("f/db.1", "latency_seconds_p50_read")[-1] == pytest.approx(seconds, rel=0.016)
+            assert found.column("f/db.1", "latency_seconds_max_read")[-1] == pytest.approx(seconds)
+        else:
+            mean = found.column("f/db.1", "latency_seconds_mean_read")[-1] or 0.0
+        assert mean == pytest.approx(seconds)
+        assert ("latency-unit" in found.warnings) is doubted
 
 
 def several_jobs(*jobs: bytes) -> bytes:

@@ -414,3 +414,18 @@ def test_a_plateau_below_what_the_links_carry_names_none(tmp_path: Path) -> None
     result = two_loads_over_known_cables(tmp_path, 0.9 * X)
     assert result.verdict.kind == "cannot_tell"
     assert not result.verdict.bottlenecks
+
+
+def test_the_version_in_a_result_tells_the_unit_of_a_log_that_is_named_before_it(tmp_path: Path) -> None:
+    log = written(tmp_path, "".join(f"{500 * n}, 1900, 0, 0\n" for n in range(1, 9)), "a_lat.1.log")
+    text = (
+        "w: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=8\nfio-2.2.10\n"
+        "w: (groupid=0, jobs=1): err= 0: pid=9: Fri Jan 19 01:20:01 2018\n"
+        "  read : io=64KB, bw=16KB/s, iops=4, runt=  4000msec\n"
+        "     lat (usec): min=852, max=2961, avg=1900.00, stdev=17.21\n"
+        "     issued    : total=r=16/w=0/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0\n"
+    )
+    reported = run(log, written(tmp_path, text, "z.out"), "--into", tmp_path / "a.sanpath")
+    assert reported.index("z.out") < reported.index("a_lat.1.log")
+    assert "microseconds" not in reported
+    assert "microseconds" in run(log, "--into", tmp_path / "alone.sanpath")

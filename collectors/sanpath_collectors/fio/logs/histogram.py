@@ -8,7 +8,7 @@ halves their number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import CollectorError, Failure, Item, Rows, histogram
@@ -29,8 +29,8 @@ class HistogramLog(Log):
     The rows are kept until the end, as only then it is known that the log is of one job.
     """
 
-    def __init__(self, load: str, name: LogName) -> None:
-        super().__init__(load, name)
+    def __init__(self, load: str, name: LogName, versions: Collection[str] = ()) -> None:
+        super().__init__(load, name, versions)
         self._bucket_count = 0
         self._counts: dict[Direction, list[int]] = {}
         self._time_ms: int | None = None

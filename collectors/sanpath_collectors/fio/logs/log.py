@@ -6,13 +6,16 @@ The file name is `<prefix>_<kind>.<job>.log`. With per_job_logs=0 one log covers
 are KiB/s (bw), I/Os a second (iops) or nanoseconds (lat: from submission to completion; slat and clat: its two
 parts). With log_avg_msec a line is the mean of a window that ends at its time, and the block size is 0. Otherwise a
 line is one I/O.
+
+Before 3.0 latencies were in microseconds. Before 3.18 a line had no priority (iolog.c of fio). So a line of four
+fields may have either unit, and only the version of fio tells which.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,6 +47,11 @@ LARGEST = 2**48
 MIN_PLAUSIBLE_NS = 1000
 """No I/O of a storage system takes less."""
 _LONGEST_LINE = 1 << 20
+_FIELDS_BEFORE_3_18 = 4
+"""A fifth field is a priority, or the offset that log_offset adds in any version."""
+_FIELDS_WITH_OFFSET = 5
+_US = 1000
+_FIRST_WITH_NANOSECONDS = 3
 
 DIRECTION_OF: Mapping[int, Direction] = {0: "read", 1: "write"}
 """fio's number of a direction; 2 is trim."""
@@ -77,10 +85,11 @@ def recognises(head: bytes, name: str) -> bool:
 class Log(ABC):
     """Reads one log. `load`: local id of the load of all jobs. `clock` is set before the first item is yielded.
 
-    `is_complete`: it gives both operations and their latency, without which a load is not judged.
+    `versions`: of fio, in results of the same recording. `is_complete`: it gives both operations and their latency,
+    without which a load is not judged. `unit`: nanoseconds of one in a latency. `unit_is_doubtful`: nothing tells it.
     """
 
-    def __init__(self, load: str, name: LogName) -> None:
+    def __init__(self, load: str, name: LogName, versions: Collection[str] = ()) -> None:
         self.clock: ResultClock = "elapsed"
         self.load, self.kind = f"{load}/{name.job}", name.kind
         self._root = load
@@ -90,19 +99,23 @@ class Log(ABC):
         self.is_complete = False
         self._end_ms = 0
         self._trims = 0
+        self._is_before_3 = {int(v.partition(".")[0]) < _FIRST_WITH_NANOSECONDS for v in versions if v[:1].isdigit()}
+        self._first_line_noted = False
+        self.unit = 1
+        self.unit_is_doubtful = False
 
     def feed(self, added: bytes) -> Iterator[Item]:
         """Yields the items of the next chunk."""
         *lines, self._buffer = (self._buffer + added).split(b"\n")
         for line in lines:
-            yield from self.read_line(line)
+            yield from self._take_line(line)
         if len(self._buffer) > _LONGEST_LINE:
             self._buffer = b""
 
     def finish(self) -> Iterator[Item]:
         """Yields the remaining items at the end of the log. Raises CollectorError when the log is empty."""
         if self._buffer:
-            yield from self.read_line(self._buffer)
+            yield from self._take_line(self._buffer)
         yield from self.last_items()
         if not self._has_begun:
             reason = "no I/O was logged: the job was too short, or did none"
@@ -120,6 +133,12 @@ class Log(ABC):
         for chunk in file.chunks():
             yield from self.feed(chunk)
         yield from self.finish()
+
+    def _take_line(self, line: bytes) -> Iterator[Item]:
+        if not self._first_line_noted and parse_line(line) is not None:
+            self._first_line_noted = True
+            self.note_first_line(line)
+        return self.read_line(line)
 
     @abstractmethod
     def read_line(self, line: bytes) -> Iterator[Item]:
@@ -150,10 +169,21 @@ class Log(ABC):
         remedy = "import the JSON of the run, or log with per_job_logs=1"
         return CollectorError(Failure.UNREADABLE, f"{self._step.name}: {reason}, which is not read: {remedy}")
 
+    def note_first_line(self, line: bytes) -> None:
+        """Decides on the unit of the latencies."""
+        fields = line.split(b",")
+        if self.kind not in GAUGE_OF or len(fields) > _FIELDS_WITH_OFFSET or b"x" in fields[-1]:
+            return
+        if len(self._is_before_3) == 1:
+            self.unit = _US if True in self._is_before_3 else 1
+        else:
+            self.unit_is_doubtful = len(fields) <= _FIELDS_BEFORE_3_18
+
     def doubted_unit(self, time_ms: int, symptom: str) -> Event:
         """The warning that latencies may be in microseconds."""
         text = f"{symptom}: fio before 3.0 wrote microseconds, which are read as nanoseconds"
-        return warning(self.us(time_ms), "latency-unit", text)
+        remedy = "import the log together with the JSON or the text of the run, which has the version of fio"
+        return warning(self.us(time_ms), "latency-unit", f"{text}; {remedy}")
 
     @staticmethod
     def us(time_ms: int) -> int:

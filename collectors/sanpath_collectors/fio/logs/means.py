@@ -4,7 +4,7 @@ Bandwidth and I/Os a second are summed up to counters; latencies remain means.""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -30,8 +30,8 @@ class MeansLog(Log):
     are not exact multiples of the period: 499, 500 and 1001 ms.
     """
 
-    def __init__(self, load: str, name: LogName) -> None:
-        super().__init__(load, name)
+    def __init__(self, load: str, name: LogName, versions: Collection[str] = ()) -> None:
+        super().__init__(load, name, versions)
         self._lines: list[_Line] = []
         self._period_ms: float = _DEFAULT_PERIOD_MS
         self._first_ms = 0
@@ -49,7 +49,7 @@ class MeansLog(Log):
         if fields[2] not in DIRECTION_OF:
             self._trims += 1
         else:
-            self._lines.append(fields)
+            self._lines.append((fields[0], fields[1] * self.unit, *fields[2:]))
         yield from ()
 
     def last_items(self) -> Iterator[Item]:
@@ -92,8 +92,10 @@ class MeansLog(Log):
         for line in lines:
             yield from self._take(line)
         yield self._row()
-        if self.kind in ("lat", "clat") and max(line[1] for line in lines) < MIN_PLAUSIBLE_NS:
+        if self.unit == 1 and self.kind in ("lat", "clat") and max(line[1] for line in lines) < MIN_PLAUSIBLE_NS:
             yield self.doubted_unit(self._last_row_end, "latencies below a microsecond")
+        elif self.unit_is_doubtful:
+            yield self.doubted_unit(self._last_row_end, "its lines do not tell the unit of the latencies")
 
     def _number_of(self, line: _Line) -> int:
         return round((line[0] - self._first_ms) / self._period_ms)

@@ -6,7 +6,7 @@ Such logs grow to gigabytes: the database aggregates a complete file, Python onl
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS, Direction
@@ -27,15 +27,14 @@ from sanpath_collectors.fio.tables import LOAD, LOG
 _WINDOW_MS = 1000
 _MIN_OUTSTANDING = 0.1
 """A job that does not wait between its I/Os has about one outstanding, or more."""
-_FIELDS_OF_ANY_VERSION = 4
-"""A line with more is not that of an early version, unless log_offset was given."""
 _COLUMNS = ("at_ms", "value", "ddir", "bs", "byte_offset", "priority", "issued")
 _TYPES = {"at_ms": "BIGINT", "value": "BIGINT", "ddir": "INTEGER", "bs": "BIGINT"}
 _SQL = """
     SELECT greatest(at_ms - {base}, 0) // {window} AS second, ddir,
            count(*), sum(bs), sum(value), max(value), max(at_ms), (value >> octave) << octave AS bucket
-    FROM (SELECT *, greatest(floor(log2(greatest(value, 1)))::INTEGER - 6, 0) AS octave FROM csv)
-    WHERE at_ms BETWEEN 0 AND {latest} AND value BETWEEN 0 AND {largest} AND bs BETWEEN 0 AND {largest}
+    FROM (SELECT *, greatest(floor(log2(greatest(value, 1)))::INTEGER - 6, 0) AS octave
+          FROM (SELECT * REPLACE (value * {unit} AS value) FROM csv WHERE value BETWEEN 0 AND {largest}))
+    WHERE at_ms BETWEEN 0 AND {latest} AND bs BETWEEN 0 AND {largest}
           AND ddir IN (0, 1, 2)
     GROUP BY GROUPING SETS ((second, ddir), (ddir, bucket))
     ORDER BY second NULLS LAST, ddir, bucket
@@ -70,8 +69,8 @@ class RawLog(Log):
     complete at the end of the log.
     """
 
-    def __init__(self, load: str, name: LogName) -> None:
-        super().__init__(load, name)
+    def __init__(self, load: str, name: LogName, versions: Collection[str] = ()) -> None:
+        super().__init__(load, name, versions)
         self.is_complete = name.kind == "lat"
         self._totals = {direction: _Sums() for direction in DIRECTIONS}
         self._max_values: dict[Direction, int] = dict.fromkeys(DIRECTIONS, 0)
@@ -80,7 +79,6 @@ class RawLog(Log):
         self._last_ms = 0
         self._base_ms: int | None = None
         self._begin_ms = 0
-        self._may_be_microseconds = False
         self._seconds: dict[tuple[int, Direction], _Sums] = defaultdict(_Sums)
 
     def read(self, file: ResultFile) -> Iterator[Item]:
@@ -89,10 +87,10 @@ class RawLog(Log):
         columns = {name: _TYPES.get(name, "VARCHAR") for name in _COLUMNS[: first.count(b",") + 1]}
         fields = parse_line(first)
         self._base_ms = _base_ms(fields[0]) if fields is not None else 0
-        self._may_be_microseconds = _has_fields_of_any_version(first)
+        self.note_first_line(first)
         has_rows = False
         limits = {"latest": LATEST_MS - 1, "largest": LARGEST - 1}
-        for row in file.query(columns, _SQL.format(base=self._base_ms, window=_WINDOW_MS, **limits)):
+        for row in file.query(columns, _SQL.format(base=self._base_ms, window=_WINDOW_MS, unit=self.unit, **limits)):
             has_rows = True
             yield from self._queried(row)
         yield from self.finish() if has_rows else super().read(file)
@@ -103,12 +101,12 @@ class RawLog(Log):
         fields = parse_line(line)
         if fields is None:
             return
-        time_ms, value, ddir, block_bytes = fields
+        time_ms, value, ddir, block_bytes = fields[0], fields[1] * self.unit, *fields[2:]
         if ddir not in DIRECTION_OF:
             self._trims += 1
             return
         if self._base_ms is None:
-            self._base_ms, self._may_be_microseconds = _base_ms(time_ms), _has_fields_of_any_version(line)
+            self._base_ms = _base_ms(time_ms)
         direction = DIRECTION_OF[ddir]
         self._seconds[max(0, time_ms - self._base_ms) // _WINDOW_MS, direction].add(1, block_bytes, value)
         self._max_values[direction] = max(self._max_values[direction], value)
@@ -128,13 +126,19 @@ class RawLog(Log):
                 bins = {str(lower): count for lower, count in self._buckets[direction].items()}
                 if buckets := upper_bounds(bins):
                     yield histogram(self.us(end), self.load, direction, buckets)
-            latency_ns, ops = (sum(getattr(s, name) for s in self._totals.values()) for name in ("value", "ops"))
-            outstanding = latency_ns / (1e6 * (end - self._begin_ms))
-            if latency_ns < MIN_PLAUSIBLE_NS * ops:
-                yield self.doubted_unit(end, "latencies below a microsecond")
-            elif self._may_be_microseconds and outstanding < _MIN_OUTSTANDING:
-                symptom = f"{outstanding:.1g} I/Os outstanding by these latencies"
-                yield self.doubted_unit(end, f"{symptom}, too few unless the job waited between its I/Os")
+        yield from self._doubts(end)
+
+    def _doubts(self, end_ms: int) -> Iterator[Item]:
+        """Yields what speaks against the unit of the latencies. Of submission alone, nothing tells."""
+        latency_ns, ops = (sum(getattr(sums, name) for sums in self._totals.values()) for name in ("value", "ops"))
+        outstanding = latency_ns / (1e6 * (end_ms - self._begin_ms))
+        if self.kind in ("lat", "clat") and self.unit == 1 and latency_ns < MIN_PLAUSIBLE_NS * ops:
+            yield self.doubted_unit(end_ms, "latencies below a microsecond")
+        elif self.kind in ("lat", "clat") and self.unit_is_doubtful and outstanding < _MIN_OUTSTANDING:
+            symptom = f"{outstanding:.1g} I/Os outstanding by these latencies"
+            yield self.doubted_unit(end_ms, f"{symptom}, too few unless the job waited between its I/Os")
+        elif self.kind == "slat" and self.unit_is_doubtful:
+            yield self.doubted_unit(end_ms, "its lines do not tell the unit of the latencies")
 
     def _queried(self, row: tuple[int | float | str | None, ...]) -> Iterator[Item]:
         second, ddir, ops, moved_bytes, value, max_value, last_ms, bucket = (
@@ -191,10 +195,6 @@ class RawLog(Log):
             f"latency_seconds_max_{direction}": self._max_values[direction] if counts else None,
             **{f"latency_seconds_p{p}_{direction}": percentile(counts, p / 100) for p in (50, 95, 99)},
         }
-
-
-def _has_fields_of_any_version(line: bytes) -> bool:
-    return line.count(b",") + 1 == _FIELDS_OF_ANY_VERSION
 
 
 def _base_ms(first_ms: int) -> int:

@@ -81,7 +81,7 @@ def import_file(
     from sanpath.config import Config, load_config
     from sanpath.errors import UsageError
     from sanpath.model import SourceEntity, SourceLink
-    from sanpath.recorder.importing.importer import ImportRequest, import_file
+    from sanpath.recorder.importing.importer import ImportRequest, import_file, in_order
     from sanpath.recorder.importing.placement import Placement, zone
 
     for file in files:
@@ -94,7 +94,7 @@ def import_file(
         raise UsageError(f"{folder}: is a file, not a recording")
     configuration = load_config(config) if config is not None else Config(None)
     declared: list[SourceEntity | SourceLink] = [*configuration.entities, *configuration.links]
-    for position, file in enumerate(files):
+    for position, file in enumerate(in_order(files, reader)):
         placement = Placement(
             zone=zone(utc_offset) if utc_offset is not None else None,
             begins=_epoch_us(at, utc_offset) if at is not None else None,
