@@ -66,7 +66,8 @@ class Facts:
     `by_hand`: figures that a person read. `vm_placements`: where the virtual machines ran, one for each placement.
     `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
     entire recording, for charts; {} if not requested. `figures`: each quantity
-    that a person entered, with all its sources. `pauses`: those of the load of a probe.
+    that a person entered, with all its sources. `pauses`: those of the load of a probe. `load_windows`: most entire
+    windows that a load reported in one step, whether or not it told operations and their latency.
     """
 
     steps: tuple[Step, ...]
@@ -84,6 +85,7 @@ class Facts:
     over_time: Samples = field(default_factory=dict)
     figures: Sequence[FigureComparison] = ()
     pauses: Sequence[Pause] = ()
+    load_windows: int = 0
 
     def in_step(self, step: str) -> Facts:
         """Return the facts that hold in a step if virtual machines moved between hosts during the recording.
@@ -194,6 +196,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         samples_over_time,
         figures,
         pauses(recording, topology, loads, events),
+        max((sample.windows for sample in load_samples), default=0),
     )
 
 

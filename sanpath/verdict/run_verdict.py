@@ -124,6 +124,11 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
             "the load generator was started and reported no I/O: nothing can be judged",
             "read the generator's own messages, in load/…/errors and load/…/output of the recording",
         )
+    if not facts.loads and facts.load_windows:
+        return (
+            "no operations with their latency were read of a load: nothing can be judged",
+            "import a result that has both, as the JSON of fio; a log of bandwidth or of mean latencies has not",
+        )
     if any(step.origin == "marks" for step in facts.steps):
         longest = max(step.seconds for step in facts.steps)
         reason = (

@@ -429,3 +429,18 @@ def test_the_version_in_a_result_tells_the_unit_of_a_log_that_is_named_before_it
     assert reported.index("z.out") < reported.index("a_lat.1.log")
     assert "microseconds" not in reported
     assert "microseconds" in run(log, "--into", tmp_path / "alone.sanpath")
+
+
+@pytest.mark.parametrize("kind", ["bw", "iops", "lat"])
+def test_a_load_without_operations_and_their_latency_is_not_said_to_be_too_short(tmp_path: Path, kind: str) -> None:
+    log = written(tmp_path, "".join(f"{500 * n}, 400000, 0, 0, 0\n" for n in range(1, 80)), f"a_{kind}.1.log")
+    run(log, "--into", tmp_path / "a.sanpath")
+    assert judged(tmp_path / "a.sanpath").verdict.headline == (
+        "no operations with their latency were read of a load: nothing can be judged"
+    )
+
+
+def test_a_load_that_was_too_short_for_a_window_is_said_to_be_so(tmp_path: Path) -> None:
+    log = written(tmp_path, "1, 400000, 0, 0, 0\n", "a_lat.1.log")
+    run(log, "--into", tmp_path / "a.sanpath")
+    assert "long enough" in judged(tmp_path / "a.sanpath").verdict.headline
