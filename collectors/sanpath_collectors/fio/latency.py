@@ -16,9 +16,11 @@ from sanpath_collectors.fio.status import COUNTS, Number
 PERCENTS = (50, 95, 99)
 LONGEST_WAIT_MS = 150_000
 """An I/O waits for a lost session for two minutes by default (open-iscsi: replacement_timeout)."""
-_NEGLIGIBLE = 0.05
-"""Share of the latency that submission may have where percentiles of the completion stand for those of the latency.
-It is above what fio rounds a percentile by: 1.6 % (FIO_IO_U_PLAT_BITS 6)."""
+_SUBMISSION = 0.2
+"""Share of the latency that submission may have where percentiles of the completion stand for those of the latency:
+they are too low by no more than it."""
+_ROUNDING = 0.05
+"""A percentile may exceed the maximum by as much: fio rounds it by 1.6 % (FIO_IO_U_PLAT_BITS 6)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +56,11 @@ class Latency:
         mean, completion = self.mean_ns, self.completion_ns
         if not self.is_credible:
             return False
-        if self.of_completion and (
-            mean is None or completion is None or abs(mean - completion) > _NEGLIGIBLE * max(mean, completion)
-        ):
-            return False
-        return self.max_ns is None or max(self.percentiles.values(), default=0) <= (1 + _NEGLIGIBLE) * self.max_ns
+        if self.of_completion and None not in (mean, completion):
+            longer, shorter = max(mean or 0, completion or 0), min(mean or 0, completion or 0)
+            if longer - shorter > _SUBMISSION * longer:
+                return False
+        return self.max_ns is None or max(self.percentiles.values(), default=0) <= (1 + _ROUNDING) * self.max_ns
 
     def samples(self, direction: Direction) -> dict[str, Number]:
         """Values of tables.LOAD. None: not known."""
