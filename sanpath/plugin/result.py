@@ -68,6 +68,11 @@ class ResultReader(ABC):
         """Whether other files that are imported together say what a file of this name leaves out."""
         return False
 
+    @classmethod
+    def report_of_run(cls, head: bytes) -> str:  # noqa: ARG003 - most tools write one report
+        """Which of a tool's reports of one run a file is, by its first 64 KiB; "": the tool writes only one."""
+        return ""
+
     @abstractmethod
     def feed(self, added: bytes) -> Iterable[Item]:
         """Parse the next bytes; they may end anywhere, even inside a character."""

@@ -21,6 +21,10 @@ _REPORTS: tuple[type[ResultReader], ...] = (
 )
 
 
+def _report(head: bytes) -> type[ResultReader] | None:
+    return next((report for report in _REPORTS if report.recognises(head[:_HEAD_BYTES], "")), None)
+
+
 class VdbenchReader(ResultReader):
     """Recognises a report by its first bytes, and passes the file to the reader of that report."""
 
@@ -33,6 +37,12 @@ class VdbenchReader(ResultReader):
     def recognises(cls, head: bytes, name: str) -> bool:
         """Recognise any of the reports."""
         return any(report.recognises(head, name) for report in _REPORTS)
+
+    @classmethod
+    def report_of_run(cls, head: bytes) -> str:
+        """Name the report: vdbench writes all of them of each run."""
+        report = _report(head)
+        return report.__name__ if report is not None else ""
 
     def feed(self, added: bytes) -> Iterable[Item]:
         """Collect the first bytes until they suffice to recognise the report, then yield its items."""
@@ -54,9 +64,7 @@ class VdbenchReader(ResultReader):
 
     def _selected_report(self) -> ResultReader:
         if self._report is None:
-            report_class = next(
-                (report for report in _REPORTS if report.recognises(self._head[:_HEAD_BYTES], "")), None
-            )
+            report_class = _report(self._head)
             if report_class is None:
                 raise CollectorError(
                     Failure.UNREADABLE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from sanpath.plugin import ResultClock
 from sanpath.recorder.importing.placement import Placement, step_limits
@@ -23,6 +24,13 @@ def overlapping_loads(placement: Placement, recording: Recording, collector: str
         if any(end is not None and begin < placement.last and placement.first < end for begin, end in steps):
             yield f"{source} has loads at the same time: if both files are of one run, it is now counted twice"
             return
+
+
+def assumed_zone(placement: Placement, clock: ResultClock) -> Iterator[str]:
+    """Yield a remark if the file's times are local, and their zone is that of this machine for want of another."""
+    if clock == "local" and placement.zone is None and placement.first is not None and not placement.marks:
+        offset = datetime.fromtimestamp(placement.first / 1e6).astimezone().isoformat()[-6:]
+        yield f"its times have no zone: that of this machine is assumed, UTC{offset}; --utc-offset names another"
 
 
 def unused_options(placement: Placement, clock: ResultClock, requested: Placement) -> Iterator[str]:

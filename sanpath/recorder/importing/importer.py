@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from sanpath import __version__, registry
+from sanpath import __version__
 from sanpath.errors import CollectorError, UsageError
 from sanpath.masking import masked_bytes, masked_text
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
@@ -21,6 +21,7 @@ from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.placement import Placement, step_limits
 from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead
+from sanpath.recorder.importing.recognition import recognised
 from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
@@ -41,7 +42,7 @@ class ImportRequest:
     `name`: name of the load or source; None: that of its collector. `host`: the machine the file is from; None: the
     only host in the recording. `marks`: names of the recording's steps that correspond to the file's steps.
     `site_items`: entities and links from the configuration. `follows_file`: one command has imported another file
-    before it, with the same options.
+    before it, with the same options. `remarks`: what is known of the file from others of the same command.
     """
 
     file: Path
@@ -53,6 +54,7 @@ class ImportRequest:
     site_items: Sequence[SourceEntity | SourceLink] = ()
     placement: Placement = field(default_factory=Placement)
     follows_file: bool = False
+    remarks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     is unchanged.
     """
     file = ImportedFile(request.file)
-    spec, reader = _reader(file, request.reader)
+    spec, reader = recognised(file, request.reader)
     recording = open_recording(request.folder)
     requested = replace(request.placement)
     placement, placement_remarks = _placement(request, recording, lambda: _length_us(file, reader))
@@ -87,7 +89,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     writer = Writer(request.folder, writer_name(clock), compacts=False)
     _refuse_twice(file, recording)
     from_host, host_remarks = _host(request.host, recording)
-    remarks = [*placement_remarks, *host_remarks]
+    remarks = [*request.remarks, *placement_remarks, *host_remarks]
     task = Importing(writer, source, clock, placement, from_host, remarks, request.host is not None)
     for item in request.site_items:
         writer.inventory("config", placement.begins or clock.anchor_us, item)
@@ -100,6 +102,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
                 option = doubts.placing_option(result.clock, requested)
                 task.remarks += doubts.outside_recording(placement, recording, option)
             task.remarks += doubts.overlapping_loads(placement, recording, spec.name)
+        task.remarks += doubts.assumed_zone(placement, result.clock)
         task.warn()
         task.end(request, spec, file, recording)
     finally:
@@ -134,22 +137,6 @@ def _versions(recording: Recording | None, generator: str) -> frozenset[str]:
     )
     found = [load.get("engine_version") for load in loads if load.get("engine") == generator]
     return frozenset(str(version) for version in found if version is not None)
-
-
-def _reader(file: ImportedFile, named: str | None) -> tuple[Spec, type[ResultReader]]:
-    try:
-        head = file.head()
-    except CollectorError as error:
-        raise UsageError(str(error)) from error
-    if (match := registry.result_reader(head, file.name, named)) is not None:
-        return match
-    if not head:
-        raise UsageError(f"{file.name}: is empty")
-    readers = ", ".join(registry.result_readers())
-    raise UsageError(
-        f"{file.name}: is not a result that sanpath knows; name its --reader, one of: {readers}; or enter its "
-        "figures by hand (sanpath collectors show figures)"
-    )
 
 
 @dataclass

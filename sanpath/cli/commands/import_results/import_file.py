@@ -82,6 +82,7 @@ def import_file(
     from sanpath.errors import UsageError
     from sanpath.model import SourceEntity, SourceLink
     from sanpath.recorder.importing.importer import ImportRequest, import_file, in_order
+    from sanpath.recorder.importing.one_run import LeftOut, one_run
     from sanpath.recorder.importing.placement import Placement, zone
 
     for file in files:
@@ -94,14 +95,29 @@ def import_file(
         raise UsageError(f"{folder}: is a file, not a recording")
     configuration = load_config(config) if config is not None else Config(None)
     declared: list[SourceEntity | SourceLink] = [*configuration.entities, *configuration.links]
+    zone_of_files = zone(utc_offset) if utc_offset is not None else None
+    of_one_run = one_run(files, reader, has_zone=zone_of_files is not None)
     for position, file in enumerate(in_order(files, reader)):
+        twins = of_one_run.get(file)
+        if isinstance(twins, LeftOut):
+            typer.echo(f"{file.name}: of the same run as {twins.kept.name}, with no more detail: not counted")
+            continue
         placement = Placement(
-            zone=zone(utc_offset) if utc_offset is not None else None,
+            zone=zone_of_files if zone_of_files is not None or twins is None else twins.zone,
             begins=_epoch_us(at, utc_offset) if at is not None else None,
             behind_us=round(behind * 1e6),
         )
         request = ImportRequest(
-            file, folder, reader, name, host, tuple(mark or ()), declared, placement, position > 0
+            file,
+            folder,
+            reader,
+            name,
+            host,
+            tuple(mark or ()),
+            declared,
+            placement,
+            position > 0,
+            tuple(twins.remarks) if twins is not None else (),
         )
         with Progress(file) as progress:
             imported = import_file(request, progress.read)

@@ -1,0 +1,245 @@
+"""Finds the files that are reports of one run, as most load generators can write several: only one is counted."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta, timezone
+from pathlib import Path
+
+from sanpath.errors import CollectorError, UsageError
+from sanpath.model import DIRECTIONS, Event, Rows, SourceEntity
+from sanpath.plugin import LOAD_COUNTERS, ResultClock, ResultReader
+from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.recognition import recognised
+
+_MOST_BYTES = 16 << 20
+"""Larger files are logs, which are not read twice: a report with as many intervals would be of a day."""
+_QUARTER_US = 900 * 1_000_000
+"""Time zones differ by quarters of an hour."""
+_DAY_US = 96 * _QUARTER_US
+_BEGIN_TOLERANCE_US = 2_000_000
+"""A report of intervals begins with the end of the first one, an average with the beginning of the run."""
+_TOLERANCE_SECONDS = 1.0
+_TOLERANCE = 0.01
+"""Two reports of one run differ by this: one averages over time, another over intervals."""
+_ROUNDED_RATE = 0.1
+"""I/Os per second, of reports with one decimal."""
+_ROUNDED_SECONDS = 1e-6
+"""Latency, of reports in milliseconds with three decimals."""
+_METRICS = tuple(column.metric for column in LOAD_COUNTERS)
+
+
+_Sample = tuple[int, list[int | float | None]]
+"""Time and counters of a load."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is not counted. `kept`: the file of the same run that is."""
+
+    file: Path
+    kept: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file with other reports of its run, which are not counted.
+
+    `others`: their names. `zone`: the time zone of its local times, if another report has UTC; None: not known.
+    """
+
+    others: tuple[str, ...]
+    zone: timezone | None
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """Yield what a person should know."""
+        names = ", ".join(self.others)
+        yield f"{names}: of the same run, with no more detail: not counted"
+        if self.zone is not None:
+            yield f"its times have no zone: they are {self.zone}, by those of the other reports"
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """The figures of one direction in a step, rates per second. `latency_seconds`: the mean; None: not reported."""
+
+    ops: float
+    bytes: float
+    latency_seconds: float | None
+
+    def equal(self, other: _Figures, tolerance: float) -> bool:
+        """Whether the figures are the same. `tolerance` 1: but for rounding; 0: exactly."""
+        bytes_per_op = max(self.bytes, other.bytes) / max(self.ops, other.ops, 1.0)
+        pairs = [
+            (self.ops, other.ops, _ROUNDED_RATE),
+            (self.bytes, other.bytes, _ROUNDED_RATE * bytes_per_op),
+        ]
+        if self.latency_seconds is not None and other.latency_seconds is not None:
+            pairs.append((self.latency_seconds, other.latency_seconds, _ROUNDED_SECONDS))
+        return all(
+            math.isclose(ours, theirs, rel_tol=max(1e-9, tolerance * _TOLERANCE), abs_tol=tolerance * rounded)
+            for ours, theirs, rounded in pairs
+        )
+
+
+@dataclass(slots=True)
+class _Step:
+    """One step of a report. Times are in microseconds on the report's clock; `begin_us`: after the ramp."""
+
+    name: str
+    loads: Sequence[str]
+    begin_us: int
+    end_us: int | None = None
+    figures: Sequence[_Figures] = ()
+
+    @property
+    def seconds(self) -> float:
+        """The measured length."""
+        return ((self.end_us or self.begin_us) - self.begin_us) / 1e6
+
+
+@dataclass(slots=True)
+class _Report:
+    """The steps of one file. `form`: as the reader names it. `detail`: more is better."""
+
+    file: Path
+    collector: str
+    form: str
+    clock: ResultClock
+    steps: list[_Step]
+    detail: tuple[int, int, bool]
+
+
+def one_run(files: Sequence[Path], reader: str | None, has_zone: bool) -> Mapping[Path, Kept | LeftOut]:
+    """Return the files that are reports of one run, the most detailed of which is kept.
+
+    `reader`: as named by a person; None: by content. `has_zone`: the zone of local times is known. Files of the same
+    tool are of one run if their steps have the same names in the same order, begin together, and have the same
+    lengths and figures. Those of tools that write one report of a run are never of one run.
+    """
+    found: dict[Path, Kept | LeftOut] = {}
+    distinct = list(dict.fromkeys(files)) if len(files) > 1 else []
+    reports = [report for file in distinct if (report := _report(file, reader)) is not None]
+    reports.sort(key=lambda report: report.detail, reverse=True)
+    while reports:
+        kept, *others = reports
+        twins = [other for other in others if _is_same_run(kept, other, has_zone)]
+        reports = [other for other in others if other not in twins]
+        if twins:
+            found |= {twin.file: LeftOut(twin.file, kept.file) for twin in twins}
+            found[kept.file] = Kept(tuple(twin.file.name for twin in twins), _zone(kept, twins, has_zone))
+    return found
+
+
+def _report(file: Path, named: str | None) -> _Report | None:
+    """Read a file. None: its tool writes no other, it has no complete step, is too large, or cannot be read."""
+    if file.stat().st_size > _MOST_BYTES:
+        return None
+    imported = ImportedFile(file)
+    try:
+        spec, reader_class = recognised(imported, named)
+        form = reader_class.report_of_run(imported.head())
+        if not form:
+            return None
+        reader = reader_class("load")
+        steps, samples, attributes = _steps(reader, imported)
+    except (CollectorError, UsageError):
+        return None
+    has_figures = bool(steps) and all(any(figures.ops for figures in step.figures) for step in steps)
+    detail = samples, attributes, reader.clock == "utc"
+    return _Report(file, spec.name, form, reader.clock, steps, detail) if has_figures else None
+
+
+def _steps(reader: ResultReader, file: ImportedFile) -> tuple[list[_Step], int, int]:
+    """Return the steps of a file, the number of its samples of loads, and that of its loads' attributes."""
+    steps: list[_Step] = []
+    samples: dict[str, list[_Sample]] = defaultdict(list)
+    attributes: dict[str, int] = {}
+    for item in reader.read(file):
+        match item:
+            case Rows() if item.table.kind == "load":
+                for load, seen, *values in zip(item.entity, item.seen, *_columns(item), strict=True):
+                    samples[load].append((seen, values))
+            case SourceEntity() if item.kind == "load":
+                attributes[item.local_id] = len(item.attributes)
+            case Event(name="step-begin"):
+                loads = str(item.detail.get("loads", "")).split(",")
+                steps.append(_Step(str(item.detail.get("step", "")), loads, item.seen))
+            case Event(name="ramp-end" | "step-end"):
+                running = [s for s in steps if s.end_us is None and s.name == str(item.detail.get("step", ""))]
+                for step in running[:1]:
+                    if item.name == "ramp-end":
+                        step.begin_us = item.seen
+                    else:
+                        step.end_us = item.seen
+    for step in steps:
+        step.figures = _figures(step, [samples[load] for load in step.loads if load in samples])
+    return steps, sum(map(len, samples.values())), sum(attributes.values())
+
+
+def _columns(rows: Rows) -> list[Sequence[int | float | None]]:
+    """Return the counters of all loads, [None, …] for those that are not reported."""
+    return [rows.values.get(metric, [None] * len(rows.entity)) for metric in _METRICS]
+
+
+def _figures(step: _Step, loads: Sequence[Sequence[_Sample]]) -> list[_Figures]:
+    """Return the figures of a step, reads and writes, of all its loads; [] for one without samples or end."""
+    increases = []
+    for samples in loads:
+        within = [values for seen, values in samples if step.begin_us <= seen <= (step.end_us or 0)]
+        if len(within) > 1:
+            increases.append([_increase(*both) for both in zip(within[0], within[-1], strict=True)])
+    if not increases or not step.seconds:
+        return []
+    sums = dict(zip(_METRICS, (_sum(column) for column in zip(*increases, strict=True)), strict=True))
+    figures = []
+    for direction in DIRECTIONS:
+        ops, latencies = sums[f"ops_{direction}_total"] or 0.0, sums[f"latency_seconds_{direction}_total"]
+        mean = latencies * 1e-9 / ops if ops and latencies is not None else None
+        figures.append(_Figures(ops / step.seconds, (sums[f"bytes_{direction}_total"] or 0.0) / step.seconds, mean))
+    return figures
+
+
+def _increase(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = list(values)
+    return None if None in known else sum(value or 0.0 for value in known)
+
+
+def _is_same_run(report: _Report, other: _Report, has_zone: bool) -> bool:
+    names = [[step.name for step in each.steps] for each in (report, other)]
+    if report.collector != other.collector or names[0] != names[1]:
+        return False
+    # Reports of one form round alike: those of one run are equal. Those of two machines may be nearly so.
+    tolerance = 0.0 if report.form == other.form else 1.0
+    shift_us = _shift_us(report, other, has_zone)
+    return all(
+        abs(step.begin_us - twin.begin_us - shift_us) <= tolerance * _BEGIN_TOLERANCE_US
+        and abs(step.seconds - twin.seconds) <= tolerance * (_TOLERANCE_SECONDS + _TOLERANCE * step.seconds)
+        and all(ours.equal(theirs, tolerance) for ours, theirs in zip(step.figures, twin.figures, strict=True))
+        for step, twin in zip(report.steps, other.steps, strict=True)
+    )
+
+
+def _shift_us(report: _Report, other: _Report, has_zone: bool) -> int:
+    """Return by how many microseconds the clock of a report is ahead of another's, as far as it is not known."""
+    ahead_us = report.steps[0].begin_us - other.steps[0].begin_us
+    clocks = {report.clock, other.clock}
+    if clocks & {"elapsed", "none"}:
+        return ahead_us
+    return round(ahead_us / _QUARTER_US) * _QUARTER_US if clocks == {"local", "utc"} and not has_zone else 0
+
+
+def _zone(kept: _Report, twins: Sequence[_Report], has_zone: bool) -> timezone | None:
+    """Return the zone of local times, by a report of the run with UTC. None: they have none, or it is given."""
+    if kept.clock != "local" or has_zone:
+        return None
+    ahead_us = next((_shift_us(kept, twin, has_zone) for twin in twins if twin.clock == "utc"), None)
+    return None if ahead_us is None or abs(ahead_us) >= _DAY_US else timezone(timedelta(microseconds=ahead_us))

@@ -1,0 +1,124 @@
+"""Several reports of one run in one import: only the most detailed is counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sanpath.cli import app
+from sanpath.diagnose import diagnose
+from sanpath.diagnosis.model import Diagnosis
+from sanpath.recording.reading.recording import Recording
+
+_RATES = (200.0, 400.0, 410.0, 390.0)
+_COLUMNS = """\
+{}    interval        i/o   MB/sec   bytes   read     resp     read    write     resp  queue  cpu%  cpu%
+                               rate  1024**2     i/o    pct     time     resp     resp   stddev  depth sys+u   sys
+"""
+_FIGURES = "{:10.1f} {:8.2f}    4096 {:6.2f}    0.512    0.512    0.000    0.006    0.2   2.1   0.4"
+
+
+def starting(hour: int, rate: str) -> str:
+    return f"{hour:02}:00:00.000 Starting RD=rd1; I/O rate: {rate}; elapsed=4; For loops: None"
+
+
+def printed(rate: float, read: float = 100.0) -> str:
+    return _FIGURES.format(rate, rate * 4096 / 2**20, read)
+
+
+def interval_rows(hour: int, rates: tuple[float, ...]) -> str:
+    return "".join(f"{hour:02}:00:{n:02}.010 {n:11} {printed(rate)}\n" for n, rate in enumerate(rates, 1))
+
+
+def average(hour: int, rates: tuple[float, ...]) -> str:
+    mean = sum(rates[1:]) / len(rates[1:])
+    return f"{hour:02}:00:{len(rates):02}.020     avg_2-{len(rates)} {printed(mean)}\n"
+
+
+def summary(hour: int = 9, rates: tuple[float, ...] = _RATES) -> str:
+    return (
+        f"Vdbench summary report, created {hour:02}:00:00 Mar 04 2024 ICT ({hour - 7:02}:00:00 Mar 04 2024 UTC)\n"
+        f"{starting(hour, '400')}\n\n{_COLUMNS.format('Mar 04, 2024')}"
+        f"{interval_rows(hour, rates)}{average(hour, rates)}"
+    )
+
+
+def totals(hour: int = 9, rates: tuple[float, ...] = _RATES) -> str:
+    return f"Run totals\n\n{starting(hour, '400')}\n\n{_COLUMNS.format('Mar 04, 2024')}{average(hour, rates)}"
+
+
+def flatfile(hour: int = 9, rates: tuple[float, ...] = _RATES) -> str:
+    columns = (
+        "tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp threads xfersize"
+    )
+    rows = [(str(n), rate) for n, rate in enumerate(rates, 1)]
+    rows.append((f"avg_2-{len(rates)}", sum(rates[1:]) / len(rates[1:])))
+    lines = [
+        f"{hour:02}:00:{min(n, len(rates)):02}.012 03/04/2024-{hour:02}:00:00-ICT rd1 {label} 400 "
+        f"{rate} {rate / 256:.4f} 4096 100 0.5121 0.5121 0 8 4096"
+        for n, (label, rate) in enumerate(rows, 1)
+    ]
+    return f"* Run             : Name of run from RD=\n   {columns}\n" + "\n".join(lines) + "\n"
+
+
+def imported(folder: Path, *options: str, **files: str) -> str:
+    paths = []
+    for name, text in files.items():
+        paths.append(folder / f"{name}.html")
+        paths[-1].write_text(text)
+    into = str(folder / "a.sanpath")
+    outcome = CliRunner().invoke(app, ["import", *map(str, paths), "--into", into, *options], catch_exceptions=False)
+    return outcome.output
+
+
+def sources(folder: Path) -> list[str]:
+    return [declared.name for declared in Recording(folder / "a.sanpath").declarations]
+
+
+def judged(folder: Path) -> Diagnosis:
+    return diagnose(Recording(folder / "a.sanpath"))
+
+
+def test_only_the_most_detailed_report_of_a_run_is_counted(tmp_path: Path) -> None:
+    output = imported(tmp_path, totals=totals(), flatfile=flatfile(), summary=summary())
+    assert sources(tmp_path) == ["vdbench"]
+    assert "totals.html: of the same run as flatfile.html, with no more detail: not counted" in output
+    assert "summary.html: of the same run as flatfile.html" in output
+    (step,) = judged(tmp_path).steps
+    assert any("of the same run, with no more detail: not counted" in text for text in step.valid)
+
+
+def test_local_times_have_the_zone_that_another_report_of_the_run_shows(tmp_path: Path) -> None:
+    output = imported(tmp_path, flatfile=flatfile(), summary=summary())
+    assert "2024-03-04 02:00:01 to 2024-03-04 02:00:04 UTC" in output
+    assert "its times have no zone: they are UTC+07:00, by those of the other reports" in output
+
+
+def test_a_zone_that_is_assumed_is_said(tmp_path: Path) -> None:
+    output = imported(tmp_path, flatfile=flatfile())
+    assert "its times have no zone: that of this machine is assumed, UTC" in output
+    assert "is assumed" not in imported(tmp_path, "--utc-offset", "+07:00", totals=totals())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"flatfile": flatfile(rates=(200.0, 430.0, 410.0, 390.0))},
+        {"flatfile": flatfile(rates=(*_RATES, 400.0, 400.0))},
+        {"totals": totals(rates=(200.0, 430.0, 410.0, 390.0))},
+        {"summary_2": summary(rates=(200.0, 400.0, 410.0, 390.1))},
+        {"summary_2": summary(hour=10)},
+        {"flatfile": flatfile().replace(" rd1 ", " rd2 ")},
+    ],
+    ids=["figures", "length", "average", "another machine", "another time", "name"],
+)
+def test_runs_that_differ_are_all_counted(tmp_path: Path, other: dict[str, str]) -> None:
+    imported(tmp_path, summary=summary(), **other)
+    assert sources(tmp_path) == ["vdbench", "vdbench-2"]
+
+
+def test_a_copy_of_a_report_is_of_the_same_run(tmp_path: Path) -> None:
+    imported(tmp_path, summary=summary(), copy=summary() + "10:00:00.000 Vdbench execution completed\n")
+    assert sources(tmp_path) == ["vdbench"]
