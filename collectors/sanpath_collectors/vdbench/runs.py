@@ -7,7 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sanpath.model import Direction
-from sanpath.plugin import Event, Item, LoadStep, Rows, SourceEntity, SourceLink, Totals, warning
+from sanpath.plugin import (
+    CollectorError,
+    Event,
+    Failure,
+    Item,
+    LoadStep,
+    Rows,
+    SourceEntity,
+    SourceLink,
+    Totals,
+    warning,
+)
 from sanpath_collectors.vdbench.columns import Figures, Flow
 from sanpath_collectors.vdbench.run_header import ENGINE, TOLERANCE_RATIO, RunSettings, is_preparation, local_id
 from sanpath_collectors.vdbench.tables import LOAD
@@ -81,6 +92,7 @@ class Runs:
         self._load = load
         self._names: Counter[str] = Counter()
         self._run: _Run | None = None
+        self._preparation = ""
         self._warned: set[str] = set()
 
     @property
@@ -88,13 +100,25 @@ class Runs:
         """Whether a run has started in the file."""
         return bool(self._names)
 
+    def require(self, text: str) -> None:
+        """Raise CollectorError if no run has started. `text`: why not, unless it was still preparing."""
+        if not self.has_runs:
+            only = f"only the preparation of the test was recorded ({self._preparation}): its runs had not begun"
+            raise CollectorError(Failure.UNREADABLE, only if self._preparation else text)
+
     def continues(self, name: str, interval: int) -> bool:
         """Whether a row belongs to the same run as the previous row."""
-        return self._run is not None and self._run.name == name and interval > self._run.interval
+        if self._run is None:
+            return name == self._preparation
+        return self._run.name == name and interval > self._run.interval
 
     def start(self, name: str, seen_us: int, settings: RunSettings) -> Iterator[Item]:
-        """Yield the items for the beginning of a run."""
+        """Yield the items for the beginning of a run. One that only prepares the test is left out: it is no step."""
         yield from self.end()
+        self._run = None
+        if is_preparation(name):
+            self._preparation = name
+            return
         if not self._names:
             yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, ENGINE)
         self._names[name] += 1
@@ -140,7 +164,7 @@ class Runs:
             return
         yield from self._check_average(run, seen_us, average)
         warm_up_end = run.ends.get(first - 1)
-        if not run.measuring and not is_preparation(run.name):
+        if not run.measuring:
             text = f"{run.name}: has no interval beside its warm-up; let it run longer (elapsed=)"
             yield from self.warn(seen_us, "only-warm-up", text)
         elif warm_up_end is not None and first <= last == run.interval:
@@ -193,8 +217,6 @@ class Runs:
         yield SourceEntity("load", run.local_id, run.local_id, {"name": (run.local_id,)}, attributes)
         yield SourceLink("member_of", ("load", run.local_id), ("load", self._load), f"RD={run.name}")
         yield run.row
-        if is_preparation(run.name):
-            return
         offered, is_rate_limited = run.in_flight, settings.is_rate_limited(figures.ops)
         if offered is None and not is_rate_limited and not settings.files and figures.in_flight is not None:
             offered = round(figures.in_flight, 4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from sanpath.plugin import CollectorError, Failure, Item, Lines, ResultReader
+from sanpath.plugin import Item, Lines, ResultReader
 from sanpath_collectors.vdbench.clock import ReportClock
 from sanpath_collectors.vdbench.columns import Columns
 from sanpath_collectors.vdbench.parse import (
@@ -48,11 +48,9 @@ class FlatfileReader(ResultReader):
         """Yield the items of the last line, which may be cut, and of a run without an end."""
         yield from self._line(self._lines.last_line())
         yield from self._runs.end()
-        if not self._runs.has_runs:
-            raise CollectorError(
-                Failure.UNREADABLE,
-                "flatfile.html has no interval: the run was interrupted in its first one; look into errorlog.html",
-            )
+        self._runs.require(
+            "flatfile.html has no interval: the run was interrupted in its first one; look into errorlog.html"
+        )
 
     def _line(self, line: str) -> Iterator[Item]:
         if line[:1] in ("*", "<", ""):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from sanpath.plugin import CollectorError, Failure, Item
+from sanpath.plugin import Item
 from sanpath_collectors.vdbench.columns import Figures
 from sanpath_collectors.vdbench.parse import averaged_intervals, day, interval, time_of_day, utc_offset_us
 from sanpath_collectors.vdbench.reports.report import Report
@@ -33,10 +33,7 @@ class SummaryReader(Report):
     def finish(self) -> Iterable[Item]:
         """Yield the items at the end of the file. Raises CollectorError: no run has begun."""
         yield from super().finish()
-        if not self._runs.has_runs:
-            raise CollectorError(
-                Failure.UNREADABLE, "summary.html has no run: it was interrupted before; look into errorlog.html"
-            )
+        self._runs.require("summary.html has no run: it was interrupted before; look into errorlog.html")
 
     def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:
         """Yield the items for the beginning of a run."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from sanpath.plugin import CollectorError, Failure, Item
+from sanpath.plugin import Item
 from sanpath_collectors.vdbench.columns import Figures
 from sanpath_collectors.vdbench.parse import averaged_intervals
 from sanpath_collectors.vdbench.reports.report import Report
-from sanpath_collectors.vdbench.run_header import RunHeader, is_preparation
+from sanpath_collectors.vdbench.run_header import RunHeader
 
 _TITLE = re.compile(rb"^Run totals[ \t\r]*+$", re.MULTILINE)
 _RUNS = re.compile(rb"Link to Run Definitions:|Starting RD=")
@@ -30,8 +30,7 @@ class TotalsReader(Report):
     def finish(self) -> Iterable[Item]:
         """Yield the items at the end of the file. Raises CollectorError: no run has ended."""
         yield from super().finish()
-        if not self._runs.has_runs:
-            raise CollectorError(Failure.UNREADABLE, "totals.html has no run that has ended; import flatfile.html")
+        self._runs.require("totals.html has no run that has ended; import flatfile.html")
 
     def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:
         """Store the header of a run, whose items are yielded with its average."""
@@ -39,10 +38,10 @@ class TotalsReader(Report):
         return iter(())
 
     def row(self, label: str, tick: int, figures: Figures) -> Iterator[Item]:
-        """Yield the items of a run's average. Runs that only prepare the test are left out: they are not steps."""
+        """Yield the items of a run's average."""
         header, self._header = self._header, None
         intervals = averaged_intervals(label)
-        if header is None or intervals is None or is_preparation(header[0].run):
+        if header is None or intervals is None:
             return
         clock_us = self.clock_us(tick)
         yield from self._runs.start(header[0].run, self.clock_us(header[1]), header[0].settings)
