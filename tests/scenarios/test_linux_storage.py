@@ -126,13 +126,18 @@ def load_of(
 
 @pytest.mark.parametrize(
     ("counted_by", "kind"),
-    [(None, "demand_limited"), ("flushing", "concurrency_limited"), ("flushes_in_flight", "concurrency_limited")],
-    ids=["a pause", "the device counts flushes", "the load counts flushes"],
+    [
+        (None, "demand_limited"),
+        ("flushing", "concurrency_limited"),
+        ("flushes_in_flight", "concurrency_limited"),
+        ("metadata_in_flight", "concurrency_limited"),
+    ],
+    ids=["a pause", "the device counts flushes", "the load counts flushes", "the load opens and creates files"],
 )
-def test_a_load_that_waits_for_a_flush_does_not_ask_for_less(
+def test_a_load_that_waits_for_a_flush_or_a_file_does_not_ask_for_less(
     tmp_path: Path, counted_by: str | None, kind: str
 ) -> None:
-    """One I/O at a time, which takes 0.3 of the time; the rest is a flush after each, or a pause."""
+    """One I/O at a time, which takes 0.3 of the time; the rest is a flush, a file to open, or a pause."""
     san = Storage(tmp_path, leave_out={"disk"})
     if counted_by is not None:
         setattr(san, counted_by, 0.7)

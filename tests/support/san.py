@@ -14,7 +14,8 @@ from typing import Literal
 
 from sanpath.model import DIRECTIONS, Column, Scalar
 from sanpath.recording.reading.recording import Recording
-from sanpath_collectors.fio.tables import LOAD, LUN
+from sanpath_collectors.fio.tables import LOAD as FIO_LOAD
+from sanpath_collectors.fio.tables import LUN
 from sanpath_collectors.flasharray.tables import PATH
 from sanpath_collectors.flasharray_rest1.tables import ARRAY, VOLUME
 from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
@@ -28,6 +29,7 @@ CREDIT_TICK_SECONDS = 2.5e-6
 """What switches count time without credit in."""
 STALL = Column("credit_stall_seconds_tx_total", 64, CREDIT_TICK_SECONDS)
 PORTS = replace(SWITCH_PORT, columns=(*(c for c in SWITCH_PORT.columns if c.metric != STALL.metric), STALL))
+LOAD = replace(FIO_LOAD, columns=(*FIO_LOAD.columns, Column("latency_seconds_metadata_total", 64, 1e-9)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,8 @@ class San:
     `device_slots`: I/Os that the device behind the volume takes at once, None: not reported.
     `guest_queue_depth`: slots of the machine's disk, None: not reported. `second_lun`: it has another one, idle, of
     the same array.
-    `p99_times`: the 99th percentile of the load's latency over its mean. `flushes_in_flight`: flushes that it
-    waits for. `slowest_seconds`: its longest I/O,
+    `p99_times`: the 99th percentile of the load's latency over its mean. `flushes_in_flight`, `metadata_in_flight`:
+    flushes, and operations on files such as open, that it waits for. `slowest_seconds`: its longest I/O,
     None: not reported. `drift`: by which share of it the load's latency rises from the beginning of a step to its
     end, evenly. `make`: of the switches. `zones`: initiator and target port by their WWPNs; sw1 reports them.
     `array_hosts`: volume → the array's name of the host that it presents it to, first that of the test. The load then
@@ -134,6 +136,7 @@ class San:
     p99_times: float = 2.0
     slowest_seconds: float | None = None
     flushes_in_flight: float = 0.0
+    metadata_in_flight: float = 0.0
     drift: float = 0.0
     make: str | None = "cisco"
     zones: Sequence[tuple[str, str]] = ()
@@ -252,6 +255,9 @@ class San:
             "cpu_ratio": None if step.cpu is None else 100 * step.cpu,
             "latency_seconds_flush_total": round(1e9 * self.flushes_in_flight * (min(at, step.end) - step.begin)),
         }
+        if self.metadata_in_flight:
+            waited = self.metadata_in_flight * (min(at, step.end) - step.begin)
+            values["latency_seconds_metadata_total"] = round(1e9 * waited)
         for direction in DIRECTIONS:
             flow = step.flows.get(direction, Flow(0, 0))
             ops = flow.ops * (min(at, step.end) - step.begin)

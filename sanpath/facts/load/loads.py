@@ -52,8 +52,9 @@ class LoadFacts:
     its windows mean nothing. `jobs`: the jobs themselves. `series` and `latency_series`: (I/Os a second, seconds)
     and (mean latency, seconds) of each window. `summary_seconds`: the shortest time that a job's single figure
     covers, None: no job reports one. `variation`: the experiment of a probe that changed more than the number of
-    I/Os in flight; "": none. `access`: how the jobs were configured to access their data. `flushes_in_flight`:
-    flushes that the jobs wait for, on average (Little's law).
+    I/Os in flight; "": none. `access`: how the jobs were configured to access their data. `flushes_in_flight`,
+    `metadata_in_flight`: flushes, and operations on files that move no data, that the jobs wait for on average
+    (Little's law).
     """
 
     roots: tuple[str, ...]
@@ -80,6 +81,7 @@ class LoadFacts:
     variation: str = ""
     access: Access = UNKNOWN_ACCESS
     flushes_in_flight: float = 0.0
+    metadata_in_flight: float = 0.0
 
     @property
     def seconds(self) -> float | None:
@@ -272,6 +274,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         "" if step.experiment in SAME_LOAD else step.experiment,
         access_of(topology, entities),
         sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
+        sum(job.rate("latency_seconds_metadata_total") or 0.0 for job in jobs),
     )
 
 

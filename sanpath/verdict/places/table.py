@@ -206,12 +206,14 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     array_row = array_side(facts.topology, load, facts.tables)
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
-    # A load that waits for a flush (fsync) asks for no I/O meanwhile, and wants more all the same. The same flushes
-    # are counted by the load, by a multipath device, and by its paths.
+    # A load that waits for a flush (fsync), or until a file is created, asks for no I/O meanwhile, and wants more all
+    # the same. The same flushes are counted by the load, by a multipath device, and by its paths.
     devices = facts.tables["device"].select(step=load.step)
     of_devices = (number(row, "flushes_in_flight") for row in devices)
-    flushes = max([*of_devices, *(each.flushes_in_flight for each in facts.loads_in(load.step))], default=0.0)
-    in_flight = facts.in_flight_in(load.step) + flushes
+    loads = facts.loads_in(load.step)  # Both directions of a job have its flushes.
+    flushes = max([*of_devices, *(each.flushes_in_flight for each in loads)], default=0.0)
+    metadata = max((each.metadata_in_flight for each in loads), default=0.0)
+    in_flight = facts.in_flight_in(load.step) + flushes + metadata
     same = same_io(facts.loads, load)
     calmer = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
     calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
