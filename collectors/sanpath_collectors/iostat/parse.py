@@ -53,6 +53,7 @@ class TextReports:
         self._columns: list[str] = []
         self._used_columns: list[tuple[int, str]] = []
         self._indent = 0
+        self._listed: set[str] = set()
         self._in_cpu = False
         self._name = ""
 
@@ -92,8 +93,9 @@ class TextReports:
                 (index - first, column) for index, column in enumerate(words) if column in _USED_COLUMNS
             ]
             self._report.columns += tuple(column for _, column in self._used_columns)
+            self._listed = set()
         elif self._columns:
-            self._row(line)
+            yield from self._row(line)
         elif line.lstrip().startswith("avg-cpu:"):
             if self._report is not None and self._report.devices:
                 yield from self._end_report()
@@ -112,7 +114,14 @@ class TextReports:
         if report is not None:
             yield report
 
-    def _row(self, line: str) -> None:
+    def _next_report(self) -> Iterator[Report]:
+        """Ends a report whose header is not repeated, as in `iostat 1 | grep sda`."""
+        columns = self._columns
+        yield from self._end_report()
+        self._columns, self._report, self._listed = columns, self._new(), set()
+        self._report.columns = tuple(column for _, column in self._used_columns)
+
+    def _row(self, line: str) -> Iterator[Report]:
         count = len(self._columns)
         if self._columns[0] != "Device":
             *words, name = line.split(None, count - 1)
@@ -123,6 +132,9 @@ class TextReports:
                 return  # the sum of a group (-g)
             name, *words = line.rsplit(None, count - 1)
         if len(words) == count - 1 and self._report is not None:
+            if name.strip() in self._listed:
+                yield from self._next_report()
+            self._listed.add(name.strip())
             values = self._report.devices.setdefault(name.strip(), {})
             for index, column in self._used_columns:
                 try:

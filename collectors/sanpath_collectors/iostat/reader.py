@@ -15,7 +15,8 @@ from sanpath_collectors.iostat.tables import Rate
 _SECOND_US = 1_000_000
 _MAX_INTERVAL_US = 86_400 * _SECOND_US
 _ADVICE = "run iostat -xty 1 -o JSON"
-_JSON = re.compile(r'\s*\{\s*"sysstat"\s*:')
+_JSON = re.compile(r'\{\s*"sysstat"\s*:')
+_MOST_TEXT_BEFORE = 1 << 16
 
 
 class IostatResult(ResultReader):
@@ -40,13 +41,14 @@ class IostatResult(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the content is sufficient
-        """Whether a file is output of iostat: by the header of a table of devices, or the begin of the JSON.
+        """Whether a file is output of iostat: by the header of a table of devices, or the begin of the JSON, which
+        may follow other text.
 
         A file with only the title is accepted, although other programs of sysstat write it too: iostat may have
         written no more so far.
         """
         text = text_of(head)[0]
-        if _JSON.match(text):
+        if _JSON.search(text):
             return '"sysdata-version"' not in text  # written by sadf, another program of sysstat
         lines = [line for line in text.splitlines() if line.strip()]
         return any(header(line) for line in lines) or (len(lines) == 1 and TITLE.match(lines[0]) is not None)
@@ -65,16 +67,23 @@ class IostatResult(ResultReader):
 
     def _read(self, text: str, last: bool) -> Iterator[Item]:
         self._text += text
-        if self._form is None and not self._text.strip() and not last:
-            return
         if self._form is None:
-            self._form = JsonReports() if self._text.lstrip().startswith("{") else TextReports()
+            self._form = self._recognised_form(last)
+        if self._form is None:
+            return
         text, self._text = self._text, ""
         for reports in (self._form.feed(text), self._form.finish() if last else ()):
             for report in reports:
                 yield from self._report(report)
         for code, message in self._form.remarks.items():
             yield from self._warn(code, message)
+
+    def _recognised_form(self, last: bool) -> TextReports | JsonReports | None:
+        """The form of the text so far, which may have other text before it; None: not known yet."""
+        if _JSON.search(self._text):
+            return JsonReports()
+        is_text = any(header(line) or TITLE.match(line) for line in self._text.splitlines())
+        return TextReports() if is_text or last or len(self._text) > _MOST_TEXT_BEFORE else None
 
     def _report(self, report: Report) -> Iterator[Item]:
         if not self._clock_is_set:

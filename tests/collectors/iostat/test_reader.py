@@ -144,3 +144,25 @@ def test_no_report_of_a_device() -> None:
 )
 def test_what_other_programs_write_is_not_recognised(content: str) -> None:
     assert not IostatResult.recognises(content.encode(), "iostat.log")
+
+
+def test_a_device_that_repeats_without_a_header_begins_a_report() -> None:
+    """`iostat -x 1 | grep -E "Device|sda|sdb"`, and its header only once."""
+    header_line, row = TABLE.strip().splitlines()
+    lines = [line for ops in ("10.00", "100.00", "300.00") for line in (row.replace("100.00", ops), f"sdb{row[3:]}")]
+    _, items = read("\n".join((header_line, *lines)) + "\n")
+    assert [item.entity for item in rows(items)] == 3 * [["sda", "sdb"]]
+    assert [item.values["ops_read_total"] for item in rows(items)] == [[0, 0], [100, 100], [400, 200]]
+
+
+@pytest.mark.parametrize("cut", [0, 5, 25])
+def test_json_after_other_text(cut: int) -> None:
+    disk = '{"disk_device": "sda", "r/s": 100.00, "r_await": 0.5, "w/s": 0.00, "aqu-sz": 0.05}'
+    report = f'{{"disk": [{disk}]}}'
+    text = (
+        f'iostat of web1:\n\n{{"sysstat": {{"hosts": [{{"nodename": "web1", "statistics": [{report}, {report}]}}]}}}}'
+    )
+    assert IostatResult.recognises(text.encode(), "iostat.log")
+    reader = IostatResult("hosts")
+    items = [*reader.feed(text[:cut].encode()), *reader.feed(text[cut:].encode()), *reader.finish()]
+    assert [item.values["ops_read_total"] for item in rows(items)] == [[0], [100]]
