@@ -26,6 +26,11 @@ class ReportClock:
         self._utc_offset_us: int | None = None
         self._origin_us: int | None = None
 
+    @property
+    def has_date(self) -> bool:
+        """Whether a date has been set."""
+        return self._next_day is not None
+
     def set_date(self, day: int, utc_offset_us: int | None = None) -> None:
         """Set the day (since 1970) of the next tick, and the offset of its zone from UTC; None: unknown."""
         self._next_day = day

@@ -69,7 +69,7 @@ class VdbenchReader(ResultReader):
                 raise CollectorError(
                     Failure.UNREADABLE,
                     "no report of vdbench that sanpath reads: import flatfile.html, summary.html, totals.html, "
-                    "histogram.html or parmfile.html of its output folder",
+                    "histogram.html or parmfile.html of its output folder, or its output on the screen",
                 )
             self._report = report_class(self.load)
         return self._report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -20,6 +21,9 @@ _NAMES = {
     **{"read max": "read_max", "write max": "write_max"},
 }
 """The two header words of a device column → its name in flatfile.html."""
+
+_TIME_OF_LABEL = re.compile(r"^(\d\d:\d\d:\d\d[.,]\d{3})(?=[a-z])", re.ASCII)
+"""A long label leaves no blank behind the time: `17:46:35.163avg_31-150`."""
 
 
 class Report(ResultReader):
@@ -71,7 +75,7 @@ class Report(ResultReader):
             if (number := day(date)) is not None:
                 self._clock.set_date(number)
         else:
-            cells = line.split()
+            cells = _TIME_OF_LABEL.sub(r"\1 ", line).split()
             time = time_of_day(cells[0]) if len(cells) > 2 else None
             if time is None:
                 self.other_line(line)

@@ -1,4 +1,4 @@
-"""summary.html: every interval of every run, in the format of vdbench's screen output."""
+"""summary.html, or the output on the screen: every interval of every run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from sanpath_collectors.vdbench.reports.report import Report
 from sanpath_collectors.vdbench.run_header import RunHeader
 
 _TITLE = b"Vdbench summary report, created"
+_START = re.compile(rb"^\d\d:\d\d:\d\d[.,]\d{3} Starting RD=", re.MULTILINE)
+_HEADER = re.compile(rb"^.{0,20}(?:\binterval\s+i/o\s|\.Interval\.\s+\.ReqstdOps)", re.MULTILINE)
 _CREATED = re.compile(
     r"summary report, created (\d\d:\d\d:\d\d)([^(]*)(?:\((\d\d:\d\d:\d\d)([^)]*) UTC\))?", re.ASCII
 )
@@ -19,28 +21,39 @@ _DAY_US = 86_400_000_000
 
 
 class SummaryReader(Report):
-    """Reads one summary.html."""
+    """Reads one summary.html, or what vdbench has written to the screen."""
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
         self._listing = False
+        self._undated: tuple[RunHeader, int] | None = None
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - its first line is enough
-        """Recognise it by the line with its time of creation."""
-        return _TITLE in head
+        """Recognise it by the line with its time of creation; the screen's output by a run and its columns.
+
+        Other reports than the screen's output are HTML, and most have the same lines."""
+        is_screen = b"<pre>" not in head and _START.search(head) is not None and _HEADER.search(head) is not None
+        return _TITLE in head or is_screen
 
     def finish(self) -> Iterable[Item]:
         """Yield the items at the end of the file. Raises CollectorError: no run has begun."""
         yield from super().finish()
-        self._runs.require("summary.html has no run: it was interrupted before; look into errorlog.html")
+        self._runs.require("it has no run: vdbench was interrupted before; look into errorlog.html")
 
     def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:
-        """Yield the items for the beginning of a run."""
+        """Yield the items for the beginning of a run; without a date yet, as on the screen, with its first row."""
+        self._undated = None if self._clock.has_date else (header, tick)
+        return self._start(header, tick) if self._undated is None else iter(())
+
+    def _start(self, header: RunHeader, tick: int) -> Iterator[Item]:
         return self._runs.start(header.run, self.clock_us(tick), header.settings)
 
     def row(self, label: str, tick: int, figures: Figures) -> Iterator[Item]:
         """Yield the items for an interval, or for the average of a run."""
+        if self._undated is not None:
+            yield from self._start(*self._undated)
+            self._undated = None
         clock_us = self.clock_us(tick)
         if (intervals := averaged_intervals(label)) is not None:
             yield from self._runs.average(*intervals, clock_us, figures)
