@@ -36,6 +36,7 @@ from sanpath_collectors.diskspd.settings import Span
 from sanpath_collectors.diskspd.values import count, number, size_bytes, time_us
 
 _RESULTS = re.compile(r"Results for timespan (\d{1,6}):")
+_LINUX = re.compile(r"Results for job \d{1,6}:")
 _FILE = re.compile(r"(.*) \(([^()]*)\)")
 _TABLES: Mapping[str, Direction | None] = {"Total IO": None, "Read IO": "read", "Write IO": "write"}
 _PERCENTS = {"min": 0.0, "max": 100.0} | {f"{n}-nines": round(100 - 10.0 ** (2 - n), n - 2) for n in range(3, 10)}
@@ -80,6 +81,11 @@ class TextForm:
             yield from self._end_span()
             self._in_settings = False
             self._span = _SpanText(int(results[1]))
+        elif _LINUX.match(line):
+            text = (
+                "that of DiskSpd for Linux is not read; enter its figures by hand (sanpath collectors show figures)"
+            )
+            self._add_remark("diskspd-for-linux", text)
         elif self._span is not None and line.startswith(_SECTIONS_AFTER_SPANS):
             yield from self._end_span()
             if line != "Totals:":

@@ -15,6 +15,9 @@ from sanpath_collectors.perfmon.plan import Plan
 _HEADER_WITHIN = 10
 """Limit of the lines up to the header, before which there may be other text."""
 
+_BINARY, _BINARY_WITHIN = bytes(4), 64
+"""Zeros in the header of a binary log; text has at most one in a row, as UTF-16."""
+
 
 class CounterLog(ResultReader):
     """A log of counters of any system; a subclass makes the plan for its columns.
@@ -158,10 +161,19 @@ class PerfMonLog(CounterLog):
         self._host = host
 
     @classmethod
-    def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """Recognise the file by its header: that of PDH, or the columns time, path and value."""
+    def recognises(cls, head: bytes, name: str) -> bool:
+        """Recognise the file by its header, PDH's or the columns time, path and value; a binary one by its name."""
+        if name.lower().endswith(".blg"):
+            return True
         lines = text_of(head)[0].splitlines()[:_HEADER_WITHIN]
         return any(pdh.is_header(line.encode()) or long_header(line.encode()) is not None for line in lines)
+
+    def feed(self, added: bytes) -> Iterator[Item]:
+        """Yield the samples of the rows that are now complete. Raises CollectorError: the log is binary."""
+        if self._format is None and _BINARY in added[:_BINARY_WITHIN]:
+            text = "a binary log is not read: relog NAME.blg -f csv -o NAME.csv turns it into one that is"
+            raise CollectorError(Failure.UNREADABLE, text)
+        yield from super().feed(added)
 
     def plan(self, header: Columns) -> Plan:
         """Return the plan for the columns."""

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from duckdb import connect
 
+from sanpath.errors import UsageError
 from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.model import Step
 from sanpath.plugin import CollectorError, Event, Item, ResultReader, Rows, SourceEntity
@@ -378,3 +379,12 @@ def test_more_machines_than_write_into_one_log_are_refused() -> None:
     columns = ",".join(rf"\\m{n}\o\c" for n in range(1001))
     with pytest.raises(CollectorError, match="too many machines"):
         list(PerfMonLog("load").feed(f'"(PDH-CSV 4.0) (UTC)(0)",{columns}\n'.encode()))
+
+
+def test_a_binary_log_says_how_it_is_converted(tmp_path: Path) -> None:
+    file = tmp_path / "disks.blg"
+    file.write_bytes(bytes.fromhex("00000100000000004002000000000000") + bytes(48) + "tzres.dll".encode("utf-16-le"))
+    with pytest.raises(
+        UsageError, match=r"disks\.blg: a binary log is not read: relog NAME\.blg -f csv -o NAME\.csv"
+    ):
+        import_file(ImportRequest(file, tmp_path / "a.sanpath"))
