@@ -140,7 +140,8 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
             of_kind, loaded = with_recording if kind in CHART_KINDS else steps, on_paths(topology).get(kind, {})
             return step_samples(recording, connection, kind, of_kind, loaded, executor)
 
-        summaries = _summaries(recording, connection, steps)
+        summaries = _summaries(recording, connection, steps, "load")
+        machines = _summaries(recording, connection, steps, "host")
         all_samples = {"load": sampled("load", topology)}
         load_series = [*_series(steps, all_samples["load"]), *summaries]
         if inferred := hosts_by_traffic(topology, steps, load_series, lambda: sampled("volume", topology)):
@@ -154,11 +155,12 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         for kind, entity_samples in all_samples.items()
         if over_time and kind in CHART_KINDS
     }
-    samples: Samples = {
+    samples: dict[str, list[StepSamples]] = {
         kind: [sample for sample in entity_samples if sample.step != ENTIRE_RECORDING.name]
         for kind, entity_samples in all_samples.items()
     }
     load_samples = [*_series(steps, samples.get("load", ())), *summaries]
+    samples["host"] = [*_series(steps, samples.get("host", ())), *machines]
     loads = load_facts(topology, steps, load_samples)
     # A generator that is read and reported no I/O has done none, unless its host has at least one outstanding.
     loads = loads or list(host_loads(topology, samples.get("lun", ()), 1.0 if has_generator(events) else 0.0))
@@ -167,16 +169,16 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     measurements = Measurements(topology, steps, load_samples, loads, distributions_of_loads, shares)
     figures = figure_comparisons(events, measurements)
     by_hand = manual_figures(topology, steps, loads, samples, events)
-    samples = {**samples, **by_hand.samples}
+    known: Samples = {**samples, **by_hand.samples}
     clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}
     placements = vm_placements(inventory, topology, steps)
-    tables = _joined([_tables(placement, loads, samples, clocks, events) for placement in placements])
+    tables = _joined([_tables(placement, loads, known, clocks, events) for placement in placements])
     tables |= {
         "controller": FactTable(
             "controller",
-            tuple(controller_rows(topology, events, samples.get("controller", ()), compared(tables["peer"].rows))),
+            tuple(controller_rows(topology, events, known.get("controller", ()), compared(tables["peer"].rows))),
         ),
-        "source": FactTable("source", tuple(source_rows(recording, steps, samples, timed.clocks, events))),
+        "source": FactTable("source", tuple(source_rows(recording, steps, known, timed.clocks, events))),
         "figure": FactTable("figure", tuple(figure_rows(figures))),
     }
     distributions = histograms(steps, events)
@@ -256,21 +258,22 @@ def _joined(tables: Sequence[Mapping[str, FactTable]]) -> dict[str, FactTable]:
 
 
 def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepSamples]:
-    """Return the samples of loads that report a series in the step."""
+    """Return the samples of sources whose loads report a series in the step."""
     single = {(step.name, load.source) for step in steps for load in step.loads if load.summary_window is not None}
     return [sample for sample in samples if (sample.step, sample.source) not in single]
 
 
 def _summaries(
-    recording: Recording, connection: duckdb.DuckDBPyConnection, steps: Sequence[Step]
+    recording: Recording, connection: duckdb.DuckDBPyConnection, steps: Sequence[Step], kind: str
 ) -> list[StepSamples]:
-    """Return samples of the loads that report a single figure: over the entire time it covers, booked to the step."""
+    """Return samples of sources whose loads report a single figure: over the entire time it covers, booked to the
+    step."""
     result = []
     for step in steps:
         for load in step.loads:
             if load.summary_window is not None:
                 covered = replace(step, start=load.summary_window[0], end=load.summary_window[1], loads=(load,))
-                samples = step_samples(recording, connection, "load", [covered])
+                samples = step_samples(recording, connection, kind, [covered])
                 result += [sample for sample in samples if sample.source == load.source]
     return result
 

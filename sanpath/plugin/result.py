@@ -46,9 +46,10 @@ class ResultReader(ABC):
     `load`: the name of the load, the local id of the load entity that all its jobs are members of.
     `seen` of every item is on the clock that `clock` names, which is set when the first item is yielded. A reader
     never stores more than one record of the file. It yields a `warning` for a cut, damaged or foreign passage and
-    continues. When nothing can be read, `finish` raises CollectorError(UNREADABLE). `idle_end_us`: for how long the
-    generator runs after its last measurement, such as a cool-down. `versions`: those of the same generator that the
-    recording holds already, for files that do not contain it.
+    continues. When nothing can be read, `finish` raises CollectorError(UNREADABLE). Samples of the machine, if the
+    file does not name it, have `load` as their entity. `idle_end_us`: for how long the generator runs after its last
+    measurement, such as a cool-down. `versions`: those of the same generator that the recording holds already, for
+    files that do not contain it.
     """
 
     clock: ResultClock = "elapsed"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from sanpath.errors import CollectorError
-from sanpath.model import Event, Rows
+from sanpath.model import Event, Rows, SourceEntity, SourceLink
 from sanpath.plugin.collector import Item
 from sanpath.plugin.load import LoadReader, WrappedCommand
 from sanpath.plugin.result import ResultReader, warning
@@ -17,7 +17,8 @@ class PrintedResult(LoadReader):
     """Reads the result that a generator prints at its end, with the reader of its result files.
 
     The last figure is placed at the end of the output, less the time for which the generator went on unmeasured, and
-    the others by their distance from it: the clock of the generator's machine is not needed. A subclass sets `reader`
+    the others by their distance from it: the clock of the generator's machine is not needed. What the result says of
+    that machine is left out: the recorder knows it under the name by which it was reached. A subclass sets `reader`
     and the `name` of the load.
     """
 
@@ -48,6 +49,8 @@ class PrintedResult(LoadReader):
             return
         shift_us = seen_us - self._result.idle_end_us - max(map(_last_us, self._items), default=seen_us)
         for item in self._items:
+            if _is_of_machine(item):
+                continue
             if isinstance(item, Rows):
                 yield replace(item, seen=[time_us + shift_us for time_us in item.seen])
             else:
@@ -62,3 +65,15 @@ def _last_us(item: Item) -> int:
     if isinstance(item, Rows):
         return max(item.seen, default=0)
     return item.seen if isinstance(item, Event) else 0
+
+
+def _is_of_machine(item: Item) -> bool:
+    match item:
+        case Rows():
+            return item.table.kind == "host"
+        case SourceEntity():
+            return item.kind == "host"
+        case SourceLink():
+            return "host" in (item.from_end[0], item.to_end[0])
+        case _:
+            return False

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath import registry
-from sanpath.model import Event, Rows
+from sanpath.model import Event, Rows, SourceEntity, SourceLink
 
 CASES = Path(__file__).parent.parent / "collectors"
 END_US = 1_900_000_000_000_000
@@ -64,3 +64,15 @@ def test_diskspd_is_asked_for_latencies_and_for_a_result(given: list[str], added
     loaded = registry.load_reader(["C:/diskspd.exe"])
     assert loaded is not None
     assert loaded[1].wrap(["C:/diskspd.exe", *given]).argv == ("C:/diskspd.exe", *added, *given)
+
+
+def test_the_machine_has_the_name_under_which_it_was_reached() -> None:
+    """The recorder says which it is: a second name of it would be a second machine."""
+    loaded = registry.load_reader(["diskspd"], "diskspd")
+    assert loaded is not None
+    load = loaded[1]("win7/diskspd")
+    list(load.feed((CASES / "diskspd/xml-series-two-targets/result.xml").read_bytes(), END_US))
+    items = list(load.finish(END_US))
+    assert not [item for item in items if isinstance(item, SourceEntity) and item.kind == "host"]
+    assert not [item for item in items if isinstance(item, SourceLink) and item.relation == "runs_on"]
+    assert {item.table.kind for item in items if isinstance(item, Rows)} == {"load"}

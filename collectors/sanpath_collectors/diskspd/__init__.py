@@ -1,12 +1,12 @@
 """DiskSpd: the result that it prints at its end, as text or as XML (-Rxml)."""
 
 from sanpath.plugin import Spec
-from sanpath_collectors.diskspd.tables import LOAD
+from sanpath_collectors.diskspd.tables import HOST, LOAD
 
 COLLECTOR = Spec(
     name="diskspd",
     title="DiskSpd, started by sanpath or from its result file, text or XML",
-    tables=(LOAD,),
+    tables=(LOAD, HOST),
     load="sanpath_collectors.diskspd.load:DiskSpdLoad",
     commands=("diskspd",),
     result="sanpath_collectors.diskspd.reader:DiskSpdResult",

@@ -95,6 +95,7 @@ class SpanOutcome:
 
     `stated_threads`: number of threads that DiskSpd reports; `threads`: threads with results. `interrupted_early`: it
     was interrupted before the measurement began. `missing`: which results are missing from a truncated file.
+    `busy_ratio`, `core_ratios`: share of time that all processors, and each, were busy with anything; None: unknown.
     """
 
     number: int
@@ -109,6 +110,8 @@ class SpanOutcome:
     percentiles: dict[str, Percentiles] = field(default_factory=dict)
     interrupted_early: bool = False
     missing: Literal["", "latencies", "figures"] = ""
+    busy_ratio: float | None = None
+    core_ratios: list[float] = field(default_factory=list)
 
     @property
     def sums(self) -> Directions:

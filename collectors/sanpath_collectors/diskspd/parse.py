@@ -33,7 +33,7 @@ from sanpath_collectors.diskspd.command_line import is_limited, options, span_of
 from sanpath_collectors.diskspd.outcome import ALL_TARGETS, Figures, Head, SpanOutcome, TargetOutcome, no_figures
 from sanpath_collectors.diskspd.parse_settings import read_setting
 from sanpath_collectors.diskspd.settings import Span
-from sanpath_collectors.diskspd.values import count, number, size_bytes, time_us
+from sanpath_collectors.diskspd.values import count, number, ratio, size_bytes, time_us
 
 _RESULTS = re.compile(r"Results for timespan (\d{1,6}):")
 _LINUX = re.compile(r"Results for job \d{1,6}:")
@@ -149,6 +149,7 @@ class _SpanText:
         self._outcome = SpanOutcome(number, totals=no_figures())
         self._table = ""
         self._columns: list[str] = []
+        self._usage_column: int | None = None
         self._latencies: str | None = None
         self._title = ""
         self._complete_sections: set[str] = set()
@@ -165,7 +166,11 @@ class _SpanText:
     def read_line(self, line: str) -> None:
         """Parses one line without its indentation; unknown lines are ignored."""
         if line in _TABLES:
-            self._table, self._latencies = line, None
+            self._table, self._latencies, self._usage_column = line, None, None
+        elif "CPU |" in line and "Usage" in (columns := [name.strip() for name in line.split("|")]):
+            self._usage_column = columns.index("Usage")
+        elif self._usage_column is not None and "|" in line:
+            self._processor([cell.strip() for cell in line.split("|")], self._usage_column)
         elif line.startswith("thread |") and self._table:
             self._columns = [name.strip() for name in line.split("|")]
         elif line.startswith("total:") and self._table:
@@ -190,6 +195,13 @@ class _SpanText:
             self._outcome.stated_requests = count(value)
         elif "interrupted before the measurements began" in line:
             self._outcome.interrupted_early = True
+
+    def _processor(self, cells: list[str], usage_column: int) -> None:
+        """Reads a row of the table of processors; its last one, the average, has no cells to identify a processor."""
+        if cells[0].startswith("avg"):
+            self._outcome.busy_ratio = ratio(cells[1])
+        elif usage_column < len(cells) and (used := ratio(cells[usage_column])) is not None:
+            self._outcome.core_ratios.append(used)
 
     def _row(self, line: str, direction: Direction) -> None:
         cells = dict(zip(self._columns, line.split("|", len(self._columns) - 1), strict=False))

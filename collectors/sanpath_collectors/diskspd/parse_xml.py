@@ -28,13 +28,16 @@ from defusedxml.ElementTree import DefusedXMLParser
 from sanpath.model import Direction
 from sanpath_collectors.diskspd.outcome import ALL_TARGETS, Head, Interval, SpanOutcome, TargetOutcome
 from sanpath_collectors.diskspd.settings import Fill, Span, Target
-from sanpath_collectors.diskspd.values import count, number, time_us
+from sanpath_collectors.diskspd.values import count, number, ratio, time_us
 
 _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9A-Fa-f]{1,6});)")
 """An ampersand in a path, which DiskSpd does not escape."""
 _REFERENCE = re.compile(r"&[^;&\s]{0,9}\Z")
 _SCOPES = frozenset(
-    ("System", "Profile", "TimeSpan", "Target", "Thread", "Latency", "Bucket", "CpuUtilization", "ETW")
+    (
+        *("System", "Profile", "TimeSpan", "Target", "Thread", "Latency", "Bucket", "ETW"),
+        *("CpuUtilization", "CPU", "Average"),
+    )
 )
 """Elements whose leaves form a record."""
 _DIRECTIONS: Sequence[tuple[Direction, str]] = (("read", "Read"), ("write", "Write"))
@@ -164,6 +167,10 @@ class _Document:
                     count(fields.get(f"{name}Bytes")) or 0,
                     None if latency is None else latency / 1e3,
                 )
+        elif tag == "CPU" and (used := ratio(fields.get("UsagePercent"))) is not None:
+            span.core_ratios.append(used)
+        elif tag == "Average":
+            span.busy_ratio = ratio(fields.get("UsagePercent"))
         elif tag == "Thread" and "Id" in fields:
             span.threads.add(fields["Id"])
         elif tag == "TimeSpan":

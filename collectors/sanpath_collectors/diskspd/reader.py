@@ -23,7 +23,7 @@ from sanpath.plugin import (
 from sanpath_collectors.diskspd.forms import ResultParser, is_result
 from sanpath_collectors.diskspd.outcome import ALL_TARGETS, Head, Load, SpanOutcome, TargetOutcome
 from sanpath_collectors.diskspd.plausibility import reason_without_results, remarks
-from sanpath_collectors.diskspd.samples import buckets, rows
+from sanpath_collectors.diskspd.samples import buckets, machine_rows, rows
 from sanpath_collectors.diskspd.series import Timeline, timeline
 
 _PROCESS_START = (
@@ -42,6 +42,7 @@ class DiskSpdResult(ResultReader):
         self._end_us = -1
         self._steps = 0
         self._attributes: dict[str, dict[str, Scalar]] = {}
+        self._computers: set[str] = set()
         self._reason = "it has neither a timespan nor <Results>: look at what DiskSpd wrote to its standard error"
 
     @classmethod
@@ -105,6 +106,10 @@ class DiskSpdResult(ResultReader):
 
     def _entities(self, span: SpanOutcome, loads: Sequence[Load]) -> Iterator[Item]:
         yield from self._entity(self.load, dict(span.profile().attributes) | {"computer_name": span.head.computer})
+        if (computer := span.head.computer) is not None and computer not in self._computers:
+            self._computers.add(computer)
+            yield SourceEntity("host", computer, computer, {"name": (computer,)}, {"os": "Windows"})
+            yield SourceLink("runs_on", ("load", self.load), ("host", computer), "computer name in the result")
         for load in loads:
             if load.path != ALL_TARGETS and (new := list(self._entity(load.local_id, dict(load.profile.attributes)))):
                 yield from new
@@ -142,6 +147,8 @@ class DiskSpdResult(ResultReader):
         for remark in remarks(span):
             yield warning(begin_us, *remark)
         yield from self._samples(span, loads, begin_us, intervals)
+        if (machine := machine_rows(span, span.head.computer or self.load, self._end_us)) is not None:
+            yield machine
         for direction, percentiles in span.percentiles.get(ALL_TARGETS, {}).items():
             yield histogram(self._end_us, self.load, direction, buckets(percentiles))
         yield step.event("step-end", self._end_us)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Rows, Totals
-from sanpath_collectors.diskspd.outcome import Load, Percentiles
-from sanpath_collectors.diskspd.tables import LOAD
+from sanpath_collectors.diskspd.outcome import Load, Percentiles, SpanOutcome
+from sanpath_collectors.diskspd.tables import HOST, LOAD
 
 _PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "max": 100.0}
 
@@ -27,6 +27,17 @@ def rows(
         for metric, column in values.items():
             column.append(row[metric])
     return Rows(LOAD, [load.local_id for load in loads], [seen_us] * len(loads), dict(values))
+
+
+def machine_rows(span: SpanOutcome, host: str, seen_us: int) -> Rows | None:
+    """How busy the machine was in the timespan that ends at `seen_us`; None: the result does not say."""
+    if span.busy_ratio is None or not span.core_ratios:
+        return None
+    values: dict[str, list[int | float | None]] = {
+        "cpu_busy_ratio": [span.busy_ratio],
+        "cpu_busiest_core_ratio": [max(span.core_ratios)],
+    }
+    return Rows(HOST, [host], [seen_us], dict(values), covers_seconds=[span.seconds or 0.0])
 
 
 def buckets(percentiles: Sequence[tuple[float, float]]) -> list[tuple[float | None, float]]:

@@ -26,6 +26,16 @@ def number(text: str | None) -> float | None:
     return value if math.isfinite(value) and 0 <= value < _LIMIT else None
 
 
+def ratio(text: str | None) -> float | None:
+    """A percentage as a ratio, with or without its sign; None: not a number, or above 100.
+
+    >>> ratio(" 25.00%"), ratio("50.0"), ratio("N/A")
+    (0.25, 0.5, None)
+    """
+    percent = number((text or "").strip().removesuffix("%"))
+    return percent / 100 if percent is not None and percent <= 100 else None
+
+
 def size_bytes(text: str) -> float | None:
     """A size in bytes; None: not a size.
 

@@ -213,6 +213,11 @@ class Importing:
         placed = self.placement.item(item, clock)
         now = self.placement.first or self.clock.now_us()
         match placed:
+            case Rows() if placed.table.kind == "host" and placed.entity == [self.source]:
+                # The file does not name its machine.
+                if self.host is not None:
+                    self.rows += 1
+                    self.write(self.batch.add(replace(placed, entity=[self.host])))
             case Rows():
                 self.rows += len(placed.entity)
                 self.write(self.batch.add(placed))
