@@ -96,6 +96,13 @@ class FollowedFile(Collector[FollowedFileConfig]):
             self._lag_us = min(now_us - newest_us, self._lag_us if self._lag_us is not None else now_us - newest_us)
         for item in new_items:
             match item:
+                case Rows() if item.table.kind == "host" and not all(
+                    ("host", e) in self._inventory for e in item.entity
+                ):
+                    # The file does not name its machine.
+                    if self.config.host is not None:
+                        of_host = replace(item, entity=[self.config.host] * len(item.entity))
+                        yield replace(of_host, seen=[now_us] * len(item.seen), device_time=list(item.seen))
                 case Rows():
                     yield replace(item, seen=[now_us] * len(item.seen), device_time=list(item.seen))
                 case Event():

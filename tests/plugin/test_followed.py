@@ -13,13 +13,14 @@ from sanpath.plugin import CollectorError, Cost, FollowedFile, FollowedFileConfi
 from sanpath.transport.context import LiveContext
 
 LUN = Table("lun", (Column("in_flight"),))
+HOST = Table("host", (Column("cpu_busy_ratio"),))
 STARTED_US = 1_800_000_000_000_000
 BEHIND_US = 90_000_000
 """The clock of the machine that writes the file is so far behind ours."""
 
 
 class Lines(ResultReader):
-    """A header `device NAME`, then lines `SECOND VALUE`; a line `MARK` is an event."""
+    """A header `device NAME`, then lines `SECOND VALUE`; a line `MARK` is an event, `CPU VALUE` of the machine."""
 
     clock = "utc"
 
@@ -38,6 +39,8 @@ class Lines(ResultReader):
             first, _, second = line.decode().partition(" ")
             if first == "device":
                 yield SourceEntity("lun", second, second, {"device": (second,)})
+            elif first == "CPU":
+                yield Rows(HOST, [self.load], [self._at], {"cpu_busy_ratio": [float(second)]})
             elif first == "MARK":
                 yield Event(self._at, "mark", {"name": "here"})
             else:
@@ -66,7 +69,7 @@ class Following:
     def __init__(self, path: Path) -> None:
         self.clock, self.path = Clock(), path
         self.context = LiveContext(self.clock, Cost())
-        self.source = Followed(FollowedFileConfig(name="win1", collector="lines", path=path, host="win1"))
+        self.source = Followed(FollowedFileConfig(name="log", collector="lines", path=path, host="win1"))
 
     def open(self) -> None:
         asyncio.run(self.source.open(self.context))
@@ -159,3 +162,10 @@ def test_a_file_that_is_written_anew_is_read_from_its_beginning(tmp_path: Path) 
     items = following.added("7\n", 5)
     assert [item.detail["code"] for item in items if isinstance(item, Event)] == ["file-restarted"]
     assert [item.values["in_flight"] for item in items if isinstance(item, Rows)] == [[7.0]]
+
+
+def test_a_machine_that_the_file_does_not_name_is_the_configured_one(following: Following) -> None:
+    of_machine = [item for item in following.added("1 5\nCPU 0.5\n", 2) if isinstance(item, Rows)][-1]
+    assert (of_machine.table.kind, of_machine.entity) == ("host", ["win1"])
+    following.source.config = FollowedFileConfig(name="log", collector="lines", path=following.path)
+    assert [item.table.kind for item in following.added("2 5\nCPU 0.5\n", 3) if isinstance(item, Rows)] == ["lun"]

@@ -1,7 +1,7 @@
 """vdbench: the reports of its output folder, and flatfile.html while it grows."""
 
 from sanpath.plugin import FollowedFileConfig, Spec
-from sanpath_collectors.vdbench.tables import LOAD
+from sanpath_collectors.vdbench.tables import HOST, LOAD
 
 COLLECTOR = Spec(
     name="vdbench",
@@ -10,5 +10,5 @@ COLLECTOR = Spec(
     collector="sanpath_collectors.vdbench.collector:Vdbench",
     load="sanpath_collectors.vdbench.load:VdbenchLoad",
     result="sanpath_collectors.vdbench.reader:VdbenchReader",
-    tables=(LOAD,),
+    tables=(LOAD, HOST),
 )

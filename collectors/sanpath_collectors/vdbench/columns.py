@@ -19,6 +19,8 @@ _SAME_SIZE = 0.01
 """How far the mean of equal sizes may be from them in a report that rounds."""
 _METADATA = ("mkdir", "rmdir", "create", "open", "close", "delete", "getattr", "setattr", "access", "copy", "move")
 """Operations on files and directories that transfer no data."""
+_BUSY = ("cpu_used", "cpu% sys+u", "cpu%_total")
+"""Names in flatfile.html, and those made of the two header lines of the other reports, for devices and for files."""
 
 Cells = Sequence[str]
 
@@ -41,7 +43,8 @@ class Figures:
     """The figures of an interval, or the average of several intervals.
 
     `ops`: operations per second of the configured kinds. `in_flight`: their measured mean in flight; None: not
-    reported. `bytes_printed`: all bytes per second, as rounded in the report.
+    reported. `bytes_printed`: all bytes per second, as rounded in the report. `busy_ratio`: share of the processors
+    that was busy, with anything, on all hosts of the run.
     """
 
     ops: float
@@ -50,6 +53,7 @@ class Figures:
     writes: Flow
     metadata: Flow
     bytes_printed: float | None
+    busy_ratio: float | None = None
 
 
 class Columns:
@@ -128,6 +132,7 @@ class Columns:
             self._flow(cells, "write", rate - reads, bytes_per_op, percent_read == 0),
             Flow(),
             printed_bytes,
+            self._busy_ratio(cells),
         )
 
     def _flow(self, cells: Cells, direction: str, ops: float, bytes_per_op: float, only_direction: bool) -> Flow:
@@ -147,7 +152,9 @@ class Columns:
             latency_sum += ops * (self._seconds(cells, f"{direction}_resp") or 0.0)
         metadata.latency_seconds = latency_sum / metadata.ops if metadata.ops else None
         in_flight = None if response is None else rate * response * _MS
-        return Figures(rate, in_flight, reads, writes, metadata, self._bytes(cells, "mb/sec"))
+        return Figures(
+            rate, in_flight, reads, writes, metadata, self._bytes(cells, "mb/sec"), self._busy_ratio(cells)
+        )
 
     def _file_flow(self, cells: Cells, direction: str) -> Flow | None:
         ops, bytes_per_second = self.value(cells, f"{direction}_rate"), self._bytes(cells, f"mb_{direction}")
@@ -156,6 +163,10 @@ class Columns:
             self._seconds(cells, f"{direction}_resp_max"),
         )
         return None if ops is None else Flow(ops, bytes_per_second or 0.0, latency_seconds, max_seconds)
+
+    def _busy_ratio(self, cells: Cells) -> float | None:
+        # 0 is printed where the system does not tell: a load takes some of it.
+        return ratio(self.value(cells, next((name for name in _BUSY if name in self), ""))) or None
 
     def _seconds(self, cells: Cells, name: str) -> float | None:
         milliseconds = self.value(cells, name)

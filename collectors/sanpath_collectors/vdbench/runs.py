@@ -21,7 +21,7 @@ from sanpath.plugin import (
 )
 from sanpath_collectors.vdbench.columns import Figures, Flow
 from sanpath_collectors.vdbench.run_header import ENGINE, TOLERANCE_RATIO, RunSettings, is_preparation, local_id
-from sanpath_collectors.vdbench.tables import LOAD
+from sanpath_collectors.vdbench.tables import HOST, LOAD
 
 _NS = 1e-9
 _MAX_VALUE = 2**63
@@ -86,9 +86,13 @@ class _Run:
 
 
 class Runs:
-    """Converts the runs of a file to items. All times are microseconds on the file's clock."""
+    """Converts the runs of a file to items. All times are microseconds on the file's clock.
+
+    `has_several_hosts`: the figures of processors are the mean of several machines, of none of which they are true.
+    """
 
     def __init__(self, load: str) -> None:
+        self.has_several_hosts = False
         self._load = load
         self._names: Counter[str] = Counter()
         self._run: _Run | None = None
@@ -150,6 +154,7 @@ class Runs:
                 )
                 yield from self.warn(seen_us, "intervals-missing", text)
             run.add(figures, seconds)
+            yield from self._machine(figures, seen_us, seconds)
         else:
             run.first = number, seen_us
         run.damaged = 0
@@ -185,6 +190,7 @@ class Runs:
         run.seen_us = run.has_runs + (seen_us - run.has_runs) * (first - 1) // last
         yield from self._start_measuring(run, average, summary=True)
         run.add(average, (seen_us - run.seen_us) / 1e6)
+        yield from self._machine(average, seen_us, (seen_us - run.seen_us) / 1e6)
         run.seen_us = seen_us
         yield run.row
         yield from self._end_step(run)
@@ -236,6 +242,12 @@ class Runs:
         if figures.reads.ops and figures.writes.ops and figures.reads.latency_seconds is None:
             text = "this version reports one response time for reads and writes together: that of each is not known"
             yield from self.warn(run.seen_us, "latency-not-told-apart", text)
+
+    def _machine(self, figures: Figures, seen_us: int, seconds: float) -> Iterator[Rows]:
+        """Yield how busy the machine was, which no report names."""
+        if figures.busy_ratio is not None and not self.has_several_hosts:
+            values: dict[str, Sequence[int | float | None]] = {"cpu_busy_ratio": [figures.busy_ratio]}
+            yield Rows(HOST, [self._load], [seen_us], values, covers_seconds=[seconds])
 
     def _check_average(self, run: _Run, seen_us: int, average: Figures) -> Iterator[Item]:
         """Yield warnings if the figures of an average contradict each other."""

@@ -1,4 +1,4 @@
-"""The table of a vdbench run."""
+"""The tables of a vdbench run."""
 
 from __future__ import annotations
 
@@ -18,3 +18,5 @@ LOAD = Table(
     ),
     plane="load",
 )
+HOST = Table("host", (Column("cpu_busy_ratio"),), "average")
+"""The machine that runs vdbench, which its reports do not name."""

@@ -213,7 +213,7 @@ class Importing:
         placed = self.placement.item(item, clock)
         now = self.placement.first or self.clock.now_us()
         match placed:
-            case Rows() if placed.table.kind == "host" and placed.entity == [self.source]:
+            case Rows() if placed.table.kind == "host" and placed.entity == [self.source] and self.own_host is None:
                 # The file does not name its machine.
                 if self.host is not None:
                     self.rows += 1

@@ -255,3 +255,20 @@ def test_times_of_day_that_are_none(text: str) -> None:
 def test_a_block_size_that_is_the_first_of_a_distribution_is_not_known(mean: str, size: float | None) -> None:
     columns = Columns(["threads", "xfersize", "bytes/io"])
     assert columns.settings(["1", "4096", mean]).block_bytes == size
+
+
+@pytest.mark.parametrize(
+    ("hosts", "printed", "busy"),
+    [
+        (b'<A HREF="localhost.html">localhost</A>', b"  6.2   2.1", [0.061, 0.062, 0.063]),
+        (b'<A HREF="hd1.html">hd1</A>      <A HREF="hd2.html">hd2</A>', b"  6.2   2.1", []),
+        (b'<A HREF="localhost.html">localhost</A>', b"  0.0   0.0", [0.061, 0.063]),
+    ],
+    ids=["one host", "the mean of two", "not told"],
+)
+def test_how_busy_the_machine_was(hosts: bytes, printed: bytes, busy: list[float]) -> None:
+    content = (CASES / "screen-long-label" / "screen.log").read_bytes().replace(b"  6.2   2.1", printed, 1)
+    head = b"Vdbench summary report, created 07:29:50 Jun 07 2022 UTC\nLink to HOST reports:            " + hosts
+    of_machine = [row for row in rows(read(head + b"\n" + content)) if row.table.kind == "host"]
+    assert all(row.entity == ["v"] for row in of_machine)
+    assert [row.values["cpu_busy_ratio"][0] for row in of_machine] == busy

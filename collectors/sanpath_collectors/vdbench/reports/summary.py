@@ -61,9 +61,11 @@ class SummaryReader(Report):
             yield from self._runs.interval(number, clock_us, figures)
 
     def other_line(self, line: str) -> None:
-        """Read the time of creation, and count the links to reports of SDs, eight in a line."""
+        """Read the time of creation, and count the links to reports of hosts, and of SDs, eight in a line."""
         if (created := _CREATED.search(line)) is not None:
             self._created(created)
+        if line.startswith("Link to HOST reports:"):
+            self._runs.has_several_hosts = line.count("<A HREF=") > 1
         self._listing = line.startswith("Link to SD reports:") or (self._listing and line.startswith(" " * 32))
         if self._listing:
             self.storage_definitions = (self.storage_definitions or 0) + line.count("<A HREF=")
