@@ -14,9 +14,9 @@ from sanpath_collectors.vdbench.reports.totals import TotalsReader
 _HEAD_BYTES = 1 << 16
 _REPORTS: tuple[type[ResultReader], ...] = (
     FlatfileReader,
-    SummaryReader,
     TotalsReader,
     HistogramReader,
+    SummaryReader,  # After those that have a title: it recognises the output on the screen, which has none.
     ParmfileReader,
 )
 
