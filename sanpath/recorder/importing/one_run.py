@@ -58,7 +58,7 @@ class Kept:
     def remarks(self) -> Iterator[str]:
         """Yield what a person should know."""
         names = ", ".join(self.others)
-        yield f"{names}: of the same run, with no more detail: not counted"
+        yield f"{names}: of the same run: not counted"
         if self.zone is not None:
             yield f"its times have no zone: they are {self.zone}, by those of the other reports"
 
@@ -104,14 +104,14 @@ class _Step:
 
 @dataclass(slots=True)
 class _Report:
-    """The steps of one file. `form`: as the reader names it. `detail`: more is better."""
+    """The steps of one file. `form`: as the reader names it. `detail`: more is better; samples first, then dates."""
 
     file: Path
     collector: str
     form: str
     clock: ResultClock
     steps: list[_Step]
-    detail: tuple[int, int, bool]
+    detail: tuple[int, bool, int, bool]
 
 
 def one_run(files: Sequence[Path], reader: str | None, has_zone: bool) -> Mapping[Path, Kept | LeftOut]:
@@ -150,7 +150,7 @@ def _report(file: Path, named: str | None) -> _Report | None:
     except (CollectorError, UsageError):
         return None
     has_figures = bool(steps) and all(any(figures.ops for figures in step.figures) for step in steps)
-    detail = samples, attributes, reader.clock == "utc"
+    detail = samples, reader.clock in ("utc", "local"), attributes, reader.clock == "utc"
     return _Report(file, spec.name, form, reader.clock, steps, detail) if has_figures else None
 
 

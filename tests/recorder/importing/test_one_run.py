@@ -84,16 +84,23 @@ def judged(folder: Path) -> Diagnosis:
 def test_only_the_most_detailed_report_of_a_run_is_counted(tmp_path: Path) -> None:
     output = imported(tmp_path, totals=totals(), flatfile=flatfile(), summary=summary())
     assert sources(tmp_path) == ["vdbench"]
-    assert "totals.html: of the same run as flatfile.html, with no more detail: not counted" in output
+    assert "totals.html: of the same run as flatfile.html: not counted" in output
     assert "summary.html: of the same run as flatfile.html" in output
     (step,) = judged(tmp_path).steps
-    assert any("of the same run, with no more detail: not counted" in text for text in step.valid)
+    assert any("of the same run: not counted" in text for text in step.valid)
 
 
 def test_local_times_have_the_zone_that_another_report_of_the_run_shows(tmp_path: Path) -> None:
     output = imported(tmp_path, flatfile=flatfile(), summary=summary())
     assert "2024-03-04 02:00:01 to 2024-03-04 02:00:04 UTC" in output
     assert "its times have no zone: they are UTC+07:00, by those of the other reports" in output
+
+
+def test_a_report_with_dates_is_kept_rather_than_one_without(tmp_path: Path) -> None:
+    undated = flatfile().replace(" timestamp", "").replace(" 03/04/2024-09:00:00-ICT", "")
+    output = imported(tmp_path, flatfile=undated, summary=summary())
+    assert "flatfile.html: of the same run as summary.html" in output
+    assert "2024-03-04 02:00:00 to 2024-03-04 02:00:04 UTC" in output
 
 
 def test_a_zone_that_is_assumed_is_said(tmp_path: Path) -> None:

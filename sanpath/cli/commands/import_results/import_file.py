@@ -100,7 +100,7 @@ def import_file(
     for position, file in enumerate(in_order(files, reader)):
         twins = of_one_run.get(file)
         if isinstance(twins, LeftOut):
-            typer.echo(f"{file.name}: of the same run as {twins.kept.name}, with no more detail: not counted")
+            typer.echo(f"{file.name}: of the same run as {twins.kept.name}: not counted")
             continue
         placement = Placement(
             zone=zone_of_files if zone_of_files is not None or twins is None else twins.zone,
