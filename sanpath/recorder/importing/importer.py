@@ -120,10 +120,9 @@ def in_order(files: Sequence[Path], named: str | None) -> list[Path]:
     def is_read_last(path: Path) -> bool:
         file = ImportedFile(path)
         try:
-            match = registry.result_reader(file.head(), file.name, named)
-        except (CollectorError, UsageError):
+            return recognised(file, named)[1].is_read_last(file.name)
+        except UsageError:
             return False  # The import of the file reports it.
-        return match is not None and match[1].is_read_last(file.name)
 
     return sorted(files, key=is_read_last) if len(files) > 1 else list(files)
 
