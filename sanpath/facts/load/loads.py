@@ -382,7 +382,7 @@ def _offered(step: Step, jobs: Sequence[StepSamples]) -> float | None:
     """Return the I/Os that jobs may keep in flight together, in the mean over the step: a job that ends before the
     others keeps none from then on. None: unknown for one of them, or they did not run together.
     """
-    shares = _shares_of_time(jobs)
+    shares = _shares_of_time(step, jobs)
     configured = [of_job for job in jobs if (of_job := _configured(job)) is not None]
     if step.offered is None and len(jobs) > 1 and (shares is None or min(shares) < _TOGETHER_RATIO):
         return None
@@ -393,19 +393,25 @@ def _offered(step: Step, jobs: Sequence[StepSamples]) -> float | None:
     return total * weighted / sum(configured) if sum(configured) else total
 
 
-def _shares_of_time(jobs: Sequence[StepSamples]) -> list[float] | None:
+def _shares_of_time(step: Step, jobs: Sequence[StepSamples]) -> list[float] | None:
     """Return the share of each job in the time from the first I/O of any of them to the last one. None: not known of
-    one."""
-    spans = []
+    one.
+
+    A single figure of a source is a mean over the time of that source's jobs alone."""
+    single = {load.source for load in step.loads if load.summary_window is not None}
+    spans: list[tuple[str, float, float]] = []
     for job in jobs:
         rates = [job.rates[counter] for d in DIRECTIONS if (counter := f"ops_{d}_total") in job.rates]
         windows = zip(job.ended_us, job.seconds, zip_longest(*rates), strict=False)
         active = [(ended_us - seconds * 1e6, ended_us) for ended_us, seconds, of_window in windows if any(of_window)]
         if not active:
             return None
-        spans.append((active[0][0], active[-1][1]))
-    whole = max(end for _, end in spans) - min(begin for begin, _ in spans)
-    return [(end - begin) / whole for begin, end in spans]
+        spans.append((job.source if job.source in single else "", active[0][0], active[-1][1]))
+    together: dict[str, tuple[float, float]] = {}
+    for source, begin, end in spans:
+        first, last = together.get(source, (begin, end))
+        together[source] = min(first, begin), max(last, end)
+    return [(end - begin) / (together[source][1] - together[source][0]) for source, begin, end in spans]
 
 
 def _configured(job: StepSamples) -> float | None:

@@ -301,9 +301,16 @@ def test_little_gives_the_same_number_in_flight_in_every_form(forms: dict[str, R
         assert forms[form].in_flight(load) < 4
 
 
-def test_only_json_plus_tells_the_distribution(forms: dict[str, Reported]) -> None:
+def test_only_json_plus_tells_the_distribution(runs: dict[str, Fio], forms: dict[str, Reported]) -> None:
+    """Of those directions whose submission takes at most a fifth of the latency: its bins are of the completion."""
+    (document,), _ = Documents().feed(runs["all_forms"].output.read_bytes())
+    done = [
+        entry[direction] for entry in document["jobs"] for direction in DIRECTIONS if entry[direction]["total_ios"]
+    ]
+    told = sum(body["clat_ns"]["mean"] >= 0.8 * body["lat_ns"]["mean"] for body in done)
+    assert len(done) == 5
     outcome = {form: len(reported.events("latency-histogram")) for form, reported in forms.items()}
-    assert outcome == {"json+": 5, "all": 5, "json": 0, "normal": 0, "terse": 0}
+    assert outcome == {"json+": told, "all": told, "json": 0, "normal": 0, "terse": 0}
 
 
 def test_the_profile_of_the_json_forms_is_complete(forms: dict[str, Reported]) -> None:
@@ -368,7 +375,7 @@ def test_documents_that_were_asked_for_by_signal_and_file_are_a_series(runs: dic
 
 def test_jobs_of_different_options_in_one_group_are_not_given_a_queue_depth(runs: dict[str, Fio]) -> None:
     reported = runs["mixed_group"].reported()
-    assert reported.warnings == ["mixed-jobs"]
+    assert [code for code in reported.warnings if code != "completion-percentiles"] == ["mixed-jobs"]
     assert reported.reported("step-begin", "offered") == [None]
     assert "in_flight_configured" not in reported.entities["f/one"]
 
