@@ -185,28 +185,19 @@ def _unjoined(topology: Topology) -> list[Unobserved]:
 
 
 def _hosts_by_traffic(topology: Topology) -> Iterator[Unobserved]:
-    """Hosts and volumes that only an array knows, and that were taken for those of loads."""
-    joined = [
-        (link, text.partition(": ")[2])
-        for link in topology.links
-        if link.relation == "targets"
-        for text in link.evidence
-        if text.startswith(SAME_TRAFFIC)
-    ]
-    for load in dict.fromkeys(link.from_entity for link, _ in joined):
-        link, why = next(each for each in joined if each[0].from_entity == load)
-        what, written = "target", f"targets {link.to_entity}"
-        for host in hosts_of(topology, load)[:1] if "host" in why else ():
+    """Hosts that only an array knows, and that were taken for those of loads."""
+    for load in topology.of_kind("load"):
+        targets = [link for link in topology.links if (link.relation, link.from_entity) == ("targets", load.id)]
+        inferred = [text for link in targets for text in link.evidence if text.startswith(SAME_TRAFFIC)]
+        for host in hosts_of(topology, load.id)[:1] if inferred else ():
             entity = topology.entities[host]
             names = [local_id for _, local_id in entity.known_as if local_id != entity.label]
-            what, written = "host", f"runs_on host:{(names or [entity.label])[0]}"
-        yield Unobserved(
-            f"the {what} of {load}",
-            f"only an array knows it, {link.to_entity}: {why}"
-            if what == "target"
-            else f"only an array knows it: {why}",
-            f"it is taken for that of the test; to be sure, write {load} {written} under links in sanpath.yaml",
-        )
+            yield Unobserved(
+                f"the host of {load.id}",
+                f"only an array knows it: {inferred[0].partition(': ')[2]}",
+                f"its volumes and adapters are taken for those of the test; to be sure, write "
+                f"{load.id} runs_on host:{(names or [entity.label])[0]} under links in sanpath.yaml",
+            )
 
 
 def _unplaced(facts: Facts) -> list[Unobserved]:

@@ -111,8 +111,8 @@ class San:
     flushes, and operations on files such as open, that it waits for. `slowest_seconds`: its longest I/O,
     None: not reported. `drift`: by which share of it the load's latency rises from the beginning of a step to its
     end, evenly. `make`: of the switches. `zones`: initiator and target port by their WWPNs; sw1 reports them.
-    `array_hosts`: volume → the array's name of the host that it presents it to, first that of the test, "": not told.
-    The load then runs on db1, whose adapters and LUNs no source reports.
+    `array_hosts`: volume → the array's name of the host that it presents it to, first that of the test. The load then
+    runs on db1, whose adapters and LUNs no source reports.
     """
 
     folder: Path
@@ -349,8 +349,6 @@ class San:
             out.entity("fa1", "volume", name, ids={"naa": (naa,)}, attributes={"device_slots": self.device_slots})
             out.link("fa1", "member_of", (("volume", name), ("array", "fa1")), "volumes")
         for number, (volume, name) in enumerate(self.array_hosts.items()):
-            if not name:
-                continue
             wwpns = tuple(port.wwpn for port in self.ports if port.host and (port.host == "esx7") == (number == 0))
             out.entity("fa1", "host", name, ids={"name": (name,), "wwpn": wwpns})
             out.link("fa1", "presents", (("volume", volume), ("host", name)), "connections")

@@ -1,4 +1,4 @@
-"""Finds the host and the volumes of a load among those that only an array knows: names differ, bytes do not."""
+"""Finds the host of a load among those that only an array knows: the names differ, the bytes do not."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ _Traffic = Mapping[tuple[str, Direction], tuple[float, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
-    """What an array knows of a load: volumes with I/O, their traffic, and the host that they are presented to. `host`
-    None: not known."""
+class _ArrayHost:
+    """A host that an array knows, the volumes over which it did I/O, and their traffic."""
 
+    entity: Entity
     volumes: Sequence[str]
     traffic: _Traffic
-    host: Entity | None = None
 
 
 def hosts_by_traffic(
@@ -42,34 +41,26 @@ def hosts_by_traffic(
     An array names its hosts as its administrator did, a load names its machine as that calls itself. If neither the
     machine's adapters nor its LUNs are read, nothing else is common to both but the I/O. A host is joined if its
     volumes moved in each direction what the load did, in every step in which both were measured, and those of no
-    other host did; nor may two machines have the traffic of one host. If no host did, a load targets the only volume
-    that did. `volume_samples` is called only if a load has no path.
+    other host did; nor may two machines have the traffic of one host. `volume_samples` is called only if a load has
+    no path.
     """
     loads_of_machines = _without_path(topology)
-    if not loads_of_machines:
-        return []
-    by_volume: dict[str, list[StepSamples]] = defaultdict(list)
-    for sample in volume_samples():
-        by_volume[topology.known_as.get((sample.source, "volume", sample.entity), "")].append(sample)
-    hosts, volumes = list(_hosts(topology, by_volume)), list(_volumes(topology, by_volume))
-    if not volumes:
+    candidates = list(_hosts_of_arrays(topology, volume_samples())) if loads_of_machines else []
+    if not candidates:
         return []
     by_step: dict[str, list[StepSamples]] = defaultdict(list)
     for sample in load_samples:
         by_step[sample.step].append(sample)
-    same: dict[str, list[_Side]] = {}
+    same: dict[str, list[_ArrayHost]] = {}
     for machine, loads in loads_of_machines.items():
         flows = [flow for load in loads for flow in _flows(topology, steps, by_step, load)]
-        same_hosts, same_volumes = (
-            [side for side in sides if _moves_the_same(side.traffic, flows)] for sides in (hosts, volumes)
-        )
-        same[machine] = same_hosts or same_volumes
-    matches = Counter(tuple(side.volumes) for sides in same.values() for side in sides)
+        same[machine] = [host for host in candidates if _moves_the_same(host.traffic, flows)]
+    matches = Counter(host.entity.id for hosts in same.values() for host in hosts)
     return [
         (SAME_TRAFFIC, 0, item)
-        for machine, sides in same.items()
-        if len(sides) == 1 and matches[tuple(sides[0].volumes)] == 1
-        for item in _joined(topology, machine, loads_of_machines[machine], sides[0])
+        for machine, hosts in same.items()
+        if len(hosts) == 1 and matches[hosts[0].entity.id] == 1
+        for item in _joined(topology, machine, loads_of_machines[machine], hosts[0])
     ]
 
 
@@ -88,29 +79,22 @@ def _without_path(topology: Topology) -> dict[str, list[str]]:
     return found
 
 
-def _hosts(topology: Topology, by_volume: Mapping[str, Sequence[StepSamples]]) -> Iterator[_Side]:
+def _hosts_of_arrays(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[_ArrayHost]:
     """Yield the hosts with I/O that only arrays know, and that no load is known to run on."""
     with_loads = {host for load in topology.of_kind("load") for host in hosts_of(topology, load.id)}
+    by_volume: dict[str, list[StepSamples]] = defaultdict(list)
+    for sample in samples:
+        by_volume[topology.known_as.get((sample.source, "volume", sample.entity), "")].append(sample)
     for host in topology.of_kind("host"):
         is_read = bool(topology.related(host.id, "attached_to", "lun"))
         if is_read or host.id in with_loads or host.ids.keys().isdisjoint(INITIATOR_KEYS):
             continue
-        presented = topology.related(host.id, "presents", "volume")
-        busy = [volume for volume in presented if _is_busy(_traffic(by_volume.get(volume, ())))]
+        presented = {
+            volume: _traffic(by_volume[volume]) for volume in topology.related(host.id, "presents", "volume")
+        }
+        busy = [volume for volume, traffic in presented.items() if any(moved for moved, _ in traffic.values())]
         if busy:
-            yield _Side(busy, _traffic([sample for volume in busy for sample in by_volume[volume]]), host)
-
-
-def _volumes(topology: Topology, by_volume: Mapping[str, Sequence[StepSamples]]) -> Iterator[_Side]:
-    """Yield the volumes with I/O that no load is known to target."""
-    tested = targets_of(topology, *(load.id for load in topology.of_kind("load")))[1]
-    for volume, samples in by_volume.items():
-        if volume and volume not in tested and _is_busy(traffic := _traffic(samples)):
-            yield _Side([volume], traffic)
-
-
-def _is_busy(traffic: _Traffic) -> bool:
-    return any(moved for moved, _ in traffic.values())
+            yield _ArrayHost(host, busy, _traffic([sample for volume in busy for sample in by_volume[volume]]))
 
 
 def _traffic(samples: Sequence[StepSamples]) -> _Traffic:
@@ -155,20 +139,18 @@ def _moves_the_same(traffic: _Traffic, flows: Sequence[LoadFacts]) -> bool:
 
 
 def _joined(
-    topology: Topology, machine: str, loads: Sequence[str], side: _Side
+    topology: Topology, machine: str, loads: Sequence[str], host: _ArrayHost
 ) -> Iterator[SourceEntity | SourceLink]:
     """Yield what a person would write into sanpath.yaml: that the machine is this host, or runs on it, and what its
     loads target."""
-    evidence = "it moved what the load did, and no other volume did"
-    entity, host = topology.entities[machine], side.host
-    if host is not None:
-        evidence = f"the volumes of {host.label} moved what the load did, and those of no other host"
-        if entity.kind == "host":
-            ids = {key: host.ids[key] for key in INITIATOR_KEYS if key in host.ids}
-            yield SourceEntity("host", entity.label, entity.label, {"name": (entity.label,), **ids})
-        else:
-            yield SourceLink("runs_on", (entity.kind, entity.label), ("host", host.label), evidence)
+    evidence = f"the volumes of {host.entity.label} moved what the load did, and those of no other host"
+    entity = topology.entities[machine]
+    if entity.kind == "host":
+        ids = {key: host.entity.ids[key] for key in INITIATOR_KEYS if key in host.entity.ids}
+        yield SourceEntity("host", entity.label, entity.label, {"name": (entity.label,), **ids})
+    else:
+        yield SourceLink("runs_on", (entity.kind, entity.label), ("host", host.entity.label), evidence)
     for load in dict.fromkeys(root_of(topology, load) for load in loads):
-        for volume in side.volumes:
+        for volume in host.volumes:
             ends = [(topology.entities[end].kind, topology.entities[end].label) for end in (load, volume)]
             yield SourceLink("targets", ends[0], ends[1], evidence)
