@@ -307,10 +307,10 @@ def test_only_json_plus_tells_the_distribution(runs: dict[str, Fio], forms: dict
     done = [
         entry[direction] for entry in document["jobs"] for direction in DIRECTIONS if entry[direction]["total_ios"]
     ]
-    told = sum(body["clat_ns"]["mean"] >= 0.8 * body["lat_ns"]["mean"] for body in done)
+    with_bins = sum(body["clat_ns"]["mean"] >= 0.8 * body["lat_ns"]["mean"] for body in done)
     assert len(done) == 5
     outcome = {form: len(reported.events("latency-histogram")) for form, reported in forms.items()}
-    assert outcome == {"json+": told, "all": told, "json": 0, "normal": 0, "terse": 0}
+    assert outcome == {"json+": with_bins, "all": with_bins, "json": 0, "normal": 0, "terse": 0}
 
 
 def test_the_profile_of_the_json_forms_is_complete(forms: dict[str, Reported]) -> None:
