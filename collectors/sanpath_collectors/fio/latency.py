@@ -19,6 +19,8 @@ LONGEST_WAIT_MS = 150_000
 _SUBMISSION = 0.2
 """Share of the latency that submission may have where percentiles of the completion stand for those of the latency:
 they are too low by no more than it."""
+_OVERHEAD_NS = 50_000
+"""A smaller difference of the two says nothing: a busy machine takes it between two clocks, as of I/O in memory."""
 _ROUNDING = 0.05
 """A percentile may exceed the maximum by as much: fio rounds it by 1.6 % (FIO_IO_U_PLAT_BITS 6)."""
 
@@ -58,7 +60,7 @@ class Latency:
             return False
         if self.of_completion and None not in (mean, completion):
             longer, shorter = max(mean or 0, completion or 0), min(mean or 0, completion or 0)
-            if longer - shorter > _SUBMISSION * longer:
+            if longer - shorter > max(_OVERHEAD_NS, _SUBMISSION * longer):
                 return False
         return self.max_ns is None or max(self.percentiles.values(), default=0) <= (1 + _ROUNDING) * self.max_ns
 
