@@ -9,7 +9,6 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.load.loads import _offered
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.model import Step
 from sanpath.verdict.evidence.likelihoods import full_queue
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
@@ -86,7 +85,7 @@ def test_a_ramp_keeps_as_many_ios_in_flight_as_it_has_raised_in_the_mean() -> No
     """One that ends at 37 does not ask for less than 37 while it is still at 10."""
     job = StepSamples("fio", "ramp", "s1")
     job.means["in_flight_configured"], job.last_values["in_flight_configured"] = 23.5, 37.0
-    assert _offered(Step("s1", 0, 1, "marks", (), None), [job]) == 23.5
+    assert _offered([job]) == 23.5
 
 
 def behind_a_full_queue(

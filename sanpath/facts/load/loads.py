@@ -28,8 +28,8 @@ _QUARTER = 2
 _SAME_TRAFFIC_RATIO = 0.05
 """Bytes of two sources that differ by a smaller ratio are the same traffic (rounding, clock edges)."""
 _TOGETHER_RATIO = 0.8
-"""Jobs ran together if each was active for this share of the time in which any was: windows of their counters do not
-begin and end together."""
+"""Jobs ran together if all of them were active for this share of the time in which any was: windows of their counters
+do not begin and end together."""
 MORE = 1.3
 """Loads whose outstanding I/Os differ by a smaller factor are the same load."""
 _AS_MANY = 0.8
@@ -251,7 +251,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         operations,
         byte_rate or operations * (step.block_bytes or 0),
         wait / operations,
-        _offered(step, jobs),
+        _offered(jobs) if step.offered is None else step.offered,
         wait,
         max((cpu for job in active if (cpu := job.means.get("cpu_ratio")) is not None), default=None),
         single_job.get(f"latency_seconds_p50_{direction}"),
@@ -378,40 +378,28 @@ def _series_together(
     )
 
 
-def _offered(step: Step, jobs: Sequence[StepSamples]) -> float | None:
-    """Return the I/Os that jobs may keep in flight together, in the mean over the step: a job that ends before the
-    others keeps none from then on. None: unknown for one of them, or they did not run together.
+def _offered(jobs: Sequence[StepSamples]) -> float | None:
+    """Return the I/Os that jobs may keep in flight together. None: unknown for one of them, or they did not run
+    together.
     """
-    shares = _shares_of_time(step, jobs)
     configured = [of_job for job in jobs if (of_job := _configured(job)) is not None]
-    if step.offered is None and len(jobs) > 1 and (shares is None or min(shares) < _TOGETHER_RATIO):
+    if len(configured) < len(jobs) or (len(jobs) > 1 and not _ran_together(jobs)):
         return None
-    if len(configured) < len(jobs):
-        return step.offered if shares is None or step.offered is None else step.offered * sum(shares) / len(shares)
-    total = sum(configured) if step.offered is None else step.offered
-    weighted = sum(of_job * share for of_job, share in zip(configured, shares or [1.0] * len(jobs), strict=True))
-    return total * weighted / sum(configured) if sum(configured) else total
+    return sum(configured)
 
 
-def _shares_of_time(step: Step, jobs: Sequence[StepSamples]) -> list[float] | None:
-    """Return the share of each job in the time from the first I/O of any of them to the last one. None: not known of
-    one.
-
-    A single figure of a source is a mean over the time of that source's jobs alone."""
-    single = {load.source for load in step.loads if load.summary_window is not None}
-    spans: list[tuple[str, float, float]] = []
+def _ran_together(jobs: Sequence[StepSamples]) -> bool:
+    """Whether the times in which the jobs completed I/Os are nearly the same."""
+    spans = []
     for job in jobs:
         rates = [job.rates[counter] for d in DIRECTIONS if (counter := f"ops_{d}_total") in job.rates]
         windows = zip(job.ended_us, job.seconds, zip_longest(*rates), strict=False)
         active = [(ended_us - seconds * 1e6, ended_us) for ended_us, seconds, of_window in windows if any(of_window)]
         if not active:
-            return None
-        spans.append((job.source if job.source in single else "", active[0][0], active[-1][1]))
-    together: dict[str, tuple[float, float]] = {}
-    for source, begin, end in spans:
-        first, last = together.get(source, (begin, end))
-        together[source] = min(first, begin), max(last, end)
-    return [(end - begin) / (together[source][1] - together[source][0]) for source, begin, end in spans]
+            return False
+        spans.append((active[0][0], active[-1][1]))
+    together = min(end for _, end in spans) - max(begin for begin, _ in spans)
+    return together >= _TOGETHER_RATIO * (max(end for _, end in spans) - min(begin for begin, _ in spans))
 
 
 def _configured(job: StepSamples) -> float | None:
