@@ -186,17 +186,21 @@ def _unjoined(topology: Topology) -> list[Unobserved]:
 
 def _hosts_by_traffic(topology: Topology) -> Iterator[Unobserved]:
     """Hosts that only an array knows, and that were taken for those of loads."""
-    for load in topology.of_kind("load"):
-        targets = [link for link in topology.links if (link.relation, link.from_entity) == ("targets", load.id)]
-        inferred = [text for link in targets for text in link.evidence if text.startswith(SAME_TRAFFIC)]
-        for host in hosts_of(topology, load.id)[:1] if inferred else ():
+    inferred = {
+        link.from_entity: text.partition(": ")[2]
+        for link in topology.links
+        for text in link.evidence
+        if link.relation == "targets" and text.startswith(SAME_TRAFFIC)
+    }
+    for load, evidence in inferred.items():
+        for host in hosts_of(topology, load)[:1]:
             entity = topology.entities[host]
             names = [local_id for _, local_id in entity.known_as if local_id != entity.label]
             yield Unobserved(
-                f"the host of {load.id}",
-                f"only an array knows it: {inferred[0].partition(': ')[2]}",
+                f"the host of {load}",
+                f"only an array knows it: {evidence}",
                 f"its volumes and adapters are taken for those of the test; to be sure, write "
-                f"{load.id} runs_on host:{(names or [entity.label])[0]} under links in sanpath.yaml",
+                f"{load} runs_on host:{(names or [entity.label])[0]} under links in sanpath.yaml",
             )
 
 
