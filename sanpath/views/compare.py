@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +19,7 @@ from sanpath.comparison.same_latency import AtLatency, Cost
 from sanpath.units import bandwidth, count, duration, iops, percent, percent_change
 from sanpath.views.json import escaped
 from sanpath.views.markdown import safe
+from sanpath.views.terminal import as_lines
 from sanpath.views.whatif import check_text
 from sanpath.views.words import printable, short
 
@@ -61,18 +61,10 @@ def _adapter() -> TypeAdapter[Comparison]:
 def as_text(comparison: Comparison, width: int | None = None) -> str:
     """Headline, what the comparison cannot tell, every quantity of each step, and the prediction next to the
     result."""
-    console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
-    console.print(Text(printable(comparison.headline), style="bold"))
-    for remark in comparison.remarks:
-        console.print(Text(printable(remark)))
-    if comparison.pairs:
-        console.print()
-        console.print(_table(comparison))
-        console.print()
-    for line in notes(comparison):
-        console.print(Text(printable(line)))
-    text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    head = Text(printable(comparison.headline), style="bold")
+    remarks, below = ([Text(printable(line)) for line in lines] for lines in (comparison.remarks, notes(comparison)))
+    table: list[RenderableType] = ["", _table(comparison), ""] if comparison.pairs else []
+    return as_lines(head, *remarks, *table, *below, width=width)
 
 
 def as_markdown(comparison: Comparison) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -13,6 +11,7 @@ from sanpath.diagnosis.model import Diagnosis, StepResult
 from sanpath.units import bandwidth, count, duration, iops, outstanding
 from sanpath.views import words
 from sanpath.views.markdown import safe
+from sanpath.views.terminal import as_lines
 
 TITLE = "Throughput and latency over outstanding I/Os"
 HEADER: Sequence[str] = ("step", "direction", "outstanding", "IOPS", "payload", "mean", "p99", "limited by")
@@ -47,10 +46,8 @@ def text(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -
         column.justify = "right"
     for row in rows(diagnosis):
         table.add_row(*(Text(cell) for cell in row))
-    console = Console(file=io.StringIO(), width=width, force_terminal=colour, highlight=False, markup=False)
-    console.print(Text(f"\n{TITLE}", style="bold"), table, Text(f"\n{knee(diagnosis)}"), sep="\n")
-    assert isinstance(console.file, io.StringIO)  # noqa: S101 - made two lines above
-    return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
+    title, below = Text(f"\n{TITLE}", style="bold"), Text(f"\n{knee(diagnosis)}")
+    return as_lines(title, table, below, width=width, colour=colour)
 
 
 def markdown(diagnosis: Diagnosis) -> str:

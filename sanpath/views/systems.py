@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
-
 from pydantic import TypeAdapter
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +13,7 @@ from sanpath.diagnosis.model import CurvePoint
 from sanpath.units import count, counted, duration, iops, percent, percent_change
 from sanpath.views.compare import latency_text
 from sanpath.views.json import escaped
+from sanpath.views.terminal import as_lines
 from sanpath.views.words import plain, printable, short
 
 
@@ -25,11 +24,11 @@ def as_json(comparison: SideBySide) -> str:
 
 def as_text(comparison: SideBySide, width: int | None = None) -> str:
     """The systems by letter with the limit of each, a row per number of I/Os in flight, and the same latency."""
-    console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
+    parts: list[RenderableType] = []
     letters = [chr(ord("A") + number) for number in range(len(comparison.systems))]
     for letter, system in zip(letters, comparison.systems, strict=True):
         limits = ", ".join(short(entity) for entity in system.limits)
-        console.print(
+        parts.append(
             Text(printable(f"{letter}  {system.name}: {plain(system.kind)}{f': {limits}' if limits else ''}"))
         )
     if comparison.rows:
@@ -37,15 +36,12 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
         for row in comparison.rows:
             size = "?" if row.operation_bytes is None else f"{round(row.operation_bytes / 1024, 1):g} KiB"
             table.add_row(row.direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
-        console.print(table)
+        parts.append(table)
     else:
-        console.print(Text("No two of them were tested with the same outstanding I/Os and block size."))
-    for entry in comparison.same_latency:
-        console.print(Text(f"at the same latency: {latency_text(entry, letters)}"))
-    for step_drift in comparison.drifts:
-        console.print(Text(f"drift: {_drift_text(step_drift)}"))
-    text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+        parts.append(Text("No two of them were tested with the same outstanding I/Os and block size."))
+    parts += [Text(f"at the same latency: {latency_text(entry, letters)}") for entry in comparison.same_latency]
+    parts += [Text(f"drift: {_drift_text(drift)}") for drift in comparison.drifts]
+    return as_lines(*parts, width=width)
 
 
 def _drift_text(drift: Drift) -> str:

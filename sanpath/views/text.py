@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console, Group, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -13,20 +12,17 @@ from rich.text import Text
 from sanpath.diagnosis.model import Diagnosis, LatencyBudget
 from sanpath.units import duration
 from sanpath.views import first_screen, probe, words
+from sanpath.views.terminal import as_lines
 
 _BAR = 24
 
 
 def render(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -> str:
     """The report as text. `width`: columns, None for the terminal's."""
-    console = Console(file=io.StringIO(), width=width, force_terminal=colour, highlight=False, markup=False)
-    console.print(_report(diagnosis))
-    assert isinstance(console.file, io.StringIO)  # noqa: S101 - made three lines above
-    return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
+    return as_lines(*_report(diagnosis), width=width, colour=colour)
 
 
-def _report(diagnosis: Diagnosis) -> RenderableType:
-    """The first screen, then the details in the order in which people ask for them."""
+def _report(diagnosis: Diagnosis) -> list[RenderableType]:
     step = words.deciding_step(diagnosis)
     sections: list[RenderableType] = list(_first_screen(diagnosis))
     sections += _actions(diagnosis)
@@ -47,7 +43,7 @@ def _report(diagnosis: Diagnosis) -> RenderableType:
     sections += _section("Settings of the rules", words.judging_lines(diagnosis))
     sections += _sources(diagnosis)
     sections += _recorders(diagnosis)
-    return Group(*sections)
+    return sections
 
 
 def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
-
 from pydantic import TypeAdapter
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from sanpath.diagnosis.model import Interval
 from sanpath.units import count, duration, iops, percent_change
 from sanpath.views.json import escaped
+from sanpath.views.terminal import as_lines
 from sanpath.views.words import printable, short
 from sanpath.whatif.predict import Check, Prediction
 from sanpath.whatif.settings import Wanted
@@ -28,27 +27,25 @@ def as_json(prediction: WhatIf) -> str:
 
 def as_text(prediction: WhatIf, width: int | None = None) -> str:
     """The changed settings, a row per step and direction, what was not tested, and what cannot be predicted."""
-    console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
-    for setting in prediction.settings:
-        console.print(Text(_setting(setting), style="bold" if setting.judged else "yellow"))
+    parts: list[RenderableType] = [
+        Text(_setting(setting), style="bold" if setting.judged else "yellow") for setting in prediction.settings
+    ]
     for words in dict.fromkeys(words for _, words in prediction.relieved):
         steps = [step for step, text in prediction.relieved if text == words]
         everywhere = len(steps) == len(prediction.relieved)
-        console.print(Text(printable(words if everywhere else f"{', '.join(steps)}: {words}"), style="bold"))
+        parts.append(Text(printable(words if everywhere else f"{', '.join(steps)}: {words}"), style="bold"))
     predicted = [step for step in prediction.steps if step.predicted_ops_per_second is not None]
     if predicted:
-        console.print(_table(predicted))
-    for line in dict.fromkeys(line for step in predicted for line in step.untested):
-        console.print(Text(f"not tested: {printable(line)}"))
+        parts.append(_table(predicted))
+    untested = dict.fromkeys(line for step in predicted for line in step.untested)
+    parts += [Text(f"not tested: {printable(line)}") for line in untested]
     if weak := [f"{step.step} {step.direction}" for step in predicted if step.grade == "C"]:
-        console.print(Text(printable(f"weak evidence of the limit (confidence C): {', '.join(weak)}")))
+        parts.append(Text(printable(f"weak evidence of the limit (confidence C): {', '.join(weak)}")))
     for step in prediction.steps:
         if step.unknown is not None:
-            console.print(Text(printable(f"not predicted: {step.step} {step.direction}: {step.unknown}")))
-    for check in prediction.checks:
-        console.print(Text(printable(f"earlier prediction of this model: {check_text(check)}")))
-    text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+            parts.append(Text(printable(f"not predicted: {step.step} {step.direction}: {step.unknown}")))
+    earlier = (f"earlier prediction of this model: {check_text(check)}" for check in prediction.checks)
+    return as_lines(*parts, *(Text(printable(line)) for line in earlier), width=width)
 
 
 def check_text(check: Check) -> str:
