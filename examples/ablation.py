@@ -19,7 +19,6 @@ from sanpath.comparison.compare import compare
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
-from sanpath.views import compare as compare_view
 from sanpath.views import json as json_view
 
 Options = Mapping[str, Any]
@@ -100,7 +99,7 @@ def _results(story: Mapping[str, Any], diagnoses: Mapping[str, Diagnosis | None]
         runs = diagnoses[before], diagnoses[after]
         latency = float(options[1].removesuffix("ms")) / 1e3 if options else None
         comparison = None if runs[0] is None or runs[1] is None else compare(runs[0], runs[1], latency)
-        comparisons.append({} if comparison is None else json.loads(compare_view.as_json(comparison)))
+        comparisons.append({} if comparison is None else json.loads(json_view.render(comparison)))
     return Results(printed, comparisons)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+from sanpath.comparison.compare import Comparison
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.format.documents import schema as recording_schema
-from sanpath.views.compare import schema as comparison_schema
-from sanpath.views.json import schema as diagnosis_schema
+from sanpath.views.json import schema
 
 
 def documents() -> dict[str, str]:
     """Path below the root of the checkout → content."""
-    schemas = {"diagnosis": diagnosis_schema(), "recording": recording_schema(), "comparison": comparison_schema()}
-    return {f"docs/{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
+    results = {"diagnosis": Diagnosis, "comparison": Comparison}
+    schemas = {"recording": recording_schema()} | {name: schema(result, name) for name, result in results.items()}
+    return {f"docs/{name}.schema.json": json.dumps(content, indent=2) + "\n" for name, content in schemas.items()}

@@ -1,13 +1,9 @@
-"""The comparison of two runs as text, as Markdown and as JSON; its rows and sentences, also for the HTML page."""
+"""The comparison of two runs as text and as Markdown; its rows and sentences, also for the HTML page."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import Any
 
-from pydantic import TypeAdapter
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,7 +13,6 @@ from sanpath.comparison.compare import Comparison, Pair
 from sanpath.comparison.differences import Value
 from sanpath.comparison.same_latency import AtLatency, Cost
 from sanpath.units import bandwidth, count, duration, iops, percent, percent_change
-from sanpath.views.json import escaped
 from sanpath.views.markdown import safe
 from sanpath.views.terminal import as_lines
 from sanpath.views.whatif import check_text
@@ -39,23 +34,6 @@ SPREAD_NOTE = (
     "Spread: difference between repetitions of the step, if a run repeated it; for IOPS at least what chance allows. "
     "A change within the spread counts as none."
 )
-
-
-def as_json(comparison: Comparison) -> str:
-    """One JSON object, indented, with a line end."""
-    return escaped(_adapter().dump_json(comparison, indent=2).decode()) + "\n"
-
-
-def schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of `as_json`'s object. Keys may be added, never removed."""
-    generated = json.loads(json.dumps(_adapter().json_schema(mode="serialization")))
-    identity = "https://sanpath.dev/comparison-1.schema.json"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": identity, **generated}
-
-
-@cache
-def _adapter() -> TypeAdapter[Comparison]:
-    return TypeAdapter(Comparison)
 
 
 def as_text(comparison: Comparison, width: int | None = None) -> str:

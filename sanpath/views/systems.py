@@ -1,8 +1,7 @@
-"""Three systems or more side by side, as text and as JSON."""
+"""Three systems or more side by side, as text."""
 
 from __future__ import annotations
 
-from pydantic import TypeAdapter
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -12,14 +11,8 @@ from sanpath.comparison.side_by_side import Row, SideBySide
 from sanpath.diagnosis.model import CurvePoint
 from sanpath.units import count, counted, duration, iops, percent, percent_change
 from sanpath.views.compare import latency_text
-from sanpath.views.json import escaped
 from sanpath.views.terminal import as_lines
 from sanpath.views.words import plain, printable, short
-
-
-def as_json(comparison: SideBySide) -> str:
-    """One JSON object, indented, with a line end."""
-    return escaped(TypeAdapter(SideBySide).dump_json(comparison, indent=2).decode()) + "\n"
 
 
 def as_text(comparison: SideBySide, width: int | None = None) -> str:

@@ -1,15 +1,13 @@
-"""A what-if as text and as JSON."""
+"""A what-if as text."""
 
 from __future__ import annotations
 
-from pydantic import TypeAdapter
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from sanpath.diagnosis.model import Interval
 from sanpath.units import count, duration, iops, percent_change
-from sanpath.views.json import escaped
 from sanpath.views.terminal import as_lines
 from sanpath.views.words import printable, short
 from sanpath.whatif.predict import Check, Prediction
@@ -18,11 +16,6 @@ from sanpath.whatif.what_if import WhatIf
 
 _CLOSE = 0.01
 """Ends of an interval that differ by less are printed as one number."""
-
-
-def as_json(prediction: WhatIf) -> str:
-    """One JSON object, indented, with a line end. An interval without an upper end has null there."""
-    return escaped(TypeAdapter(WhatIf).dump_json(prediction, indent=2).decode()) + "\n"
 
 
 def as_text(prediction: WhatIf, width: int | None = None) -> str:

@@ -16,6 +16,7 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.identity import resolve
 from sanpath.views import compare as compared
+from sanpath.views import json as json_view
 from sanpath.views import topology as drawn
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X
@@ -55,7 +56,7 @@ def test_a_comparison_is_plain_and_keeps_to_its_width(found: Diagnosis, width: i
 
 
 def test_a_comparison_as_json_is_one_object(found: Diagnosis) -> None:
-    text = compared.as_json(compare(found, found))
+    text = json_view.render(compare(found, found))
     assert "\x1b" not in text
     assert json.loads(text)
 

@@ -15,7 +15,8 @@ from sanpath.cli import app
 from sanpath.comparison.compare import Comparison, compare
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.errors import UsageError
-from sanpath.views.compare import as_json, as_markdown, as_text, schema
+from sanpath.views import json as json_view
+from sanpath.views.compare import as_markdown, as_text
 from sanpath.views.html.comparison import render
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, diagnosed, fast, judged, published, recorded
@@ -79,7 +80,7 @@ def test_names_cannot_change_the_text(comparison: Comparison) -> None:
 
 
 def test_the_json_is_one_object_with_what_the_text_says(comparison: Comparison) -> None:
-    found = json.loads(as_json(comparison))
+    found = json.loads(json_view.render(comparison))
     assert {"outcome", "headline", "pairs", "unmatched", "predicted_ops_per_second"} <= set(found)
     assert found["outcome"] == "FIXED"
     pair = max(found["pairs"], key=lambda p: p["in_flight"])
@@ -88,12 +89,12 @@ def test_the_json_is_one_object_with_what_the_text_says(comparison: Comparison) 
     assert found["predicted_ops_per_second"] == pytest.approx([6250, 12_595], rel=1e-3)
     changes = {change["quantity"]: change for change in pair["changes"]}
     assert changes["latency_mean_seconds"]["change"] == pytest.approx(-1 / 3, rel=1e-3)
-    assert set(schema()["properties"]) == set(found)
+    assert set(json_view.schema(Comparison, "comparison")["properties"]) == set(found)
 
 
 def test_runs_without_a_step_in_common_are_still_valid_json(tmp_path: Path) -> None:
     other = compare(diagnosed("published"), judged(published(San(tmp_path), in_flight=(4,)).write()))
-    found = json.loads(as_json(other))
+    found = json.loads(json_view.render(other))
     assert (found["outcome"], found["pairs"]) == (None, [])
     assert as_text(other, 80).startswith("No step of one run")
     assert "predicted" not in as_text(other, 80)

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.views import json as view
 from tests.support.stories import STORIES, diagnosed
 
@@ -53,7 +54,7 @@ def story(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
-    return view.schema()
+    return view.schema(Diagnosis, "diagnosis")
 
 
 def test_it_fits_its_schema(story: dict[str, Any], schema: dict[str, Any]) -> None:

@@ -15,7 +15,8 @@ from sanpath.diagnose import judge_recording
 from sanpath.errors import UsageError
 from sanpath.model import Scalar
 from sanpath.recording.reading.recording import Recording
-from sanpath.views.whatif import as_json, as_text
+from sanpath.views import json as json_view
+from sanpath.views.whatif import as_text
 from sanpath.whatif.predict import Prediction, closed_loop
 from sanpath.whatif.what_if import WhatIf, what_if
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path
@@ -342,4 +343,4 @@ def test_names_cannot_change_the_text() -> None:
     assert "[red]" in reported
     assert "\x1b" not in reported
     assert "\n# forged" not in reported
-    assert json.loads(as_json(found))["settings"][0]["then"] == "8GFC"
+    assert json.loads(json_view.render(found))["settings"][0]["then"] == "8GFC"

@@ -75,10 +75,10 @@ def _width() -> int | None:
 
 def _several(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
     from sanpath.comparison.side_by_side import side_by_side
-    from sanpath.views import systems
+    from sanpath.views import json, systems
 
     table = side_by_side([str(folder) for folder in recordings], runs, latency_seconds)
-    return systems.as_json(table) if form is Form.json else systems.as_text(table, _width())
+    return json.render(table) if form is Form.json else systems.as_text(table, _width())
 
 
 def _two(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
@@ -86,12 +86,13 @@ def _two(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float |
     from sanpath.comparison.compare import with_checks
     from sanpath.diagnose import judge_recording
     from sanpath.recording.reading.recording import Recording
-    from sanpath.views.compare import as_json, as_markdown, as_text
+    from sanpath.views import json
+    from sanpath.views.compare import as_markdown, as_text
 
     comparison = with_checks(compared(runs[0], runs[1], latency_seconds), *judge_recording(Recording(recordings[0])))
     match form:
         case Form.json:
-            return as_json(comparison)
+            return json.render(comparison)
         case Form.markdown:
             return as_markdown(comparison)
         case Form.html:

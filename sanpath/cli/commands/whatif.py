@@ -43,7 +43,8 @@ def whatif(
     from sanpath.diagnose import judge_recording
     from sanpath.errors import UsageError
     from sanpath.recording.reading.recording import Recording as Recorded
-    from sanpath.views.whatif import as_json, as_text
+    from sanpath.views import json
+    from sanpath.views.whatif import as_text
     from sanpath.whatif.what_if import what_if
 
     if not settings and not relieve:
@@ -61,4 +62,4 @@ def whatif(
         comparison = compared(diagnosis_of(before), diagnosis_of(recording))
         prediction = replace(prediction, checks=with_checks(comparison, *judge_recording(Recorded(before))).checks)
     width = None if sys.stdout.isatty() else 160
-    typer.echo(as_json(prediction) if form is Form.json else as_text(prediction, width), nl=False)
+    typer.echo(json.render(prediction) if form is Form.json else as_text(prediction, width), nl=False)
