@@ -58,6 +58,11 @@ def count(number: float) -> str:
     return f"{number:,.0f}" if number >= 100 or abs(number - round(number)) < 0.05 else f"{number:.1f}"
 
 
+def kibibytes(size_bytes: float) -> str:
+    """64 KiB, 0.5 KiB: the size of an I/O."""
+    return f"{round(size_bytes / 1024, 1):g} KiB"
+
+
 def counted(number: float, noun: str) -> str:
     """1 file, 2 files, 31.8 outstanding I/Os: a number of a noun whose plural ends in s."""
     text = count(number)

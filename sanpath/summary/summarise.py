@@ -11,7 +11,7 @@ from sanpath.rulebook.model import Finding
 from sanpath.summary.names import noun, readable, with_owner
 from sanpath.summary.path import summary_path
 from sanpath.topology.identity import Topology
-from sanpath.units import bandwidth, count, counted, duration, iops, outstanding, percent_rounded
+from sanpath.units import bandwidth, count, counted, duration, iops, kibibytes, outstanding, percent_rounded
 
 _FEWER = 0.7
 """A step has clearly fewer I/Os in flight than another one up to this ratio."""
@@ -277,8 +277,8 @@ def _flat_words(diagnosis: Diagnosis, direction: str, result: DirectionResult) -
 
 def _of_size(result: DirectionResult) -> str:
     """The mean size of its I/Os: " of 64 KiB"."""
-    kibibytes = result.bytes_per_second / result.ops_per_second / 1024 if result.ops_per_second else 0.0
-    return f" of {round(kibibytes, 1):g} KiB" if kibibytes >= 0.1 else ""
+    mean_bytes = result.bytes_per_second / result.ops_per_second if result.ops_per_second else 0.0
+    return f" of {kibibytes(mean_bytes)}" if mean_bytes >= 0.1 * 1024 else ""
 
 
 def _noun(diagnosis: Diagnosis, direction: str) -> str:

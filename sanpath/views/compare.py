@@ -12,8 +12,8 @@ from sanpath.comparison.changes import Change
 from sanpath.comparison.compare import Comparison, Pair
 from sanpath.comparison.differences import Value
 from sanpath.comparison.same_latency import AtLatency, Cost
-from sanpath.units import bandwidth, count, duration, iops, percent, percent_change
-from sanpath.views.markdown import safe
+from sanpath.units import bandwidth, count, duration, iops, kibibytes, percent, percent_change
+from sanpath.views.markdown import safe, table
 from sanpath.views.terminal import as_lines
 from sanpath.views.whatif import check_text
 from sanpath.views.words import printable, short
@@ -51,9 +51,7 @@ def as_markdown(comparison: Comparison) -> str:
     for remark in comparison.remarks:
         lines += [safe(remark), ""]
     if comparison.pairs:
-        lines += ["| " + " | ".join(HEADER) + " |", "|" + " --- |" * 4 + " ---: |" * 4]
-        lines += ["| " + " | ".join(safe(cell) for cell in row) + " |" for row in rows(comparison)]
-        lines += ["", SPREAD_NOTE, ""]
+        lines += [*table(HEADER, rows(comparison), right=4), "", SPREAD_NOTE, ""]
     return "\n".join([*lines, *(f"- {safe(line)}" for line in notes(comparison))]) + "\n"
 
 
@@ -153,7 +151,7 @@ def _value(setting: str, value: Value | None) -> str:
 
 def latency_text(entry: AtLatency, names: Sequence[str]) -> str:
     """Throughput of each run at one latency; "not tested" for runs that did not reach this latency."""
-    size = "" if entry.operation_bytes is None else f" of {round(entry.operation_bytes / 1024, 1):g} KiB"
+    size = "" if entry.operation_bytes is None else f" of {kibibytes(entry.operation_bytes)}"
     if entry.latency_seconds is None:
         return f"{entry.direction}{size}: no latency was tested in all runs; {entry.said}"
     costs = entry.costs or (None,) * len(names)

@@ -10,7 +10,7 @@ from rich.text import Text
 from sanpath.diagnosis.model import Diagnosis, StepResult
 from sanpath.units import bandwidth, count, duration, iops, outstanding
 from sanpath.views import words
-from sanpath.views.markdown import safe
+from sanpath.views.markdown import safe, table
 from sanpath.views.terminal import as_lines
 
 TITLE = "Throughput and latency over outstanding I/Os"
@@ -52,14 +52,11 @@ def text(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -
 
 def markdown(diagnosis: Diagnosis) -> str:
     """For a report."""
-    lines = [f"\n## {TITLE}\n", "| " + " | ".join(HEADER) + " |", "|" + " --- |" * len(HEADER)]
-    lines += ["| " + " | ".join(safe(cell) for cell in row) + " |" for row in rows(diagnosis)]
-    return "\n".join([*lines, "", safe(knee(diagnosis)), ""])
+    return "\n".join([f"\n## {TITLE}\n", *table(HEADER, rows(diagnosis)), "", safe(knee(diagnosis)), ""])
 
 
 def _cells(step: StepResult) -> list[list[str]]:
-    limits = ", ".join(f"{words.short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks)
-    bound = words.plain(step.verdict.kind) + (f": {limits}" if limits else "")
+    bound = words.limit_text(step)
     configured = "?" if step.in_flight.configured is None else count(step.in_flight.configured)
     rows = []
     for direction, result in step.directions.items():

@@ -57,11 +57,6 @@ def path(diagnosis: Diagnosis) -> Iterator[tuple[str, PathElement]]:
         before = element
 
 
-def path_text(diagnosis: Diagnosis) -> str:
-    """The path in one line."""
-    return "".join(f"{before}{label(diagnosis, element)}" for before, element in path(diagnosis))
-
-
 def off_path_text(diagnosis: Diagnosis) -> str | None:
     """The limiting elements off the path. None: there are none."""
     elements = diagnosis.summary.off_path

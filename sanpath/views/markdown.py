@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from sanpath.diagnosis.model import Diagnosis, LatencyBudget
 from sanpath.units import duration, percent
-from sanpath.views import first_screen, probe, words
+from sanpath.views import cells, first_screen, probe, words
 
 
 def render(diagnosis: Diagnosis) -> str:
@@ -31,13 +31,13 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield from _list("Evidence", words.evidence_lines(diagnosis))
     yield from _list("Not the problem", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
     yield from _title("Steps")
-    yield from _table(words.STEP_HEADER, [row for s in diagnosis.steps for row in words.step_cells(s)])
-    if rows := words.element_cells(diagnosis):
+    yield from table(cells.STEP_HEADER, [row for s in diagnosis.steps for row in cells.step_cells(s)])
+    if rows := cells.element_cells(diagnosis):
         yield from _title("Links in the step of the verdict")
-        yield from _table(words.ELEMENT_HEADER, rows)
-    if rows := words.figure_cells(diagnosis):
+        yield from table(cells.ELEMENT_HEADER, rows)
+    if rows := cells.figure_cells(diagnosis):
         yield from _title("Figures entered by hand, and what they were compared with")
-        yield from _table(words.FIGURE_HEADER, rows)
+        yield from table(cells.FIGURE_HEADER, rows)
     yield from _list("Limits of the test", [f"{s.name}: {note}" for s in diagnosis.steps for note in s.valid])
     yield from _list("Marks", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
     yield from _list("How the rules judged", words.judging_lines(diagnosis))
@@ -75,7 +75,7 @@ def _probe(diagnosis: Diagnosis) -> Iterator[str]:
     if diagnosis.probe is None:
         return
     yield from _title(probe.TITLE)
-    yield from _table(probe.HEADER, probe.rows(diagnosis.probe))
+    yield from table(probe.HEADER, probe.rows(diagnosis.probe))
     if closing := probe.closing_lines(diagnosis.probe):
         yield ""
         yield from (f"- {safe(line)}" for line in closing)
@@ -95,7 +95,7 @@ def _budget(budget: LatencyBudget) -> Iterator[str]:
     ]
     unexplained = words.middle(budget.unexplained_seconds)
     rows.append(["unexplained", duration(unexplained), percent(unexplained / total), "in no measured part"])
-    yield from _table(("layer", "time", "share", "what"), rows)
+    yield from table(("layer", "time", "share", "what"), rows)
 
 
 def _actions(diagnosis: Diagnosis) -> Iterator[str]:
@@ -129,28 +129,14 @@ def _findings(diagnosis: Diagnosis) -> Iterator[str]:
 
 def _recorders(diagnosis: Diagnosis) -> Iterator[str]:
     """The recorders, unless a single one recorded from beginning to end."""
-    if rows := words.recorders(diagnosis):
+    if rows := cells.recorders(diagnosis):
         yield from _title("Recorders")
-        yield from _table(words.RECORDER, [list(row) for row in rows])
+        yield from table(cells.RECORDER, [list(row) for row in rows])
 
 
 def _sources(diagnosis: Diagnosis) -> Iterator[str]:
     yield from _title("Sources")
-    header = ("source", "collector", "polls", "failed", "gaps", "clock offset", "time in polls", "last failure")
-    rows = [
-        [
-            s.name,
-            s.kind,
-            str(s.polls),
-            str(s.failures),
-            str(s.gaps),
-            words.clock(s),
-            f"{s.cost_seconds:.1f} s",
-            s.last_failure or "-",
-        ]
-        for s in diagnosis.sources
-    ]
-    yield from _table(header, rows)
+    yield from table(cells.SOURCE_HEADER, [cells.source_cells(source) for source in diagnosis.sources])
     yield ""
     run = diagnosis.run
     judge = f"sanpath {safe(run.tool_version)}, rules {safe(run.rulebook_version)}"
@@ -169,9 +155,10 @@ def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield from (f"- {safe(line)}" for line in lines)
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: int = 0) -> Iterator[str]:
+    """The lines of a table; of the last columns, `right` are aligned to the right."""
     yield "| " + " | ".join(header) + " |"
-    yield "|" + " --- |" * len(header)
+    yield "|" + " --- |" * (len(header) - right) + " ---: |" * right
     for row in rows:
         yield "| " + " | ".join(safe(cell) for cell in row) + " |"
 

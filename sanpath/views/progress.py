@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis, StepResult
     from sanpath.pulse.model import Pulse
 
-MEASURED_WINDOWS = 4
-"""With fewer complete windows of a step, the verdict would change with each of them."""
+JUDGED_WINDOWS = 4
+"""A step with fewer complete windows is in its ramp: its verdict would change with each of them."""
 
 LINE_SECONDS, LOG_SECONDS = 5.0, 30.0
 """Seconds between two lines on a terminal, and in a log: the log of a day must be readable."""
@@ -66,11 +66,9 @@ def no_figures(pulse: Pulse) -> str:
 
 def verdict(step: StepResult) -> str:
     """The limit of a step, in a few words."""
-    if step.windows_used < MEASURED_WINDOWS:
+    if step.windows_used < JUDGED_WINDOWS:
         return f"measuring {words.printable(step.name)}"
-    limits = [f"{words.short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks]
-    text = f"{words.plain(step.verdict.kind)}{': ' if limits else ''}{', '.join(limits)}"
-    return f"{text} in step {words.printable(step.name)}"
+    return f"{words.limit_text(step)} in step {words.printable(step.name)}"
 
 
 def line(diagnosis: Diagnosis) -> str:
@@ -86,11 +84,7 @@ def line(diagnosis: Diagnosis) -> str:
             texts.append(
                 f"{direction} {iops(result.ops_per_second)}, {bandwidth(result.bytes_per_second)}, {latency}"
             )
-        limits = [f"{words.short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks]
-        if step.windows_used < MEASURED_WINDOWS:
-            texts.append("measuring")
-        else:
-            texts.append(f"so far {words.plain(step.verdict.kind)}{': ' if limits else ''}{', '.join(limits)}")
+        texts.append("measuring" if step.windows_used < JUDGED_WINDOWS else f"so far {words.limit_text(step)}")
     return "sanpath: " + "; ".join([*texts, *_failing_sources(diagnosis)])
 
 

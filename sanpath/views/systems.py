@@ -9,7 +9,7 @@ from rich.text import Text
 from sanpath.comparison.drift import Drift
 from sanpath.comparison.side_by_side import Row, SideBySide
 from sanpath.diagnosis.model import CurvePoint
-from sanpath.units import count, counted, duration, iops, percent, percent_change
+from sanpath.units import count, counted, duration, iops, kibibytes, percent, percent_change
 from sanpath.views.compare import latency_text
 from sanpath.views.terminal import as_lines
 from sanpath.views.words import plain, printable, short
@@ -27,7 +27,7 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
     if comparison.rows:
         table = Table("direction", "block", "outstanding", *letters, box=None, padding=(0, 2, 0, 0))
         for row in comparison.rows:
-            size = "?" if row.operation_bytes is None else f"{round(row.operation_bytes / 1024, 1):g} KiB"
+            size = "?" if row.operation_bytes is None else kibibytes(row.operation_bytes)
             table.add_row(row.direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
         parts.append(table)
     else:
@@ -38,7 +38,7 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
 
 
 def _drift_text(drift: Drift) -> str:
-    size = "" if drift.operation_bytes is None else f"{round(drift.operation_bytes / 1024, 1):g} KiB "
+    size = "" if drift.operation_bytes is None else f"{kibibytes(drift.operation_bytes)} "
     step = f"{size}{drift.direction}s with {count(drift.in_flight)} outstanding"
     days, per_month = counted(round(drift.days), "day"), percent_change(drift.per_month)
     moved = f"throughput {percent_change(drift.change)} in {days}, {per_month} a month"

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sanpath.diagnosis.model import Diagnosis, LatencyBudget
 from sanpath.units import duration
-from sanpath.views import first_screen, probe, words
+from sanpath.views import cells, first_screen, probe, words
 from sanpath.views.terminal import as_lines
 
 _BAR = 24
@@ -141,21 +141,21 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
 
 
 def _steps(diagnosis: Diagnosis) -> list[RenderableType]:
-    table = Table(*words.STEP_HEADER, box=None, padding=(0, 1, 0, 1), header_style="bold")
+    table = Table(*cells.STEP_HEADER, box=None, padding=(0, 1, 0, 1), header_style="bold")
     for column in table.columns[2:7]:
         column.justify = "right"
     for step in diagnosis.steps:
-        for row in words.step_cells(step):
+        for row in cells.step_cells(step):
             table.add_row(*(Text(cell) for cell in row))
     notes = [f"{words.printable(step.name)}: {note}" for step in diagnosis.steps for note in step.valid]
     return [Text("\nSteps", style="bold"), table, *_section("Limits of the test", notes)]
 
 
 def _links(diagnosis: Diagnosis) -> list[RenderableType]:
-    rows = words.element_cells(diagnosis)
+    rows = cells.element_cells(diagnosis)
     if not rows:
         return []
-    table = Table(*words.ELEMENT_HEADER, box=None, padding=(0, 1, 0, 1), header_style="bold")
+    table = Table(*cells.ELEMENT_HEADER, box=None, padding=(0, 1, 0, 1), header_style="bold")
     for column in table.columns[3:]:
         column.justify = "right"
     for row in rows:
@@ -165,8 +165,8 @@ def _links(diagnosis: Diagnosis) -> list[RenderableType]:
 
 def _recorders(diagnosis: Diagnosis) -> list[RenderableType]:
     """The recorders, unless a single one recorded from beginning to end."""
-    rows = words.recorders(diagnosis)
-    table = Table(*words.RECORDER, box=None, header_style="bold")
+    rows = cells.recorders(diagnosis)
+    table = Table(*cells.RECORDER, box=None, header_style="bold")
     for row in rows:
         table.add_row(*(Text(words.printable(cell)) for cell in row))
     return [Text("\nRecorders", style="bold"), table] if rows else []
@@ -177,13 +177,5 @@ def _sources(diagnosis: Diagnosis) -> list[RenderableType]:
         "source", "collector", "polls", "failed", "gaps", "clock", "time in polls", box=None, header_style="bold"
     )
     for source in diagnosis.sources:
-        table.add_row(
-            Text(words.printable(source.name)),
-            Text(words.printable(source.kind)),
-            str(source.polls),
-            str(source.failures),
-            str(source.gaps),
-            words.clock(source),
-            f"{source.cost_seconds:.1f} s",
-        )
+        table.add_row(*(Text(words.printable(cell)) for cell in cells.source_cells(source)[:-1]))
     return [Text("\nSources", style="bold"), table] if diagnosis.sources else []

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sanpath.facts.figures.model import amount
 from sanpath.rulebook.text import printable as printable
 from sanpath.summary.names import noun as noun
-from sanpath.units import bandwidth, count, counted, duration, iops, outstanding, percent, percent_likely
+from sanpath.units import bandwidth, counted, duration, iops, kibibytes, outstanding, percent, percent_likely
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS
 
 if TYPE_CHECKING:
@@ -17,14 +16,12 @@ if TYPE_CHECKING:
         BudgetPart,
         Cleared,
         Diagnosis,
-        ElementUse,
         LatencyBudget,
         PlanStep,
         StepResult,
         Suspect,
         Verdict,
     )
-    from sanpath.diagnosis.source_accounts import RecorderAccount, SourceAccount
     from sanpath.rulebook.model import Finding
 
 TITLES = {
@@ -45,12 +42,6 @@ LAYERS = {
     "fabric": "fabric",
     "array_front": "array front end",
     "array_back": "array back end",
-}
-
-CLOCKS = {
-    "protocol": "clocks compared",
-    "newest_sample": "by its newest sample",
-    "load_edges": "by the load's edges",
 }
 
 FROM_STEP = "the first of all steps by throughput, then by outstanding I/Os, then by whether it shows a limit"
@@ -250,14 +241,14 @@ def finding_lines(diagnosis: Diagnosis) -> list[str]:
 
 def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
     """What was not measured, and the rules that could not be judged for that reason."""
-    of_kinds = [u for u in diagnosis.unobserved if _NO_FACTS in u.what]
+    of_kinds = [u for u in diagnosis.unobserved if NO_FACTS in u.what]
     lines = [
         f"{printable(u.what)}: {printable(u.why)}; {printable(u.consequence)}"
         for u in diagnosis.unobserved
         if u not in of_kinds
     ]
     if of_kinds:
-        kinds = ", ".join(printable(u.what.replace(_NO_FACTS, "")) for u in of_kinds)
+        kinds = ", ".join(printable(u.what.replace(NO_FACTS, "")) for u in of_kinds)
         rules = ", ".join(printable(u.consequence.partition(": ")[2]) for u in of_kinds)
         lines.append(f"not measured at all: {kinds}; rules not judged for that reason: {rules}")
     unknown = sorted({finding.rule for finding in not_judged(diagnosis)})
@@ -267,7 +258,7 @@ def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
     return lines
 
 
-_NO_FACTS = "facts of any "
+NO_FACTS = "facts of any "
 """Marks an entity kind that no source reports (sanpath/explanation/findings.py)."""
 
 
@@ -332,7 +323,7 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
     for curve in diagnosis.verdict.curves:
         if len(curve.points) < 2:
             continue
-        size = "" if curve.operation_bytes is None else f" of {round(curve.operation_bytes / 1024, 1):g} KiB"
+        size = "" if curve.operation_bytes is None else f" of {kibibytes(curve.operation_bytes)}"
         knee = curve.knee
         if knee.law is None:
             law = knee.said
@@ -343,30 +334,10 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
     return texts
 
 
-def step_cells(step: StepResult) -> list[list[str]]:
-    """Rows of the step table: name, direction, in flight, IOPS, bandwidth, latency, latency by Little's law,
-    verdict."""
-    rows = []
-    for direction, result in step.directions.items():
-        in_flight = step.in_flight.measured
-        configured = count(step.in_flight.configured) if step.in_flight.configured else "?"
-        law = duration(in_flight / result.ops_per_second) if in_flight and len(step.directions) == 1 else "-"
-        rows.append(
-            [
-                printable(step.name),
-                direction,
-                f"{count(in_flight)} of {configured}" if in_flight is not None else "?",
-                iops(result.ops_per_second).removesuffix(" IOPS"),
-                bandwidth(result.bytes_per_second),
-                duration(result.latency_seconds.mean),
-                law,
-                f"{plain(step.verdict.kind)} {step.verdict.grade}",
-            ]
-        )
-    return rows or [[printable(step.name), *["-"] * 6, f"{plain(step.verdict.kind)} {step.verdict.grade}"]]
-
-
-STEP_HEADER = ("step", "direction", "outstanding", "IOPS", "payload", "latency", "I/Os÷IOPS", "verdict")
+def limit_text(step: StepResult) -> str:
+    """The verdict on a step in a few words: its kind, and the elements that limit."""
+    limits = [f"{short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks]
+    return f"{plain(step.verdict.kind)}{': ' if limits else ''}{', '.join(limits)}"
 
 
 def cleared_text(cleared: Cleared) -> str:
@@ -399,36 +370,6 @@ def share_text(seconds: float, total: float) -> str:
     return f"{duration(seconds)}, {percent(seconds / total)}"
 
 
-ELEMENT_HEADER: Sequence[str] = ("link", "speed", "direction", "utilisation", "counted", "share", "other hosts")
-
-
-def element_cells(diagnosis: Diagnosis) -> list[list[str]]:
-    """Rows of the link table for the deciding step: links that carry anything, the loaded path first."""
-    step = diagnosis.verdict.from_step
-    return [
-        element_cells_of(use)
-        for use in diagnosis.elements
-        if use.step == step and (use.on_loaded_path is not False or (use.utilisation or 0) >= WORTH_A_ROW)
-    ]
-
-
-def element_cells_of(use: ElementUse) -> list[str]:
-    """One row of the link table."""
-    return [
-        short(use.entity),
-        use.speed or "?",
-        use.direction,
-        "?" if use.utilisation is None else percent(use.utilisation),
-        "?" if use.bytes_per_second is None else bandwidth(use.bytes_per_second),
-        "?" if use.share is None and use.on_loaded_path is None else percent(use.share or 0.0),
-        "-" if not use.foreign_bytes_per_second else bandwidth(use.foreign_bytes_per_second),
-    ]
-
-
-WORTH_A_ROW = 0.001
-"""A link with a lower utilisation carries no I/O, only its keep-alive traffic."""
-
-
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
     """Findings grouped by rule and direction: the first of each group, and the others of it."""
     groups: dict[tuple[str, str], list[Finding]] = {}
@@ -450,50 +391,3 @@ def finding_text(finding: Finding, other_findings: Sequence[Finding]) -> str:
 
 _NAMED = 3
 """At most so many elements of one finding are named: a fabric has hundreds."""
-
-
-def recorder(account: RecorderAccount) -> tuple[str, ...]:
-    """A line of the table of recorders: name, host, what it read, started, last seen, clock."""
-    clock = "not compared"
-    if account.clock_offset_seconds is not None and account.clock_uncertainty_seconds is not None:
-        clock = f"{account.clock_offset_seconds:+.1f} ± {account.clock_uncertainty_seconds:.1f} s"
-    times = f"{account.starts} times, " if account.starts > 1 else ""
-    last_seen = f"{account.last}{'' if account.ended else ', did not end'}"
-    return account.name, account.host, ", ".join(account.sources), f"{times}{account.began}", last_seen, clock
-
-
-RECORDER = ("recorder", "host", "sources", "started", "last seen", "clock")
-
-
-def recorders(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
-    """The table of recorders; [] for a single one that recorded from the beginning to the end of the load."""
-    shown = len(diagnosis.recorders) > 1 or any(account.absences for account in diagnosis.recorders)
-    return [recorder(account) for account in diagnosis.recorders] if shown else []
-
-
-def clock(source: SourceAccount) -> str:
-    """The offset of a source's clock, and how it was found; "-": the source writes no times."""
-    if source.clock_offset_seconds is None:
-        return "-"
-    uncertainty = source.clock_uncertainty_seconds
-    method = "" if source.clock_told_by is None else f", {CLOCKS[source.clock_told_by]}"
-    return f"{source.clock_offset_seconds:+.1f}{'' if uncertainty is None else f' ± {uncertainty:.1f}'} s{method}"
-
-
-FIGURE_HEADER = ("entity", "quantity", "step", "figures", "largest factor", "share used")
-
-
-def figure_cells(diagnosis: Diagnosis) -> list[list[str]]:
-    """A row for each quantity with several values, with a used share, or that was computed or measured."""
-    return [
-        [
-            figures.entity,
-            " ".join(part for part in (figures.quantity.replace("_", " "), figures.direction) if part),
-            figures.step or "all",
-            "; ".join(f"{amount(figures.unit, value)} ({value.source})" for value in figures.values),
-            "-" if figures.ratio is None else f"{figures.ratio:.2f}",
-            "-" if figures.used_ratio is None else percent(figures.used_ratio),
-        ]
-        for figures in diagnosis.figures
-        if len(figures.values) > 1 or figures.used_ratio is not None or figures.values[0].origin != "stated"
-    ]

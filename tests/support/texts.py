@@ -11,7 +11,7 @@ from typer.main import get_command
 from sanpath.catalogue.load import facts
 from sanpath.cli import app
 from sanpath.rulebook.load import load_rulebook
-from sanpath.views import markdown, text, words
+from sanpath.views import cells, markdown, text, words
 from tests.support.stories import STORIES, diagnosed
 
 Text = tuple[str, str]
@@ -76,9 +76,9 @@ def of_catalogue() -> Iterator[Text]:
 
 def of_words() -> Iterator[Text]:
     """Fixed words of the views."""
-    for group in (words.TITLES, words.LAYERS, words.GRADES, words.DISRUPTION, words.PURPOSES, words.CLOCKS):
+    for group in (words.TITLES, words.LAYERS, words.GRADES, words.DISRUPTION, words.PURPOSES, cells.CLOCKS):
         yield from group.items()
-    yield from (("header", cell) for cell in (*words.STEP_HEADER, *words.ELEMENT_HEADER, *words.RECORDER))
+    yield from (("header", cell) for cell in (*cells.STEP_HEADER, *cells.ELEMENT_HEADER, *cells.RECORDER))
 
 
 def of_first_screens() -> Iterator[Text]:

@@ -12,7 +12,7 @@ from sanpath.model import Scalar
 from sanpath.rulebook.model import Finding
 from sanpath.topology.identity import Topology
 from sanpath.units import bandwidth, count, duration, iops, percent
-from sanpath.views import words
+from sanpath.views import cells
 
 _MOST = 400
 """Most rows of a table in the appendix; `sanpath topology --format json` has all of them."""
@@ -105,7 +105,7 @@ def _source(source: SourceAccount) -> Sequence[str]:
         str(source.failures),
         str(source.gaps),
         source.last_answer or "never",
-        "no clock of its own" if source.clock_offset_seconds is None else words.clock(source),
+        "no clock of its own" if source.clock_offset_seconds is None else cells.clock(source),
         f"{source.cost_seconds:.1f} s",
         str(source.requests),
         source.last_failure or "-",

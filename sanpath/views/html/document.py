@@ -15,7 +15,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from sanpath.units import bandwidth, count, counted, duration, iops, percent
-from sanpath.views import words
+from sanpath.views import cells, words
 
 Cells = Sequence[str | float | None]
 """A row of a CSV file."""
@@ -30,6 +30,7 @@ def document(template: str, data: object, scripts: Sequence[str], **context: Any
         _environment()
         .get_template(template)
         .render(
+            cells=cells,
             words=words,
             policy=_policy(script, style),
             style=Markup(style),  # noqa: S704 - files of this package

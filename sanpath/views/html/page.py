@@ -11,8 +11,8 @@ from sanpath.facts.timeline import Series
 from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 from sanpath.units import duration, percent_rounded
+from sanpath.views import cells, first_screen, probe, words
 from sanpath.views import curve as curve_table
-from sanpath.views import first_screen, probe, words
 from sanpath.views.html import appendix, curve, heat, percentiles, timeline
 from sanpath.views.html.document import document, rounded
 from sanpath.views.html.drawing import drawing
@@ -33,7 +33,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
     strip = heat.rows(diagnosis, series)
     findings = _findings(diagnosis, series, marks)
     path = drawn(diagnosis, topology)
-    links = words.element_cells(diagnosis)
+    links = cells.element_cells(diagnosis)
     return document(
         "report.html.jinja",
         _data(diagnosis, series, charts, marks, findings),
@@ -64,7 +64,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared[:_ROWS]],
         left_out=max(0, len(links) - _ROWS) + max(0, len(diagnosis.cleared) - _ROWS),
         notes=[f"{step.name}: {note}" for step in diagnosis.steps for note in step.valid],
-        steps=[row for step in diagnosis.steps for row in words.step_cells(step)],
+        steps=[row for step in diagnosis.steps for row in cells.step_cells(step)],
         ceilings=_ceilings(diagnosis),
         unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved[:_ROWS]],
         appendix=appendix.appendix(diagnosis, topology),
@@ -102,7 +102,7 @@ def _data(
 
 def _unmeasured_note(diagnosis: Diagnosis) -> str:
     """The first things that were not measured, and how many more there are."""
-    names = [unobserved.what.removeprefix("facts of any ") for unobserved in diagnosis.unobserved]
+    names = [unobserved.what.removeprefix(words.NO_FACTS) for unobserved in diagnosis.unobserved]
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 

@@ -20,8 +20,9 @@ from sanpath.views.live.pages import verdict as verdict_sections
 from sanpath.views.live.pages.elements import elements
 from sanpath.views.live.pages.lists import page
 from sanpath.views.live.pages.now import Now, now_lines, step_now
-from sanpath.views.live.reading.shown_verdict import JUDGED_WINDOWS, DebouncedVerdict, ShownVerdict
+from sanpath.views.live.reading.shown_verdict import DebouncedVerdict, ShownVerdict
 from sanpath.views.live.reading.snapshot import Snapshot
+from sanpath.views.progress import JUDGED_WINDOWS
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis

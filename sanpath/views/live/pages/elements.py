@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from sanpath.units import bandwidth, percent
-from sanpath.views import words
+from sanpath.views import cells, words
 from sanpath.views.live.charts import trend
 from sanpath.views.live.cursor import Cursor, Order
 from sanpath.views.live.layout import Section, cut, line, title
@@ -60,7 +60,7 @@ def _used(diagnosis: Diagnosis, verdict: ShownVerdict, cursor: Cursor) -> Iterat
         limits = (use.entity, use.direction) in limiting or use.entity in culprits
         if use.on_loaded_path is False and not limits and not cursor.filter:
             continue
-        if use.utilisation is not None and use.utilisation < words.WORTH_A_ROW and not cursor.filter:
+        if use.utilisation is not None and use.utilisation < cells.WORTH_A_ROW and not cursor.filter:
             continue
         yield Row(use.entity, use.direction, use.utilisation, _remarks(use, limits, use.entity in culprits), limits)
 

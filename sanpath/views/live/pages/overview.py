@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from sanpath.units import counted, duration
-from sanpath.views import words
+from sanpath.views import cells, words
 from sanpath.views.live.cursor import Cursor, Tab
 from sanpath.views.live.layout import ROLE_LABELS, Section, bullet, cut, line, table, title, wrapped
 
@@ -55,17 +55,17 @@ def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
 
 def steps(shown_steps: Sequence[StepResult], verdict: ShownVerdict | None, cursor: Cursor, width: int) -> Section:
     """The steps, the newest where there is no room for all; the step of the verdict is marked."""
-    header = ["", *words.STEP_HEADER]
-    cells = []
+    header = ["", *cells.STEP_HEADER]
+    rows = []
     for step in shown_steps:
         mark = "►" if verdict is not None and step.name == verdict.step.name else " "
-        shown = [row for row in words.step_cells(step) if cursor.direction in (None, row[1]) or row[1] == "-"]
+        shown = [row for row in cells.step_cells(step) if cursor.direction in (None, row[1]) or row[1] == "-"]
         if cursor.tab is Tab.steps:
             shown = [row for row in shown if cursor.matches(row[0], row[-1])]
-        cells += [[mark, *row] for row in shown]
+        rows += [[mark, *row] for row in shown]
     if width < 90:  # The sum is said in words above.
-        header, cells = _without(header, 7), [_without(row, 7) for row in cells]
-    lines = [cut(text, width) for text in table([header, *cells], right=range(3, len(header) - 1))]
+        header, rows = _without(header, 7), [_without(row, 7) for row in rows]
+    lines = [cut(text, width) for text in table([header, *rows], right=range(3, len(header) - 1))]
     lines[0].stylize("underline")
     return Section(8, 3, lines, newest=True)
 
@@ -120,22 +120,19 @@ def sources(snapshot: Snapshot, diagnosis: Diagnosis, width: int) -> Section:
     return Section(9, 2, lines)
 
 
-_NO_FACTS = "facts of any "
-
-
 def unseen(diagnosis: Diagnosis, width: int, rank: int = 6) -> Section:
     """What was not measured, with reasons; kinds without any facts are only named."""
-    partly = [u for u in diagnosis.unobserved if not u.what.startswith(_NO_FACTS)]
+    partly = [u for u in diagnosis.unobserved if not u.what.startswith(words.NO_FACTS)]
     lines = [text for u in partly for text in bullet(f"{u.what}: {u.why}", width)]
-    kinds = [u.what.removeprefix(_NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
+    kinds = [u.what.removeprefix(words.NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(words.NO_FACTS)]
     lines += bullet(f"not measured at all: {', '.join(kinds)}", width) if kinds else []
     return _listed("not measured", lines, width, rank)
 
 
 def blind(diagnosis: Diagnosis, width: int) -> Section:
     """What was not measured, in one line."""
-    names = [u.what for u in diagnosis.unobserved if not u.what.startswith(_NO_FACTS)]
-    names += [u.what.removeprefix(_NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(_NO_FACTS)]
+    names = [u.what for u in diagnosis.unobserved if not u.what.startswith(words.NO_FACTS)]
+    names += [u.what.removeprefix(words.NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(words.NO_FACTS)]
     text = ", ".join(names) or "nothing that was asked for"
     return Section(6, 1, wrapped("", f"not measured: {text}", width), heading=0)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from sanpath.units import bandwidth, duration, percent
-from sanpath.views import words
+from sanpath.views import cells, words
 from sanpath.views.live.charts import trend
 from sanpath.views.live.layout import ROLE_LABELS, cut, line, title, wrapped
 
@@ -68,7 +68,7 @@ def _row(
         )
     states = _states(diagnosis, verdict, stop.entity)
     used = [u for u in diagnosis.elements if (u.step, u.entity) == (verdict.step.name, stop.entity)]
-    busy = [u for u in used if (u.utilisation or 0.0) >= words.WORTH_A_ROW]
+    busy = [u for u in used if (u.utilisation or 0.0) >= cells.WORTH_A_ROW]
     states += [("idle", "dim")] if not busy and any(u.utilisation is not None for u in used) else []
     for use in busy:
         recent = trend(snapshot.series, use.entity, use.direction, _TREND).strip()

@@ -11,7 +11,8 @@ from sanpath.units import count, counted, duration, iops
 from sanpath.views import words
 from sanpath.views.first_screen import first_step
 from sanpath.views.live.layout import NARROW, cut, line, wrapped
-from sanpath.views.live.reading.shown_verdict import CONFIRMED_WINDOWS, JUDGED_WINDOWS, DebouncedVerdict, ShownVerdict
+from sanpath.views.live.reading.shown_verdict import CONFIRMED_WINDOWS, DebouncedVerdict, ShownVerdict
+from sanpath.views.progress import JUDGED_WINDOWS
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Bottleneck, Diagnosis

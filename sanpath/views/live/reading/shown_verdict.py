@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sanpath.views import words
+from sanpath.views.progress import JUDGED_WINDOWS
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Bottleneck, Diagnosis, StepResult
     from sanpath.views.live.cursor import Cursor
-
-JUDGED_WINDOWS = 4
-"""A step with fewer complete windows is in its ramp: the verdict of the step before it stays on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
