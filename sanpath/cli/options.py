@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sanpath.recording.storage.store import location
+from sanpath.recording.storage.store import Location, location
 
 if TYPE_CHECKING:
     from sanpath.rulebook.site.options import Choice
@@ -55,6 +56,8 @@ FailOnOption = Annotated[
     typer.Option("--fail-on", help="Exit 1 if a finding is this severe or worse, 3 if the verdict is: cannot tell."),
 ]
 PlainOption = Annotated[bool, typer.Option("--plain", help="Lines instead of the live view, even on a terminal.")]
+SourcesOption = Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")]
+OnlySourcesOption = Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")]
 RulesOption = Annotated[Path | None, typer.Option("--rules", help="A folder with rules of your own.")]
 PolicyOption = Annotated[
     PolicyOf | None, typer.Option("--policy", help="Use the limits of a switch vendor. Default: those of the rules.")
@@ -80,6 +83,12 @@ def choice(rules: Path | None, config: Path | None, policy: PolicyOf | None) -> 
     from sanpath.rulebook.site.options import POLICIES, Choice
 
     return Choice(rules, config, next((name for name in POLICIES if name == policy), None))
+
+
+def new_recording(into: Location | None) -> Location:
+    """The recording to write; by default a new folder named after the time. Absolute: another process opens it."""
+    folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
+    return folder.absolute() if isinstance(folder, Path) else folder
 
 
 def names(listed: str) -> tuple[str, ...]:

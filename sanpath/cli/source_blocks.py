@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import RenderableType
     from rich.text import Text
 
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
 
 def source_blocks(checks: list[SourceCheck]) -> str:
     """A block of lines per source. Texts from devices are printed without control characters."""
-    return _printed(line for check in checks for line in _lines(check))
+    return _printed(*(line for check in checks for line in _lines(check)))
 
 
 def summary_table(checks: list[SourceCheck]) -> str:
@@ -39,7 +37,7 @@ def summary_table(checks: list[SourceCheck]) -> str:
             duration(check.poll.seconds) if check.poll else "-",
             ("yes" if check.fits else Text("NO", "bold red")) if check.poll else "-",
         )
-    return "\n".join(line.rstrip() for line in _printed([table]).splitlines()) + "\n"
+    return _printed(table)
 
 
 def first_action(checks: list[SourceCheck]) -> str:
@@ -56,21 +54,14 @@ def first_action(checks: list[SourceCheck]) -> str:
     return "ready: sanpath run -- COMMAND"
 
 
-def _printed(lines: Iterable[RenderableType]) -> str:
-    import io
+def _printed(*lines: RenderableType) -> str:
     import sys
 
-    from rich.console import Console
+    from sanpath.views.terminal import as_lines
 
     terminal = sys.stdout.isatty()
-    stream = io.StringIO()
     # A failure is one line, so that it can be searched for: without a terminal, lines are not wrapped.
-    console = Console(
-        file=stream, width=None if terminal else 10_000, force_terminal=terminal, highlight=False, markup=False
-    )
-    for line in lines:
-        console.print(line)
-    return stream.getvalue()
+    return as_lines(*lines, width=None if terminal else 10_000, colour=terminal)
 
 
 def _lines(check: SourceCheck) -> list[Text]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sanpath.cli.options import SourcesOption
 from sanpath.cli.source_blocks import first_action, source_blocks, summary_table
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class CheckFormat(StrEnum):
 
 
 def check(
-    config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
+    config: SourcesOption = None,
     form: Annotated[CheckFormat, typer.Option("--format", help="How to print the result.")] = CheckFormat.text,
 ) -> None:
     """Try every source: login, clock, what this account may not read, and what a poll costs; exit 1 if one fails."""

@@ -13,10 +13,13 @@ from sanpath.cli.options import (
     FailOnOption,
     Format,
     FormatOption,
+    OnlySourcesOption,
     PolicyOption,
     RulesOption,
+    SourcesOption,
     choice,
     names,
+    new_recording,
 )
 from sanpath.recording.storage.store import Location, location
 
@@ -55,7 +58,7 @@ def probe(
             "repeat it.",
         ),
     ] = None,
-    config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
+    config: SourcesOption = None,
     into: Annotated[
         Path | None,
         typer.Option("--into", parser=location, metavar="PATH", help="Recording. Default: named after the time."),
@@ -78,7 +81,7 @@ def probe(
     allow_writes: Annotated[
         bool, typer.Option("--allow-writes", help="The load may write, which destroys what is on the target.")
     ] = False,
-    only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
+    only_sources: OnlySourcesOption = "",
     print_only: Annotated[
         bool, typer.Option("--print", help="Only print the steps that the plan allows, as command lines.")
     ] = False,
@@ -92,8 +95,6 @@ def probe(
     Only the load varies: no setting of a device is changed. It stops when the verdict is settled, when no
     step that the plan allows would show more, when the budget is used, or when the latency of other hosts grows.
     """
-    import time
-
     from sanpath.cli.output import exit_code, rendered
     from sanpath.cli.sessions.probe import ProbeSession
     from sanpath.errors import UsageError
@@ -122,7 +123,6 @@ def probe(
         if finish.for_a_person:
             typer.echo(f"sanpath: next, to do by hand: {printable(finish.for_a_person)}", err=True)
         raise typer.Exit(exit_code(before, fail_on))
-    folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
     sweep = SweepRequest(
         plan=plan.sweep_plan(allow_writes),
         file=str(begin),
@@ -130,7 +130,7 @@ def probe(
         idle_seconds=plan.guard.baseline_seconds,
     )
     request = RunRequest(
-        folder=folder.absolute() if isinstance(folder, Path) else folder,
+        folder=new_recording(into),
         config=config,
         only_sources=names(only_sources),
         sweep=sweep,

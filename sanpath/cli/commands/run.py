@@ -12,11 +12,14 @@ from sanpath.cli.options import (
     FailOnOption,
     Format,
     FormatOption,
+    OnlySourcesOption,
     PlainOption,
     PolicyOption,
     RulesOption,
+    SourcesOption,
     choice,
     names,
+    new_recording,
 )
 from sanpath.cli.sessions.exporter import MetricsOption
 from sanpath.recording.storage.store import location
@@ -27,7 +30,7 @@ def run(
         list[str] | None,
         typer.Argument(metavar="[-- COMMAND]", help="The load generator to start, with its options."),
     ] = None,
-    config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
+    config: SourcesOption = None,
     into: Annotated[
         Path | None,
         typer.Option(
@@ -39,7 +42,7 @@ def run(
         ),
     ] = None,
     seconds: Annotated[float | None, typer.Option("--for", help="End after this many seconds.", min=1)] = None,
-    only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
+    only_sources: OnlySourcesOption = "",
     reader: Annotated[
         str | None,
         typer.Option("--load", help="Collector that reads COMMAND's output, if its name does not show it."),
@@ -72,8 +75,6 @@ def run(
     metrics: MetricsOption = "",
 ) -> None:
     """Poll every source while a load test runs, then show where its bottleneck is, why, and what to do."""
-    import time
-
     from sanpath.cli.sessions.run import Session
     from sanpath.config import retention_seconds
     from sanpath.errors import UsageError
@@ -83,9 +84,8 @@ def run(
         raise UsageError("--load names the reader of a load command; add the command after --")
     if not load and on:
         raise UsageError("--on names the hosts of a load command; add the command after --")
-    folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
     request = RunRequest(
-        folder=folder.absolute() if isinstance(folder, Path) else folder,
+        folder=new_recording(into),
         config=config,
         load=tuple(load or ()),
         load_reader=reader,

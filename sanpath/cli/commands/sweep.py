@@ -13,11 +13,14 @@ from sanpath.cli.options import (
     FailOnOption,
     Format,
     FormatOption,
+    OnlySourcesOption,
     PlainOption,
     PolicyOption,
     RulesOption,
+    SourcesOption,
     choice,
     names,
+    new_recording,
 )
 from sanpath.cli.sessions.exporter import MetricsOption
 from sanpath.recording.storage.store import location
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 def sweep(
     plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="What to vary, on which target, for how long.")],
-    config: Annotated[Path | None, typer.Option("--config", help="Default: sanpath.yaml here.")] = None,
+    config: SourcesOption = None,
     into: Annotated[
         Path | None,
         typer.Option(
@@ -38,7 +41,7 @@ def sweep(
             help="Recording; that of an interrupted sweep is resumed. Default: named after the time.",
         ),
     ] = None,
-    only_sources: Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")] = "",
+    only_sources: OnlySourcesOption = "",
     print_only: Annotated[
         bool, typer.Option("--print", help="Only print the command lines, to be run by hand and imported.")
     ] = False,
@@ -50,8 +53,6 @@ def sweep(
     metrics: MetricsOption = "",
 ) -> None:
     """Run every combination of a matrix step by step, and show what limits each one and where the knee is."""
-    import time
-
     from sanpath.cli.sessions.sweep import SweepSession, recorded_progress
     from sanpath.recorder.request import RunRequest, SweepRequest
     from sanpath.sweep.plan import load_plan
@@ -60,8 +61,7 @@ def sweep(
     if print_only:
         typer.echo("\n".join(_command_lines(plan)))
         return
-    folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
-    folder = folder.absolute() if isinstance(folder, Path) else folder
+    folder = new_recording(into)
     progress = recorded_progress(folder, plan)
     request = RunRequest(
         folder=folder,

@@ -35,6 +35,18 @@ def zone(text: str) -> tzinfo:
     raise UsageError(f"{text!r} is not a time zone: write its name or offset, such as Europe/Berlin or +02:00")
 
 
+def epoch_us(option: str, text: str, utc_offset: str | None = None) -> int:
+    """Microseconds since the epoch of a time given with an option. `utc_offset`: zone of a time without one, None:
+    that of this machine. Raises UsageError."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: write a time as 2026-01-31T14:00:00+01:00") from error
+    if time.tzinfo is None and utc_offset is not None:
+        time = time.replace(tzinfo=zone(utc_offset))
+    return round(time.timestamp() * 1e6)
+
+
 _BEYOND_US = 2**62
 """A recording stores times in 64 bits."""
 

@@ -83,7 +83,7 @@ def import_file(
     from sanpath.model import SourceEntity, SourceLink
     from sanpath.recorder.importing.importer import ImportRequest, import_file, in_order
     from sanpath.recorder.importing.one_run import LeftOut, one_run
-    from sanpath.recorder.importing.placement import Placement, zone
+    from sanpath.recorder.importing.placement import Placement, epoch_us, zone
 
     for file in files:
         if not file.is_file():
@@ -104,7 +104,7 @@ def import_file(
             continue
         placement = Placement(
             zone=zone_of_files if zone_of_files is not None or twins is None else twins.zone,
-            begins=_epoch_us(at, utc_offset) if at is not None else None,
+            begins=epoch_us("--at", at, utc_offset) if at is not None else None,
             behind_us=round(behind * 1e6),
         )
         request = ImportRequest(
@@ -123,22 +123,6 @@ def import_file(
             imported = import_file(request, progress.read)
         typer.echo(progress.summary(imported))
     typer.echo(f"sanpath diagnose {folder}", err=True)
-
-
-def _epoch_us(text: str, utc_offset: str | None) -> int:
-    """Microseconds since the epoch. `utc_offset`: zone of a time without one. Raises UsageError."""
-    from datetime import datetime
-
-    from sanpath.errors import UsageError
-    from sanpath.recorder.importing.placement import zone
-
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(f"--at {text}: write a time as 2026-01-31T14:00:00+01:00") from error
-    if time.tzinfo is None and utc_offset is not None:
-        time = time.replace(tzinfo=zone(utc_offset))
-    return round(time.timestamp() * 1e6)
 
 
 app.command("prometheus", short_help="Add what a Prometheus server collected.")(import_prometheus)

@@ -110,13 +110,9 @@ def _summary(imported: ImportedSource, span: Span) -> str:
 
 def _epoch_us(option: str, text: str | None) -> int:
     """Microseconds since the epoch. Raises UsageError for a missing or malformed time."""
-    from datetime import datetime
-
     from sanpath.errors import UsageError
+    from sanpath.recorder.importing.placement import epoch_us
 
     if text is None:
         raise UsageError(f"{option} is needed: the recording does not contain the time of the test")
-    try:
-        return round(datetime.fromisoformat(text).timestamp() * 1e6)
-    except ValueError as error:
-        raise UsageError(f"{option} {text}: write a time as 2026-01-31T14:00:00+01:00") from error
+    return epoch_us(option, text)

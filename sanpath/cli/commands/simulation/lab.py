@@ -20,7 +20,9 @@ def list_scenarios(
     as_json: Annotated[bool, typer.Option("--json", help="A list of objects: name, title, truth.")] = False,
 ) -> None:
     """List the scenarios with the correct diagnosis of each."""
-    raise typer.Exit(_lab("list", *([scenario] if scenario else []), *(["--json"] if as_json else [])))
+    raise typer.Exit(
+        _process("sanpath_lab", "list", *([scenario] if scenario else []), *(["--json"] if as_json else []))
+    )
 
 
 @app.command("serve", short_help="Serve a scenario until Ctrl-C.")
@@ -32,7 +34,7 @@ def serve(
     ] = "127.0.0.1",
 ) -> None:
     """Serve a scenario until Ctrl-C; prints the configuration and the load command to use with `sanpath run`."""
-    raise typer.Exit(_lab("serve", scenario, "--folder", str(folder), "--address", address))
+    raise typer.Exit(_process("sanpath_lab", "serve", scenario, "--folder", str(folder), "--address", address))
 
 
 @app.command("record", short_help="Record a scenario in simulated time.")
@@ -119,10 +121,6 @@ def score(
         argument for option, value in options.items() if value is not None for argument in (option, str(value))
     ]
     raise typer.Exit(_process("sanpath_testbed", "score", *arguments))
-
-
-def _lab(*arguments: str) -> int:
-    return _process("sanpath_lab", *arguments)
 
 
 def _process(module: str, *arguments: str) -> int:
