@@ -4,6 +4,8 @@ its own number of workers; what computes slowly runs beside what waits."""
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,8 +76,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_configure() -> None:
-    """To collect thousands of tests makes no garbage: looking for it would take a quarter of the time."""
+    """To collect thousands of tests makes no garbage: looking for it would take a quarter of the time. Without
+    bytecode, each of the hundreds of processes that the tests start would compile every module anew."""
     gc.disable()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 def pytest_collection_finish() -> None:
