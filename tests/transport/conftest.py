@@ -1,4 +1,4 @@
-"""pysnmp reads and compiles its MIB modules twice for each engine, and a test makes several engines: once is enough."""
+"""pysnmp reads and compiles its MIB modules twice for each engine, and a test makes several: once is enough."""
 
 from __future__ import annotations
 
