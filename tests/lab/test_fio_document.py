@@ -11,7 +11,9 @@ import pytest
 
 from sanpath_lab.fio.document import document, render
 from sanpath_lab.fio.load_status import disk_status, load_status
+from sanpath_lab.scenario import Scenario
 from sanpath_lab.simulation import Simulation
+from tests.lab.conftest import EPOCH_SECONDS
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / os.environ.get("SANPATH_RECORDINGS", "../shared/recordings")
@@ -36,9 +38,9 @@ def stream(simulation: Simulation, every_seconds: float = 0.1) -> list[dict[str,
     return decode(text)
 
 
-@pytest.fixture
-def documents(simulation: Simulation) -> list[dict[str, Any]]:
-    return stream(simulation)
+@pytest.fixture(scope="module")
+def documents(short: Scenario) -> list[dict[str, Any]]:
+    return stream(Simulation(short, EPOCH_SECONDS))
 
 
 def key_tree(value: Any) -> Any:

@@ -16,7 +16,6 @@ from sanpath_lab.certificate import server_context
 from sanpath_lab.flasharray.array_state import ArrayState
 from sanpath_lab.flasharray.server import FlashArrayServer
 from sanpath_lab.flasharray.simulated_array_state import SimulatedArrayState
-from sanpath_lab.simulation import Simulation
 
 API_TOKEN = "6e1b80a1-cd63-de90-0e5a-b94f4c2d1a8d"
 ROOT = Path(__file__).parents[2]
@@ -60,14 +59,6 @@ def ask(state: ArrayState, folder: Path, use: Callable[[Get], Awaitable[Any]], t
             await server.stop()
 
     return asyncio.run(run())
-
-
-@pytest.fixture
-def loaded(simulation: Simulation) -> SimulatedArrayState:
-    """Three seconds into the load."""
-    simulation.begin_load()
-    simulation.advance(3.0)
-    return SimulatedArrayState(simulation.scenario, simulation.array, catch_up=lambda: None)
 
 
 def test_a_wrong_token_is_refused(loaded: ArrayState, tmp_path: Path) -> None:

@@ -92,14 +92,6 @@ def ask(
     return asyncio.run(run())
 
 
-@pytest.fixture
-def loaded(simulation: Simulation) -> ArrayState:
-    """Three seconds into the load."""
-    simulation.begin_load()
-    simulation.advance(3.0)
-    return SimulatedArrayState(simulation.scenario, simulation.array, catch_up=lambda: None)
-
-
 def test_versions_need_no_login_and_ascend(loaded: ArrayState, tmp_path: Path) -> None:
     status, answer = ask(loaded, tmp_path, lambda client: client.get("api_version"), logged_in=False)
     numbers = [tuple(map(int, version.split("."))) for version in answer["version"]]

@@ -34,8 +34,9 @@ ONE_4GFC_LINK = 3148
 T = TypeVar("T")
 
 
-def loaded(scenario: Scenario, threads: int = 8, seconds: float = 41.0, **host: object) -> Simulation:
-    """After so many seconds of an even load. `host`: settings of the host that are other than the scenario's."""
+def loaded(scenario: Scenario, threads: int = 8, seconds: float = 21.0, **host: object) -> Simulation:
+    """After so many seconds of an even load, counted each 20 s: of the first interval only the I/Os that are still
+    in flight at its end are missing. `host`: settings of the host that are other than the scenario's."""
     load = scenario.load.model_copy(update={"threads": (threads,), "measured_seconds": 60.0})
     changed = {"load": load, "host": scenario.host.model_copy(update=host)}
     simulation = Simulation(scenario.model_copy(update=changed), EPOCH_SECONDS)
@@ -233,7 +234,7 @@ def test_a_deeper_lun_queue_moves_the_wait_from_the_host_to_the_link() -> None:
     disk = scenario.guest_disk.model_copy(update={"queue_depth": 254})
     scenario = scenario.model_copy(update={"guest_disk": disk})
     shallow = last_interval(loaded(scenario, threads=32, lun_queue_depth=32))
-    deep = last_interval(loaded(scenario, threads=32, lun_queue_depth=128))
+    deep = last_interval(loaded(scenario, threads=32, seconds=41.0, lun_queue_depth=128))
     in_flight = [part / 20 for part in (shallow.device_seconds, shallow.queue_seconds)]
     assert in_flight == pytest.approx([32, 96], rel=0.02)
     assert [part / 20 for part in (deep.device_seconds, deep.queue_seconds)] == pytest.approx([128, 0], abs=0.1)

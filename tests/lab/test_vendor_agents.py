@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from pysnmp.proto.rfc1902 import Counter32, Counter64
 
-from sanpath_lab.scenario import Scenario
+from sanpath_lab.scenario import Scenario, load_scenario
 from sanpath_lab.simulation import Simulation
+from tests.lab.conftest import EPOCH_SECONDS
 from tests.lab.snmp_client import walked
 
 SYS_OBJECT_ID = "1.3.6.1.2.1.1.2"
@@ -37,18 +38,21 @@ def number(cell: Any) -> int:
     return int.from_bytes(raw, "big")
 
 
-@pytest.fixture
-def brocade(slow_drain: Simulation) -> Simulation:
-    slow_drain.begin_load()
-    slow_drain.advance(1.5)
-    return slow_drain
+def under_load(scenario: str) -> Simulation:
+    simulation = Simulation(load_scenario(scenario), EPOCH_SECONDS)
+    simulation.begin_load()
+    simulation.advance(1.5)
+    return simulation
 
 
-@pytest.fixture
-def cisco(oversubscribed: Simulation) -> Simulation:
-    oversubscribed.begin_load()
-    oversubscribed.advance(1.5)
-    return oversubscribed
+@pytest.fixture(scope="module")
+def brocade() -> Simulation:
+    return under_load("slow-drain-host")
+
+
+@pytest.fixture(scope="module")
+def cisco() -> Simulation:
+    return under_load("oversubscribed-isl")
 
 
 def test_each_says_whose_make_it_is(brocade: Simulation, cisco: Simulation) -> None:
@@ -135,7 +139,8 @@ def test_the_name_server_of_a_cisco_knows_the_whole_fabric(cisco: Simulation) ->
         assert sum(oid.startswith(f"{names}.2.") for oid in found) == 4
 
 
-def test_a_full_link_reads_98_percent_of_its_data_rate_and_shows_no_stall(cisco: Simulation) -> None:
+def test_a_full_link_reads_98_percent_of_its_data_rate_and_shows_no_stall() -> None:
+    cisco = under_load("oversubscribed-isl")
     octets, ticks = f"{IF_X_ENTRY}.10.{FC1_8}", f"{FC_FE}.2.1.1.47.{FC1_8}"
     before, since = walked(cisco, "sw2", IF_X_ENTRY), cisco.now
     cisco.advance(since + 1.0)
