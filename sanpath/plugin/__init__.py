@@ -48,7 +48,7 @@ from sanpath.plugin.connections import (
     SnmpValue,
     SshTarget,
 )
-from sanpath.plugin.documents import read_json, read_yaml
+from sanpath.plugin.documents import excerpt, read_json, read_yaml
 from sanpath.plugin.growing_file import FollowedFile, FollowedFileConfig
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
@@ -121,6 +121,7 @@ __all__ = [
     "Totals",
     "WrappedCommand",
     "clouds",
+    "excerpt",
     "histogram",
     "read_json",
     "read_yaml",

@@ -1,4 +1,4 @@
-"""Reading untrusted JSON and YAML: every defect raises ValueError, and memory is bounded by the size of the text."""
+"""Reads untrusted JSON and YAML: every defect raises ValueError, and memory is bounded by the size of the text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ _OBJECT_BYTES, _LIST_BYTES = 200, 96
 """Memory of an object with one key and of a list with one value (CPython 3.11 to 3.13, measured)."""
 _MEMORY_PER_SIZE, _ALLOWANCE_BYTES = 18, 4 << 20
 """A text may take this multiple of its size, plus this allowance. Answers of devices take 3 to 6 times their size."""
+
+_EXCERPT_BYTES = 200
 
 _ALWAYS_FITS = _ALLOWANCE_BYTES // _LIST_BYTES
 """A text of this size fits whatever it consists of: an object takes two characters, a list one (of an open one)."""
@@ -42,6 +44,11 @@ def read_yaml(text: str) -> Any:
     from sanpath.document import read_yaml as read  # PyYAML, which few collectors need
 
     return read(text)
+
+
+def excerpt(body: bytes) -> str:
+    """The beginning of an answer that cannot be read, for the message about it."""
+    return body[:_EXCERPT_BYTES].decode("utf-8", "replace")
 
 
 def _memory_bytes(text: str | bytes) -> int:

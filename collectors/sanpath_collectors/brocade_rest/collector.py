@@ -14,7 +14,6 @@ from sanpath.plugin import (
     Failure,
     Http,
     Item,
-    Rows,
     SourceEntity,
     SourceLink,
     warning,
@@ -27,7 +26,7 @@ from sanpath_collectors.snmp_switch.changes import Changes
 from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.ports import inventory as port_items
 from sanpath_collectors.snmp_switch.profile import devices
-from sanpath_collectors.snmp_switch.tables import SWITCH
+from sanpath_collectors.snmp_switch.uptime import Uptime
 
 _SWITCH, _PORTS = "brocade-fibrechannel-switch/fibrechannel-switch", "brocade-interface/fibrechannel"
 _STATISTICS, _OPTICS = "brocade-interface/fibrechannel-statistics", "brocade-media/media-rdp"
@@ -37,7 +36,6 @@ _WITHOUT = {
     _NAMES: "which logins are initiators or targets is unknown",
     _ZONES: "which target ports an initiator may see is unknown",
 }
-_HUNDREDTHS = 100
 _LOGIN_SECONDS = 30.0
 """Some switches take more than ten seconds (github.com/brocade/ansible, issue 59)."""
 _UNANSWERED_SECONDS = 600.0
@@ -56,7 +54,7 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
         self._name = config.name
         self._ports: dict[str, Port] = {}
         self._changes = Changes()
-        self._uptime_seconds: int | None = None
+        self._uptime = Uptime()
         self._closed: set[str] = set()
         self._pending: list[Event] = []
         self._optics_due = 0
@@ -135,7 +133,8 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
             # The grid of polls has jitter: half a poll early is better than a full poll late.
             wait_seconds = self.config.optics_every_seconds - self.config.every_seconds / 2
             self._optics_due = seen_us + int(max(0.0, wait_seconds) * 1e6)
-            for item in self._uptime(await self._switch(ctx), ctx.clock.now_us()):
+            uptime_seconds = parse.counter(await self._switch(ctx), "up-time")
+            for item in self._uptime.items(self._name, uptime_seconds, ctx.clock.now_us()):
                 yield item
             media = await self._read_if_open(ctx, _OPTICS)
             if optics := parse.optics(media, known, ctx.clock.now_us()):
@@ -154,17 +153,6 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
         finally:  # the recorder does not wait long for a switch that does not answer
             if http is not None:
                 await http.close()
-
-    def _uptime(self, switch: parse.Entry, seen_us: int) -> list[Item]:
-        uptime_seconds = parse.counter(switch, "up-time")
-        if uptime_seconds is None:
-            return []
-        items: list[Item] = []
-        before, self._uptime_seconds = self._uptime_seconds, uptime_seconds
-        if before is not None and uptime_seconds < before:
-            detail = {"uptime_seconds_before": before, "uptime_seconds": uptime_seconds}
-            items.append(Event(seen_us, "device-restarted", detail))
-        return [*items, Rows(SWITCH, [self._name], [seen_us], {"uptime_seconds": [uptime_seconds * _HUNDREDTHS]})]
 
     async def _switch(self, ctx: Context) -> parse.Entry:
         """Returns the object of the switch; if there are several logical switches, the first, to which the login

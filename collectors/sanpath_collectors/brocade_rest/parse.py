@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Rows, read_json
+from sanpath.plugin import CollectorError, Failure, Rows, excerpt, read_json
 from sanpath_collectors.brocade_rest.tables import OPTICS, STATISTICS, SWITCH_PORT
 
 Entry = Mapping[str, Any]
 
-_EXCERPT_CHARACTERS = 200
+_MESSAGE_CHARACTERS = 200
 _MAX_COUNTER = 2**64
 _MAX_GAUGE = 2**63
 _ONLINE = 2
@@ -55,11 +55,6 @@ def texts(value: object) -> list[str]:
     return [item for item in listed if isinstance(item, str)]
 
 
-def excerpt(body: bytes) -> str:
-    """Return the beginning of a body, for error messages."""
-    return body[:_EXCERPT_CHARACTERS].decode("utf-8", "replace")
-
-
 def error_messages(body: bytes) -> str:
     """Return the messages of an error answer; "" where it has none.
 
@@ -72,7 +67,7 @@ def error_messages(body: bytes) -> str:
         return ""
     errors = answer.get("errors") if isinstance(answer, dict) else None
     listed = objects(errors.get("error")) if isinstance(errors, dict) else []
-    return "; ".join(filter(None, (text(error, "error-message") for error in listed)))[:_EXCERPT_CHARACTERS]
+    return "; ".join(filter(None, (text(error, "error-message") for error in listed)))[:_MESSAGE_CHARACTERS]
 
 
 def text(entry: Entry, leaf: str) -> str:

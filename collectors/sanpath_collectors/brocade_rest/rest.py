@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from contextlib import suppress
 
-from sanpath.plugin import CollectorError, Failure, Http, HttpReply, SecretStr
+from sanpath.plugin import CollectorError, Failure, Http, HttpReply, SecretStr, excerpt
 from sanpath_collectors.brocade_rest import parse
 
 _JSON = {"accept": "application/yang-data+json"}
@@ -59,7 +59,7 @@ class Rest:
         token = reply.headers.get("authorization", "")
         if reply.status != 200 or not token:
             raise CollectorError(
-                Failure.UNREADABLE, f"{message}, without a session: is this Fabric OS?", parse.excerpt(reply.body)
+                Failure.UNREADABLE, f"{message}, without a session: is this Fabric OS?", excerpt(reply.body)
             )
         self._session = token
 
@@ -84,7 +84,7 @@ class Rest:
         if reply.status in _CLOSED:
             raise ClosedError(Failure.REFUSED, message)
         if reply.status != 200:
-            raise CollectorError(Failure.UNREADABLE, message, parse.excerpt(reply.body))
+            raise CollectorError(Failure.UNREADABLE, message, excerpt(reply.body))
         return parse.entries(reply.body, container.rpartition("/")[2])
 
     async def logout(self) -> None:

@@ -13,7 +13,6 @@ from sanpath.plugin import (
     Failure,
     Http,
     Item,
-    Rows,
     SourceEntity,
     SourceLink,
     warning,
@@ -26,7 +25,7 @@ from sanpath_collectors.snmp_switch.changes import Changes
 from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.ports import inventory as port_items
 from sanpath_collectors.snmp_switch.profile import devices
-from sanpath_collectors.snmp_switch.tables import SWITCH
+from sanpath_collectors.snmp_switch.uptime import Uptime
 
 _VERSION, _OWN, _PORTS = "show version", "show wwn switch", "show interface"
 _OPTICS = "show interface transceiver details"
@@ -38,7 +37,6 @@ _WITHOUT = {
     _NAMES: "which logins are initiators or targets is unknown",
     _ZONES: "which target ports an initiator may see is unknown",
 }
-_HUNDREDTHS = 100
 
 
 class CiscoNxapi(Collector[CiscoNxapiConfig]):
@@ -51,7 +49,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         self._name = config.name
         self._ports: dict[str, Port] = {}
         self._changes = Changes()
-        self._uptime_seconds: int | None = None
+        self._uptime = Uptime()
         self._noted: set[str] = set()
         self._pending: list[Event] = []
         self._optics_due = 0
@@ -131,7 +129,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         for event in self._changes.events(rows, self._ports):
             yield event
         for version in others:
-            for item in self._uptime(version.body, seen_us):
+            for item in self._uptime.items(self._name, parse.uptime_seconds(version.body), seen_us):
                 yield item
         if are_optics_due:
             # The grid of polls has jitter: half a poll early is better than a full poll late. A switch may take
@@ -169,17 +167,6 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
                 self._noted.add(command)
                 text = f"{command}: {answer.error}: {_WITHOUT[command]}"
                 self._pending.append(warning(ctx.clock.now_us(), "command-refused", text))
-
-    def _uptime(self, version: parse.Entry, seen_us: int) -> list[Item]:
-        uptime_seconds = parse.uptime_seconds(version)
-        if uptime_seconds is None:
-            return []
-        items: list[Item] = []
-        before, self._uptime_seconds = self._uptime_seconds, uptime_seconds
-        if before is not None and uptime_seconds < before:
-            detail = {"uptime_seconds_before": before, "uptime_seconds": uptime_seconds}
-            items.append(Event(seen_us, "device-restarted", detail))
-        return [*items, Rows(SWITCH, [self._name], [seen_us], {"uptime_seconds": [uptime_seconds * _HUNDREDTHS]})]
 
     async def _show(self, ctx: Context, commands: Sequence[str]) -> list[parse.Shown]:
         if self._nxapi is None:

@@ -19,12 +19,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Rows, read_json
+from sanpath.plugin import CollectorError, Failure, Rows, excerpt, read_json
 from sanpath_collectors.cisco_nxapi.tables import COUNTERS, OPTICS, SWITCH_PORT
 
 Entry = Mapping[str, Any]
 
-_EXCERPT_CHARACTERS = 200
 _MAX_COUNTER = 2**64
 _MAX_GAUGE = 2**63
 _MILLION = 1_000_000
@@ -74,11 +73,6 @@ def _shown(entry: Entry | None) -> Shown:
     result = entry.get("result")
     body = result.get("body") if isinstance(result, dict) else None
     return Shown(body if isinstance(body, dict) else {})
-
-
-def excerpt(body: bytes) -> str:
-    """Return the beginning of a body, for error messages."""
-    return body[:_EXCERPT_CHARACTERS].decode("utf-8", "replace")
 
 
 def objects(value: object) -> list[Entry]:

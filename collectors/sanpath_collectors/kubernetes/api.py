@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Http, HttpReply, read_json
+from sanpath.plugin import CollectorError, Failure, Http, HttpReply, excerpt, read_json
 from sanpath_collectors.kubernetes.objects import mapping, mappings, text
 
 _PAGE = "500"
 _MAX_PAGES = 1_000
 _EXPIRED = 410
-_EXCERPT = 200
 
 
 class ForbiddenError(CollectorError):
@@ -58,7 +57,7 @@ class Api:
                 return None
             body = _object(reply, path)
             if not isinstance(body.get("items"), list):
-                raise CollectorError(Failure.UNREADABLE, f"{path}: the answer is not a list", _excerpt(reply))
+                raise CollectorError(Failure.UNREADABLE, f"{path}: the answer is not a list", excerpt(reply.body))
             items += mappings(body["items"])
             following = text(mapping(body.get("metadata")).get("continue"))
             if not following:
@@ -91,7 +90,7 @@ def _object(reply: HttpReply, path: str) -> Mapping[str, Any]:
         body = None
     if status != 200 or not isinstance(body, dict):
         message = f"{path}: HTTP {status}: is this the API server of a Kubernetes cluster?"
-        raise CollectorError(Failure.UNREADABLE, message, _excerpt(reply))
+        raise CollectorError(Failure.UNREADABLE, message, excerpt(reply.body))
     return body
 
 
@@ -101,7 +100,3 @@ def _message(reply: HttpReply) -> str:
         return text(mapping(read_json(reply.body)).get("message")) or f"HTTP {reply.status}"
     except ValueError:
         return f"HTTP {reply.status}"
-
-
-def _excerpt(reply: HttpReply) -> str:
-    return reply.body[:_EXCERPT].decode("utf-8", "replace")

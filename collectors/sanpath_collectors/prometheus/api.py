@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-from sanpath.plugin import CollectorError, Context, Failure, Http, HttpReply
+from sanpath.plugin import CollectorError, Context, Failure, Http, HttpReply, excerpt
 from sanpath_collectors.prometheus import parse
 from sanpath_collectors.prometheus.config import PrometheusConfig
 from sanpath_collectors.prometheus.parse import Answer
@@ -87,7 +87,7 @@ class Api:
             raise TooManySamplesError(Failure.UNREADABLE, message)
         if reply.status == 404 or 300 <= reply.status < 400:
             raise CollectorError(Failure.MISCONFIGURED, f"{message}: there is no Prometheus API at {self._path}")
-        raise CollectorError(Failure.UNREADABLE, message, parse.excerpt(reply.body))
+        raise CollectorError(Failure.UNREADABLE, message, excerpt(reply.body))
 
 
 def _headers(config: PrometheusConfig) -> dict[str, str]:

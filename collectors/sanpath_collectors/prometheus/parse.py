@@ -17,13 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, read_json
+from sanpath.plugin import CollectorError, Failure, excerpt, read_json
 
 Labels = Mapping[str, str]
 Point = tuple[int, float]
 """Microseconds since the epoch, and the value; NaN: not known to the exporter."""
 
-_EXCERPT_CHARACTERS = 200
+_MESSAGE_CHARACTERS = 200
 NAME = "__name__"
 
 
@@ -111,12 +111,7 @@ def error_text(body: bytes) -> str:
     except ValueError:
         return ""
     warnings = document.get("error") if isinstance(document, dict) else None
-    return str(warnings)[:_EXCERPT_CHARACTERS] if warnings else ""
-
-
-def excerpt(body: bytes) -> str:
-    """Return the first characters of a body, for messages."""
-    return body[:_EXCERPT_CHARACTERS].decode("utf-8", "replace")
+    return str(warnings)[:_MESSAGE_CHARACTERS] if warnings else ""
 
 
 def _document(body: bytes) -> dict[str, Any]:
@@ -134,7 +129,7 @@ def _warnings(document: Mapping[str, Any]) -> tuple[str, ...]:
     parsed = [str(text) for text in warnings] if isinstance(warnings, list) else []
     if document.get("isPartial") is True or document.get("status") == "partial":
         parsed.append("the server reports that a part of it is missing")
-    return tuple(text[:_EXCERPT_CHARACTERS] for text in parsed)
+    return tuple(text[:_MESSAGE_CHARACTERS] for text in parsed)
 
 
 def _series(item: Any) -> Series | None:
