@@ -1,4 +1,4 @@
-"""The log page of an Amazon NVMe device, from its bytes or from the JSON of Amazon's and nvme-cli's programs. No I/O.
+"""The log page of an Amazon NVMe device. No I/O.
 
 The layout is that of amazon-ec2-utils (ebsnvme) and of nvme-cli (plugins/amzn): little-endian, without padding.
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, read_json
+from sanpath.plugin import CollectorError, Failure
 from sanpath_collectors.cloud_volume.tables import LOG_PAGE
 
 EBS, INSTANCE_STORE = 0xD0, 0xC0
@@ -23,12 +22,6 @@ _HISTOGRAMS_AT = 512
 _BINS = 64
 _BIN = struct.Struct("<QQII")
 _HISTOGRAM_BYTES = 8 + _BINS * _BIN.size
-_OTHER_NAMES = {
-    f"ec2_instance_ebs_performance_exceeded_{what}": f"ec2_instance_performance_exceeded_{what}"
-    for what in ("iops", "tp")
-}
-"""What amazon-ec2-utils calls fields of nvme-cli."""
-
 Bin = tuple[int, int, int]
 """A bin of a histogram: its bounds in microseconds, the upper one left out, and the number of I/Os in it."""
 
@@ -58,26 +51,7 @@ def of_bytes(page: bytes) -> LogPage:
     return LogPage(values, dict(zip(("read", "write"), (_histogram(page, at) for at in histograms), strict=True)))
 
 
-def of_json(text: bytes) -> LogPage:
-    """Parse the answer of `nvme amzn stats -o json` or `ebsnvme stats --json`. Raises UNREADABLE for any other."""
-    try:
-        answer: Any = read_json(text)
-    except ValueError as error:
-        raise CollectorError(Failure.UNREADABLE, f"no statistics of an Amazon volume: {error}") from error
-    fields = answer if isinstance(answer, dict) else {}
-    named = {_OTHER_NAMES.get(name, name): value for name, value in fields.items()}
-    values = {field: named[field] for field in LOG_PAGE if isinstance(named.get(field), int)}
-    if "total_read_ops" not in values or "total_write_ops" not in values:
-        raise CollectorError(Failure.UNREADABLE, "no statistics of an Amazon volume: total_read_ops is missing")
-    return LogPage(values, {d: _json_bins(named.get(f"{d}_io_latency_histogram")) for d in ("read", "write")})
-
-
 def _histogram(page: bytes, at: int) -> tuple[Bin, ...]:
     (filled,) = struct.unpack_from("<Q", page, at)
     bins = (_BIN.unpack_from(page, at + 8 + n * _BIN.size) for n in range(min(filled, _BINS)))
     return tuple((lower, upper, count) for lower, upper, count, _ in bins)
-
-
-def _json_bins(histogram: Any) -> tuple[Bin, ...]:
-    bins = histogram.get("bins", ()) if isinstance(histogram, dict) else ()
-    return tuple((int(b["lower"]), int(b["upper"]), int(b["count"])) for b in bins)

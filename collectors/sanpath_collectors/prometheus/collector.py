@@ -139,7 +139,7 @@ class Prometheus(Collector[PrometheusConfig]):
 
     async def history(self, ctx: Context, began_us: int, ended_us: int) -> AsyncIterator[HistoryItem]:  # noqa: ARG002 - KeepsHistory
         """Yield the samples of a past time range, each switch and array under its own name."""
-        present = await self._present_exporters(began_us, ended_us, (), separate_devices=True)
+        present = await self._present_exporters(began_us, ended_us, ())
         missing = [key for key in self.config.profiles or () if key not in {e.key for e in present}]
         if missing or not present:
             missing_names = ", ".join(missing or profiles())
@@ -187,7 +187,7 @@ class Prometheus(Collector[PrometheusConfig]):
         return exporter.key if exporter.profile.device.kind == "host" else device
 
     async def _present_exporters(
-        self, began_us: int, ended_us: int, previous: Iterable[_Exporter], separate_devices: bool = False
+        self, began_us: int, ended_us: int, previous: Iterable[_Exporter]
     ) -> list[_Exporter]:
         """Return the exporters with series in a time range, reusing the `previous` objects."""
         wanted_profiles = {
@@ -201,7 +201,7 @@ class Prometheus(Collector[PrometheusConfig]):
         for key, profile in wanted_profiles.items():
             if available.isdisjoint(profile.present or profile.series):
                 continue
-            exporter = request_us.get(key) or self._exporter(key, profile, separate_devices)
+            exporter = request_us.get(key) or self._exporter(key, profile)
             exporter.names = tuple(name for name in profile.series if name in available)
             exporter.metadata_series = tuple(name for name in profile.metadata_series if name in available)
             for text in warnings:
@@ -209,14 +209,14 @@ class Prometheus(Collector[PrometheusConfig]):
             present.append(exporter)
         return present
 
-    def _exporter(self, key: str, profile: Profile, separate_devices: bool) -> _Exporter:
+    def _exporter(self, key: str, profile: Profile) -> _Exporter:
         remarks = Remarks(profile.title)
         for text in profile.remarks:
             remarks.add("exporter", text)
         if not profile.verified:
             tried = f", only {profile.mocked}" if profile.mocked else ""
             remarks.add("not-verified", f"its profile was never tried on a live one{tried}")
-        devices = Devices(profile, remarks, separate_devices)
+        devices = Devices(profile, remarks)
         samples = Samples(profile, devices, remarks, self.config.step_seconds)
         return _Exporter(key, profile, (), (), remarks, devices, samples)
 

@@ -43,10 +43,10 @@ class Entity:
 
 
 class Devices:
-    """The devices and entities of an exporter. `separate_devices`: each device is a separate source."""
+    """The devices and entities of an exporter."""
 
-    def __init__(self, profile: Profile, remarks: Remarks, separate_devices: bool) -> None:
-        self._profile, self._remarks, self._separate_devices = profile, remarks, separate_devices
+    def __init__(self, profile: Profile, remarks: Remarks) -> None:
+        self._profile, self._remarks = profile, remarks
         self._metadata: dict[tuple[str, Scope], list[Series]] = {}
         self._scopes_by_series: dict[str, set[Scope]] = {}
         self._names: dict[Scope, str] = {}

@@ -29,11 +29,10 @@ number applies where damaged frames, which are rare, have to be counted."""
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Operations a second of the heaviest step: as drawn, with the fault relieved, with unrelated places relieved."""
+    """Operations a second of the heaviest step: as drawn, and with the fault relieved."""
 
     ops: float
-    relieved: float | None
-    unrelated_relieved: float | None
+    relieved: float
 
 
 def confirm(scenario: Scenario, at_fault: Collection[Place], latency_bound: bool) -> Confirmation | None:
@@ -61,7 +60,7 @@ def confirm(scenario: Scenario, at_fault: Collection[Place], latency_bound: bool
         ops_without_decoys, _ = throughput(scenario.model_copy(update={"neighbours": labelled}), seconds)
         if abs(ops_without_decoys / ops - 1) >= max_change:
             return None
-    return Confirmation(ops, relieved_ops, unrelated_ops)
+    return Confirmation(ops, relieved_ops)
 
 
 def _places_not_at_fault(at_fault: Collection[Place], latency_bound: bool) -> list[Place]:

@@ -1,8 +1,6 @@
-"""The log page of Amazon's NVMe volumes, from bytes and from the JSON of both programs that print it."""
+"""The log page of Amazon's NVMe volumes."""
 
 from __future__ import annotations
-
-import json
 
 import pytest
 
@@ -55,21 +53,3 @@ def test_a_histogram_that_says_to_have_more_bins_than_fit_has_those_that_fit() -
 def test_another_page_is_refused(content: bytes) -> None:
     with pytest.raises(CollectorError, match="no log page of an Amazon volume"):
         parse.of_bytes(content)
-
-
-@pytest.mark.parametrize("instance", ["ec2_instance_performance", "ec2_instance_ebs_performance"])
-def test_the_json_of_nvme_cli_and_of_ebsnvme_says_the_same_as_the_bytes(instance: str) -> None:
-    parsed = parse.of_bytes(page(COUNTERS, queue=9, reads=READS, writes=WRITES))
-    answer: dict[str, object] = {
-        name.replace("ec2_instance_performance", instance): n for name, n in parsed.values.items()
-    }
-    for direction, bins in parsed.latencies.items():
-        listed = [{"lower": lower, "upper": upper, "count": count} for lower, upper, count in bins]
-        answer[f"{direction}_io_latency_histogram"] = {"num_bins": len(bins), "bins": listed}
-    assert parse.of_json(json.dumps(answer).encode()) == parsed
-
-
-@pytest.mark.parametrize("text", [b"", b"[]", b'{"total_read_ops": "many"}', b"nvme: command not found"])
-def test_other_json_is_refused(text: bytes) -> None:
-    with pytest.raises(CollectorError, match="no statistics of an Amazon volume"):
-        parse.of_json(text)

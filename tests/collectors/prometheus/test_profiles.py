@@ -63,7 +63,7 @@ def test_what_shows_an_exporter_is_asked_for(key: str) -> None:
 def read(profile: Profile, *polls: list[Series]) -> list[dict[str, object]]:
     """Rows of the polls, as mappings."""
     remarks = Remarks(profile.title)
-    devices = Devices(profile, remarks, separate_devices=False)
+    devices = Devices(profile, remarks)
     samples = Samples(profile, devices, remarks, 60.0)
     found = []
     for series in polls:
@@ -138,7 +138,7 @@ def inventory_of(profile: Profile, metadata: list[Series], samples: list[Series]
 
 def items_of(profile: Profile, metadata: list[Series], samples: list[Series]) -> list[SourceEntity | SourceLink]:
     remarks = Remarks(profile.title)
-    devices = Devices(profile, remarks, separate_devices=False)
+    devices = Devices(profile, remarks)
     devices.learn(metadata, samples)
     Samples(profile, devices, remarks, 60.0).discover(samples)
     return [item for _, item in devices.inventory()]

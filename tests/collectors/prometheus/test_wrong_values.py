@@ -44,7 +44,7 @@ class Reader:
 
     def __init__(self, step_seconds: float = 60.0) -> None:
         self._remarks = Remarks(PROFILE.title)
-        self._samples = Samples(PROFILE, Devices(PROFILE, self._remarks, False), self._remarks, step_seconds)
+        self._samples = Samples(PROFILE, Devices(PROFILE, self._remarks), self._remarks, step_seconds)
         self.texts: dict[str, str] = {}
 
     def read(self, series: Mapping[str, Points], **labels: str) -> list[Row]:
