@@ -5,8 +5,7 @@ SanpathError (1)
 │   └── ConfigError           with file, line and key
 │       └── ConfigMistakesError      several ConfigErrors
 ├── RecordingError (2)        a recording that cannot be read: newer format, not a recording
-├── CollectorError            a source delivered nothing; never ends a run (see plugin/)
-└── LoadFailedError (4)       the load command itself failed
+└── CollectorError            a source delivered nothing; never ends a run (see plugin/)
 
 Exit codes: section "Exit codes" of docs/output-contract.md.
 """
@@ -69,12 +68,6 @@ class RecordingError(SanpathError):
     """The folder is not a recording, or was written by a newer sanpath."""
 
     exit_code = ExitCode.USAGE
-
-
-class LoadFailedError(SanpathError):
-    """The load command itself failed."""
-
-    exit_code = ExitCode.LOAD
 
 
 class Failure(Enum):

@@ -52,7 +52,7 @@ class HttpServer:
     """Use `await start()`, then `address`; `await stop()` at the end. `answer` is called in the event loop."""
 
     def __init__(self, answer: Callable[[Request], Response]) -> None:
-        self._answer = answer
+        self._handler = answer
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -96,7 +96,7 @@ class HttpServer:
 
     def _answered(self, request: Request) -> Response:
         try:
-            return self._answer(request)
+            return self._handler(request)
         except Exception:
             logging.getLogger(__name__).exception("no answer to %s %s", request.method, request.path)
             return Response(status=500)

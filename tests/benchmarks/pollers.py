@@ -216,11 +216,6 @@ class Recorder:
         self._process.kill()
         self._process.wait()
 
-    @property
-    def bytes_written(self) -> int:
-        """Of the whole recording."""
-        return sum(file.stat().st_size for file in self._recording.rglob("*") if file.is_file())
-
     def _report(self, line: str) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{line}\n")

@@ -22,8 +22,6 @@ KEPT = 10 * HOUR
 FLUSHES = 23
 """Four compacted segments of five flushes, and three small ones."""
 
-Ages = dict[str, list[str]]
-
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -14,7 +14,6 @@ from tests.support.stories import NOTHING, fast, judged
 
 BELOW_SECONDS = 0.002
 LUN = "lun:sqlvm1/sda"
-OFFERED = (8, 32, 96)
 
 
 def admitted(

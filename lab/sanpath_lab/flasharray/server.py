@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import ssl
 from collections.abc import Callable, Mapping
 from hmac import compare_digest
 
@@ -53,8 +52,8 @@ def _error(status: int, message: str, context: str = "") -> Response:
     return json_response({"errors": [{"message": message, "context": context}]}, status)
 
 
-class FlashArrayServer:
-    """Use `await start()`, then `address`; `await stop()` at the end.
+class FlashArrayServer(HttpServer):
+    """The REST interface of an array.
 
     `newest`: newest version of REST 2; None: REST 1 only, as on arrays up to 2020. `newest_rest1`: newest version
     of REST 1; None: REST 1 was removed. `page_items`: most items of a response.
@@ -68,24 +67,11 @@ class FlashArrayServer:
         newest_rest1: Version | None = (1, 19),
         page_items: int = PAGE_ITEMS,
     ) -> None:
+        super().__init__(self._answer)
         self._state, self._api_token, self._page_items = state, api_token, page_items
         self._rest1 = None if newest_rest1 is None else Rest1(state, api_token, newest_rest1)
         self._versions = [] if newest is None else offered(newest)
         self._sessions: set[str] = set()
-        self._http = HttpServer(self._answer)
-
-    async def start(self, tls: ssl.SSLContext, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Listen; port 0: a free port."""
-        await self._http.start(tls, host, port)
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port it listens on. Raises RuntimeError before `start`."""
-        return self._http.address
-
-    async def stop(self) -> None:
-        """Close the socket and every connection."""
-        await self._http.stop()
 
     def end_sessions(self) -> None:
         """Forget every session, as after a controller failover."""
