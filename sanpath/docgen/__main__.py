@@ -9,11 +9,9 @@ from sanpath.docgen import (
     catalogue_pages,
     cli_page,
     collector_readme,
-    config_schema,
     entities_page,
-    glossary_page,
     prometheus_page,
-    schema_page,
+    schemas,
 )
 from sanpath.rulebook import pages
 from sanpath.rulebook.load import load_rulebook
@@ -24,13 +22,11 @@ ROOT = Path(__file__).parents[2]
 def generated() -> dict[str, str]:
     """Path below the root of the checkout → content, for the pages that are generated completely."""
     return {
-        **catalogue_pages.documents(),
+        **catalogue_pages.documents(ROOT),
         **cli_page.documents(),
         **entities_page.documents(),
-        **glossary_page.documents(ROOT),
         **prometheus_page.documents(),
-        **schema_page.documents(),
-        **config_schema.documents(),
+        **schemas.documents(),
         **pages.documents(load_rulebook()),
     }
 

@@ -1,14 +1,30 @@
-"""docs/metrics.md and docs/facts.md, from the catalogue."""
+"""docs/metrics.md, docs/facts.md, docs/glossary.md and the table of words in README.md, from the catalogue."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sanpath.catalogue import load as catalogue
-from sanpath.docgen.markdown import GENERATED, table
+from sanpath.docgen.markdown import GENERATED, table, with_sections
+
+_GLOSSARY = """\
+# Glossary
+
+These words mean the same in reports, documents and code. The last column is the spelling in the code and in the JSON
+contract.
+"""
 
 
-def documents() -> dict[str, str]:
-    """Path below the root of the checkout → content."""
-    return {"docs/metrics.md": _metrics(), "docs/facts.md": _facts()}
+def documents(root: Path) -> dict[str, str]:
+    """Path below the root of the checkout → content; README.md as it is there, with its table replaced."""
+    words = table(("word", "meaning"), [(term.term, term.meaning) for term in catalogue.glossary() if term.first])
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    return {
+        "docs/metrics.md": _metrics(),
+        "docs/facts.md": _facts(),
+        "docs/glossary.md": _glossary(),
+        "README.md": with_sections(readme, {"words": words.rstrip()}),
+    }
 
 
 def _metrics() -> str:
@@ -39,3 +55,8 @@ def _facts() -> str:
         rows = [(f"`{f.name}`", f.unit, f.meaning) for f in facts.values()]
         sections.append(table(("fact", "unit", "meaning"), rows))
     return "\n".join(sections)
+
+
+def _glossary() -> str:
+    rows = [(term.term, term.meaning, f"`{term.code}`" if term.code else "") for term in catalogue.glossary()]
+    return f"{GENERATED}\n{_GLOSSARY}\n{table(('term', 'meaning', 'in the code'), rows)}"

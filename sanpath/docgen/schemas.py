@@ -1,4 +1,4 @@
-"""docs/sanpath.schema.json: the schema of sanpath.yaml, for editors, from the configuration of every collector."""
+"""docs/*.schema.json: sanpath.yaml, for editors; what `--format json` prints; the JSON files of a recording."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ from typing import Any
 
 from sanpath import registry
 from sanpath.catalogue.load import kinds, relations
+from sanpath.comparison.compare import Comparison
 from sanpath.config import HostConfig
 from sanpath.config_keys import SECRET
+from sanpath.diagnosis.model import Diagnosis
 from sanpath.plugin import SourceConfig
+from sanpath.recording.format.documents import schema as recording_schema
+from sanpath.views.json import schema
 
 _ENTITY = f"({'|'.join(kinds())}):.+"
 
 
 def documents() -> dict[str, str]:
     """Path below the root of the checkout → content."""
-    return {"docs/sanpath.schema.json": json.dumps(_schema(), indent=2) + "\n"}
+    schemas = {"sanpath": _configuration(), "recording": recording_schema()}
+    schemas |= {name: schema(result, name) for name, result in (("diagnosis", Diagnosis), ("comparison", Comparison))}
+    return {f"docs/{name}.schema.json": json.dumps(content, indent=2) + "\n" for name, content in schemas.items()}
 
 
-def _schema() -> dict[str, Any]:
+def _configuration() -> dict[str, Any]:
+    """The schema of sanpath.yaml, with the configuration of every collector."""
     links = {"type": "string", "pattern": rf"^{_ENTITY}\s+({'|'.join(relations())})\s+{_ENTITY}$"}
     topology = {
         "type": "object",
@@ -58,12 +65,12 @@ def _source(collector: str, title: str, config: type[SourceConfig]) -> dict[str,
     return body
 
 
-def _with_references(schema: dict[str, Any]) -> dict[str, Any]:
+def _with_references(given: dict[str, Any]) -> dict[str, Any]:
     """A secret stands in the file as a reference, never as its value."""
-    if schema.get("format") == "password":
+    if given.get("format") == "password":
         return {"type": "string", "pattern": "^(env:|file:|keyring:).+", "description": SECRET}
     return {
-        key: _with_references(value) if isinstance(value, dict) else _in_list(value) for key, value in schema.items()
+        key: _with_references(value) if isinstance(value, dict) else _in_list(value) for key, value in given.items()
     }
 
 
