@@ -64,18 +64,18 @@ class SweepSession(Session):
         print(f"sanpath: {begun}, {len(self._steps) - len(now.done)} to do, about {self._left(now)}", file=sys.stderr)
         return super().run()
 
-    def _rendered(self, progress_so_far: Diagnosis, form: Format) -> str:
+    def _rendered(self, diagnosis: Diagnosis, form: Format) -> str:
         from sanpath.views import curve
 
-        report = super()._rendered(progress_so_far, form)
+        report = super()._rendered(diagnosis, form)
         if not form.for_people:
             return report
         if form is Format.markdown:
-            return report + curve.markdown(progress_so_far)
+            return report + curve.markdown(diagnosis)
         terminal = sys.stdout.isatty()
-        return report + curve.text(progress_so_far, None if terminal else 160, colour=terminal)
+        return report + curve.text(diagnosis, None if terminal else 160, colour=terminal)
 
-    def _exit_code(self, progress_so_far: Diagnosis, interrupted: bool) -> int:
+    def _exit_code(self, diagnosis: Diagnosis, interrupted: bool) -> int:
         now = _progress_of(self._request.folder, self._plan)
         names = {step.key: step.name for step in self._steps}
         for key, code in () if interrupted else now.failed:
@@ -87,7 +87,7 @@ class SweepSession(Session):
             print(f"sanpath: {steps_left}; to resume: {command}", file=sys.stderr)
         if left and not interrupted:
             return ExitCode.LOAD
-        return exit_code(progress_so_far, self._fail_on, interrupted)
+        return exit_code(diagnosis, self._fail_on, interrupted)
 
     def _screen(self) -> Screen | None:
         if self._plain or not sys.stderr.isatty():
