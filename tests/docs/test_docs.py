@@ -98,10 +98,15 @@ def command_lines(name: str) -> Iterator[tuple[str, bool]]:
             yield token.content, False
 
 
+@cache
+def sanpath_command() -> Any:
+    return typer.main.get_command(app)  # typer keeps its copy of click private
+
+
 def refused(line: str, whole: bool) -> str:
     """Why sanpath would not take a command line; "" when it would."""
     words = shlex.split(re.split(r"\s[|>#&]|;", line)[0])[1:]
-    command: Any = typer.main.get_command(app)  # typer keeps its copy of click private
+    command = sanpath_command()
     try:
         context = command.make_context("sanpath", words, resilient_parsing=not whole)
         while hasattr(command, "resolve_command"):
