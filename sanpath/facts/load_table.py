@@ -44,7 +44,7 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
             "slowest_seconds": load.max,
             "in_flight_configured": load.in_flight_configured,
             "in_flight_measured": load.in_flight_measured,
-            "filled_ratio": total / load.in_flight_configured if load.in_flight_configured else None,
+            "filled_ratio": load.filled_ratio(total),
             **_first_device(topology, load, tables["plane"]),
             "latency_ratio": load.latency_seconds / lightest.latency_seconds,
             "held_back": _is_limited_by_queue(topology, load, loads, tables["plane"]),

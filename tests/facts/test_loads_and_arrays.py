@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.catalogue.load import facts as catalogue
+from sanpath.diagnose import diagnose
 from sanpath.facts.compute import compute
 from sanpath.facts.load.access import Access
 from sanpath.facts.load.loads import LoadFacts
@@ -127,6 +128,37 @@ def test_what_jobs_may_keep_outstanding_is_added_if_they_run_together(
     found = compute(out.write()).load("a+b", "read")
     assert found is not None
     assert found.in_flight_configured == configured
+
+
+def test_a_job_that_ends_before_the_others_keeps_nothing_outstanding_from_then_on(tmp_path: Path) -> None:
+    """4 + 12 I/Os, each job in a closed loop. Of the step's last 18 s the second runs for 8: 4 + 12 x 8/18 = 9.33."""
+    out = RecordingBuilder(tmp_path)
+    out.source("fio", "fio", LOAD)
+    out.event("fio", 0, "step-begin", step="a+b", group=0, loads="fio/a,fio/b", offered=16)
+    out.event("fio", 20, "step-end", step="a+b", group=0, loads="fio/a,fio/b", offered=16)
+    for at in range(21):
+        values: dict[str, dict[str, Number]] = {}
+        for job, may_have, seconds in (("fio/a", 4, at), ("fio/b", 12, min(at, 10))):
+            ops = 100 * seconds  # Each I/O takes N / X seconds.
+            values[job] = {"ops_read_total": ops, "latency_seconds_read_total": round(may_have / 100 * ops * 1e9)}
+            values[job] |= {"bytes_read_total": 4096 * ops, "in_flight_configured": may_have}
+        out.samples("fio", LOAD, at, values)
+    recording = out.write()
+    found = compute(recording).load("a+b", "read")
+    assert found is not None
+    assert found.in_flight_measured == pytest.approx(9.33, rel=0.01)
+    assert found.in_flight_configured == 16
+    assert found.filled_ratio(found.in_flight_measured) == pytest.approx(1, rel=0.01)
+    diagnosis = diagnose(recording)
+    assert diagnosis.verdict.kind != "demand_limited"
+    assert "less-in-flight-than-configured" not in {finding.rule for finding in diagnosis.findings}
+
+
+@pytest.mark.parametrize(("in_flight", "filled"), [(6.0, 1.0), (5.5, 1.0), (5.2, 1.0), (2.6, 0.5), (6.6, 1.1)])
+def test_what_outstanding_ios_may_be_is_as_exact_as_the_windows_of_the_jobs(in_flight: float, filled: float) -> None:
+    """Six I/Os of jobs that were seen to run for 5.2/6 of the step: they may have run longer."""
+    of_jobs = replace(load(in_flight, 1000, 4096), in_flight_configured=6, active_ratio=5.2 / 6)
+    assert of_jobs.filled_ratio(in_flight) == pytest.approx(filled)
 
 
 def test_bytes_that_the_load_does_not_count_follow_from_its_block_size(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_ramp_keeps_as_many_ios_in_flight_as_it_has_raised_in_the_mean() -> No
     """One that ends at 37 does not ask for less than 37 while it is still at 10."""
     job = StepSamples("fio", "ramp", "s1")
     job.means["in_flight_configured"], job.last_values["in_flight_configured"] = 23.5, 37.0
-    assert _offered([job]) == 23.5
+    assert _offered([job], [1.0]) == 23.5
 
 
 def behind_a_full_queue(

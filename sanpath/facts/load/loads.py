@@ -28,8 +28,8 @@ _QUARTER = 2
 _SAME_TRAFFIC_RATIO = 0.05
 """Bytes of two sources that differ by a smaller ratio are the same traffic (rounding, clock edges)."""
 _TOGETHER_RATIO = 0.8
-"""Jobs ran together if all of them were active for this share of the time in which any was: windows of their counters
-do not begin and end together."""
+"""Jobs ran together if each was active for this share of the time in which any was: windows of their counters do not
+begin and end together."""
 MORE = 1.3
 """Loads whose outstanding I/Os differ by a smaller factor are the same load."""
 _AS_MANY = 0.8
@@ -54,7 +54,8 @@ class LoadFacts:
     covers, None: no job reports one. `variation`: the experiment of a probe that changed more than the number of
     I/Os in flight; "": none. `access`: how the jobs were configured to access their data. `flushes_in_flight`,
     `metadata_in_flight`: flushes, and operations on files that move no data, that the jobs wait for on average
-    (Little's law).
+    (Little's law). `active_ratio`: share of the configured I/Os that the jobs could keep in flight in the mean over
+    the step; below 1, some of them began later or ended before the others.
     """
 
     roots: tuple[str, ...]
@@ -82,11 +83,23 @@ class LoadFacts:
     access: Access = UNKNOWN_ACCESS
     flushes_in_flight: float = 0.0
     metadata_in_flight: float = 0.0
+    active_ratio: float = 1.0
 
     @property
     def seconds(self) -> float | None:
         """How long the load was sampled in the step; None: not known."""
         return sum(seconds for _, seconds in self.series) or self.summary_seconds
+
+    def filled_ratio(self, in_flight: float) -> float | None:
+        """Return the I/Os in flight, of both directions, over those that the load could keep there. None: unknown.
+
+        A job that has ended keeps none. When it ended is seen only as closely as the windows of its counters: if the
+        I/Os in flight lie between what that leaves and all that were configured, they were all that it could keep.
+        """
+        configured = self.in_flight_configured
+        if not configured:
+            return None
+        return in_flight / min(configured, max(configured * self.active_ratio, in_flight))
 
     @property
     def quarters(self) -> tuple[float, float] | None:
@@ -243,6 +256,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
     byte_rate = sum(_rate(job, "bytes", direction) for job in active)
     summaries = {load.source for load in step.loads if load.summary_window is not None}
     series = [job for job in active if job.source not in summaries]
+    shares = _shares_of_time(step, jobs)
     return LoadFacts(
         tuple(dict.fromkeys(_root(topology, job) for job in active)),
         step.name,
@@ -251,7 +265,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         operations,
         byte_rate or operations * (step.block_bytes or 0),
         wait / operations,
-        _offered(jobs) if step.offered is None else step.offered,
+        _offered(jobs, shares) if step.offered is None else step.offered,
         wait,
         max((cpu for job in active if (cpu := job.means.get("cpu_ratio")) is not None), default=None),
         single_job.get(f"latency_seconds_p50_{direction}"),
@@ -275,6 +289,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         access_of(topology, entities),
         sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
         sum(job.rate("latency_seconds_metadata_total") or 0.0 for job in jobs),
+        _active_ratio(jobs, shares),
     )
 
 
@@ -378,28 +393,47 @@ def _series_together(
     )
 
 
-def _offered(jobs: Sequence[StepSamples]) -> float | None:
+def _offered(jobs: Sequence[StepSamples], shares: Sequence[float] | None) -> float | None:
     """Return the I/Os that jobs may keep in flight together. None: unknown for one of them, or they did not run
     together.
+
+    `shares`: as of _shares_of_time.
     """
     configured = [of_job for job in jobs if (of_job := _configured(job)) is not None]
-    if len(configured) < len(jobs) or (len(jobs) > 1 and not _ran_together(jobs)):
+    if len(configured) < len(jobs) or (len(jobs) > 1 and (shares is None or min(shares) < _TOGETHER_RATIO)):
         return None
     return sum(configured)
 
 
-def _ran_together(jobs: Sequence[StepSamples]) -> bool:
-    """Whether the times in which the jobs completed I/Os are nearly the same."""
-    spans = []
+def _active_ratio(jobs: Sequence[StepSamples], shares: Sequence[float] | None) -> float:
+    """Return the share of the configured I/Os that the jobs could keep in flight, in the mean over the step.
+
+    `shares`: as of _shares_of_time.
+    """
+    configured = [of_job for job in jobs if (of_job := _configured(job)) is not None]
+    weights = configured if len(configured) == len(jobs) and any(configured) else [1.0] * len(jobs)
+    return sum(w * share for w, share in zip(weights, shares, strict=True)) / sum(weights) if shares else 1.0
+
+
+def _shares_of_time(step: Step, jobs: Sequence[StepSamples]) -> list[float] | None:
+    """Return the share of each job in the time from the first I/O of any of them to the last one. None: not known of
+    one.
+
+    A single figure of a source is a mean over the time of that source's jobs alone."""
+    single = {load.source for load in step.loads if load.summary_window is not None}
+    spans: list[tuple[str, float, float]] = []
     for job in jobs:
         rates = [job.rates[counter] for d in DIRECTIONS if (counter := f"ops_{d}_total") in job.rates]
         windows = zip(job.ended_us, job.seconds, zip_longest(*rates), strict=False)
         active = [(ended_us - seconds * 1e6, ended_us) for ended_us, seconds, of_window in windows if any(of_window)]
         if not active:
-            return False
-        spans.append((active[0][0], active[-1][1]))
-    together = min(end for _, end in spans) - max(begin for begin, _ in spans)
-    return together >= _TOGETHER_RATIO * (max(end for _, end in spans) - min(begin for begin, _ in spans))
+            return None
+        spans.append((job.source if job.source in single else "", active[0][0], active[-1][1]))
+    together: dict[str, tuple[float, float]] = {}
+    for source, begin, end in spans:
+        first, last = together.get(source, (begin, end))
+        together[source] = min(first, begin), max(last, end)
+    return [(end - begin) / (together[source][1] - together[source][0]) for source, begin, end in spans]
 
 
 def _configured(job: StepSamples) -> float | None:

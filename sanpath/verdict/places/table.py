@@ -224,8 +224,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
     uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted)
     # A load of unknown settings has at least one I/O outstanding at any time, unless it pauses.
-    configured = load.in_flight_configured or (1 if in_flight < 1 else None)
-    in_flight_ratio = in_flight / configured if configured else None
+    in_flight_ratio = load.filled_ratio(in_flight) or (in_flight if in_flight < 1 else None)
     machine_rows = _machine_rows(facts, load)
     processors_used = max((number(row, "cpu_ratio") for row in machine_rows), default=0.0)
     # A thread that does not run waits for a processor where none is idle.
