@@ -153,9 +153,10 @@ def plateau(
     return judged(san.write())
 
 
-def rising(folder: Path, tcp: Tcp | None, steps: tuple[int, ...] = (4, 16)) -> Verdict:
-    """An I/O takes 5.4 ms, of which the array takes 0.3, however many are in flight: more bring more."""
-    san = san_with(folder, tcp)
+def rising(folder: Path, tcp: Tcp | None, steps: tuple[int, ...] = (4, 16), p99_times: float = 2.0) -> Verdict:
+    """An I/O takes 5.4 ms, of which the array takes 0.3, however many are in flight: more bring more.
+    `p99_times`: the 99th percentile over the mean."""
+    san = san_with(folder, tcp, p99_times=p99_times)
     for n in steps:
         flow = Flow(n / 5.4e-3, 5.4e-3)
         ports = {port.name: (1.05 * flow.ops * 8 * KIB, NOTHING) for port in san.ports}
@@ -215,6 +216,15 @@ def test_loss_on_its_connections_limits(tmp_path: Path, waiting: float) -> None:
     assert CONNECTION in " ".join(verdict.bottlenecks[0].because)
     # The switch has received everything intact, and nobody reads what the host's port has received.
     assert verdict.bottlenecks[0].entity == "link:esx7/eth0--sw1/eth1/7"
+
+
+@pytest.mark.parametrize(("p99_times", "kind"), [(0.1, "bottleneck"), (2.0, "concurrency_limited")])
+def test_few_lost_segments_limit_where_few_ios_hold_the_latency(tmp_path: Path, p99_times: float, kind: str) -> None:
+    """0.4 % of the segments are sent again: of 8 KiB, 2.3 % of the I/Os wait for that, 0.2 s after a time-out, 4.5 ms
+    in the mean. The others take half a millisecond; or all I/Os take 5.4 ms, and it is something else."""
+    verdict = rising(tmp_path / "a", Tcp(0.25e-3, 0.2e-3, lost=0.004, waiting=0.9), p99_times=p99_times)
+    assert verdict.kind == kind
+    assert {bottleneck.kind for bottleneck in verdict.bottlenecks} <= {"retries"}
 
 
 def test_loss_speaks_for_a_full_link_that_nobody_counts(tmp_path: Path) -> None:

@@ -97,8 +97,6 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         if frames >= _ONE_EVENT:  # The same damage, seen twice.
             weight = min(_CONFIRMED, weight)
         evidence.append(Evidence(f"{count(commands)} commands aborted in {seconds:.0f} s", weight))
-    weight, words = tail_weight(table.load)
-    evidence += [Evidence(words, weight)] if weight else []
     yield _claim(table, entity, evidence, prior)
 
 
@@ -133,6 +131,8 @@ def _claim(
     """`segments`: where I/Os wait, None: wherever what is lost makes them wait. `without`: what refutes the claim if
     the latency stays as it is."""
     latency_seconds = table.load.latency_seconds
+    weight, words = tail_weight(table.load)
+    evidence = (*evidence, Evidence(words, weight)) if weight else tuple(evidence)
     explains = _where_lost(table) if segments is None else segments
     lost_seconds = _waited(table, explains)
     lost = f"about {duration(lost_seconds)} of {duration(latency_seconds)} are lost between host and array"
