@@ -106,6 +106,8 @@ def test_jobs_of_a_step_are_added_and_its_percentiles_left_out(tmp_path: Path) -
     assert found.latency_seconds == pytest.approx(0.0025)
     assert found.in_flight_measured == pytest.approx(1.0)
     assert found.p99 is None
+    # 99 of 100 take 1 ms at most: 0.396 of the 1.0 s that all take in a second.
+    assert found.tail_shares == (pytest.approx((0.01, 0.604), abs=1e-4),)
 
 
 @pytest.mark.parametrize(("second_begins_at", "configured"), [(0, 5), (10, None)])

@@ -9,7 +9,8 @@ from sanpath.verdict.evidence.tail import tail_weight
 
 
 def load(mean: float, p95: float | None, p99: float | None) -> LoadFacts:
-    return LoadFacts(("load:fio",), "s", "read", 9, 1000.0, 4e6, mean, None, 1000 * mean, None, p95=p95, p99=p99)
+    shares = tuple((1 - part, 1 - part * p / mean) for part, p in ((0.95, p95), (0.99, p99)) if p is not None)
+    return LoadFacts(("load:fio",), "s", "read", 9, 1e3, 4e6, mean, None, 1e3 * mean, None, tail_shares=shares)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import isclose, sqrt
@@ -55,7 +55,8 @@ class LoadFacts:
     I/Os in flight; "": none. `access`: how the jobs were configured to access their data. `flushes_in_flight`,
     `metadata_in_flight`: flushes, and operations on files that move no data, that the jobs wait for on average
     (Little's law). `active_ratio`: share of the configured I/Os that the jobs could keep in flight in the mean over
-    the step; below 1, some of them began later or ended before the others.
+    the step; below 1, some of them began later or ended before the others. `tail_shares`: (a part of each job's I/Os,
+    the least share of the time that as many of its slowest take), empty: a job reports no percentiles.
     """
 
     roots: tuple[str, ...]
@@ -84,6 +85,7 @@ class LoadFacts:
     flushes_in_flight: float = 0.0
     metadata_in_flight: float = 0.0
     active_ratio: float = 1.0
+    tail_shares: tuple[tuple[float, float], ...] = ()
 
     @property
     def seconds(self) -> float | None:
@@ -290,7 +292,26 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
         sum(job.rate("latency_seconds_metadata_total") or 0.0 for job in jobs),
         _active_ratio(jobs, shares),
+        tuple(_tail_shares(with_latency, direction)),
     )
+
+
+def _tail_shares(
+    with_latency: Sequence[tuple[StepSamples, tuple[float, float, float]]], direction: Direction
+) -> Iterator[tuple[float, float]]:
+    """Yield what the slowest I/Os of each job take: the time less that of the others, of which none takes longer than
+    the percentile."""
+    for part, percentile in ((0.95, "p95"), (0.99, "p99")):
+        total = others = 0.0
+        for job, (mean_seconds, *_) in with_latency:
+            seconds = job.last_values.get(f"latency_seconds_{percentile}_{direction}")
+            if seconds is None:
+                break
+            operations = _rate(job, "ops", direction)
+            total += operations * mean_seconds
+            others += operations * part * seconds
+        else:
+            yield 1 - part, 1 - others / total
 
 
 def _rate(job: StepSamples, counter: str, direction: Direction) -> float:

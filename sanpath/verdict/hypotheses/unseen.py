@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.table import number
 from sanpath.units import duration
+from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
@@ -37,7 +38,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     gaps = table.gaps
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
     elsewhere = gaps | table.indices("array_service")
-    evidence, window_bytes = [*_slow_transfer(table)], _in_window(table)
+    evidence, window_bytes = [*_slow_transfer(table), *_few_are_slow(table)], _in_window(table)
     if window_bytes:
         words = f"up to {window_bytes / 1e3:,.0f} kB are on the way at once, which a TCP window may limit"
         evidence.append(Evidence(words, 0.0))
@@ -86,6 +87,13 @@ def _in_window(table: PlaceTable) -> float:
     longest_trip_seconds = sum(max(0.0, segment.seconds[1] - segment.wait[0]) for segment in gaps)
     most = table.load.bytes_per_second * longest_trip_seconds
     return most if most >= _LEAST_WINDOW_BYTES else 0.0
+
+
+def _few_are_slow(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence of I/Os that were lost, or that something stalls: in a full queue all I/Os wait."""
+    weight, words = tail_weight(table.load)
+    if weight:
+        yield Evidence(words, weight)
 
 
 def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
