@@ -29,13 +29,14 @@ class Grouped(San):
     """fio on the host db7 and its sda, in the control group OWN and so in ABOVE, but not in OTHER.
 
     `raised`: limits after the first step, where they change. `others`: path of a group → reads a second in it that
-    are not the test's; "": in no group. `is_counted`: whether io.stat is read.
+    are not the test's; "": in no group. `is_counted`: whether io.stat is read. `parts`: devices that sda is made of.
     """
 
     limits: Limits = field(default_factory=dict)
     raised: Limits = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
     is_counted: bool = True
+    parts: tuple[str, ...] = ()
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on host:db7")
@@ -43,6 +44,9 @@ class Grouped(San):
         out.entity("db7", "host", "db7", ids={"name": ("db7",)}, attributes={"os": "Linux 6.1"})
         out.entity("db7", "lun", "sda", "db7/sda", {"device": ("sda",)})
         out.link("db7", "attached_to", (("lun", "sda"), ("host", "db7")))
+        for part in self.parts:
+            out.entity("db7", "lun", part, f"db7/{part}", {"device": (part,)})
+            out.link("db7", "member_of", (("lun", part), ("lun", "sda")))
         for path in self.limits:
             name = ("cgroup", f"{path} sda")
             about = {"path": path, "unit": path.rpartition("/")[2], "device_number": "8:0"}
@@ -131,6 +135,24 @@ def test_a_limit_that_is_far_away_is_not_accused(tmp_path: Path) -> None:
     found = reads(grouped(tmp_path, {OWN: {READS: 20_000}}), {16: 2000, 64: 2000})
     assert (named(found), hits(found)) == ([], [])
     assert [b.kind for b in found.verdict.bottlenecks] == ["io_stack"]
+
+
+@pytest.mark.parametrize(("parts", "kind"), [((), "lun"), (("sdb", "sdc"), "io_stack")], ids=["disk", "md or LVM"])
+def test_only_a_device_of_its_own_has_a_queue(tmp_path: Path, parts: tuple[str, ...], kind: str) -> None:
+    """Of 24 reads 10 are at the device: it may have ten slots, unless it hands all that it gets to others."""
+    found = reads(grouped(tmp_path, {}, parts=parts), {24: 40_000})
+    assert next(suspect.kind for suspect in found.verdict.suspects if suspect.entity is not None) == kind
+    assert parts == () or "lun" not in {suspect.kind for suspect in found.verdict.suspects}
+
+
+def test_the_fewer_ios_are_below_a_queue_of_unknown_depth_the_less_it_is_that_queue(tmp_path: Path) -> None:
+    """Of 16 reads 1.3, 2.6 or 10 are below: hardly any queue has two slots, so what is above it holds the others."""
+    odds = []
+    for below in (1.3, 2.6, 10.0):
+        found = reads(grouped(tmp_path / str(below), {}), {16: 4000}, below=below / 4000)
+        by_kind = {suspect.kind: suspect.probability for suspect in found.verdict.suspects}
+        odds.append(by_kind["lun"] / by_kind["io_stack"])
+    assert odds[0] < odds[1] / 1.5 < odds[2] / 2
 
 
 def test_a_group_without_a_limit_clears_the_rule(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
 from sanpath.units import count, duration, percent
-from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, at_limit, full_queue, usual_depth
+from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, at_limit, full_queue
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.segments import Segment
@@ -25,6 +25,8 @@ _SAME_THROUGHPUT = 0.97
 _SOFTWARE = 0.25
 """Most of its time that an I/O passes in the host's software above a queue, without a wait for a slot."""
 _DEPTH_UNKNOWN = -0.3
+_HOLDS = ("queue_depth", "nr_requests", "paths")
+"""Attributes of a block device that has a queue of its own."""
 _OVERTURN = ("a deeper queue that does not raise throughput",)
 _SMALLER = -3.0
 """Log-odds that something smaller than the reported depth limits the I/Os, such as a session's command window."""
@@ -43,9 +45,19 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         hidden = _keeps_from_submitting(table, segment)
         if segment.queue is None or not (segment.queue.holds_back or hidden):
             continue
+        if not _has_queue(table, segment.queue.entity):
+            continue
         evidence = tuple(_evidence(table, segment, segment.queue, _admitted(table, segment.queue)))
         kind, conclude = str(segment.entity).partition(":")[0], partial(_conclude, table, segment.queue)
         yield Claim(kind, segment.entity, frozenset({index}), evidence, conclude, hidden=hidden)
+
+
+def _has_queue(table: PlaceTable, device: str) -> bool:
+    """Whether a device has a queue of its own. One that is made of others, as md and logical volumes are, passes I/Os
+    on to theirs, unless its host reports what it holds, as of a multipath map."""
+    topology = table.facts.topology
+    attributes = topology.entities[device].attributes
+    return any(attributes.get(name) is not None for name in _HOLDS) or not topology.members(device, "lun")
 
 
 def _admitted(table: PlaceTable, queue: HostQueue) -> float:
@@ -68,12 +80,9 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
         if _keeps_from_submitting(table, segment):
             words = f"it holds {in_use} I/Os, and threads wait {percent(table.blocked_ratio)} of the time to submit"
         yield Evidence(words, max(_SMALLER, at_limit(segment.filled_ratio, error)), about_slots=True)
-    elif queue.admitted < 1 and not table.opposite_direction:
-        words = "fewer than one I/O is below it: no queue lets so few through"
-        yield Evidence(words, _DEPTH_UNKNOWN + full_queue(queue.admitted))
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
-        yield Evidence(words, _DEPTH_UNKNOWN + usual_depth(below))
+        yield Evidence(words, _DEPTH_UNKNOWN + full_queue(below))
     # Where others waited above it, or at the same throughput: what is below takes longer with more of them.
     if any(
         abs(other_queue.admitted - queue.admitted) > 4 * DEPTH_ERROR * queue.admitted
