@@ -152,6 +152,12 @@ def host_of(topology: Topology, load: str) -> str | None:
     return next(iter(topology.related(machine, "runs_on", "host")), None)
 
 
+def only_host(topology: Topology, loads: Sequence[str]) -> str | None:
+    """Return the host that all these loads run on. None: there are several, or it is not known of one of them."""
+    hosts = {host for load in loads for host in hosts_of(topology, load) or [None]}
+    return hosts.pop() if len(hosts) == 1 else None
+
+
 def initiators_of(topology: Topology, load: str) -> list[str]:
     """Return the initiator ports of the hosts a load runs on.
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.compute import compute
 from sanpath.model import Column, Scalar, Table
+from sanpath.verdict.places.set_limits import set_limits
 from tests.support.recording import RecordingBuilder
 from tests.support.san import HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
@@ -24,9 +27,12 @@ class LimitedSan(San):
 
     limits: Mapping[str, Scalar]
     of_host: Mapping[str, Scalar]
+    more_links: Sequence[str] = ()
 
     def _array(self, out: RecordingBuilder, last: float) -> None:
         super()._array(out, last)
+        for link in self.more_links:
+            out.say(link)
         out.entity("fa1", "volume", "vol01", ids={"naa": (NAA,)}, attributes=self.limits)
         out.entity("fa1", "host", "esx7", ids={"wwpn": (HOST_PORT.wwpn,)}, attributes=self.of_host)
 
@@ -142,6 +148,20 @@ def test_a_limit_of_the_group_or_of_the_host_is_named(
     (cap,) = found.verdict.bottlenecks
     assert (found.verdict.kind, cap.entity) == ("configured_cap", "volume:fa1/vol01")
     assert f"in volume:fa1/vol01 because the QoS limit of {reported} is reached there" in found.verdict.headline
+
+
+@pytest.mark.parametrize(("machine", "is_limited"), [("vm:sqlvm1", True), ("host:esx8", False)])
+def test_loads_on_one_host_share_its_limit(tmp_path: Path, machine: str, is_limited: bool) -> None:
+    san = LimitedSan(tmp_path)
+    san.limits, san.of_host = {}, {"qos_ops_per_second": 3050.0}
+    san.more_links = (f"load:second runs_on {machine}",)
+    flow = Flow(3050.0, 16 / 3050)
+    san.step("q16", 16, read=flow, disk={"read": flow}, array={"read": AtArray(0.00035)})
+    facts = compute(san.write())
+    load = facts.load("q16", "read")
+    assert load is not None
+    limits = list(set_limits(facts, replace(load, roots=(*load.roots, "load:second"))))
+    assert [limit.words for limit in limits] == ["the QoS limit of 3,050 IOPS of the host esx7"] * is_limited
 
 
 @pytest.mark.parametrize("limits", [{}, {"qos_bytes_per_second": 2 * LIMIT}], ids=["not told", "far above"])

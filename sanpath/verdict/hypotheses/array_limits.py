@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
-from sanpath.topology.paths import host_of
+from sanpath.topology.paths import only_host
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, beyond_usual
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
@@ -93,7 +93,7 @@ def _fullest(limits: Iterable[_Limit], least: float) -> list[_Limit]:
 def _exceeded(table: PlaceTable) -> Iterator[_Limit]:
     """Yield the limits for which the array counts the time in which more was wanted."""
     facts, load = table.facts, table.load
-    volumes, host = volumes_of(facts.topology, load, facts.tables), host_of(facts.topology, load.roots[0])
+    volumes, host = volumes_of(facts.topology, load, facts.tables), only_host(facts.topology, load.roots)
     for row in table.rows("volume", direction=load.direction):
         for fact, words in _LIMIT_NAMES.items():
             if row["entity"] in volumes and row[fact] is not None:

@@ -10,7 +10,7 @@ from sanpath.facts.host import planes
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
-from sanpath.topology.paths import machine_of
+from sanpath.topology.paths import machines_of
 
 _FILLED = 0.95
 """Share of its slots in use from which a queue is full."""
@@ -178,8 +178,8 @@ def _layer(facts: Facts, load: LoadFacts, plane: str) -> Layer:
     """The layer in which I/Os wait above a plane: the hypervisor, or where the load's own block device is."""
     if plane in _HYPERVISOR_PLANES:
         return "host"
-    machine = machine_of(facts.topology, load.roots[0]) if len(load.roots) == 1 else None
-    is_guest = machine is not None and facts.topology.entities[machine].kind == "vm"
+    machines = [machine for root in load.roots for machine in machines_of(facts.topology, root)]
+    is_guest = bool(machines) and all(facts.topology.entities[machine].kind == "vm" for machine in machines)
     return "guest" if plane == "vscsi" or is_guest else "host"
 
 

@@ -12,7 +12,7 @@ from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
 from sanpath.model import Scalar
 from sanpath.topology.identity import Topology
-from sanpath.topology.paths import host_of
+from sanpath.topology.paths import only_host
 from sanpath.units import bandwidth, iops
 
 Rate = Literal["bytes_per_second", "ops_per_second"]
@@ -50,7 +50,7 @@ def set_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
     Where the array reported none of the volumes in the step, the load is spread over them evenly.
     """
     topology, volumes = facts.topology, sorted(volumes_of(facts.topology, load, facts.tables))
-    host = host_of(topology, load.roots[0]) if len(load.roots) == 1 else None
+    host = only_host(topology, load.roots)
     for rate in RATES:
         total = sum(float(getattr(step_load, rate)) for step_load in facts.loads_in(load.step))
         volume_rows = facts.tables["volume"].select(step=load.step)
