@@ -126,6 +126,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"PCIe lanes of {noun(first.entity)} {with_owner(first.entity)} are saturated"
         case "lun" | "hba" | "vdisk":
             return f"Queue of {noun(first.entity)} {with_owner(first.entity)} is full{_depth(first, step)}"
+        case "drive":
+            return f"Drive {with_owner(first.entity)} is saturated ({first.direction})"
         case _:
             return _array(first, step)
 

@@ -29,24 +29,28 @@ class Grouped(San):
     """fio on the host db7 and its sda, in the control group OWN and so in ABOVE, but not in OTHER.
 
     `raised`: limits after the first step, where they change. `others`: path of a group → reads a second in it that
-    are not the test's; "": in no group. `is_counted`: whether io.stat is read. `parts`: devices that sda is made of.
+    are not the test's; "": in no group. `is_counted`: whether io.stat is read. `parts`: devices that sda is made of →
+    their latency over that of sda. `local`: whether sda is local to db7, None: not known.
     """
 
     limits: Limits = field(default_factory=dict)
     raised: Limits = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
     is_counted: bool = True
-    parts: tuple[str, ...] = ()
+    parts: Mapping[str, float] = field(default_factory=dict)
+    local: bool | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on host:db7")
         out.source("db7", "linux_host", LUN, CGROUP)
         out.entity("db7", "host", "db7", ids={"name": ("db7",)}, attributes={"os": "Linux 6.1"})
-        out.entity("db7", "lun", "sda", "db7/sda", {"device": ("sda",)})
+        out.entity("db7", "lun", "sda", "db7/sda", {"device": ("sda",)}, {"local": self.local})
         out.link("db7", "attached_to", (("lun", "sda"), ("host", "db7")))
         for part in self.parts:
-            out.entity("db7", "lun", part, f"db7/{part}", {"device": (part,)})
+            out.entity("db7", "lun", part, f"db7/{part}", {"device": (part,)}, {"model": "M1"})
             out.link("db7", "member_of", (("lun", part), ("lun", "sda")))
+            out.link("db7", "attached_to", (("lun", part), ("host", "db7")))
+            out.say("load:fio targets lun:db7/sda")
         for path in self.limits:
             name = ("cgroup", f"{path} sda")
             about = {"path": path, "unit": path.rpartition("/")[2], "device_number": "8:0"}
@@ -55,7 +59,8 @@ class Grouped(San):
             out.link("db7", "targets", (name, ("lun", "sda")))
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("db7", at)
-            out.samples("db7", LUN, at, {"sda": self._device(at)})
+            parts = {part: self._device(at, 1 / len(self.parts), slowness) for part, slowness in self.parts.items()}
+            out.samples("db7", LUN, at, {"sda": self._device(at)} | parts)
             limits = self.raised if self.raised and at > self.steps[0].end else self.limits
             groups = {f"{path} sda": self._group(path, at) | dict(limits[path]) for path in self.limits}
             out.samples("db7", CGROUP, at, groups)
@@ -68,12 +73,13 @@ class Grouped(San):
             if direction in step.flows
         ]
 
-    def _device(self, at: float) -> dict[str, Number]:
+    def _device(self, at: float, share: float = 1.0, slowness: float = 1.0) -> dict[str, Number]:
+        """`share`: of the I/Os; `slowness`: factor of their latency."""
         values: dict[str, Number] = {}
         for d in DIRECTIONS:
             tested, more = self._tested(d, at), at * sum(self.others.values()) if d == "read" else 0.0
-            ops = sum(ops for ops, _ in tested) + more
-            seconds = sum(ops * latency for ops, latency in tested) + more * DEVICE_SECONDS
+            ops = share * (sum(ops for ops, _ in tested) + more)
+            seconds = share * slowness * (sum(ops * latency for ops, latency in tested) + more * DEVICE_SECONDS)
             values |= {f"ops_{d}_total": round(ops), f"bytes_{d}_total": round(ops * self.steps[0].block / 512)}
             values[f"latency_seconds_{d}_total"] = round(seconds * 1e3)
         return values
@@ -137,12 +143,14 @@ def test_a_limit_that_is_far_away_is_not_accused(tmp_path: Path) -> None:
     assert [b.kind for b in found.verdict.bottlenecks] == ["io_stack"]
 
 
-@pytest.mark.parametrize(("parts", "kind"), [((), "lun"), (("sdb", "sdc"), "io_stack")], ids=["disk", "md or LVM"])
-def test_only_a_device_of_its_own_has_a_queue(tmp_path: Path, parts: tuple[str, ...], kind: str) -> None:
+@pytest.mark.parametrize(
+    ("parts", "kind"), [({}, "lun"), ({"sdb": 1.0, "sdc": 1.0}, "io_stack")], ids=["disk", "md or LVM"]
+)
+def test_only_a_device_of_its_own_has_a_queue(tmp_path: Path, parts: Mapping[str, float], kind: str) -> None:
     """Of 24 reads 10 are at the device: it may have ten slots, unless it hands all that it gets to others."""
     found = reads(grouped(tmp_path, {}, parts=parts), {24: 40_000})
     assert next(suspect.kind for suspect in found.verdict.suspects if suspect.entity is not None) == kind
-    assert parts == () or "lun" not in {suspect.kind for suspect in found.verdict.suspects}
+    assert not parts or "lun" not in {suspect.kind for suspect in found.verdict.suspects}
 
 
 def test_the_fewer_ios_are_below_a_queue_of_unknown_depth_the_less_it_is_that_queue(tmp_path: Path) -> None:
@@ -153,6 +161,21 @@ def test_the_fewer_ios_are_below_a_queue_of_unknown_depth_the_less_it_is_that_qu
         by_kind = {suspect.kind: suspect.probability for suspect in found.verdict.suspects}
         odds.append(by_kind["lun"] / by_kind["io_stack"])
     assert odds[0] < odds[1] / 1.5 < odds[2] / 2
+
+
+@pytest.mark.parametrize(("local", "drives"), [(True, ["lun:db7/sda"]), (None, []), (False, [])])
+def test_below_a_local_drive_there_is_nothing_else(tmp_path: Path, local: bool | None, drives: list[str]) -> None:
+    """20,000 IOPS with 16 and with 64 outstanding, all of them at the device."""
+    verdict = reads(grouped(tmp_path, {}, local=local), {16: 20_000, 64: 20_000}, None).verdict
+    assert [b.entity for b in verdict.bottlenecks if b.kind == "drive"] == drives
+    assert verdict.kind == ("bottleneck" if drives else "cannot_tell")
+
+
+def test_of_drives_that_are_used_together_the_one_that_is_slow_for_its_load_is_named(tmp_path: Path) -> None:
+    parts = {"nvme0n1": 0.5, "nvme1n1": 0.5, "nvme2n1": 2.5, "nvme3n1": 0.5}
+    (drive,) = reads(grouped(tmp_path, {}, local=True, parts=parts), {16: 2000, 64: 2000}, None).verdict.bottlenecks
+    assert (drive.kind, drive.entity) == ("drive", "lun:db7/nvme2n1")
+    assert "5.0 times as long as its peers" in drive.because[0]
 
 
 def test_a_group_without_a_limit_clears_the_rule(tmp_path: Path) -> None:

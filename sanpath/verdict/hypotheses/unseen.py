@@ -9,6 +9,7 @@ from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.drives import local_drives
 from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.table import PlaceTable
@@ -35,6 +36,7 @@ _SLOW = 5.0
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for what is above the first block device, and one for each gap between two clocks."""
     yield from _above_the_device(table)
+    yield from _unread_hypervisor(table)
     gaps = table.gaps
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
     elsewhere = gaps | table.indices("array_service")
@@ -60,6 +62,17 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     yield Claim("io_stack", machine, frozenset({0}), (), conclude, _PRIOR)
 
 
+def _unread_hypervisor(table: PlaceTable) -> Iterator[Claim]:
+    """The virtual disk between a guest and the block device of its hypervisor, if no source reads it: its limits, and
+    the thread that serves it."""
+    in_guest = any(machine.startswith("vm:") for machine in table.machines)
+    for index, segment in enumerate(table.segments if in_guest else ()):
+        queue = segment.queue
+        if queue is not None and queue.below.plane == "host_block" and queue.above.plane != "vscsi":
+            words = Evidence("the virtual disk, its limits and the thread that serves it were not read", 0.0)
+            yield Claim("unseen", None, frozenset({index}), (words,), prior=UNREAD, verdict="cannot_tell")
+
+
 def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
     """Log-odds of something unread in a gap. `window_bytes`: what may fill a TCP window, 0: nothing."""
     if table.in_tcp:
@@ -68,8 +81,8 @@ def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
         return unseen_in_tcp if index in table.in_tcp else _FEW_PLACES
     if window_bytes:
         return _TCP_WINDOW
-    if not table.on_path:  # No link is known to carry the load: the fabric is a likely place.
-        return UNREAD
+    if not table.on_path:  # No link is known to carry the load: the fabric is a likely place, if there is one.
+        return _PRIOR if local_drives(table) else UNREAD
     if table.indices("below") and host_is_unread(table):
         return _FEW_PLACES
     return _TCP_GAP if table.has_ethernet else _GAP
