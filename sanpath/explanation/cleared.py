@@ -16,6 +16,7 @@ from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, response_small
 from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.tcp_path import tcp_path
 from sanpath.verdict.step_judgement import WINDOWS, Judgement
 from sanpath.whatif.proven_ceilings import array_dominates
 
@@ -52,8 +53,13 @@ def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Clea
         if entity in facts.topology.entities
         for volume in _related_storage(facts, entity)
     }
+    if any(
+        suspect.kind == "retries" for j in judgements for suspect in j.suspects if suspect.probability >= _SUSPECTED
+    ):
+        # Of several links that count lost frames, not only the one that counts most may lose them.
+        limiters |= {str(row["entity"]) for row in facts.tables["link"] if number(row, "errors_per_second")}
     # A transfer that takes far longer than the wire needs has waited at some link, and it is not known at which.
-    is_delayed = any(_transfer_waits(facts, judged) for judged in judgements)
+    is_delayed = any(_transfer_waits(facts, judged) or _queues_in_tcp(facts, judged) for judged in judgements)
     links = [] if is_delayed else _cleared_links(facts, limiters)
     return [*_cleared_arrays(facts, judgements, limiters), *links, *_cleared_load(facts, judgements, limiters)]
 
@@ -71,6 +77,22 @@ def _transfer_waits(facts: Facts, judged: Judgement) -> bool:
         return False
     transfer = number(row, "san_seconds")
     return transfer >= max(_SLOW_TRANSFER * wire, below_queues(facts, judged.load) / 2)
+
+
+def _queues_in_tcp(facts: Facts, judged: Judgement) -> bool:
+    """Whether most of the latency is a queue on the way by TCP's clock, and no limit explains that: a shaper or a
+    policer carries less than the port counts as its speed."""
+    below, tcp = below_queues(facts, judged.load), tcp_path(facts, judged.load)
+    transfer = None if tcp is None else tcp.transfer((below, below))
+    if judged.limiter is not None or tcp is None or transfer is None or tcp.round_trip is None:
+        return False
+    return tcp.round_trip >= _SLOW_TRANSFER * tcp.smallest and transfer[0] - tcp.distance[1] >= below / 2
+
+
+def _reads_late(facts: Facts, judged: Judgement) -> bool:
+    """Whether what has arrived waits for most of the latency until the load's machine reads it."""
+    tcp = tcp_path(facts, judged.load) if judged.load.direction == "read" else None
+    return tcp is not None and tcp.unread >= judged.load.latency_seconds / 2
 
 
 def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
@@ -207,6 +229,8 @@ def _cleared_load(facts: Facts, judgements: Sequence[Judgement], limiters: set[s
         return []
     # A generator limits by more than a busy processor: it may not issue what is configured.
     if loads[0].entity in limiters or any(judged.kind == "generator_limited" for judged in judgements):
+        return []
+    if any(judged.kind not in _NOTHING_LIMITS and _reads_late(facts, judged) for judged in judgements):
         return []
     up_to = {"ops_per_second": max(f.ops_per_second for f in loads)}
     return [Cleared(loads[0].entity, up_to, f"its busiest process used {percent(busiest)} of a core at most")]

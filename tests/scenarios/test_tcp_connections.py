@@ -253,6 +253,42 @@ def test_of_two_links_the_one_lost_them_whose_ends_count_damaged_frames(tmp_path
     assert port in bottleneck.entity
 
 
+def test_a_port_that_counts_a_part_of_what_was_sent_again_is_the_place(tmp_path: Path) -> None:
+    """700 of 8,100: more is sent again than was lost. Nobody reads what the host's port has received."""
+    (bottleneck,) = plateau(tmp_path / "a", LOSS, {"sw1/eth1/1": {"errors_rx_total": 700.0}}).verdict.bottlenecks
+    assert bottleneck.kind == "retries"
+    assert "eth1/1" in bottleneck.entity
+
+
+def test_no_link_that_counts_lost_frames_is_cleared_while_lost_frames_limit(tmp_path: Path) -> None:
+    counted = {"sw1/eth1/7": {"errors_rx_total": 8000.0}, "sw1/eth1/1": {"errors_rx_total": 80.0}}
+    found = plateau(tmp_path / "a", LOSS, counted)
+    assert [bottleneck.kind for bottleneck in found.verdict.bottlenecks] == ["retries"]
+    assert not [cleared.entity for cleared in found.cleared if cleared.entity.startswith("link:")]
+
+
+def test_a_receiver_that_has_more_to_read_than_is_on_the_way_does_not_wait_for_lost_segments(tmp_path: Path) -> None:
+    """1 MB is unread at the host, where 49 kB are on the way: its processor or its program is late."""
+    by_unread = [
+        sum(
+            suspect.probability
+            for suspect in plateau(tmp_path / str(unread), replace(LOSS, unread=unread)).verdict.suspects
+            if suspect.kind == "retries"
+        )
+        for unread in (0.0, 1e6)
+    ]
+    assert by_unread[1] < 0.2 < 0.5 < by_unread[0]
+
+
+def test_links_are_not_cleared_while_segments_queue_on_the_way(tmp_path: Path) -> None:
+    """A round trip of 12 ms out of 0.2 on links that are used to a sixth: something between them carries no more."""
+    shaped = Tcp(12e-3, 0.2e-3, waiting=0.2, busy=1.0, congestion_window=4e6)
+    found = plateau(tmp_path / "a", shaped)
+    assert found.verdict.kind == "cannot_tell"
+    assert not [cleared.entity for cleared in found.cleared if cleared.entity.startswith("link:")]
+    assert "The fabric is not the problem" not in (found.summary.acquittal or "")
+
+
 def test_a_few_damaged_frames_on_one_link_are_not_what_another_may_have_lost(tmp_path: Path) -> None:
     """8 of the 8,100 segments. The host's port receives the data, and nobody reads what it has received."""
     (bottleneck,) = plateau(tmp_path / "a", LOSS, {"sw1/eth1/1": {"errors_rx_total": 8.0}}).verdict.bottlenecks

@@ -60,6 +60,8 @@ _LOSS_ALLOWS = 2.0
 """Log-odds of loss where the load moves what it allows: without loss that limits, few networks lose so much."""
 _ANYWHERE = 1e-4
 """Most segments that a network loses which limits nothing: a fuller queue drops some now and then."""
+_UNREAD_END = 0.05
+"""Share of the segments sent again that a port has to count to be more suspect than an end that nobody reads."""
 _USUAL_SEGMENT_BYTES = 1448.0
 """Payload of a full segment: an Ethernet frame of 1500 bytes less IP and TCP headers with time stamps (RFC 7323)."""
 _TOO_SHORT = -9.0
@@ -185,7 +187,10 @@ def _for_loss(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / allowed
     alone_ratio = min(1.0, number(connection, "round_trip_seconds_min") / round_trip) if round_trip else 1.0
     unusual_ratio = min(1.0, log(max(ratio, _NEVER) / _NEVER) / log(_ANYWHERE / _NEVER))
-    most = (_LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS) * alone_ratio * unusual_ratio
+    # A receiver that has more to read than is on the way does not wait for what was lost.
+    on_the_way, unread = carried * round_trip, number(connection, "unread_bytes")
+    waits_ratio = on_the_way / (on_the_way + unread) if unread else 1.0
+    most = (_LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS) * alone_ratio * unusual_ratio + 2 * log(waits_ratio)
     return max(_unusual(ratio), most + min(0.0, 4 * log(max(round_trips, _NEVER))))
 
 
@@ -247,14 +252,15 @@ def _seen_in_tcp(table: PlaceTable) -> Iterator[Evidence]:
 def _place_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) -> str:
     """The link or port whose ends count most of the segments that were sent again; of equal ones the first.
 
-    Where the end that receives the data is not read, it may have lost half of them. `ratio`: share sent again.
+    A port counts only a part of them, because more is sent again than was lost. It is more probably the place than one
+    whose receiving end is not read, unless it counts next to none. `ratio`: share sent again.
     """
     damaged, devices = _damaged_frames(table), _device_errors(table)
     lost = max(_NEVER, ratio * table.load.bytes_per_second / _USUAL_SEGMENT_BYTES)
     receivers = {str(row["entity"]): str(row["receiver"]) for row in table.links}
     unread = {e for e, end in receivers.items() if end.startswith(_KINDS) and end not in devices}
     unread |= {entity for entity in entities if entity not in damaged}
-    return max(entities, key=lambda e: round(max(damaged.get(e, 0.0) / lost, 0.5 * (e in unread)), 2))
+    return max(entities, key=lambda e: round(max(damaged.get(e, 0.0) / lost, _UNREAD_END * (e in unread)), 2))
 
 
 def _ethernet_initiators(table: PlaceTable) -> list[str]:
