@@ -35,16 +35,18 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
     The step is the one with the highest throughput in one direction; of those within 6 %, or within what their
-    throughput scatters, the one with most I/Os in flight. If that step shows no limit, another one with as many I/Os
-    in flight that shows one decides. The direction is the one in which the I/Os of that step spend their time.
+    throughput scatters, the one with most I/Os in flight. If that step cannot tell, another one with as many I/Os in
+    flight decides that shows a limit, or that can tell at the same throughput. The direction is the one in which the
+    I/Os of that step spend their time.
     """
     found = _deciding_direction(judgements, _fastest_step(judgements))
     if found.kind != "cannot_tell":
         return found
     in_flight = _in_flight(judgements)
     as_deep = [step for step in in_flight if in_flight[step] >= _AS_DEEP * in_flight[found.load.step]]
-    limited = [j for step in as_deep if (j := _deciding_direction(judgements, step)).bottlenecks]
-    return max(limited, key=lambda j: j.probability, default=found)
+    others = [j for step in as_deep if (j := _deciding_direction(judgements, step)).kind != "cannot_tell"]
+    telling = [j for j in others if j.bottlenecks or _is_as_fast(j.load, found.load)]
+    return max(telling, key=lambda j: j.probability, default=found)
 
 
 def _fastest_step(judgements: Sequence[Judgement]) -> str:

@@ -55,6 +55,18 @@ def test_a_load_that_misses_its_rate_is_less_likely_to_ask_for_no_more(tmp_path:
     assert of_demand(4000) < of_demand(2000) - 0.05
 
 
+def test_more_ios_that_bring_no_more_throughput_show_that_there_were_enough(tmp_path: Path) -> None:
+    """8 I/Os are outstanding with 8, with 16 and with 32 configured: the load asks for no more."""
+    san = San(tmp_path)
+    for configured in (8, 16, 32):
+        calm(san, in_flight=configured, ops=4000, latency=0.002, rate_limited=True)
+        in_array = {"read": AtArray(0.0018, san=4e-5)}
+        san.steps[-1] = replace(san.steps[-1], name=f"q{configured}", array=in_array)
+    found = judged(san.write())
+    assert [step.verdict.kind == "concurrency_limited" for step in found.steps] == [False, False, False]
+    assert (found.verdict.kind, found.verdict.grade) == ("demand_limited", "A")
+
+
 def test_a_load_that_thinks_without_a_rate_is_not_healthy(tmp_path: Path) -> None:
     assert judged(calm(San(tmp_path), in_flight=32).write()).verdict.kind == "demand_limited"
 

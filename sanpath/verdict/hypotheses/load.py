@@ -8,6 +8,7 @@ from math import log
 from typing import cast
 
 from sanpath.diagnosis.experiment import Kind
+from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
@@ -49,6 +50,8 @@ _NOTHING_HOLDS_BACK = -2.5
 another one ends. Some have pauses that their settings do not show."""
 _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
+_REFUTED = -5.0
+"""Log-odds of too few outstanding I/Os where twice as many were given without effect."""
 _NO_RATE = -3.0
 """Log-odds of a load that reports neither a rate nor a limit of I/Os in flight: it hardly holds any back."""
 
@@ -199,7 +202,25 @@ def _concurrency(table: PlaceTable) -> Claim:
         evidence.append(Evidence(words, weight))
     weight, words = tail_weight(table.load)
     evidence += [Evidence(words, -weight)] if weight else []
+    if (no_more := _no_more_with_more(table)) is not None:
+        words = f"with {count(no_more.in_flight_configured)} configured throughput is the same"
+        evidence.append(Evidence(words, _REFUTED))
     return _claim("concurrency_limited", frozenset(), evidence, because, "follows")
+
+
+def _no_more_with_more(table: PlaceTable) -> LoadFacts | None:
+    """Another load of the same I/O that could keep twice as many outstanding and got no more. None: there is none."""
+    load, configured = table.load, table.load.in_flight_configured
+    others = (other for other in table.same_io if configured and other.at_least_as_many(load))
+    return next(
+        (
+            other
+            for other in others
+            if (other.in_flight_configured or 0.0) >= 2 * (configured or 0.0)
+            and other.ops_per_second <= (1 + FLAT) * load.ops_per_second
+        ),
+        None,
+    )
 
 
 def _density_of_others(table: PlaceTable, in_flight_ratio: float) -> float:

@@ -252,8 +252,8 @@ def _seen_in_tcp(table: PlaceTable) -> Iterator[Evidence]:
 def _place_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) -> str:
     """The link or port whose ends count most of the segments that were sent again; of equal ones the first.
 
-    A port counts only a part of them, because more is sent again than was lost. It is more probably the place than one
-    whose receiving end is not read, unless it counts next to none. `ratio`: share sent again.
+    A port counts only a part of them, because more is sent again than was lost. It is more probably the place than
+    one whose receiving end is not read, unless it counts next to none. `ratio`: share sent again.
     """
     damaged, devices = _damaged_frames(table), _device_errors(table)
     lost = max(_NEVER, ratio * table.load.bytes_per_second / _USUAL_SEGMENT_BYTES)
