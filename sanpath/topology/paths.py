@@ -154,8 +154,9 @@ def host_of(topology: Topology, load: str) -> str | None:
 
 def only_host(topology: Topology, loads: Sequence[str]) -> str | None:
     """Return the host that all these loads run on. None: there are several, or it is not known of one of them."""
-    hosts = {host for load in loads for host in hosts_of(topology, load) or [None]}
-    return hosts.pop() if len(hosts) == 1 else None
+    of_each = [hosts_of(topology, load) for load in loads]
+    hosts = {host for found in of_each for host in found}
+    return hosts.pop() if len(hosts) == 1 and all(of_each) else None
 
 
 def initiators_of(topology: Topology, load: str) -> list[str]:

@@ -203,7 +203,7 @@ def _concurrency(table: PlaceTable) -> Claim:
     weight, words = tail_weight(table.load)
     evidence += [Evidence(words, -weight)] if weight else []
     if (no_more := _no_more_with_more(table)) is not None:
-        words = f"with {count(no_more.in_flight_configured)} configured throughput is the same"
+        words = f"with {count(no_more.in_flight_configured or 0.0)} configured throughput is the same"
         evidence.append(Evidence(words, _REFUTED))
     return _claim("concurrency_limited", frozenset(), evidence, because, "follows")
 
