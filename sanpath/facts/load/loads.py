@@ -311,7 +311,8 @@ def _tail_shares(
             total += operations * mean_seconds
             others += operations * part * seconds
         else:
-            yield 1 - part, 1 - others / total
+            if total:
+                yield 1 - part, 1 - others / total
 
 
 def _rate(job: StepSamples, counter: str, direction: Direction) -> float:
