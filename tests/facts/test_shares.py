@@ -235,6 +235,13 @@ OPEN = tuple(
 )
 
 
+def test_nothing_is_known_to_lead_to_where_a_port_without_a_known_peer_does() -> None:
+    """The other port is perhaps for management, and no path of the test."""
+    used, idle = OPEN
+    open_ends = {used.group: {used.id, idle.id}}
+    assert other_path_idle(used, {used: 100.0, idle: 0.0}, {used.id: 1.0, idle.id: 0.0}, open_ends) is False
+
+
 @pytest.mark.parametrize(
     ("rates", "shares"),
     [

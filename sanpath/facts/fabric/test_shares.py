@@ -275,7 +275,10 @@ def other_path_idle(
     """Return whether a parallel link, which the test could use as well, carries neither the test nor foreign bytes.
 
     A host that uses several of its links in turn sends over all of its paths. A target port that stays idle meanwhile
-    is on none of these paths, and no path policy can use it. None: not known."""
+    is on none of these paths, and no path policy can use it. Nor is another one known to lead to where a port without
+    a known peer does. None: not known."""
+    if cable.device == cable.switch_port:
+        return False
     if (
         cable.group == "array"
         and sum((shares.get(link) or 0.0) >= LOADED for link in test_cables.get("host", ())) > 1
