@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
 from sanpath.masking import masked_text
@@ -25,6 +25,11 @@ class ResultFile(Protocol):
     @property
     def name(self) -> str:
         """The name of the file, without the folder."""
+        ...
+
+    @property
+    def modified_us(self) -> int:
+        """When the file was written last, microseconds since the epoch."""
         ...
 
     def chunks(self) -> Iterator[bytes]:
@@ -70,6 +75,12 @@ class ResultReader(ABC):
         return False
 
     @classmethod
+    def part_of(cls, name: str) -> str:  # noqa: ARG003 - most files are complete
+        """Return the run of which a file of this name holds only a part, beside others in its folder; "": it is
+        complete."""
+        return ""
+
+    @classmethod
     def report_of_run(cls, head: bytes) -> str:  # noqa: ARG003 - most tools write one report
         """Which of a tool's reports of one run a file is, by its first 64 KiB; "": the tool writes only one."""
         return ""
@@ -87,6 +98,11 @@ class ResultReader(ABC):
         for chunk in file.chunks():
             yield from self.feed(chunk)
         yield from self.finish()
+
+    def read_parts(self, files: Sequence[ResultFile]) -> Iterator[Item]:
+        """Read the files that are parts of one run, or the only one."""
+        for file in files:
+            yield from self.read(file)
 
 
 def warning(seen_us: int, code: str, text: str) -> Event:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sanpath.plugin import Item, ResultFile, ResultReader, text_of
 from sanpath_collectors.fio import report
 from sanpath_collectors.fio.logs import log
 from sanpath_collectors.fio.logs.histogram import HistogramLog
+from sanpath_collectors.fio.logs.joined import read_joined
 from sanpath_collectors.fio.logs.log import Log, LogName, parse_line
 from sanpath_collectors.fio.logs.means import MeansLog
 from sanpath_collectors.fio.logs.raw import RawLog
@@ -34,6 +35,12 @@ class FioResult(ResultReader):
         """Whether a file is a log: the unit of its latencies is that of the version of fio, which a result has."""
         return LogName.of(name) is not None
 
+    @classmethod
+    def part_of(cls, name: str) -> str:
+        """The run whose jobs a log is of: the prefix of its name."""
+        log = LogName.of(name)
+        return log.prefix if log is not None else ""
+
     def feed(self, added: bytes) -> Iterator[Item]:
         """Parses the next chunk of the file."""
         self._start += added
@@ -52,8 +59,25 @@ class FioResult(ResultReader):
     def read(self, file: ResultFile) -> Iterator[Item]:
         """Reads a complete file."""
         self._log_name = LogName.of(file.name)
-        form = self._chosen_form(next(iter(file.chunks()), b"") if self._log_name is not None else b"")
+        if self._log_name is not None:
+            self._form = self._log_of(self._log_name, file)
+        form = self._chosen_form(b"")
         yield from self._with_clock(form, form.read(file)) if isinstance(form, Log) else super().read(file)
+
+    def read_parts(self, files: Sequence[ResultFile]) -> Iterator[Item]:
+        """Reads the logs of one run: those of one job are one load."""
+        # That of a time which the job's engine does not have is empty.
+        written = [file for file in files if next(iter(file.chunks()), b"")] or files
+        names = [(LogName.of(file.name), file) for file in written]
+        logs = [(self._log_of(name, file), file) for name, file in names if name is not None]
+        if len(logs) < 2:
+            yield from self.read(written[0])
+            return
+        for self.clock, item in read_joined(logs):
+            yield item
+
+    def _log_of(self, name: LogName, file: ResultFile) -> Log:
+        return self._log(name, next(iter(file.chunks()), b"").partition(b"\n")[0])
 
     def _chosen_form(self, start: bytes) -> Report | Log:
         if self._form is None:

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 _SILENT_SECONDS = 2.0
 _EVERY_SECONDS = 0.5
+_MOST_NAMES = 5
 
 
 class Progress:
     """A line on a terminal with the share that was read and the remaining time, for imports that take long."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._size = file.stat().st_size
+    def __init__(self, *files: Path) -> None:
+        more = f" and {len(files) - _MOST_NAMES} more" if len(files) > _MOST_NAMES else ""
+        self._names = ", ".join(file.name for file in files[:_MOST_NAMES]) + more
+        self._size = sum(file.stat().st_size for file in files)
         self._began = self._printed_at = time.monotonic()
 
     def __enter__(self) -> Progress:
@@ -46,12 +48,12 @@ class Progress:
         share = min(1.0, count / self._size) if self._size else 1.0
         remaining_seconds = (now - self._began) * (1 - share) / share if share else 0.0
         done = f"{percent_rounded(share)}, {count / 1e6:,.0f} MB read"
-        line = f"{self._file.name}: {done}, about {remaining_seconds:,.0f} s remain"
+        line = f"{self._names}: {done}, about {remaining_seconds:,.0f} s remain"
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
     def summary(self, imported: Imported) -> str:
         """What was imported, and the remarks about it."""
-        lines = [f"{self._file.name}: {imported.source}, {imported.title}"]
+        lines = [f"{self._names}: {imported.source}, {imported.title}"]
         if imported.first is not None and imported.last is not None:
             lines.append(f"  {utc_text(imported.first)} to {utc_text(imported.last)} UTC, {imported.rows:,} samples")
         lines += [f"  step {step}" for step in imported.steps[:20]]

@@ -106,6 +106,11 @@ class ImportedFile:
         """Its name without the folder and without the suffix of a packed file."""
         return self.path.stem if self.path.suffix in (".gz", ".bz2", ".xz", ".zip") else self.path.name
 
+    @property
+    def modified_us(self) -> int:
+        """When the file was written last, microseconds since the epoch."""
+        return self.path.stat().st_mtime_ns // 1000
+
     def head(self) -> bytes:
         """Return its first 64 KiB."""
         with self._open() as file:

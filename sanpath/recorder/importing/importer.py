@@ -20,7 +20,7 @@ from sanpath.recorder.importing import doubtful_placement as doubts
 from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.placement import Placement, step_limits
-from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead
+from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, read_bytes
 from sanpath.recorder.importing.recognition import recognised
 from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
 from sanpath.recording.format import layout
@@ -42,7 +42,8 @@ class ImportRequest:
     `name`: name of the load or source; None: that of its collector. `host`: the machine the file is from; None: the
     only host in the recording. `marks`: names of the recording's steps that correspond to the file's steps.
     `site_items`: entities and links from the configuration. `follows_file`: one command has imported another file
-    before it, with the same options. `remarks`: what is known of the file from others of the same command.
+    before it, with the same options. `remarks`: what is known of the file from others of the same command. `parts`:
+    other files of the same run, which are read together with it.
     """
 
     file: Path
@@ -55,6 +56,12 @@ class ImportRequest:
     placement: Placement = field(default_factory=Placement)
     follows_file: bool = False
     remarks: Sequence[str] = ()
+    parts: Sequence[Path] = ()
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """All of its files."""
+        return (self.file, *self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +86,16 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     Raises UsageError for a file that no collector reads, one without a result, or an unknown step. Then the recording
     is unchanged.
     """
-    file = ImportedFile(request.file)
-    spec, reader = recognised(file, request.reader)
+    files = [ImportedFile(path) for path in request.files]
+    spec, reader = recognised(files[0], request.reader)
     recording = open_recording(request.folder)
     requested = replace(request.placement)
-    placement, placement_remarks = _placement(request, recording, lambda: _length_us(file, reader))
+    placement, placement_remarks = _placement(request, recording, lambda: _length_us(files, reader))
     clock = RecorderClock()
     source = free_name(request.name or spec.name, source_names(recording))
     writer = Writer(request.folder, writer_name(clock), compacts=False)
-    _refuse_twice(file, recording)
+    for file in files:
+        _refuse_twice(file, recording)
     from_host, host_remarks = _host(request.host, recording)
     remarks = [*request.remarks, *placement_remarks, *host_remarks]
     task = Importing(writer, source, clock, placement, from_host, remarks, request.host is not None)
@@ -96,7 +104,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     result = reader(source)
     result.versions = _versions(recording, spec.name)
     try:
-        task.run(result, file, progress)
+        task.run(result, files, progress)
         if recording is not None:
             if not (request.follows_file and {each.collector for each in recording.declarations} == {spec.name}):
                 option = doubts.placing_option(result.clock, requested)
@@ -104,27 +112,37 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
             task.remarks += doubts.overlapping_loads(placement, recording, spec.name)
         task.remarks += doubts.assumed_zone(placement, result.clock)
         task.warn()
-        task.end(request, spec, file, recording)
+        task.end(request, spec, files, recording)
     finally:
         writer.close()
     task.remarks += doubts.unused_options(placement, result.clock, requested)
     return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.remarks))
 
 
-def in_order(files: Sequence[Path], named: str | None) -> list[Path]:
+def in_order(files: Sequence[Path], named: str | None) -> list[list[Path]]:
     """Return the files of one command in the order in which they are read: those that others explain come last.
 
-    `named`: the collector that reads them; None: each file shows it.
+    Files of one folder that are parts of one run are read together. `named`: the collector that reads them; None:
+    each file shows it.
     """
-
-    def is_read_last(path: Path) -> bool:
+    if len(files) == 1:
+        return [list(files)]
+    first: list[list[Path]] = []
+    last: list[list[Path]] = []
+    runs: dict[tuple[Path, str, str], list[Path]] = {}
+    for path in dict.fromkeys(files):
         file = ImportedFile(path)
         try:
-            return recognised(file, named)[1].is_read_last(file.name)
+            spec, reader = recognised(file, named)
         except UsageError:
-            return False  # The import of the file reports it.
-
-    return sorted(files, key=is_read_last) if len(files) > 1 else list(files)
+            first.append([path])  # The import of the file reports it.
+            continue
+        part_of = reader.part_of(file.name)
+        run = runs.setdefault((path.parent, spec.name, part_of), []) if part_of else []
+        if not run:
+            (last if reader.is_read_last(file.name) else first).append(run)
+        run.append(path)
+    return first + last
 
 
 def _versions(recording: Recording | None, generator: str) -> frozenset[str]:
@@ -162,34 +180,39 @@ class Importing:
     rows: int = 0
     batch: Batch = field(default_factory=Batch)
 
-    def run(self, reader: ResultReader, file: ImportedFile, progress: Callable[[int], None]) -> None:
-        """Read and record the whole file."""
+    def run(self, reader: ResultReader, files: Sequence[ImportedFile], progress: Callable[[int], None]) -> None:
+        """Read and record the whole file, or all parts of a run."""
         failure = ""
         try:
-            for item, clock, read_bytes in read_ahead(reader, file):
+            for item, clock, count in read_ahead(reader, files):
                 self._take(item, clock)
-                progress(read_bytes)
+                progress(count)
         except CollectorError as error:
             if not self.rows and not self.steps:
-                raise UsageError(f"{file.name}: {str(error).removeprefix(f'{file.name}: ')}") from error
+                name = files[0].name
+                raise UsageError(f"{name}: {str(error).removeprefix(f'{name}: ')}") from error
             failure = str(error)
             self.remarks.append(f"what follows could not be read: {error}")
         self.write(self.batch.remaining())
-        self._record_poll(file.read_bytes, failure)
+        self._record_poll(read_bytes(files), failure)
 
-    def end(self, request: ImportRequest, spec: Spec, file: ImportedFile, recording: Recording | None) -> None:
-        """Store the file in the recording and declare the source: samples of undeclared sources are ignored."""
+    def end(
+        self, request: ImportRequest, spec: Spec, files: Sequence[ImportedFile], recording: Recording | None
+    ) -> None:
+        """Store the files in the recording and declare the source: samples of undeclared sources are ignored."""
         manifest = layout.join(request.folder)
         ended = self.placement.last or self.clock.now_us()
         began = self.placement.first or self.clock.anchor_us
-        size = file.path.stat().st_size
-        detail: dict[str, Scalar] = {"file": file.name, "collector": spec.name, "rows": self.rows, "bytes": size}
-        if size <= _MOST_STORED_BYTES:
-            stored = _masked(file.path.read_bytes())
-            if stored is not None:
-                store_at(request.folder).put(f"imports/{self.writer.name}/{_plain(file.path.name)}", stored)
-                detail["sha256"] = _digest(file)
-        self.writer.event(self.source, Event(ended, "imported", detail))
+        for file in files:
+            size = file.path.stat().st_size
+            rows = self.rows if file is files[0] else 0
+            detail: dict[str, Scalar] = {"file": file.name, "collector": spec.name, "rows": rows, "bytes": size}
+            if size <= _MOST_STORED_BYTES:
+                stored = _masked(file.path.read_bytes())
+                if stored is not None:
+                    store_at(request.folder).put(f"imports/{self.writer.name}/{_plain(file.path.name)}", stored)
+                    detail["sha256"] = _digest(file)
+            self.writer.event(self.source, Event(ended, "imported", detail))
         header = Header(
             writer=self.writer.name,
             run_id=manifest.run_id,
@@ -341,17 +364,17 @@ def _placement(
     if (length := length_us()) is None:
         placement.begins = recording.started_us if recording is not None else None
         return placement, []
-    placement.begins = round(request.file.stat().st_mtime * 1e6) - length
+    placement.begins = max(round(file.stat().st_mtime * 1e6) for file in request.files) - length
     guess = "its modification time is taken as the end of its last load; --mark or --at is more exact"
     return placement, [f"the file holds no times: {guess}"]
 
 
-def _length_us(file: ImportedFile, reader: type[ResultReader]) -> int | None:
-    """Return the total duration of the loads of a file without times; None: the file has times."""
+def _length_us(files: Sequence[ImportedFile], reader: type[ResultReader]) -> int | None:
+    """Return the total duration of the loads of files without times; None: they have times."""
     last = 0
     trial = reader("trial")
     try:
-        for item in trial.read(file):
+        for item in trial.read_parts(files):
             if trial.clock != "elapsed":
                 return None
             times_us = item.seen if isinstance(item, Rows) else [item.seen] if isinstance(item, Event) else []
@@ -359,7 +382,8 @@ def _length_us(file: ImportedFile, reader: type[ResultReader]) -> int | None:
     except CollectorError:
         pass  # The actual import reports it.
     finally:
-        file.read_bytes = 0
+        for file in files:
+            file.read_bytes = 0
     return last if trial.clock == "elapsed" else None
 
 

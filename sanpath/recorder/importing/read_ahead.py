@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -23,10 +23,11 @@ ReadItem = tuple[Item, ResultClock, int]
 """An item, with the clock of its times and the number of bytes that were read for it."""
 
 
-def read_ahead(reader: ResultReader, file: ImportedFile) -> Iterator[ReadItem]:
-    """Yield the items of a file. Raises CollectorError like the reader, after all items that come before it."""
+def read_ahead(reader: ResultReader, files: Sequence[ImportedFile]) -> Iterator[ReadItem]:
+    """Yield the items of the files that are parts of one run. Raises CollectorError like the reader, after all items
+    that come before it."""
     _keep_freed_memory()
-    items = ((item, reader.clock, file.read_bytes) for item in reader.read(file))
+    items = ((item, reader.clock, read_bytes(files)) for item in reader.read_parts(files))
     with ThreadPoolExecutor(1, thread_name_prefix="reader") as thread:
         reading = thread.submit(_group, items)
         while True:
@@ -38,6 +39,11 @@ def read_ahead(reader: ResultReader, file: ImportedFile) -> Iterator[ReadItem]:
                 raise error
             if not group:
                 return
+
+
+def read_bytes(files: Sequence[ImportedFile]) -> int:
+    """Return how many bytes of the files were read."""
+    return sum(file.read_bytes for file in files)
 
 
 def _keep_freed_memory() -> None:

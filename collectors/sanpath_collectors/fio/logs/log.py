@@ -61,8 +61,9 @@ GAUGE_OF = {"lat": "latency_seconds_mean", "clat": "completion_seconds_mean", "s
 
 @dataclass(frozen=True, slots=True)
 class LogName:
-    """The name of a log. `job`: prefix and number."""
+    """The name of a log. `prefix`: the same for all logs of a run. `job`: prefix and number."""
 
+    prefix: str
     job: str
     kind: Kind
 
@@ -74,7 +75,7 @@ class LogName:
             return None
         kinds: Mapping[str, Kind] = {k: k for k in ("bw", "iops", "lat", "clat", "slat", "clat_hist")}
         prefix = match[1].replace(",", ";")  # A step lists its loads with commas between them.
-        return cls(prefix + (f".{match[3]}" if match[3] else ""), kinds[match[2]])
+        return cls(prefix, prefix + (f".{match[3]}" if match[3] else ""), kinds[match[2]])
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -83,16 +84,17 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 class Log(ABC):
-    """Reads one log. `load`: local id of the load of all jobs. `clock` is set before the first item is yielded.
+    """Reads one log. `clock` is set before the first item is yielded.
 
-    `versions`: of fio, in results of the same recording. `is_complete`: it gives both operations and their latency,
-    without which a load is not judged. `unit`: nanoseconds of one in a latency. `unit_is_doubtful`: nothing tells it.
+    `load`: local id of the load of its job. `job`: the name of that. `versions`: of fio, in results of the same
+    recording. `is_complete`: it gives both operations and their latency, without which a load is not judged. `unit`:
+    nanoseconds of one in a latency. `unit_is_doubtful`: nothing tells it.
     """
 
     def __init__(self, load: str, name: LogName, versions: Collection[str] = ()) -> None:
         self.clock: ResultClock = "elapsed"
         self.load, self.kind = f"{load}/{name.job}", name.kind
-        self._root = load
+        self._root, self.job = load, name.job
         self._step = LoadStep(name=name.job, loads=(self.load,), offered=None)
         self._buffer = b""
         self._has_begun = False
@@ -123,9 +125,7 @@ class Log(ABC):
         if self._trims:
             yield warning(self.us(self._end_ms), "trims", f"trims are not read: {self._trims:,} of its lines")
         if not self.is_complete:
-            text = f"a log of {self.kind} gives no operations with their latency, and is not judged alone"
-            remedy = "import the JSON of the job, or its lat log without log_avg_msec"
-            yield warning(self.us(self._end_ms), "partial-log", f"{text}: {remedy}")
+            yield partial(self.us(self._end_ms), [self.kind])
         yield self._step.event("step-end", self.us(self._end_ms))
 
     def read(self, file: ResultFile) -> Iterator[Item]:
@@ -189,6 +189,14 @@ class Log(ABC):
     def us(time_ms: int) -> int:
         """Milliseconds as microseconds."""
         return time_ms * 1000
+
+
+def partial(seen_us: int, kinds: Sequence[Kind]) -> Event:
+    """The warning that the logs of a job do not give operations together with their latency."""
+    logs = f"a log of {kinds[0]} gives" if len(kinds) == 1 else f"logs of {' and '.join(kinds)} give"
+    text = f"{logs} no operations with their latency, and {'is' if len(kinds) == 1 else 'are'} not judged alone"
+    remedy = "import the JSON of the job, its lat log without log_avg_msec, or its lat and iops logs with one command"
+    return warning(seen_us, "partial-log", f"{text}: {remedy}")
 
 
 def parse_line(line: bytes) -> Sequence[int] | None:

@@ -97,7 +97,7 @@ def import_file(
     declared: list[SourceEntity | SourceLink] = [*configuration.entities, *configuration.links]
     zone_of_files = zone(utc_offset) if utc_offset is not None else None
     of_one_run = one_run(files, reader, has_zone=zone_of_files is not None)
-    for position, file in enumerate(in_order(files, reader)):
+    for position, (file, *parts) in enumerate(in_order(files, reader)):
         twins = of_one_run.get(file)
         if isinstance(twins, LeftOut):
             typer.echo(f"{file.name}: of the same run as {twins.kept.name}: not counted")
@@ -118,8 +118,9 @@ def import_file(
             placement,
             position > 0,
             tuple(twins.remarks) if twins is not None else (),
+            parts,
         )
-        with Progress(file) as progress:
+        with Progress(file, *parts) as progress:
             imported = import_file(request, progress.read)
         typer.echo(progress.summary(imported))
     typer.echo(f"sanpath diagnose {folder}", err=True)

@@ -1,0 +1,218 @@
+"""Joins the logs of one run: those of one job are one load.
+
+One log of a job has its operations, another their mean latency, a third its bytes. Their windows do not end at the
+same millisecond, so counters are interpolated. Logs with a line for each I/O all count the same I/Os: each figure is
+taken from one of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanpath.model import DIRECTIONS
+from sanpath.plugin import (
+    CollectorError,
+    Event,
+    Failure,
+    Item,
+    LoadStep,
+    ResultClock,
+    ResultFile,
+    Rows,
+    SourceEntity,
+    SourceLink,
+    warning,
+)
+from sanpath_collectors.fio.logs.log import GAUGE_OF, Kind, Log, partial
+from sanpath_collectors.fio.tables import LOAD, LOG
+
+_ORDER: Sequence[Kind] = ("lat", "iops", "bw", "clat", "slat", "clat_hist")
+"""The first log with a counter gives it. Of logs with a line for each I/O, `lat` gives all."""
+_OPS = tuple(f"ops_{direction}_total" for direction in DIRECTIONS)
+_LATENCIES = tuple(f"latency_seconds_{direction}_total" for direction in DIRECTIONS)
+_TOGETHER = 0.5
+"""Jobs whose logs say that they began within this share of the shortest job began together: a log is written some
+time after the end of its job."""
+
+_Series = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Times in microseconds, and values."""
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one log gives. Times are in microseconds on its clock. `counters`, `means`: metric → its values."""
+
+    job: str
+    kind: Kind
+    clock: ResultClock
+    modified_us: int
+    begin_us: int = 0
+    end_us: int = 0
+    counters: dict[str, _Series] = field(default_factory=dict)
+    statistics: dict[str, list[tuple[int, int | float]]] = field(default_factory=lambda: defaultdict(list))
+    means: dict[str, _Series] = field(default_factory=dict)
+    rows_of_means: list[Rows] = field(default_factory=list)
+    inventory: list[SourceEntity | SourceLink] = field(default_factory=list)
+    distributions: list[Event] = field(default_factory=list)
+    warnings: list[Event] = field(default_factory=list)
+
+
+def read_joined(logs: Sequence[tuple[Log, ResultFile]]) -> Iterator[tuple[ResultClock, Item]]:
+    """Yields the items of the logs of one run, with their clock. Raises CollectorError if none holds an I/O."""
+    jobs: dict[str, list[_Part]] = defaultdict(list)
+    failures: list[CollectorError] = []
+    for log, file in logs:
+        try:
+            jobs[log.load].append(_part(log, file))
+        except CollectorError as error:
+            failures.append(error)
+    parts = [part for of_job in jobs.values() for part in of_job]
+    if not parts:
+        raise failures[0] if failures else CollectorError(Failure.UNREADABLE, "no log")
+    clock = parts[0].clock
+    joined = {load: [part for part in of_job if part.clock == clock] for load, of_job in jobs.items()}
+    begins = _begins({load: of_job for load, of_job in joined.items() if of_job}, clock)
+    remarks = [str(error) for error in failures]
+    if len(begins) > 1 and clock == "elapsed":
+        how = "each ended when its logs were written" if any(begins.values()) else "they began together"
+        remarks.append(f"the logs do not tell when each of the {len(begins)} jobs began: it is assumed that {how}")
+    if left_out := len(parts) - sum(map(len, joined.values())):
+        others = "without" if clock == "utc" else "with"
+        remarks.append(f"{left_out} logs {others} the time of day cannot be joined to the others, and are left out")
+    for number, (load, begin_us) in enumerate(begins.items()):
+        for item in _job(load, number, joined[load], remarks if number == 0 else ()):
+            yield clock, _later(item, begin_us)
+
+
+def _part(log: Log, file: ResultFile) -> _Part:
+    counters: dict[str, list[tuple[int, Any]]] = defaultdict(list)
+    means: dict[str, list[tuple[int, Any]]] = defaultdict(list)
+    part = _Part(log.job, log.kind, log.clock, file.modified_us)
+    for item in log.read(file):
+        match item:
+            case Rows():
+                for metric, column in item.values.items():
+                    found = means if item.table is LOG else counters
+                    found = found if item.table is LOG or metric.endswith("_total") else part.statistics
+                    found[metric] += [(s, v) for s, v in zip(item.seen, column, strict=True) if v is not None]
+                if item.table is LOG:
+                    part.rows_of_means.append(item)
+            case SourceEntity() | SourceLink():
+                part.inventory.append(item)
+            case Event(name="step-begin"):
+                part.begin_us = item.seen
+            case Event(name="step-end"):
+                part.end_us = item.seen
+            case Event(name="data-warning"):
+                part.warnings.append(item)
+            case Event():
+                part.distributions.append(item)
+    part.clock = log.clock
+    part.counters, part.means = ({name: _series(of) for name, of in each.items()} for each in (counters, means))
+    return part
+
+
+def _series(samples: Iterable[tuple[int, Any]]) -> _Series:
+    times, values = zip(*samples, strict=True)
+    return np.array(times, float), np.array(values, float)
+
+
+def _begins(jobs: Mapping[str, Sequence[_Part]], clock: ResultClock) -> Mapping[str, int]:
+    """When the times of each job begin, in microseconds after those of the first job."""
+    if clock == "utc":
+        return dict.fromkeys(jobs, 0)
+    ends = {load: max(part.end_us for part in parts) for load, parts in jobs.items()}
+    began = {load: max(part.modified_us for part in parts) - ends[load] for load, parts in jobs.items()}
+    first_us, begins = 0, {}
+    for number, load in enumerate(sorted(began, key=lambda load: began[load])):
+        if not number or began[load] - first_us > _TOGETHER * min(ends.values()):
+            first_us = began[load]
+        begins[load] = first_us
+    return {load: begins[load] - min(begins.values()) for load in jobs}
+
+
+def _later(item: Item, by_us: int) -> Item:
+    match item:
+        case Rows():
+            return Rows(
+                item.table,
+                item.entity,
+                [seen_us + by_us for seen_us in item.seen],
+                item.values,
+                covers_seconds=item.covers_seconds,
+            )
+        case Event():
+            return Event(item.seen + by_us, item.name, item.detail)
+        case _:
+            return item
+
+
+def _job(load: str, number: int, parts: Sequence[_Part], remarks: Sequence[str]) -> Iterator[Item]:
+    """Yields the items of one job."""
+    parts = sorted(parts, key=lambda part: _ORDER.index(part.kind))
+    begin_us, end_us = min(part.begin_us for part in parts), max(part.end_us for part in parts)
+    step = LoadStep(name=parts[0].job, loads=(load,), offered=None, group=number)
+    yield from parts[0].inventory
+    yield step.event("step-begin", begin_us)
+    counters = {metric: part.counters[metric] for part in reversed(parts) for metric in part.counters}
+    means = {metric: part.means[metric] for part in reversed(parts) for metric in part.means}
+    if not any(metric in counters for metric in _LATENCIES):
+        counters |= _latencies(counters, means)
+    is_complete = any(ops in counters and wait in counters for ops, wait in zip(_OPS, _LATENCIES, strict=True))
+    for part in parts:
+        yield from part.rows_of_means if not is_complete or part.kind != "lat" else ()
+    yield from _counter_rows(load, counters, [part.statistics for part in parts])
+    yield from (distribution for part in parts for distribution in part.distributions)
+    warnings = {str(event.detail["text"]): event for part in parts for event in part.warnings}
+    yield from (event for event in warnings.values() if event.detail["code"] != "partial-log")
+    for text in remarks:
+        yield warning(begin_us, "several-logs", text)
+    if not is_complete:
+        yield partial(end_us, [part.kind for part in parts])
+    yield step.event("step-end", end_us)
+
+
+def _latencies(counters: Mapping[str, _Series], means: Mapping[str, _Series]) -> Iterator[tuple[str, _Series]]:
+    """Yields the sums of latencies: the operations of each window times their mean latency."""
+    for direction, ops, latency in zip(DIRECTIONS, _OPS, _LATENCIES, strict=True):
+        lat, clat, slat = (f"{GAUGE_OF[kind]}_{direction}" for kind in ("lat", "clat", "slat"))
+        added = [means[lat]] if lat in means else [means[part] for part in (clat, slat) if part in means]
+        if ops not in counters or not added or (lat not in means and len(added) < 2):
+            continue
+        times, totals = counters[ops]
+        edges = np.unique(np.concatenate([times, *(mean_times for mean_times, _ in added)]))
+        mean = sum(_mean_until(series, edges[1:]) for series in added)
+        waits = np.diff(np.interp(edges, times, totals)) * mean
+        sums = np.concatenate([[0.0], np.cumsum(waits)])
+        yield latency, (times, np.interp(times, edges, sums))
+
+
+def _mean_until(series: _Series, ends: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean of the window that contains each interval, given by its end. After the last window it is unchanged."""
+    times, values = series
+    return values[np.minimum(np.searchsorted(times, ends), len(values) - 1)]
+
+
+def _counter_rows(
+    load: str, counters: Mapping[str, _Series], statistics: Sequence[Mapping[str, Sequence[tuple[int, int | float]]]]
+) -> Iterator[Rows]:
+    """Yields all counters at the times of the first one, and percentiles at the nearest of them."""
+    grid = next((counters[metric][0] for metric in (*_OPS, *counters) if metric in counters), None)
+    if grid is None:
+        return
+    columns: dict[str, Sequence[int | float | None]] = {
+        metric: np.rint(np.interp(grid, *series)).astype(np.int64).tolist() for metric, series in counters.items()
+    }
+    found = {metric: samples for of_part in reversed(statistics) for metric, samples in of_part.items()}
+    for metric, samples in found.items():
+        column: list[int | float | None] = [None] * len(grid)
+        for seen_us, value in samples:
+            column[int(np.argmin(np.abs(grid - seen_us)))] = value
+        columns[metric] = column
+    yield Rows(LOAD, [load] * len(grid), grid.astype(np.int64).tolist(), columns)
