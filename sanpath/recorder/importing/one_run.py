@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta, timezone
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sanpath.errors import CollectorError, UsageError
 from sanpath.model import DIRECTIONS, Event, Rows, SourceEntity
 from sanpath.plugin import LOAD_COUNTERS, ResultClock, ResultReader
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.recognition import recognised
+from sanpath.recording.storage.store import Location, store_at
 
 _MOST_BYTES = 16 << 20
 """Larger files are logs, which are not read twice: a report with as many intervals would be of a day."""
@@ -42,6 +44,23 @@ class LeftOut:
 
     file: Path
     kept: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A file of a run that the recording has already. `name`: the other report of it, which an earlier command has
+    imported. `has_more`: the file says more than that one."""
+
+    name: str
+    has_more: bool
+
+    @property
+    def remark(self) -> str:
+        """What a person should know."""
+        remedy = "; to count it instead, import all reports of the run into a new recording, with one command"
+        return (
+            f"of the same run as {self.name}, which the recording has: not counted{remedy if self.has_more else ''}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +152,27 @@ def one_run(files: Sequence[Path], reader: str | None, has_zone: bool) -> Mappin
             found |= {twin.file: LeftOut(twin.file, kept.file) for twin in twins}
             found[kept.file] = Kept(tuple(twin.file.name for twin in twins), _zone(kept, twins, has_zone))
     return found
+
+
+def recorded_run(folder: Location, file: Path, reader: str | None) -> Recorded | None:
+    """Return the report of the same run that an earlier command has imported into a recording. None: there is none,
+    or the recording has no copy of it.
+
+    `reader`: as named by a person; None: by content.
+    """
+    store = store_at(folder)
+    copies = [f"{writer}/{name}" for writer in store.list("imports") for name in store.list(f"imports/{writer}")]
+    if not copies or (report := _report(file, reader)) is None:
+        return None
+    with TemporaryDirectory() as scratch:
+        for copy in copies:
+            path = Path(scratch) / copy
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(store.read(f"imports/{copy}"))
+            other = _report(path, report.collector)
+            if other is not None and _is_same_run(report, other, has_zone=False):
+                return Recorded(path.name, report.detail > other.detail)
+    return None
 
 
 def _report(file: Path, named: str | None) -> _Report | None:

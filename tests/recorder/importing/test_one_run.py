@@ -126,6 +126,51 @@ def test_runs_that_differ_are_all_counted(tmp_path: Path, other: dict[str, str])
     assert sources(tmp_path) == ["vdbench", "vdbench-2"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "has_more"),
+    [
+        ({"totals": totals()}, {"summary": summary()}, True),
+        ({"summary": summary()}, {"totals": totals()}, False),
+        ({"flatfile": flatfile()}, {"summary": summary()}, False),
+        ({"summary": summary()}, {"copy": summary() + "10:00:00.000 Vdbench execution completed\n"}, False),
+    ],
+    ids=["more detailed", "less detailed", "other clock", "copy"],
+)
+def test_a_run_that_the_recording_has_is_not_counted_again(
+    tmp_path: Path, first: dict[str, str], second: dict[str, str], has_more: bool
+) -> None:
+    imported(tmp_path, **first)
+    output = imported(tmp_path, **second)
+    assert f"of the same run as {next(iter(first))}.html, which the recording has: not counted" in output
+    assert ("into a new recording" in output) == has_more
+    assert sources(tmp_path) == ["vdbench"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"summary_2": summary(hour=10)},
+        {"summary_2": summary(rates=(200.0, 400.0, 410.0, 390.1))},
+        {"flatfile": flatfile(rates=(200.0, 430.0, 410.0, 390.0))},
+    ],
+    ids=["another time", "another machine", "figures"],
+)
+def test_another_run_is_added_to_what_the_recording_has(tmp_path: Path, other: dict[str, str]) -> None:
+    imported(tmp_path, summary=summary())
+    imported(tmp_path, **other)
+    assert sources(tmp_path) == ["vdbench", "vdbench-2"]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_zone_that_is_given_does_not_make_two_runs_of_one(tmp_path: Path, together: bool) -> None:
+    if together:
+        imported(tmp_path, "--utc-offset", "+07:00", flatfile=flatfile(), summary=summary())
+    else:
+        imported(tmp_path, "--utc-offset", "+07:00", flatfile=flatfile())
+        imported(tmp_path, "--utc-offset", "+07:00", summary=summary())
+    assert sources(tmp_path) == ["vdbench"]
+
+
 def test_a_copy_of_a_report_is_of_the_same_run(tmp_path: Path) -> None:
     imported(tmp_path, summary=summary(), copy=summary() + "10:00:00.000 Vdbench execution completed\n")
     assert sources(tmp_path) == ["vdbench"]

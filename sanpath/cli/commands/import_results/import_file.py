@@ -82,7 +82,7 @@ def import_file(
     from sanpath.errors import UsageError
     from sanpath.model import SourceEntity, SourceLink
     from sanpath.recorder.importing.importer import ImportRequest, import_file, in_order
-    from sanpath.recorder.importing.one_run import LeftOut, one_run
+    from sanpath.recorder.importing.one_run import LeftOut, one_run, recorded_run
     from sanpath.recorder.importing.placement import Placement, epoch_us, zone
 
     for file in files:
@@ -101,6 +101,9 @@ def import_file(
         twins = of_one_run.get(file)
         if isinstance(twins, LeftOut):
             typer.echo(f"{file.name}: of the same run as {twins.kept.name}: not counted")
+            continue
+        if (recorded := recorded_run(folder, file, reader)) is not None:
+            typer.echo(f"{file.name}: {recorded.remark}")
             continue
         placement = Placement(
             zone=zone_of_files if zone_of_files is not None or twins is None else twins.zone,
