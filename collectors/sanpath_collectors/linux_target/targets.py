@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 
 from sanpath_collectors.linux_host.parse import wwpn as fc_wwpn
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -206,5 +207,9 @@ def _add_nbdkit(server: Snapshot, command_lines: Collection[bytes], inventory: T
 
 
 def _listen_address(address: str) -> str:
-    """An address; "": all addresses."""
-    return "" if address in ("0.0.0.0", "::") else address  # noqa: S104 - an address on which another process listens
+    """An address as the kernel prints it; "": all addresses. A portal is named as it was configured, such as ::0."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    return "" if parsed.is_unspecified else str(parsed)
