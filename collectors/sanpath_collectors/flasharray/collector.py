@@ -32,6 +32,9 @@ from sanpath_collectors.flasharray.watch import Watch
 
 _FIRST_POLL_MILLISECONDS = 5_000  # period that the first poll covers
 _GAP_MILLISECONDS = 2_000  # a larger distance between samples means that samples are missing
+_LONGEST_PERIOD_MILLISECONDS = 3_600_000
+"""After a longer break only the last hour is asked for. For how long REST 2 keeps samples of one second is not
+documented; the finest history of REST 1 is that of an hour."""
 _MAX_AGE_US = 30_000_000  # a newest sample that is older, or in the future, has its time from another clock
 
 
@@ -56,6 +59,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         self._pending: list[Event] = []
         self._closed: dict[str, str] = {}
         self._newest_ms: int | None = None  # milliseconds on the array's clock
+        self._newest_seen_us = 0  # on the recorder's clock
         self._detail_due = 0
         self._busy_until = 0
 
@@ -188,7 +192,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         """Yields every one-second sample once. Requests the newest sample's time first, and after an empty answer."""
         rows = None
         if self._newest_ms is not None:
-            rows = await self._series(ctx, self._newest_ms)
+            rows = await self._series(ctx, self._kept_since(self._newest_ms, ctx.clock.now_us()))
         if rows is None:
             newest_ms = _newest_time_ms(await self._items(ctx, "arrays/performance", ONE_SECOND))
             if newest_ms is None or newest_ms == self._newest_ms:
@@ -197,11 +201,17 @@ class FlashArray(Collector[FlashArrayConfig]):
                 text = f"the array's clock was set back by {(self._newest_ms - newest_ms) / 1000:.0f} s"
                 self._pending.append(warning(ctx.clock.now_us(), "device-clock-set-back", text))
                 self._newest_ms = None
-            rows = await self._series(ctx, self._newest_ms or newest_ms - _FIRST_POLL_MILLISECONDS)
+            since_ms = self._newest_ms or newest_ms - _FIRST_POLL_MILLISECONDS
+            rows = await self._series(ctx, max(since_ms, newest_ms - _LONGEST_PERIOD_MILLISECONDS))
         if rows is not None and rows.device_time is not None:
             self._note_gaps(rows)
-            self._newest_ms = rows.device_time[-1] // 1000
+            self._newest_ms, self._newest_seen_us = rows.device_time[-1] // 1000, rows.seen[-1]
             yield self._with_space(rows)
+
+    def _kept_since(self, newest_ms: int, now_us: int) -> int:
+        """The time of the newest recorded sample, or of the oldest that the array still has, on the array's clock."""
+        now_ms = newest_ms + (now_us - self._newest_seen_us) // 1000
+        return max(newest_ms, now_ms - _LONGEST_PERIOD_MILLISECONDS)
 
     async def _series(self, ctx: Context, after: int) -> Rows | None:
         params = {**ONE_SECOND, "start_time": str(after + 1)}
