@@ -161,7 +161,7 @@ class LoadReader(ABC):
 
     The recorder stores the output in the recording, with secrets masked, and feeds what was appended. There is one
     reader for each execution. `load`: the name of the load; the recorder gives one where a load runs on several
-    hosts, otherwise the reader uses its default.
+    hosts, otherwise the reader uses its default. Samples of the machine have `load` as their entity.
     """
 
     def __init__(self, load: str | None = None) -> None:

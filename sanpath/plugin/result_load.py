@@ -17,9 +17,9 @@ class PrintedResult(LoadReader):
     """Reads the result that a generator prints at its end, with the reader of its result files.
 
     The last figure is placed at the end of the output, less the time for which the generator went on unmeasured, and
-    the others by their distance from it: the clock of the generator's machine is not needed. What the result says of
-    that machine is left out: the recorder knows it under the name by which it was reached. A subclass sets `reader`
-    and the `name` of the load.
+    the others by their distance from it: the clock of the generator's machine is not needed. Samples of that machine
+    have the load as their entity, and what else the result says of it is left out: the recorder knows it under the
+    name by which it was reached. A subclass sets `reader` and the `name` of the load.
     """
 
     reader: ClassVar[type[ResultReader]]
@@ -52,7 +52,8 @@ class PrintedResult(LoadReader):
             if _is_of_machine(item):
                 continue
             if isinstance(item, Rows):
-                yield replace(item, seen=[time_us + shift_us for time_us in item.seen])
+                entity = [self.load] * len(item.entity) if item.table.kind == "host" else item.entity
+                yield replace(item, entity=entity, seen=[time_us + shift_us for time_us in item.seen])
             else:
                 yield replace(item, seen=item.seen + shift_us) if isinstance(item, Event) else item
 
@@ -69,8 +70,6 @@ def _last_us(item: Item) -> int:
 
 def _is_of_machine(item: Item) -> bool:
     match item:
-        case Rows():
-            return item.table.kind == "host"
         case SourceEntity():
             return item.kind == "host"
         case SourceLink():

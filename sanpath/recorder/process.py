@@ -16,7 +16,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import duckdb
@@ -108,7 +108,9 @@ class Recorder:
         self._loop = asyncio.get_running_loop()
         hosts = load_hosts(self._request, self._config)
         run_id = self._manifest.run_id
-        self._loads = Loads(self._reader, hosts, self._store, self._writer.name, run_id, self._clock, self._sink)
+        self._loads = Loads(
+            self._reader, hosts, self._store, self._writer.name, run_id, self._clock, self._sink, self._machines()
+        )
         self._sweep: SweepRun | None = None
         if self._request.sweep:
             runs = ProbeRun if self._request.sweep.by_order else SweepRun
@@ -166,16 +168,20 @@ class Recorder:
         clock = StoreClock(self._store, self._writer.name, self._clock)
         return OtherRecorders(self._store, clock, take, load_ended if without_end else None)
 
-    def _load_runs(self) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
-        """Yield (source, entity or link) for the machines that the loads run on.
+    def _machines(self) -> Mapping[str | None, str]:
+        """Return host of a load, None for the only load → the name of its machine.
 
         A load that is started locally runs on this machine, unless the configuration places it elsewhere. A load that
         is started on a host runs on that host.
         """
         placed = any(link.relation == "runs_on" and link.from_end[0] == "load" for link in self._config.links)
         hosts: Sequence[str | None] = self._request.hosts or ([] if placed or self._reader is None else [None])
-        for host in hosts:
-            load, machine = load_name(self._reader, host), platform.node() if host in (None, LOCAL) else host
+        return {host: platform.node() if host is None or host == LOCAL else host for host in hosts}
+
+    def _load_runs(self) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
+        """Yield (source, entity or link) for the machines that the loads run on."""
+        for host, machine in self._machines().items():
+            load = load_name(self._reader, host)
             yield load, SourceEntity("load", load, load, {"name": (load,)})
             yield load, SourceEntity("host", machine, machine, {"name": (machine,)})
             machine_text = "this machine" if host in (None, LOCAL) else f"host {host}"

@@ -75,4 +75,6 @@ def test_the_machine_has_the_name_under_which_it_was_reached() -> None:
     items = list(load.finish(END_US))
     assert not [item for item in items if isinstance(item, SourceEntity) and item.kind == "host"]
     assert not [item for item in items if isinstance(item, SourceLink) and item.relation == "runs_on"]
-    assert {item.table.kind for item in items if isinstance(item, Rows)} == {"load"}
+    machine = [item for item in items if isinstance(item, Rows) and item.table.kind == "host"]
+    assert [rows.entity for rows in machine] == [["win7/diskspd"]] * len(machine)
+    assert machine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from sanpath.cli.sessions.child_process import environment
+from sanpath.diagnose import judge_recording
 from sanpath.masking import masked_bytes, masked_words
 from sanpath.recorder.loads.spool import Spool
 from sanpath.recording.reading.recording import Recording
+from tests.collectors.diskspd.test_processors import TEXT as DISKSPD_TEXT
 from tests.recorder.processes import Run, is_alive, sanpath, wait_for
 
 ALL_BYTES = bytes(range(256)) * 8
@@ -53,6 +56,22 @@ def test_a_load_that_fails_is_exit_code_4_and_its_own_is_said(tmp_path: Path, en
     assert done.returncode == 4
     assert f"sanpath: the load command ended with exit code {code}\n" in done.stderr
     assert json.loads(done.stdout)["run"]["load_exit_code"] == code
+
+
+@pytest.mark.parametrize("placed_elsewhere", [False, True])
+def test_how_busy_the_processors_were_is_of_the_machine_that_runs_the_load(
+    tmp_path: Path, placed_elsewhere: bool
+) -> None:
+    load = tmp_path / "diskspd"
+    load.write_text(f"#!{sys.executable}\nprint({DISKSPD_TEXT.format(core='99.00', mean='26.25')!r})\n")
+    load.chmod(0o755)
+    place = "topology:\n  links:\n    - load:diskspd runs_on host:w7\n"
+    (tmp_path / "sanpath.yaml").write_text(place if placed_elsewhere else "{}\n")
+    done = sanpath("run", "--into", "r.sanpath", "--format=json", "--", str(load), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    facts, _ = judge_recording(Recording(tmp_path / "r.sanpath"))
+    ratios = {row["entity"]: row["busiest_core_ratio"] for row in facts.tables["host"].select()}
+    assert ratios == ({} if placed_elsewhere else {f"host:{platform.node()}": pytest.approx(0.99)})
 
 
 def test_a_load_that_sanpath_ends_after_its_time_has_not_failed(tmp_path: Path) -> None:

@@ -48,11 +48,24 @@ class RunningLoad(Protocol):
 
 
 class Loads:
-    """Starts load commands, one at a time, for one writer of the recording `run_id`."""
+    """Starts load commands, one at a time, for one writer of the recording `run_id`.
+
+    `machines`: host of a load, None for the only load → the name of its machine. A machine that is missing is not
+    known.
+    """
 
     def __init__(
-        self, reader: Reader, hosts: Hosts, store: Store, writer: str, run_id: str, clock: Clock, sink: Sink
+        self,
+        reader: Reader,
+        hosts: Hosts,
+        store: Store,
+        writer: str,
+        run_id: str,
+        clock: Clock,
+        sink: Sink,
+        machines: Mapping[str | None, str],
     ) -> None:
+        self._machines = machines
         self._reader, self._hosts, self._store, self._writer = reader, hosts, store, writer
         self._run_id, self._clock, self._sink = run_id, clock, sink
         self._outputs: list[tuple[Path, str]] = []
@@ -110,7 +123,7 @@ class Loads:
         if not self._hosts:
             name = load_name(self._reader, None)
             reader = self._reader[1]() if self._reader else None
-            reading = OutputReading(reader, name, self._clock, self._sink, item_filter)
+            reading = OutputReading(reader, name, self._clock, self._sink, item_filter, self._machines.get(None))
             return Load(command, reading, name, self._output(key), self._run_id)
         from sanpath.recorder.loads.remote import HostLoads  # imports the SSH library, only when needed
 
@@ -122,7 +135,7 @@ class Loads:
 
         name = load_name(self._reader, host)
         reader = self._reader[1](name) if self._reader else None
-        reading = OutputReading(reader, name, self._clock, self._sink, item_filter)
+        reading = OutputReading(reader, name, self._clock, self._sink, item_filter, self._machines.get(host))
         return HostLoad(host, self._hosts[host], reading, self._output(key, host), self._clock)
 
     def _output(self, *labels: str) -> Path:

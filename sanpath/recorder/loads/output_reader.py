@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from sanpath.masking import masked_text
@@ -23,12 +24,20 @@ ItemFilter = Callable[[Item], Item]
 class OutputReading:
     """Reads the growing output of one load.
 
-    `source`: the name under which its items are recorded. `reader` None: the output is only shown.
+    `source`: the name under which its items are recorded. `reader` None: the output is only shown. `machine`: the
+    host that the load runs on; None: not known, and samples of it are left out.
     """
 
     def __init__(
-        self, reader: LoadReader | None, source: str, clock: Clock, sink: Sink, item_filter: ItemFilter | None = None
+        self,
+        reader: LoadReader | None,
+        source: str,
+        clock: Clock,
+        sink: Sink,
+        item_filter: ItemFilter | None = None,
+        machine: str | None = None,
     ) -> None:
+        self._machine = machine
         self._reader, self._source, self._clock, self._sink = reader, source, clock, sink
         self._item_filter = item_filter or (lambda item: item)
 
@@ -63,6 +72,12 @@ class OutputReading:
                 sys.stderr.buffer.write(text)
                 sys.stderr.flush()
 
+    def _of_machine(self, item: Item) -> Item | None:
+        """Return the item, samples of the machine under its name. None: that is not known."""
+        if not isinstance(item, Rows) or item.table.kind != "host":
+            return item
+        return None if self._machine is None else replace(item, entity=[self._machine] * len(item.entity))
+
     async def _take(self, read: Callable[[int], Iterable[Item]]) -> None:
         """Record what the reader returns; a reader that fails is no longer used, and the load goes on."""
         reader = self._reader
@@ -84,7 +99,8 @@ class OutputReading:
         except Exception as error:  # a defect in one reader must not end the test
             failure = masked_text(f"{type(error).__name__}: {error}")[:300]
         rows = 0
-        for item in tuple(items):
+        placed = [self._of_machine(item) for item in tuple(items)]
+        for item in (item for item in placed if item is not None):
             self._sink.take(self._source, seen_us, self._item_filter(item))
             rows += len(item.entity) if isinstance(item, Rows) else 0
         now = self._clock.now_us()

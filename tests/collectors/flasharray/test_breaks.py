@@ -1,4 +1,4 @@
-"""A break in polling: samples of one second are read from where they were left, as far back as the array keeps them."""
+"""After a break in polling, samples are read from where they were left, as far back as the array keeps them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class KeepsAnHour:
 class Array(FlashArray):
     clocks: Clocks
 
-    def _new_session(self, http: Http) -> Session:
+    def _new_session(self, http: Http) -> Session:  # noqa: ARG002 - the base class' signature
         return KeepsAnHour(self.clocks)
 
 
