@@ -26,6 +26,8 @@ _COUNTERS = {
     "credit_stall_seconds_tx_total": CREDIT_TICK_SECONDS,
     "credit_stall_seconds_rx_total": CREDIT_TICK_SECONDS,
     "discards_timeout_total": 1.0,
+    "pause_frames_rx_total": 1.0,
+    "pause_frames_tx_total": 1.0,
     "crc_errors_total": 1.0,
     "encoding_errors_total": 1.0,
     "link_resets_rx_total": 1.0,

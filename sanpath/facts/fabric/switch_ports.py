@@ -26,6 +26,8 @@ _COUNTERS: Mapping[str, tuple[str, ...]] = {
 }
 """Fact → the counters that it sums."""
 _ERROR_COUNTERS = frozenset(counter for counters in _COUNTERS.values() for counter in counters)
+_PAUSES = {f"pause_frames_per_second_{way}": f"pause_frames_{way}_total" for way in ("rx", "tx")}
+"""Fact → the counter of which it is the rate."""
 _OPTICS = ("optics_rx_power_dbm", "optics_tx_power_dbm", "optics_temperature_celsius")
 _RX_POWER = "optics_rx_power_dbm"
 _MIN_PORTS = 3
@@ -63,6 +65,7 @@ def switch_port_rows(
             built.add(port)
             same = [by_local[local] for local in topology.entities[port].known_as if local in by_local]
             counted = {fact: _first(_per_minute(s, counters) for s in same) for fact, counters in _COUNTERS.items()}
+            pauses = {fact: _first(s.rate(counter) for s in same) for fact, counter in _PAUSES.items()}
             optics = {name: _first(s.last_values.get(name) for s in same) for name in _OPTICS}
             optics[_RX_POWER] = power = _first(map(_received_power, same))
             lit = (s.source for s in same if _received_power(s) is not None)
@@ -80,6 +83,7 @@ def switch_port_rows(
                 "carries_test": carries.get((step.name, port), False),
                 "logins": float(logins.get(port, 0)),
                 **counted,
+                **pauses,
                 **optics,
                 "optics_below_others_db": typical - power if power is not None and typical is not None else None,
             }
