@@ -7,10 +7,10 @@ taken from one of them.
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +40,18 @@ _TOGETHER = 0.5
 """Jobs whose logs say that they began within this share of the shortest job began together: a log is written some
 time after the end of its job."""
 
+_CHUNK_ROWS = 10_000
+
 _Series = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Times in microseconds, and values."""
+_Arrays = tuple["array[float]", "array[float]"]
+"""The same, as they grow."""
 
 
 @dataclass(slots=True)
 class _Part:
-    """What one log gives. Times are in microseconds on its clock. `counters`, `means`: metric → its values."""
+    """What one log gives. Times are in microseconds on its clock. `counters`, `means`: metric → its values. `covers`:
+    metric → how many seconds each of its means covers."""
 
     job: str
     kind: Kind
@@ -57,7 +62,7 @@ class _Part:
     counters: dict[str, _Series] = field(default_factory=dict)
     statistics: dict[str, list[tuple[int, int | float]]] = field(default_factory=lambda: defaultdict(list))
     means: dict[str, _Series] = field(default_factory=dict)
-    rows_of_means: list[Rows] = field(default_factory=list)
+    covers: dict[str, array[float]] = field(default_factory=lambda: defaultdict(lambda: array("d")))
     inventory: list[SourceEntity | SourceLink] = field(default_factory=list)
     distributions: list[Event] = field(default_factory=list)
     warnings: list[Event] = field(default_factory=list)
@@ -91,18 +96,25 @@ def read_joined(logs: Sequence[tuple[Log, ResultFile]]) -> Iterator[tuple[Result
 
 
 def _part(log: Log, file: ResultFile) -> _Part:
-    counters: dict[str, list[tuple[int, Any]]] = defaultdict(list)
-    means: dict[str, list[tuple[int, Any]]] = defaultdict(list)
+    counters: dict[str, _Arrays] = defaultdict(_arrays)
+    means: dict[str, _Arrays] = defaultdict(_arrays)
     part = _Part(log.job, log.kind, log.clock, file.modified_us)
     for item in log.read(file):
         match item:
             case Rows():
                 for metric, column in item.values.items():
-                    found = means if item.table is LOG else counters
-                    found = found if item.table is LOG or metric.endswith("_total") else part.statistics
-                    found[metric] += [(s, v) for s, v in zip(item.seen, column, strict=True) if v is not None]
-                if item.table is LOG:
-                    part.rows_of_means.append(item)
+                    is_mean = item.table is LOG
+                    for number, value in enumerate(column):
+                        if value is None:
+                            continue
+                        if not is_mean and not metric.endswith("_total"):
+                            part.statistics[metric].append((item.seen[number], value))
+                            continue
+                        times, values = (means if is_mean else counters)[metric]
+                        times.append(item.seen[number])
+                        values.append(value)
+                        if is_mean and item.covers_seconds is not None:
+                            part.covers[metric].append(item.covers_seconds[number])
             case SourceEntity() | SourceLink():
                 part.inventory.append(item)
             case Event(name="step-begin"):
@@ -114,13 +126,15 @@ def _part(log: Log, file: ResultFile) -> _Part:
             case Event():
                 part.distributions.append(item)
     part.clock = log.clock
-    part.counters, part.means = ({name: _series(of) for name, of in each.items()} for each in (counters, means))
+    part.counters, part.means = (
+        {metric: (np.asarray(times), np.asarray(values)) for metric, (times, values) in each.items()}
+        for each in (counters, means)
+    )
     return part
 
 
-def _series(samples: Iterable[tuple[int, Any]]) -> _Series:
-    times, values = zip(*samples, strict=True)
-    return np.array(times, float), np.array(values, float)
+def _arrays() -> _Arrays:
+    return array("d"), array("d")
 
 
 def _begins(jobs: Mapping[str, Sequence[_Part]], clock: ResultClock) -> Mapping[str, int]:
@@ -166,7 +180,7 @@ def _job(load: str, number: int, parts: Sequence[_Part], remarks: Sequence[str])
         counters |= _latencies(counters, means)
     is_complete = any(ops in counters and wait in counters for ops, wait in zip(_OPS, _LATENCIES, strict=True))
     for part in parts:
-        yield from part.rows_of_means if not is_complete or part.kind != "lat" else ()
+        yield from _mean_rows(load, part) if not is_complete or part.kind != "lat" else ()
     yield from _counter_rows(load, counters, [part.statistics for part in parts])
     yield from (distribution for part in parts for distribution in part.distributions)
     warnings = {str(event.detail["text"]): event for part in parts for event in part.warnings}
@@ -206,13 +220,31 @@ def _counter_rows(
     grid = next((counters[metric][0] for metric in (*_OPS, *counters) if metric in counters), None)
     if grid is None:
         return
-    columns: dict[str, Sequence[int | float | None]] = {
-        metric: np.rint(np.interp(grid, *series)).astype(np.int64).tolist() for metric, series in counters.items()
-    }
     found = {metric: samples for of_part in reversed(statistics) for metric, samples in of_part.items()}
-    for metric, samples in found.items():
-        column: list[int | float | None] = [None] * len(grid)
-        for seen_us, value in samples:
-            column[int(np.argmin(np.abs(grid - seen_us)))] = value
-        columns[metric] = column
-    yield Rows(LOAD, [load] * len(grid), grid.astype(np.int64).tolist(), columns)
+    nearest = {
+        metric: {int(np.argmin(np.abs(grid - seen_us))): value for seen_us, value in samples}
+        for metric, samples in found.items()
+    }
+    for start in range(0, len(grid), _CHUNK_ROWS):
+        times = grid[start : start + _CHUNK_ROWS]
+        columns: dict[str, Sequence[int | float | None]] = {
+            metric: np.rint(np.interp(times, *series)).astype(np.int64).tolist()
+            for metric, series in counters.items()
+        }
+        columns |= {
+            metric: [values.get(number) for number in range(start, start + len(times))]
+            for metric, values in nearest.items()
+        }
+        yield Rows(LOAD, [load] * len(times), times.astype(np.int64).tolist(), columns)
+
+
+def _mean_rows(load: str, part: _Part) -> Iterator[Rows]:
+    """Yields the means of a log as they are."""
+    for metric, (times, values) in part.means.items():
+        covers = part.covers[metric]
+        for start in range(0, len(times), _CHUNK_ROWS):
+            chunk = slice(start, start + _CHUNK_ROWS)
+            seen = times[chunk].astype(np.int64).tolist()
+            yield Rows(
+                LOG, [load] * len(seen), seen, {metric: values[chunk].tolist()}, covers_seconds=list(covers[chunk])
+            )

@@ -4,9 +4,11 @@ Bandwidth and I/Os a second are summed up to counters; latencies remain means.""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
-from statistics import median
+
+import numpy as np
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Item, Rows, warning
@@ -21,6 +23,25 @@ _SAME_WINDOW = 0.5
 _COUNTER_OF = {"bw": ("bytes", 1024), "iops": ("ops", 1)}
 
 _Line = Sequence[int]
+"""Time in ms, value and direction."""
+
+
+class _Lines:
+    """The lines of a log, in 17 bytes each: as objects they take ten times as much, and a log may be of a week."""
+
+    def __init__(self) -> None:
+        self.times, self.values, self.directions = array("q"), array("q"), array("b")
+
+    def add(self, line: _Line) -> None:
+        """Append a line."""
+        self.times.append(line[0])
+        self.values.append(line[1])
+        self.directions.append(line[2])
+
+    def part(self, start: int, end: int) -> Iterator[_Line]:
+        """Yield some of the lines."""
+        for number in range(start, end):
+            yield self.times[number], self.values[number], self.directions[number]
 
 
 class MeansLog(Log):
@@ -32,7 +53,7 @@ class MeansLog(Log):
 
     def __init__(self, load: str, name: LogName, versions: Collection[str] = ()) -> None:
         super().__init__(load, name, versions)
-        self._lines: list[_Line] = []
+        self._lines = _Lines()
         self._period_ms: float = _DEFAULT_PERIOD_MS
         self._first_ms = 0
         self._window: dict[int, _Line] = {}
@@ -49,18 +70,18 @@ class MeansLog(Log):
         if fields[2] not in DIRECTION_OF:
             self._trims += 1
         else:
-            self._lines.append((fields[0], fields[1] * self.unit, *fields[2:]))
+            self._lines.add((fields[0], fields[1] * self.unit, fields[2]))
         yield from ()
 
     def last_items(self) -> Iterator[Item]:
         """Yields all windows. Raises CollectorError for latencies of several jobs, as their weights are not known."""
-        if not self._lines:
+        if not self._lines.times:
             return
         self._period_ms = _period_ms(self._lines) or _DEFAULT_PERIOD_MS
-        self._first_ms = self._lines[0][0]
+        self._first_ms = self._lines.times[0]
         jobs = _jobs(self._lines, _SAME_WINDOW * self._period_ms)
         if len(jobs) == 1:
-            yield from self._rows(self._lines)
+            yield from self._rows(jobs[0])
         elif self.kind in _COUNTER_OF:
             yield from self._rows(self._summed(jobs))
             text = f"the lines of {len(jobs)} jobs follow one another (per_job_logs=0, or a run that was repeated)"
@@ -69,7 +90,7 @@ class MeansLog(Log):
         else:
             raise self.several_jobs()
 
-    def _summed(self, jobs: Sequence[Sequence[_Line]]) -> Sequence[_Line]:
+    def _summed(self, jobs: Sequence[Iterable[_Line]]) -> Sequence[_Line]:
         """The lines of jobs that ran at the same time, summed up by window and direction."""
         sums: dict[tuple[int, int], _Line] = {}
         for lines in jobs:
@@ -78,10 +99,10 @@ class MeansLog(Log):
                 windows.setdefault((self._number_of(line), line[2]), line)
             for key, line in windows.items():
                 end_ms, value = sums[key][:2] if key in sums else (0, 0)
-                sums[key] = (max(end_ms, line[0]), value + line[1], *line[2:])
+                sums[key] = (max(end_ms, line[0]), value + line[1], line[2])
         return [line for _, line in sorted(sums.items())]
 
-    def _rows(self, lines: Sequence[_Line]) -> Iterator[Item]:
+    def _rows(self, lines: Iterable[_Line]) -> Iterator[Item]:
         # The first window of a job without a ramp begins with the job.
         begin_ms = 0 if self._first_ms < _MAX_PERIODS * self._period_ms else round(self._first_ms - self._period_ms)
         self._window_ends = dict.fromkeys(DIRECTION_OF, begin_ms)
@@ -92,7 +113,7 @@ class MeansLog(Log):
         for line in lines:
             yield from self._take(line)
         yield self._row()
-        if self.unit == 1 and self.kind in ("lat", "clat") and max(line[1] for line in lines) < MIN_PLAUSIBLE_NS:
+        if self.unit == 1 and self.kind in ("lat", "clat") and max(self._lines.values) < MIN_PLAUSIBLE_NS:
             yield self.doubted_unit(self._last_row_end, "latencies below a microsecond")
         elif self.unit_is_doubtful:
             yield self.doubted_unit(self._last_row_end, "its lines do not tell the unit of the latencies")
@@ -135,16 +156,15 @@ class MeansLog(Log):
         return Rows(LOAD, [self.load], [seen_us], {f"{counter}_{name}_total": [round(sum_)] for name, sum_ in totals})
 
 
-def _jobs(lines: Sequence[_Line], slack_ms: float) -> Sequence[Sequence[_Line]]:
+def _jobs(lines: _Lines, slack_ms: float) -> Sequence[Iterator[_Line]]:
     """The lines of each job. The lines of the next job begin where the time falls back by more than the slack."""
-    starts = [at + 1 for at, (one, two) in enumerate(pairwise(lines)) if two[0] < one[0] - slack_ms]
-    return [lines[start:end] for start, end in pairwise((0, *starts, len(lines)))]
+    starts = (np.flatnonzero(np.diff(np.asarray(lines.times)) < -slack_ms) + 1).tolist()
+    return [lines.part(start, end) for start, end in pairwise((0, *starts, len(lines.times)))]
 
 
-def _period_ms(lines: Sequence[_Line]) -> float:
+def _period_ms(lines: _Lines) -> float:
     """The length of the windows in ms: the median distance of lines of one direction. 0: unknown."""
-    distances_ms = []
-    for direction in DIRECTION_OF:
-        times = [line[0] for line in lines if line[2] == direction]
-        distances_ms += [later - earlier for earlier, later in pairwise(times) if later > earlier]
-    return median(distances_ms) if distances_ms else 0
+    times, directions = np.asarray(lines.times), np.asarray(lines.directions)
+    distances_ms = np.concatenate([np.diff(times[directions == direction]) for direction in DIRECTION_OF])
+    distances_ms = distances_ms[distances_ms > 0]
+    return float(np.median(distances_ms)) if len(distances_ms) else 0.0
