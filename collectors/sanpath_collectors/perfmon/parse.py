@@ -81,6 +81,7 @@ class Wide(Format):
     def __init__(self) -> None:
         self._columns = 0
         self._separator = ","
+        self._dates = LocalDates()
 
     def read(self, text: bytes) -> Iterator[LogItem]:
         """Yield headers and rows. Other text of typeperf is skipped."""
@@ -88,7 +89,11 @@ class Wide(Format):
         if len(lines) <= FEW + 1:
             for line in lines:
                 yield from self._line(line)
-        elif self._columns and (block := block_of(text, self._separator, self._columns)) is not None:
+        elif (
+            self._columns
+            and self._separator != pdh.RESAVED
+            and (block := block_of(text, self._separator, self._columns)) is not None
+        ):
             yield block
         else:
             middle = text.rfind(b"\n", 0, len(text) // 2) + 1 or text.index(b"\n") + 1
@@ -96,7 +101,7 @@ class Wide(Format):
             yield from self.read(text[middle:])
 
     def _line(self, line: bytes) -> Iterator[LogItem]:
-        if pdh.is_row(line):
+        if pdh.is_row(line, self._separator):
             if self._columns:
                 yield from self._row(line)
         elif pdh.is_header(line):
@@ -107,7 +112,9 @@ class Wide(Format):
 
     def _row(self, line: bytes) -> Iterator[LogItem]:
         cells = pdh.cells_of(line, self._separator, self._columns)
-        time_us = pdh.time_us(cells[0]) if cells else None
+        if self._separator == pdh.RESAVED:
+            cells = [cell.replace(b",", b".") for cell in cells]
+        time_us = self._time_us(cells[0]) if cells else None
         if time_us is None:
             yield Remark("no-time", "a row without a time that can be read is left out")
         elif len(cells) < self._columns:
@@ -116,6 +123,11 @@ class Wide(Format):
             if len(cells) > self._columns:
                 yield Remark("values-without-names", "rows hold values beyond the last name: those are left out")
             yield Row(time_us, cells)
+
+    def _time_us(self, cell: bytes) -> int | None:
+        """Parse a time. None: not a time, or one with slashes that is not American: it may be in either order."""
+        is_local = self._separator == pdh.RESAVED and b"/" not in cell
+        return self._dates.time_us(cell.decode("latin-1")) if is_local else pdh.time_us(cell)
 
 
 class Long(Format):

@@ -3,9 +3,10 @@ r"""PDH CSV, the layout that typeperf, logman, relog and esxtop share. Pure: byt
     "(PDH-CSV 4.0) (W. Europe Standard Time)(-60)","\\SQL1\PhysicalDisk(1 E:)\Disk Reads/sec","\\SQL1\..."
     "11/20/2026 08:00:01.123","6250.0013","0.0051"
 
-Every cell is quoted, dates are American and decimals have a point on every Windows. The zone, in minutes that are
-added to local time to get UTC, is missing from what typeperf writes and may be cut. A value that is not there is a
-blank. Lines stay bytes: only names need the code page of the machine.
+Every cell is quoted, dates are American and decimals have a point on every Windows. A program that has saved the log
+again may have put semicolons between the cells and commas into the decimals, as many countries do, and left out the
+quotes. The zone, in minutes that are added to local time to get UTC, is missing from what typeperf writes and may be
+cut. A value that is not there is a blank. Lines stay bytes: only names need the code page of the machine.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from sanpath.plugin import CollectorError, Failure
 LONGEST_LINE_BYTES = 64 << 20
 """Ten times the length of a header with a hundred thousand counters."""
 
+RESAVED = ";"
+"""The separator of a log that another program has saved again; its decimals have a comma."""
+
 MOST = 1e15
 """A larger value is damaged: this is the bytes per second of a thousand arrays."""
 _SHORT = 2
@@ -30,6 +34,8 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _HEADER = re.compile(r'^"?\(PDH-([CT])SV')
 _ZONE = re.compile(r"\(PDH-[CT]SV [\d.]+\)\s*\(.*\)\s*\(([+-]?\d{1,4})\)")
 _ROW = re.compile(rb'"?\d\d/')
+_RESAVED_ROW = re.compile(rb'"?\d{1,4}[./-]\d')
+_FIRST_CELL = re.compile(rb'"[^"]*"|[^;,\t"\\]*')
 _TIME = re.compile(rb"(\d\d/\d\d/\d{4}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 _LONGEST_PATH = 2048  # PDH_MAX_COUNTER_PATH; longer ones are no paths, and would be looked through again and again
 _PATH = re.compile(r"\\{1,2}(?:([^\\()]+)\\)?(.+?)(?:\((.*)\))?\\([^\\]*)", re.DOTALL)
@@ -112,15 +118,22 @@ def is_header(line: bytes) -> bool:
     return _HEADER.match(line[:64].decode("latin-1")) is not None
 
 
-def is_row(line: bytes) -> bool:
+def is_row(line: bytes, separator: str = ",") -> bool:
     """Whether a line begins as a row does; messages of typeperf do not."""
-    return _ROW.match(line) is not None
+    return (_RESAVED_ROW if separator == RESAVED else _ROW).match(line) is not None
 
 
 def separator_of(header: bytes) -> str:
-    """Return the separator of the cells: a comma, or a tab in logman's TSV format."""
+    """Return the separator of the cells: a comma, a tab in logman's TSV format, or a semicolon.
+
+    >>> separator_of(b'"(PDH-CSV 4.0)","x;y"'), separator_of(b"(PDH-CSV 4.0) (UTC)(0);x")
+    (',', ';')
+    """
     match = _HEADER.match(header[:64].decode("latin-1"))
-    return "\t" if match and match[1] == "T" else ","
+    if match and match[1] == "T":
+        return "\t"
+    first = _FIRST_CELL.match(header)
+    return RESAVED if first and header[first.end() :].startswith(RESAVED.encode()) else ","
 
 
 def zone_minutes(cell: str) -> int | None:
