@@ -10,7 +10,7 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis, Finding
 from sanpath.facts.compute import compute
-from sanpath.model import DIRECTIONS
+from sanpath.model import DIRECTIONS, Scalar
 from sanpath_collectors.linux_host.tables import CGROUP, LUN
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import KIB, Flow, San
@@ -44,7 +44,8 @@ class Grouped(San):
         out.say("load:fio runs_on host:db7")
         out.source("db7", "linux_host", LUN, CGROUP)
         out.entity("db7", "host", "db7", ids={"name": ("db7",)}, attributes={"os": "Linux 6.1"})
-        out.entity("db7", "lun", "sda", "db7/sda", {"device": ("sda",)}, {"local": self.local})
+        about: dict[str, Scalar] = {"local": self.local, "kind": "md" if self.parts else "disk"}
+        out.entity("db7", "lun", "sda", "db7/sda", {"device": ("sda",)}, about)
         out.link("db7", "attached_to", (("lun", "sda"), ("host", "db7")))
         for part in self.parts:
             out.entity("db7", "lun", part, f"db7/{part}", {"device": (part,)}, {"model": "M1"})

@@ -87,7 +87,7 @@ def hardware_queues(host: Snapshot, device: str, queues: int) -> int | None:
 def _kind(host: Snapshot, name: str) -> str:
     if name.startswith("dm-"):
         return "multipath map" if is_map(host, name) else "other dm"
-    return "nvme" if name.startswith("nvme") else "disk"
+    return next((kind for kind in ("nvme", "md") if name.startswith(kind)), "disk")
 
 
 def _path_attributes(

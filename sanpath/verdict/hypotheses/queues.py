@@ -25,8 +25,8 @@ _SAME_THROUGHPUT = 0.97
 _SOFTWARE = 0.25
 """Most of its time that an I/O passes in the host's software above a queue, without a wait for a slot."""
 _DEPTH_UNKNOWN = -0.3
-_HOLDS = ("queue_depth", "nr_requests", "paths")
-"""Attributes of a block device that has a queue of its own."""
+_WITHOUT_QUEUE = ("md", "other dm")
+"""Kinds of Linux devices that pass each I/O on to the devices below them. A multipath map holds requests."""
 _OVERTURN = ("a deeper queue that does not raise throughput",)
 _SMALLER = -3.0
 """Log-odds that something smaller than the reported depth limits the I/Os, such as a session's command window."""
@@ -53,11 +53,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _has_queue(table: PlaceTable, device: str) -> bool:
-    """Whether a device has a queue of its own. One that is made of others, as md and logical volumes are, passes I/Os
-    on to theirs, unless its host reports what it holds, as of a multipath map."""
-    topology = table.facts.topology
-    attributes = topology.entities[device].attributes
-    return any(attributes.get(name) is not None for name in _HOLDS) or not topology.members(device, "lun")
+    """Whether a device has a queue of its own: md and logical volumes pass I/Os on to the queues of their parts."""
+    return table.facts.topology.entities[device].attributes.get("kind") not in _WITHOUT_QUEUE
 
 
 def _admitted(table: PlaceTable, queue: HostQueue) -> float:
