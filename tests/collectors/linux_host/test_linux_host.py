@@ -354,7 +354,9 @@ def test_only_a_device_with_queues_of_requests_holds_requests(
     assert (found["nr_requests"], found["hardware_queues"]) == expected
 
 
-@pytest.mark.parametrize(("name", "kind"), [("md127", "md"), ("nvme0n1", "nvme"), ("sda", "disk"), ("dm-3", "other dm")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("md127", "md"), ("nvme0n1", "nvme"), ("sda", "disk"), ("dm-3", "other dm")]
+)
 def test_the_kind_of_a_device_tells_whether_it_passes_ios_on(name: str, kind: str) -> None:
     machine = Snapshot({f"/sys/block/{name}/size": b"2048", "/sys/block/dm-3/dm/uuid": b"LVM-1"})
     assert devices.lun(machine, "db7", name, {}, ()).attributes["kind"] == kind
