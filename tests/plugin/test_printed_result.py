@@ -66,6 +66,12 @@ def test_diskspd_is_asked_for_latencies_and_for_a_result(given: list[str], added
     assert loaded[1].wrap(["C:/diskspd.exe", *given]).argv == ("C:/diskspd.exe", *added, *given)
 
 
+def test_diskspd_for_linux_is_not_asked_for_what_it_does_not_have() -> None:
+    loaded = registry.load_reader(["/usr/local/bin/diskspd"])
+    assert loaded is not None
+    assert loaded[1].wrap(["/usr/local/bin/diskspd", "-b4K"]).argv == ("/usr/local/bin/diskspd", "-L", "-b4K")
+
+
 def test_the_machine_has_the_name_under_which_it_was_reached() -> None:
     """The recorder says which it is: a second name of it would be a second machine."""
     loaded = registry.load_reader(["diskspd"], "diskspd")

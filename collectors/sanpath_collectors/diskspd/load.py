@@ -16,8 +16,9 @@ class DiskSpdLoad(PrintedResult):
 
     @classmethod
     def wrap(cls, argv: Sequence[str]) -> WrappedCommand:
-        """Add -L and -Rxml where no such option is given."""
-        added = [option for option, start in (("-L", "-L"), ("-Rxml", "-R")) if not _has(argv, start)]
+        """Add -L and -Rxml where no such option is given. DiskSpd for Linux has no -R."""
+        options = [("-L", "-L"), *([("-Rxml", "-R")] if argv[0].lower().endswith(".exe") else [])]
+        added = [option for option, start in options if not _has(argv, start)]
         return WrappedCommand((argv[0], *added, *argv[1:]))
 
 

@@ -20,7 +20,9 @@ and -D, and a table of latencies:
         min |      0.036 |        N/A |      0.036
        50th |      0.232 |        N/A |      0.297
 
-Before 2.2 the last title is "total:", and the title of a single target's table is only its path.
+Before 2.2 the last title is "total:", and the title of a single target's table is only its path. DiskSpd for Linux
+has jobs for timespans, and percentiles of all targets together, without a title. It prints those of reads and writes
+together wrongly (it adds up each thread's again): they are not used.
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ from sanpath_collectors.diskspd.parse_settings import read_setting
 from sanpath_collectors.diskspd.settings import Span
 from sanpath_collectors.diskspd.values import count, number, ratio, size_bytes, time_us
 
-_RESULTS = re.compile(r"Results for timespan (\d{1,6}):")
-_LINUX = re.compile(r"Results for job \d{1,6}:")
+_RESULTS = re.compile(r"Results for (timespan|job) (\d{1,6}):")
+_PROCESSORS = re.compile(r"CPU\s*\|")
 _FILE = re.compile(r"(.*) \(([^()]*)\)")
 _TABLES: Mapping[str, Direction | None] = {"Total IO": None, "Read IO": "read", "Write IO": "write"}
 _PERCENTS = {"min": 0.0, "max": 100.0} | {f"{n}-nines": round(100 - 10.0 ** (2 - n), n - 2) for n in range(3, 10)}
@@ -80,12 +82,7 @@ class TextForm:
         if results := _RESULTS.match(line):
             yield from self._end_span()
             self._in_settings = False
-            self._span = _SpanText(int(results[1]))
-        elif _LINUX.match(line):
-            text = (
-                "that of DiskSpd for Linux is not read; enter its figures by hand (sanpath collectors show figures)"
-            )
-            self._add_remark("diskspd-for-linux", text)
+            self._span = _SpanText(int(results[2]), has_titles=results[1] == "timespan")
         elif self._span is not None and line.startswith(_SECTIONS_AFTER_SPANS):
             yield from self._end_span()
             if line != "Totals:":
@@ -143,9 +140,10 @@ class TextForm:
 
 
 class _SpanText:
-    """Parses the lines of one timespan."""
+    """Parses the lines of one timespan. `has_titles`: tables of percentiles name what they are of."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, has_titles: bool = True) -> None:
+        self._has_titles = has_titles
         self._outcome = SpanOutcome(number, totals=no_figures())
         self._table = ""
         self._columns: list[str] = []
@@ -167,16 +165,16 @@ class _SpanText:
         """Parses one line without its indentation; unknown lines are ignored."""
         if line in _TABLES:
             self._table, self._latencies, self._usage_column = line, None, None
-        elif "CPU |" in line and "Usage" in (columns := [name.strip() for name in line.split("|")]):
+        elif _PROCESSORS.search(line) and "Usage" in (columns := [name.strip() for name in line.split("|")]):
             self._usage_column = columns.index("Usage")
         elif self._usage_column is not None and "|" in line:
             self._processor([cell.strip() for cell in line.split("|")], self._usage_column)
         elif line.startswith("thread |") and self._table:
-            self._columns = [name.strip() for name in line.split("|")]
+            self._columns = [name.strip().removesuffix("(ms)") for name in line.split("|")]
         elif line.startswith("total:") and self._table:
             self._total(line.removeprefix("total:"))
         elif line.startswith("%-ile"):
-            self._latencies = _path_of(self._title)
+            self._latencies = _path_of(self._title) if self._has_titles else ALL_TARGETS
         elif self._latencies is not None and self._percentile([cell.strip() for cell in line.split("|")]):
             return
         elif (direction := _TABLES.get(self._table)) and self._columns and "|" in line:
@@ -187,7 +185,7 @@ class _SpanText:
 
     def _statement(self, line: str) -> None:
         name, _, value = line.partition(":")
-        if name == "actual test time":
+        if name in ("actual test time", "test time"):
             self._outcome.seconds = number(value.strip().removesuffix("s"))
         elif name == "thread count":
             self._outcome.stated_threads = count(value)
@@ -199,7 +197,7 @@ class _SpanText:
     def _processor(self, cells: list[str], usage_column: int) -> None:
         """Reads a row of the table of processors; its last one, the average, has no cells to identify a processor."""
         if cells[0].startswith("avg"):
-            self._outcome.busy_ratio = ratio(cells[1])
+            self._outcome.busy_ratio = ratio(cells[0][len("avg.") :] or cells[1])
         elif usage_column < len(cells) and (used := ratio(cells[usage_column])) is not None:
             self._outcome.core_ratios.append(used)
 

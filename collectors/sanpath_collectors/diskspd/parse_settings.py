@@ -13,6 +13,8 @@ DiskSpd 2.1; 2.2 writes sizes as "4KiB" and mentions the pool of -F:
             using random I/O (alignment: 4096)
             number of outstanding I/O operations: 16
             threads per file: 4
+
+DiskSpd for Linux has "job:", and names the flags with which it opens a target.
 """
 
 from __future__ import annotations
@@ -32,11 +34,13 @@ _CACHED = re.compile(r"using software (?:and hardware (?:write )?)?cache")
 
 def read_setting(line: str, spans: list[Span]) -> None:
     """Adds the setting of one line (without indentation) to `spans`; unknown lines are ignored."""
-    if line.startswith("timespan:"):
-        spans.append(Span())
+    if line.startswith(("timespan:", "job:")):
+        spans.append(Span(is_of_linux=line.startswith("job:")))
     elif spans and (path := _PATH.fullmatch(line)):
-        spans[-1].targets.append(Target(path[1], fill="repeating"))
+        spans[-1].targets.append(Target(path[1], fill="repeating", direct=False if spans[-1].is_of_linux else None))
     elif spans and spans[-1].targets:
+        if line.startswith("threads per file:"):
+            spans[-1].pool_threads = None  # The sum of these, which DiskSpd for Linux prints in any case.
         _read_target_setting(line, spans[-1].targets[-1])
     elif spans:
         _read_span_setting(line, spans[-1])
@@ -53,6 +57,8 @@ def _read_span_setting(line: str, span: Span) -> None:
             span.cooldown_seconds = number(value.rstrip("s")) or 0.0
         case "number of outstanding I/O operations per thread":
             span.pool_outstanding = count(value) or None
+        case "total threads":
+            span.pool_threads = count(value) or None
         case "generating random data for each write IO":
             span.random_writes = True
         case _ if pool := _POOL.fullmatch(line):
@@ -65,7 +71,7 @@ def _read_target_setting(line: str, target: Target) -> None:
         case "block size":
             target.block_bytes = size_bytes(value)
         case "number of outstanding I/O operations" | "number of outstanding I/O operations per thread":
-            target.outstanding = count(value)
+            target.outstanding = count(value.rstrip(")"))
         case "threads per file":
             target.threads = count(value)
         case "max file size":
@@ -76,8 +82,12 @@ def _read_target_setting(line: str, target: Target) -> None:
             target.fill = "random"
         case "write buffer source" if value.strip() != "random fill":
             target.fill = None  # a file of the user's
-        case "zeroing write buffers":
+        case "zeroing write buffers" | "zeroing I/O buffers":
             target.fill = "zeros"
+        case "filling I/O buffers with random data":
+            target.fill = "random"
+        case "using O_DIRECT":
+            target.direct = True
         case _:
             _read_target_phrase(line, target)
 

@@ -40,6 +40,7 @@ class Span:
 
     `pool_threads` (-F): threads for all targets; `pool_outstanding` (-O): I/Os that each of them keeps in flight over
     all targets, None: `Target.outstanding` on each. `random_writes` (-Zr): new random data for every write.
+    `is_of_linux`: of DiskSpd for Linux.
     """
 
     seconds: float | None = None
@@ -48,6 +49,7 @@ class Span:
     pool_threads: int | None = None
     pool_outstanding: int | None = None
     random_writes: bool = False
+    is_of_linux: bool = False
     targets: list[Target] = field(default_factory=list)
 
     def with_targets_for(self, paths: Collection[str]) -> Span:
