@@ -280,6 +280,12 @@ def test_a_receiver_that_has_more_to_read_than_is_on_the_way_does_not_wait_for_l
     assert by_unread[1] < 0.2 < 0.5 < by_unread[0]
 
 
+def test_what_is_unread_says_nothing_of_loss_where_no_round_trip_was_measured(tmp_path: Path) -> None:
+    """How much is on the way is not known then."""
+    found = plateau(tmp_path / "a", replace(LOSS, round_trip=0.0, unread=1e6))
+    assert "retries" in {suspect.kind for suspect in found.verdict.suspects}
+
+
 def test_links_are_not_cleared_while_segments_queue_on_the_way(tmp_path: Path) -> None:
     """A round trip of 12 ms out of 0.2 on links that are used to a sixth: something between them carries no more."""
     shaped = Tcp(12e-3, 0.2e-3, waiting=0.2, busy=1.0, congestion_window=4e6)

@@ -455,7 +455,8 @@ def _shares_of_time(step: Step, jobs: Sequence[StepSamples]) -> list[float] | No
     for source, begin, end in spans:
         first, last = together.get(source, (begin, end))
         together[source] = min(first, begin), max(last, end)
-    return [(end - begin) / (together[source][1] - together[source][0]) for source, begin, end in spans]
+    lengths_us = {source: (end - begin) or 1.0 for source, (begin, end) in together.items()}
+    return [(end - begin) / lengths_us[source] for source, begin, end in spans]
 
 
 def _configured(job: StepSamples) -> float | None:

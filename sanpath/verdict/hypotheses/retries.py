@@ -189,7 +189,7 @@ def _for_loss(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     unusual_ratio = min(1.0, log(max(ratio, _NEVER) / _NEVER) / log(_ANYWHERE / _NEVER))
     # A receiver that has more to read than is on the way does not wait for what was lost.
     on_the_way, unread = carried * round_trip, number(connection, "unread_bytes")
-    waits_ratio = on_the_way / (on_the_way + unread) if unread else 1.0
+    waits_ratio = on_the_way / (on_the_way + unread) if on_the_way else 1.0
     most = (_LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS) * alone_ratio * unusual_ratio + 2 * log(waits_ratio)
     return max(_unusual(ratio), most + min(0.0, 4 * log(max(round_trips, _NEVER))))
 
