@@ -19,9 +19,10 @@ _PRIOR = -2.0
 _GAP = -1.3
 """The same for the gap between the host's last clock and the array's, where the links are counted: adapter, driver,
 interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
-_TCP_GAP = 0.0
-"""The same over Ethernet, where TCP is not read: lost segments, full windows and the threads of the protocol lie
-there too, and are together as likely as an array's door."""
+_TCP_GAP = -0.9
+"""The same over Ethernet: lost segments and the threads of the protocol lie there too."""
+_TCP_WINDOW = 0.0
+"""The same where a TCP window may be full as well: no source reads it, and it is as likely as an array's door."""
 _LEAST_WINDOW_BYTES = 65_535
 """The receive window that a TCP header can name without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No stack of today
 offers less for long."""
@@ -79,7 +80,7 @@ def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
         unseen_in_tcp = _PRIOR if table.links else UNREAD
         return unseen_in_tcp if index in table.in_tcp else _FEW_PLACES
     if window_bytes:
-        return _TCP_GAP
+        return _TCP_WINDOW
     if not table.on_path:  # No link is known to carry the load: the fabric is a likely place, if there is one.
         return _PRIOR if local_drives(table) else UNREAD
     if table.indices("below") and host_is_unread(table):
