@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ _ROUNDED_RATE = 0.1
 """I/Os per second, of reports with one decimal."""
 _ROUNDED_SECONDS = 1e-6
 """Latency, of reports in milliseconds with three decimals."""
+_STORED_NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
+"""Names that an import gives. A recording of somebody else may have others, which lead out of a folder."""
 _METRICS = tuple(column.metric for column in LOAD_COUNTERS)
 
 
@@ -161,14 +164,15 @@ def recorded_run(folder: Location, file: Path, reader: str | None) -> Recorded |
     `reader`: as named by a person; None: by content.
     """
     store = store_at(folder)
-    copies = [f"{writer}/{name}" for writer in store.list("imports") for name in store.list(f"imports/{writer}")]
+    writers = filter(_STORED_NAME.fullmatch, store.list("imports"))
+    copies = [(w, name) for w in writers for name in filter(_STORED_NAME.fullmatch, store.list(f"imports/{w}"))]
     if not copies or (report := _report(file, reader)) is None:
         return None
     with TemporaryDirectory() as scratch:
-        for copy in copies:
-            path = Path(scratch) / copy
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(store.read(f"imports/{copy}"))
+        for number, (writer, name) in enumerate(copies):
+            path = Path(scratch) / str(number) / name
+            path.parent.mkdir()
+            path.write_bytes(store.read(f"imports/{writer}/{name}"))
             other = _report(path, report.collector)
             if other is not None and _is_same_run(report, other, has_zone=False):
                 return Recorded(path.name, report.detail > other.detail)

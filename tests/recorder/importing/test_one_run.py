@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.recorder.importing import one_run
 from sanpath.recording.reading.recording import Recording
 
 _RATES = (200.0, 400.0, 410.0, 390.0)
@@ -174,3 +175,27 @@ def test_a_zone_that_is_given_does_not_make_two_runs_of_one(tmp_path: Path, toge
 def test_a_copy_of_a_report_is_of_the_same_run(tmp_path: Path) -> None:
     imported(tmp_path, summary=summary(), copy=summary() + "10:00:00.000 Vdbench execution completed\n")
     assert sources(tmp_path) == ["vdbench"]
+
+
+class Hostile:
+    """A store with the names that an object store may have and a folder may not."""
+
+    def __init__(self) -> None:
+        self.was_read = False
+
+    def list(self, folder: str) -> list[str]:
+        return [".."] if folder == "imports" else ["summary.html"]
+
+    def read(self, _name: str) -> bytes:
+        self.was_read = True
+        return summary().encode()
+
+
+def test_a_stored_report_whose_name_leads_out_of_the_recording_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Hostile()
+    monkeypatch.setattr(one_run, "store_at", lambda _: store)
+    (tmp_path / "summary.html").write_text(summary(), encoding="utf-8")
+    assert one_run.recorded_run(tmp_path / "r.sanpath", tmp_path / "summary.html", None) is None
+    assert not store.was_read
