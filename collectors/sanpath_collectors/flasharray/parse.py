@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Rows, Table, read_json
+from sanpath.plugin import CollectorError, Failure, Rows, Table, excerpt, read_json
 from sanpath_collectors.flasharray.release import service_time
 from sanpath_collectors.flasharray.tables import (
     ARRAY,
@@ -77,11 +77,6 @@ def document(body: bytes, endpoint: str) -> Mapping[str, Any]:
     if not isinstance(answer, dict):
         raise CollectorError(Failure.UNREADABLE, f"{endpoint}: not a JSON object", excerpt(body))
     return answer
-
-
-def excerpt(body: bytes) -> str:
-    """The beginning of a body, for error messages."""
-    return body[:_EXCERPT_CHARACTERS].decode("utf-8", "replace")
 
 
 def rest_version(body: bytes) -> str:

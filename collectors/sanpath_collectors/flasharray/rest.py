@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Literal, Protocol
 
-from sanpath.plugin import CollectorError, Failure, Http, HttpReply, SecretStr
+from sanpath.plugin import CollectorError, Failure, Http, HttpReply, SecretStr, excerpt
 from sanpath_collectors.flasharray import parse
 
 _MAX_PAGES = 1_000
@@ -137,7 +137,7 @@ def raise_unless_ok(reply: HttpReply, endpoint: str) -> None:
         wait_seconds = _wait_seconds(reply)
         wait_text = f", the array asks to wait {wait_seconds:g} s" if wait_seconds else ""
         raise BusyError(f"{message}{wait_text}", wait_seconds)
-    raise CollectorError(Failure.UNREADABLE, message, parse.excerpt(reply.body))
+    raise CollectorError(Failure.UNREADABLE, message, excerpt(reply.body))
 
 
 def _wait_seconds(reply: HttpReply) -> float:

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, read_json
-from sanpath_collectors.flasharray.parse import Entry, excerpt, name, text
+from sanpath.plugin import CollectorError, Failure, excerpt, read_json
+from sanpath_collectors.flasharray.parse import Entry, name, text
 
 _REST2_NAMES = {
     "output_per_sec": "read_bytes_per_sec",
