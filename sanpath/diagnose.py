@@ -305,7 +305,8 @@ def _validity_notes(facts: Facts, step: Step, windows: int, loads: Sequence[Load
     notes = []
     # A load that reports a single figure has enough windows; other sources have windows of their own.
     if windows < (1 if loads and all(load.summary for load in loads) and windows == 1 else 4):
-        notes.append(f"too short: {counted(windows, 'complete window')} of the slowest source, 4 are needed")
+        reason = "too short" if windows else "too short, or a source gave nothing"
+        notes.append(f"{reason}: {counted(windows, 'complete window')} of the slowest source, 4 are needed")
     if any(load.summary for load in loads):
         notes.append("whether the step was steady is not known: the load gave one figure for all of it")
     if step.origin == "found":

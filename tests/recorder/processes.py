@@ -14,7 +14,8 @@ from typing import TypeVar
 from sanpath.cli.sessions.child_process import environment
 from sanpath.recorder.loads import processes
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
+"""A bound for what hangs: on a busy machine a minute's work takes more than one."""
 T = TypeVar("T")
 
 

@@ -237,6 +237,19 @@ def test_a_step_that_is_too_short_is_graded_down_and_says_so() -> None:
     assert not any(c.entity.startswith("array:") for c in found.cleared), "two seconds prove nothing"
 
 
+@pytest.mark.parametrize("name", ["sw1", "fa1"])
+def test_a_step_in_which_a_source_gave_nothing_is_graded_down_and_the_others_are_not(
+    tmp_path: Path, name: str
+) -> None:
+    san = published(San(tmp_path), in_flight=(16, 128, 512))
+    silent = san.steps[1]
+    san.unanswered = {name: (silent.begin, silent.end)}
+    found = judged(san.write())
+    assert [step.windows_used >= 4 for step in found.steps] == [True, False, True]
+    assert [step.verdict.grade for step in found.steps] == ["A", "C", "A"]
+    assert found.verdict.from_step != silent.name
+
+
 @pytest.mark.parametrize("refresh", [2.0, 3.0, 3.1])
 def test_an_agent_that_caches_its_counters_changes_nothing(tmp_path: Path, refresh: float) -> None:
     san = published(San(tmp_path, switch_cache=refresh), in_flight=(16, 128))

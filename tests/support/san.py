@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Literal
 
@@ -99,7 +100,7 @@ class San:
 
     `leave_out`: any of switch, array, array_samples, disk, lun, load, steps (all marks), last_end (as if killed).
     `switch_cache`: how often the switch refreshes its counters, seconds; `others_every`: how often load and array are
-    asked. `clock`: source → its clock minus the
+    asked. `unanswered`: switch or array → from when to when it gives no answer. `clock`: source → its clock minus the
     recorder's, seconds. `imported`: source → by how many seconds a file of it was placed too late; it was never
     asked for and dates nothing itself. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
@@ -122,6 +123,7 @@ class San:
     switch_every: float = 1.0
     switch_cache: float | None = None
     others_every: float = 1.0
+    unanswered: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     clock: Mapping[str, float] = field(default_factory=dict)
     imported: Mapping[str, float] = field(default_factory=dict)
     counts_bytes: bool = True
@@ -302,7 +304,7 @@ class San:
             if any(f"{name}/fc1/31" in step.ports for step in self.steps):
                 # sw1 is at the hosts: its port of the link takes in what is read, as the array's ports do.
                 ports.append(Port("fc1/31", "", "", self.isl_speed, host="" if name == "sw1" else "sw1", on=name))
-        for at in _every(self.switch_every, 0.5, last):
+        for at in self._answered(name, _every(self.switch_every, 0.5, last)):
             out.poll(name, at)
             result = at if self.switch_cache is None else at // self.switch_cache * self.switch_cache
             out.samples(name, PORTS, at, {port.name: self._port(port, result) for port in ports})
@@ -337,6 +339,10 @@ class San:
             values[metric] = round(sum(parts))
         return values
 
+    def _answered(self, name: str, times: Sequence[float]) -> list[float]:
+        begin, end = self.unanswered.get(name, (inf, inf))
+        return [at for at in times if not begin <= at <= end]
+
     def _array(self, out: RecordingBuilder, last: float) -> None:
         out.entity("fa1", "array", "fa1", ids={"name": ("fa1",)}, attributes={"cache_bytes": self.cache_bytes})
         for port in self.ports:
@@ -353,7 +359,7 @@ class San:
             out.entity("fa1", "host", name, ids={"name": (name,), "wwpn": wwpns})
             out.link("fa1", "presents", (("volume", volume), ("host", name)), "connections")
         shift, wait = self.clock.get("fa1", 0.0), 0.1 + self._delay.get("fa1", 0.0)
-        for at in _every(self.others_every, 0.0, last):
+        for at in self._answered("fa1", _every(self.others_every, 0.0, last)):
             out.poll("fa1", at + wait)
             step = next((s for s in self.steps if s.begin <= at - 1 and at <= s.end), None)
             if "array_samples" not in self.leave_out:

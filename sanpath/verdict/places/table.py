@@ -39,11 +39,11 @@ class PlaceTable:
     `same_io`: loads of other steps with the same I/O; `towards_fewer`, `towards_more`: slopes of throughput to those
     with fewer, and with more, I/Os in flight, None: there is no such step.
     `in_flight_ratio`: I/Os in flight of both directions, and flushes, over those configured, None: unknown.
-    `windows`: whole windows of the slowest source. `processor_wait_seconds`: the longest that an I/O waits for
-    processors of the load's machine or of the array, 0 where no source reports them. `blocked_ratio`: share of the
-    time that the load's threads wait to submit an I/O. `machine_rows`: what the load's machines report, and the hosts
-    of these. `opposite_direction`: the table of the same load's other direction, if it has one. `tcp`: what TCP
-    reports of its connections, None: nothing.
+    `windows`: whole windows of the slowest source, 0 if one gave nothing in this step and something in another.
+    `processor_wait_seconds`: the longest that an I/O waits for processors of the load's machine or of the array, 0
+    where no source reports them. `blocked_ratio`: share of the time that the load's threads wait to submit an I/O.
+    `machine_rows`: what the load's machines report, and the hosts of these. `opposite_direction`: the table of the
+    same load's other direction, if it has one. `tcp`: what TCP reports of its connections, None: nothing.
     """
 
     facts: Facts
@@ -199,6 +199,16 @@ def _not_farther(segment: Segment, others: Sequence[PlaceTable]) -> Segment:
     return replace(segment, own_wait=(low, likely, high))
 
 
+def _were_read_in_another_step(facts: Facts, load: LoadFacts, entities: Iterable[str]) -> bool:
+    """Whether a link or an array on the path was read in another step and not at all in that of the load."""
+    for entity in entities:
+        rows = [*facts.tables["link"].select(entity=entity), *facts.tables["array"].select(entity=entity)]
+        steps = {row["step"] for row in rows if row["bytes_per_second"] is not None}
+        if steps and load.step not in steps:
+            return True
+    return False
+
+
 def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     key = {"step": load.step, "direction": load.direction}
     link_rows = facts.tables["link"].select(**key)
@@ -242,7 +252,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         tuple(same),
         *slopes(load, same),
         in_flight_ratio,
-        min(windows, default=load.windows),
+        0 if _were_read_in_another_step(facts, load, (*uncounted, *arrays)) else min(windows, default=load.windows),
         _processor_wait_seconds(facts, load, same, processors_used),
         blocked,
         tuple(machine_rows),
