@@ -130,7 +130,7 @@ def namespaces(folder: Path, *sites: str) -> Iterator[Namespaces]:
         made.remove()
 
 
-def until(met: Callable[[], object], what: str, seconds: float = 60) -> None:
+def until(met: Callable[[], object], what: str, seconds: float = 180) -> None:
     deadline = time.monotonic() + seconds
     while not met():
         assert time.monotonic() < deadline, f"no {what} after {seconds:.0f} s"
