@@ -231,7 +231,8 @@ class Suspect:
 
     `verdict`: the kind of verdict that it would be. `entity`: the accused element, None: no element. `kind`: as of a
     bottleneck, or the same as `verdict` without an accused element. `because`: evidence for it; `against`: evidence
-    against it. `coincident`: elements with the same ceiling, which cannot be separated from it.
+    against it. `coincident`: elements with the same ceiling, which cannot be separated from it. `place`: where it is,
+    in words, if no source reads that part of the path, "": not known.
     """
 
     verdict: Kind
@@ -242,6 +243,7 @@ class Suspect:
     because: Sequence[str] = ()
     against: Sequence[str] = ()
     coincident: Sequence[str] = ()
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

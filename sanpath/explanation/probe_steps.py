@@ -73,11 +73,11 @@ def _trial(
     outcome = _outcome(facts, step, judged)
     experiment = _proposed(step, before)
     likely = [suspect for suspect in judged.suspects if suspect.probability >= _LIKELY]
-    likely_names = {name_of(suspect) for suspect in likely}
+    still_likely = {(suspect.kind, suspect.entity) for suspect in likely}
     ruled_out = [
         name_of(suspect)
         for suspect in (before.suspects if before is not None else ())
-        if suspect.probability >= _LIKELY and name_of(suspect) not in likely_names
+        if suspect.probability >= _LIKELY and (suspect.kind, suspect.entity) not in still_likely
     ]
     return Trial(
         step.name,

@@ -170,7 +170,7 @@ def _unproven(diagnosis: Diagnosis) -> str:
     if not diagnosis.verdict.suspects:
         return "Bottleneck not proven: too little was measured"
     first = diagnosis.verdict.suspects[0]
-    name = {
+    name = first.place or {
         "concurrency_limited": "too few outstanding I/Os",
         "demand_limited": "a load that asks for no more",
         "generator_limited": "the load generator",

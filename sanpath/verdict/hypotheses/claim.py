@@ -58,7 +58,8 @@ class Claim:
     `independent_of_load`: it delays an I/O even with no other I/O in flight. `group`: claims of the same group may
     hold together, such as full links in a row; None: it stands by itself. `may_explain`: segments whose wait it may
     also account for, but not alone. `others_share`: share of what it serves that is not the test's, 0 if unknown.
-    `probability`: among all claims about the load, once they are weighed against each other.
+    `probability`: among all claims about the load, once they are weighed against each other. `place`: where it is, in
+    words, if no entity is known.
     """
 
     kind: str
@@ -75,6 +76,7 @@ class Claim:
     may_explain: frozenset[int] = frozenset()
     others_share: float = 0.0
     probability: float = 0.0
+    place: str = ""
 
 
 def limited_by(

@@ -148,7 +148,8 @@ def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
         # Where the guest's depth is known, the hypervisor's queue mostly is the deeper one.
         prior = UNREAD if is_hypervisor else 0.0
         # The entity is not known, so none is accused.
-        yield Claim("unseen", None, explains, evidence, prior=prior, verdict="cannot_tell")
+        place = "a queue of the hypervisor" if is_hypervisor else "a queue of the host"
+        yield Claim("unseen", None, explains, evidence, prior=prior, verdict="cannot_tell", place=place)
 
 
 def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float | None = None) -> Iterator[Evidence]:

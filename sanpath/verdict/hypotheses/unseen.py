@@ -38,8 +38,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     yield from _above_the_device(table)
     yield from _unread_hypervisor(table)
     gaps = table.gaps
-    # What the array times itself may grow with the wait in a gap, but is not explained by it alone.
-    elsewhere = gaps | table.indices("array_service")
+    # What the array times itself may grow with the wait in a gap, but is not explained by it alone. What is in the
+    # hands of TCP waits in the network: nothing outside of it makes it wait there.
+    elsewhere = (gaps - table.in_tcp) | table.indices("array_service")
     evidence, window_bytes = [*_slow_transfer(table), *_few_are_slow(table)], _in_window(table)
     if window_bytes:
         words = f"up to {window_bytes / 1e3:,.0f} kB are on the way at once, which a TCP window may limit"
@@ -47,7 +48,23 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     for index in sorted(gaps):
         gap = frozenset({index})
         prior, others = _prior(table, index, window_bytes), elsewhere - gap
-        yield Claim("unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=others)
+        place = _place(table, index)
+        yield Claim(
+            "unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=others, place=place
+        )
+
+
+def _place(table: PlaceTable, index: int) -> str:
+    """A gap in words, by the names of what is above and below it."""
+    entities = table.facts.topology.entities
+    above = " and ".join(entities[machine].label for machine in dict.fromkeys(table.machines)) or "the host"
+    below = " and ".join(entities[array].label for array in table.arrays) or "the array"
+    if index in table.in_tcp:
+        return f"the network between {above} and {below}"
+    return {
+        "fabric": f"something between {above} and {below}",
+        "array_door": f"something before the clock of {below}",
+    }.get(table.segments[index].kind, f"something below {above}")
 
 
 def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
@@ -70,7 +87,8 @@ def _unread_hypervisor(table: PlaceTable) -> Iterator[Claim]:
         queue = segment.queue
         if queue is not None and queue.below.plane == "host_block" and queue.above.plane != "vscsi":
             words = Evidence("the virtual disk, its limits and the thread that serves it were not read", 0.0)
-            yield Claim("unseen", None, frozenset({index}), (words,), prior=UNREAD, verdict="cannot_tell")
+            explains, place = frozenset({index}), "the virtual disk"
+            yield Claim("unseen", None, explains, (words,), prior=UNREAD, verdict="cannot_tell", place=place)
 
 
 def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:

@@ -112,6 +112,9 @@ def _grouped(claims: Sequence[Claim]) -> list[list[Claim]]:
         # first.
         kind = group[0].kind
         group.sort(key=lambda claim: (claim.kind != kind, any(e.weight < 0 for e in claim.evidence)))
+        likely = [claim for claim in group if claim.probability >= _COINCIDENT * group[0].probability]
+        if len({claim.place for claim in likely}) > 1:
+            group[:] = [replace(claim, place="") for claim in group]
     return groups
 
 
@@ -186,6 +189,7 @@ def _suspect(table: PlaceTable, group: Sequence[Claim]) -> Suspect:
         tuple([e.words for e in first.evidence if e.weight >= 0] or waits),
         tuple(e.words for e in first.evidence if e.weight < 0),
         tuple(entity for entity in entities if entity is not None and entity != first.entity),
+        first.place,
     )
 
 

@@ -20,7 +20,7 @@ from sanpath.verdict.places.table import PlaceTable
 
 START = "start"
 """The experiment of the step with which a probe begins: the load as a person named it."""
-_FABRIC = ("link", "path_policy", "credit_stall", "retries")
+_FABRIC = ("link", "path_policy", "credit_stall", "retries", "unseen_in_tcp")
 _MORE, _SAME, _DOUBLE = 1.15, 1 / sqrt(2), sqrt(2)
 """Least ratios for more throughput; for the same and not half of it; for twice and not the same."""
 _FASTER_ALONE = 1.3
@@ -59,7 +59,7 @@ _SEEN: Mapping[Action, Mapping[float, Sequence[str]]] = {
     "one_path": {
         0.9: ("other",),
         0.5: ("unseen",),
-        0.3: ("link", "pcie", "tcp_window", "credit_stall", "lun", "hba"),
+        0.3: ("link", "unseen_in_tcp", "pcie", "tcp_window", "credit_stall", "lun", "hba"),
     },
     "other_host": {
         0.8: ("generator_limited", "lun", "hba", "pcie", "core", "io_stack", "path_policy", "unseen_above"),
@@ -124,7 +124,8 @@ def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
         yield "array_inside"
     if any(row["entity"] == claim.entity and row["side"] == "array" for row in table.links):
         yield f"{claim.kind}_to_array"
-    yield claim.kind
+    # What waits in the hands of TCP is not inside the array, nor in a queue of the host.
+    yield "unseen_in_tcp" if claim.kind == "unseen" and claim.explains <= table.in_tcp else claim.kind
     yield "other"
 
 
@@ -143,7 +144,7 @@ def name_of(claim: Claim | Suspect) -> str:
         return "the path policy"
     if claim.entity is not None:
         return claim.entity
-    return {
+    return claim.place or {
         "concurrency_limited": "too few outstanding I/Os",
         "demand_limited": "a load that asks for no more",
         "generator_limited": "the load generator",
@@ -229,6 +230,9 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
     elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
         text, shows = "read the time without transmit credit on the switch ports", ("credit_stall", "unseen")
         yield Proposal(table, "read_switches", text, "a port that waits", 0.0, shows=shows)
+    elif table.in_tcp:
+        text = "read rate limits, queues and drops on the way, and ports there that are no source"
+        yield Proposal(table, "read_switches", text, "one that is reached", 0.0, shows=("unseen_in_tcp",))
     if table.array is None:
         entity, shows = next(iter(table.arrays), None), ("array", "volume", "data_sheet", "unseen")
         text = f"read {entity or 'the array'} (sanpath init adds it)"
