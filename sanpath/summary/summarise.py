@@ -177,7 +177,8 @@ def _unproven(diagnosis: Diagnosis) -> str:
     }.get(first.verdict, "something not measured")
     if first.entity is not None and first.kind != "unseen":
         name = f"{noun(first.entity)} {readable(first.entity)}"
-    return f"Bottleneck not proven; most likely {name} ({percent_rounded(first.probability)})"
+    what = "Not proven" if first.place else "Bottleneck not proven"
+    return f"{what}; most likely {name} ({percent_rounded(first.probability)})"
 
 
 def _use(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.table import number
@@ -56,15 +56,21 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _place(table: PlaceTable, index: int) -> str:
     """A gap in words, by the names of what is above and below it."""
-    entities = table.facts.topology.entities
-    above = " and ".join(entities[machine].label for machine in dict.fromkeys(table.machines)) or "the host"
-    below = " and ".join(entities[array].label for array in table.arrays) or "the array"
+    above, below = _name(table, table.machines, "host"), _name(table, table.arrays, "array")
     if index in table.in_tcp:
         return f"the network between {above} and {below}"
     return {
         "fabric": f"something between {above} and {below}",
         "array_door": f"something before the clock of {below}",
     }.get(table.segments[index].kind, f"something below {above}")
+
+
+def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
+    """The name of the only one of these, else their kind."""
+    different = list(dict.fromkeys(entities))
+    if len(different) == 1:
+        return table.facts.topology.entities[different[0]].label
+    return f"the {kind}s" if different else f"the {kind}"
 
 
 def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
