@@ -14,12 +14,11 @@ from sanpath.facts.host.tested_machines import (
     device_names,
     gauge,
     in_flight,
+    in_flight_below_queue,
     platform,
     rate,
 )
-from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
-from sanpath.model import DIRECTIONS
 from sanpath.topology.identity import Topology
 
 _KIB = 1024
@@ -40,7 +39,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
             depth = with_command_windows(topology, lun, host_depth)
             flying = in_flight(samples)
             if flying is None:
-                flying = _in_flight_below_queue(samples)
+                flying = in_flight_below_queue(samples)
             yield {
                 "entity": lun,
                 "step": step.load.step,
@@ -73,26 +72,6 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "operations_per_second": both_directions(samples, "ops"),
                 "flushes_in_flight": rate(samples, "latency_seconds_flush_total"),
             }
-
-
-def _in_flight_below_queue(samples: Sequence[StepSamples]) -> float | None:
-    """Return the mean number in flight below a hypervisor's queue: operations times DAVG (Little's law).
-
-    None: not reported. Where the reported mean is truncated, the true mean is higher by half the resolution, on
-    average.
-    """
-    by_direction = []
-    for direction in DIRECTIONS:
-        operations = rate(samples, f"ops_{direction}_total")
-        for name in (f"device_seconds_mean_{direction}", "device_seconds_mean"):
-            if operations and (seconds := gauge(samples, name)) is not None:
-                resolution = max(sample.resolutions.get(name, 0.0) for sample in samples)
-                by_direction.append(operations * (seconds + resolution / 2))
-                break
-        else:
-            if operations:
-                return None
-    return sum(by_direction) if by_direction else None
 
 
 def _virtual_machine_count(topology: Topology, lun: str) -> float | None:

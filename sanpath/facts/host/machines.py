@@ -13,6 +13,7 @@ from sanpath.facts.host.tested_machines import (
     as_number,
     as_text,
     gauge,
+    in_flight_below_queue,
     is_always,
     platform,
     rate,
@@ -79,6 +80,8 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
             for port, samples in read.items():
                 entity = topology.entities[port]
                 depth, flying = gauge(samples, "queue_depth"), gauge(samples, "in_flight")
+                if flying is None:
+                    flying = in_flight_below_queue(samples)
                 yield {
                     "entity": port,
                     "step": step.load.step,

@@ -162,6 +162,26 @@ def in_flight(samples: Sequence[StepSamples]) -> float | None:
     return None if None in by_direction else sum(value or 0.0 for value in by_direction)
 
 
+def in_flight_below_queue(samples: Sequence[StepSamples]) -> float | None:
+    """Return the mean number in flight below a hypervisor's queue: operations times DAVG (Little's law).
+
+    None: not reported. Where the reported mean is truncated, the true mean is higher by half the resolution, on
+    average.
+    """
+    by_direction = []
+    for direction in DIRECTIONS:
+        operations = rate(samples, f"ops_{direction}_total")
+        for name in (f"device_seconds_mean_{direction}", "device_seconds_mean"):
+            if operations and (seconds := gauge(samples, name)) is not None:
+                resolution = max(sample.resolutions.get(name, 0.0) for sample in samples)
+                by_direction.append(operations * (seconds + resolution / 2))
+                break
+        else:
+            if operations:
+                return None
+    return sum(by_direction) if by_direction else None
+
+
 def _devices(
     topology: Topology,
     roots: Sequence[str],

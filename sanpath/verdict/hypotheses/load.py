@@ -163,7 +163,11 @@ def _demand(table: PlaceTable) -> Claim:
         # Any ratio below full is equally probable: a load that asks for less may ask for anything.
         near_full = normal(in_flight_ratio, 0.9, FILLED_ERROR) / 10
         density = 1 / (1 - FILLED_ERROR) if in_flight_ratio < 1 - 2 * FILLED_ERROR else near_full
-        evidence.append(Evidence(because[0], log(max(density, 1e-3) / _density_of_others(table, in_flight_ratio))))
+        evidence.append(
+            Evidence(
+                f"{subject} are outstanding", log(max(density, 1e-3) / _density_of_others(table, in_flight_ratio))
+            )
+        )
     elif not table.step.rate_limited:
         evidence.append(Evidence("neither its rate nor its configured outstanding I/Os are known", _NO_RATE))
     if (rate := requested_rate(table.facts, table.load)) is not None:

@@ -96,9 +96,11 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
 
 def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> Conclusion:
     load = table.load
+    is_seen = table.array is not None and all(row["utilisation"] is not None for row in table.on_path)
+    seen = "there is near its limit" if is_seen else "that was measured there is near its limit"
     because = (
         f"the queue lets {count(queue.admitted)} I/Os through, {count(load.in_flight_measured)} are offered",
-        f"below it an I/O takes {duration(queue.below.seconds)}, and nothing there is near its limit",
+        f"below it an I/O takes {duration(queue.below.seconds)}, and nothing {seen}",
     )
     ratio = queue.admitted / queue.below.seconds / load.ops_per_second if queue.below.seconds else None
     explains = share_gone(queue.below.seconds, load.latency_seconds)
