@@ -126,6 +126,9 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"PCIe lanes of {noun(first.entity)} {with_owner(first.entity)} are saturated"
         case "lun" | "hba" | "vdisk":
             return f"Queue of {noun(first.entity)} {with_owner(first.entity)} is full{_depth(first, step)}"
+        case "drive" if first.coincident:
+            also = f"{len(first.coincident)} more"
+            return f"Drive {with_owner(first.entity)} and {also} are saturated ({first.direction})"
         case "drive":
             return f"Drive {with_owner(first.entity)} is saturated ({first.direction})"
         case _:

@@ -30,7 +30,8 @@ class Grouped(San):
 
     `raised`: limits after the first step, where they change. `others`: path of a group → reads a second in it that
     are not the test's; "": in no group. `is_counted`: whether io.stat is read. `parts`: devices that sda is made of →
-    their latency over that of sda. `local`: whether sda is local to db7, None: not known.
+    their latency over that of sda. `local`: whether sda is local to db7, None: not known. `local_parts`: the parts
+    that are known to be local. `idle`: another device of db7, which does nothing; "": none.
     """
 
     limits: Limits = field(default_factory=dict)
@@ -39,6 +40,8 @@ class Grouped(San):
     is_counted: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
     local: bool | None = None
+    local_parts: frozenset[str] = frozenset()
+    idle: str = ""
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on host:db7")
@@ -48,10 +51,14 @@ class Grouped(San):
         out.entity("db7", "lun", "sda", "db7/sda", {"device": ("sda",)}, about)
         out.link("db7", "attached_to", (("lun", "sda"), ("host", "db7")))
         for part in self.parts:
-            out.entity("db7", "lun", part, f"db7/{part}", {"device": (part,)}, {"model": "M1"})
+            about = {"model": "M1", "local": part in self.local_parts or None}
+            out.entity("db7", "lun", part, f"db7/{part}", {"device": (part,)}, about)
             out.link("db7", "member_of", (("lun", part), ("lun", "sda")))
             out.link("db7", "attached_to", (("lun", part), ("host", "db7")))
             out.say("load:fio targets lun:db7/sda")
+        if self.idle:
+            out.entity("db7", "lun", self.idle, f"db7/{self.idle}", {"device": (self.idle,)}, {"local": None})
+            out.link("db7", "attached_to", (("lun", self.idle), ("host", "db7")))
         for path in self.limits:
             name = ("cgroup", f"{path} sda")
             about = {"path": path, "unit": path.rpartition("/")[2], "device_number": "8:0"}
@@ -61,7 +68,8 @@ class Grouped(San):
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("db7", at)
             parts = {part: self._device(at, 1 / len(self.parts), slowness) for part, slowness in self.parts.items()}
-            out.samples("db7", LUN, at, {"sda": self._device(at)} | parts)
+            idle = {self.idle: self._device(0.0)} if self.idle else {}
+            out.samples("db7", LUN, at, {"sda": self._device(at)} | parts | idle)
             limits = self.raised if self.raised and at > self.steps[0].end else self.limits
             groups = {f"{path} sda": self._group(path, at) | dict(limits[path]) for path in self.limits}
             out.samples("db7", CGROUP, at, groups)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sanpath.plugin import SourceEntity
 from sanpath_collectors.linux_host import multipath, parse
+from sanpath_collectors.linux_host.local_drives import is_local
 from sanpath_collectors.linux_host.multipath import Group
 from sanpath_collectors.linux_host.paths import NVME_PATH, HostPath, is_map, lun_of, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -62,6 +63,7 @@ def lun(
             "model": host.text(f"{folder}/device/model") or None,
             "size_bytes": None if sectors is None else sectors * 512,
             "rotational": None if rotational is None else rotational == 1,
+            "local": is_local(host, name),
             "scheduler": scheduler or None,
             "queue_depth": _queue_depth(host, name, states, groups),
             # Logical volumes, md and NVMe devices over several paths hold no requests, whatever the file says.

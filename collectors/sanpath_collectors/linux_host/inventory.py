@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath.plugin import SourceEntity, SourceLink
-from sanpath_collectors.linux_host import devices, multipath, parse, ports
+from sanpath_collectors.linux_host import devices, local_drives, multipath, parse, ports
 from sanpath_collectors.linux_host.multipath import Maps
 from sanpath_collectors.linux_host.paths import HostPath, is_map, lun_of, paths_of, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -40,7 +40,11 @@ _FILES: Mapping[str, Sequence[str]] = {
     "/sys/class/net/*": ("address", "type", "speed", "mtu", "operstate", "bonding_slave/perm_hwaddr"),
     "/sys/class/net/*/device": ports.PCIE_FILES,
 }
-FILES = (*(f"{folder}/{name}" for folder, names in _FILES.items() for name in names), *devices.POLL_QUEUES)
+FILES = (
+    *(f"{folder}/{name}" for folder, names in _FILES.items() for name in names),
+    *devices.POLL_QUEUES,
+    *local_drives.FILES,
+)
 NAMES = (
     "/sys/block/*/slaves/*",
     "/sys/block/*/holders/*",
@@ -51,6 +55,7 @@ NAMES = (
     "/sys/class/net/*/device",
     "/sys/class/net/*/device/physfn",
     "/sys/class/net/*/lower_*",
+    *local_drives.NAMES,
 )
 _OVER_TCP = ("iscsi", "nvme_tcp")
 

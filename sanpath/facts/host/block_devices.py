@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sanpath.facts.host.local_drives import local_drives
 from sanpath.facts.host.queue_depths import requests_held, with_command_windows
 from sanpath.facts.host.tested_machines import (
     UnderTest,
@@ -31,6 +32,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
     """Yield one row for each block device and step, in the direction of the main load. Unknown devices have no
     row."""
     for step in steps:
+        local = {drive for device in step.devices for drive in local_drives(topology, [device])}
         for lun in step.devices:
             samples, attributes = step.samples_of(lun), topology.entities[lun].attributes
             if not samples and all(attributes.get(name) is None for name in _SETTINGS):
@@ -47,6 +49,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "windows": min((sample.windows for sample in samples), default=0),
                 "platform": platform(topology, lun),
                 **device_names(topology, lun),
+                "local": lun in local,
                 "queue_depth": depth,
                 "command_window_limits": depth != host_depth,
                 "in_flight": flying,

@@ -2,45 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from sanpath.facts.host.planes import devices_of_load
+from sanpath.facts.host.local_drives import local_drives
+from sanpath.facts.host.planes import devices_of_load, parallel_devices, planes_of
 from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.table import PlaceTable
 
 _SLOW = 2.0
-"""Time of one part of a device over that of its peers from which that part is the drive that limits."""
+"""Time of one drive over that of its peers from which it is the one that limits."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """A claim for the drives of the load, if all are local; for a part of them that is far slower than its peers."""
-    drives, below = local_drives(table), table.indices("below")
+    drives, below = drives_of_load(table), table.indices("below")
     if not drives or not below:
         return
     slowest, times = _slowest_part(table, drives)
     entity, others = (slowest, ()) if times >= _SLOW else (drives[0], tuple(drives[1:]))
-    seconds = sum(table.segments[index].middle for index in below)
-    words = f"an I/O takes {duration(seconds)} in the drive, which is local to its host"
+    seconds = duration(sum(table.segments[index].middle for index in below))
+    words = f"an I/O takes {seconds} in the drive, which is local to its host"
     if times >= _SLOW:
         words += f"; {slowest} takes {times:.1f} times as long as its peers"
+    elif others:
+        words = f"an I/O takes {seconds} in one of {len(drives)} drives, which are local to their host"
     overturn_if = ("throughput that grows by more than 5 % with more outstanding I/Os",)
     conclude = limited_by(table, "host", (words,), overturn_if, waits_inside=True, coincident=others)
     yield Claim("drive", entity, below, (Evidence(words, 0.0),), conclude)
 
 
-def local_drives(table: PlaceTable) -> list[str]:
-    """The devices of the load. Empty: one of them is not known to be local, or a volume or an array is behind it."""
+def drives_of_load(table: PlaceTable) -> list[str]:
+    """The drives that the load uses, whatever is stacked on them: md, logical volumes, virtual disks. Empty: one of
+    them is not known to be local, or a volume or an array is behind it."""
     topology = table.facts.topology
-    devices = sorted(devices_of_load(topology, table.load))
-    are_local = all(topology.entities[device].attributes.get("local") is True for device in devices)
-    return devices if are_local and table.array is None and not topology.behind(devices, "volume") else []
+    devices = devices_of_load(topology, table.load) or _devices_by_bytes(table)
+    if table.array is not None or topology.behind(devices, "volume"):
+        return []
+    drives = local_drives(topology, devices)
+    # A spare drive of an array of drives, or one that a volume has not reached yet, does not limit.
+    rows = table.rows("plane")
+    used = {str(row["entity"]) for row in rows if number(row, "ops_per_second")}
+    return [drive for drive in drives if drive in used] or drives
 
 
-def _slowest_part(table: PlaceTable, drives: list[str]) -> tuple[str, float]:
-    """The part of the drives that is slowest for its load, and its time over that of its peers. ("", 0): unknown."""
+def _devices_by_bytes(table: PlaceTable) -> set[str]:
+    """The devices that carry the load's bytes, for a load that names none, such as one of files."""
+    topology, load, planes = table.facts.topology, table.load, table.facts.tables["plane"]
+    devices: set[str] = set()
+    for row in planes_of(topology, load, planes):
+        parallel = parallel_devices(topology, load, planes, str(row["plane"]))
+        alone = [each for each in parallel if each["entity"] == row["entity"]]
+        is_one = any(each["ops_per_second"] == row["ops_per_second"] for each in alone)
+        devices |= {str(each["entity"]) for each in (alone if is_one else parallel)}
+    return devices
+
+
+def _slowest_part(table: PlaceTable, drives: Sequence[str]) -> tuple[str, float]:
+    """The drive that is slowest for its load, and its time over that of its peers. ("", 0): unknown."""
     rows = table.rows("peer", direction=table.load.direction)
-    parts = {part for drive in drives for part in table.facts.topology.members(drive, "lun")}
-    times = {str(row["entity"]): number(row, "slower_than_peers_ratio") for row in rows if row["entity"] in parts}
+    times = {str(row["entity"]): number(row, "slower_than_peers_ratio") for row in rows if row["entity"] in drives}
     return max(times.items(), key=lambda each: each[1], default=("", 0.0))

@@ -9,7 +9,7 @@ from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, limited_by
-from sanpath.verdict.hypotheses.drives import local_drives
+from sanpath.verdict.hypotheses.drives import drives_of_load
 from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.table import PlaceTable
@@ -106,7 +106,7 @@ def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
     if window_bytes:
         return _TCP_WINDOW
     if not table.on_path:  # No link is known to carry the load: the fabric is a likely place, if there is one.
-        return _PRIOR if local_drives(table) else UNREAD
+        return _PRIOR if drives_of_load(table) else UNREAD
     if table.indices("below") and host_is_unread(table):
         return _FEW_PLACES
     return _TCP_GAP if table.has_ethernet else _GAP

@@ -1,0 +1,58 @@
+"""Tests on drives of the host itself, whatever is stacked on them: which drive is named, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.test_control_groups import grouped, reads
+
+PARTS = {"nvme0n1": 1.0, "nvme1n1": 1.0}
+FLAT = {16: 20_000, 64: 20_000}
+"""I/Os in flight → I/Os a second; all of them are at the device: 16 / 20,000 = 0.8 ms and 3.2 ms."""
+
+
+def test_the_report_of_a_saturated_drive_says_what_to_do_first(tmp_path: Path) -> None:
+    found = reads(grouped(tmp_path, {}, local=True), FLAT, None)
+    assert found.summary.verdict == "Drive sda on db7 is saturated (read)"
+    assert found.summary.action == "Test a LUN of the array instead, if the array was meant"
+    (finding,) = [f for f in found.findings if f.rule == "local-drive-limits" and f.outcome == "hit"]
+    assert (finding.role, finding.entity) == ("cause", "lun:db7/sda")
+    actions = [step.action for step in found.plan if step.purpose == "limit"]
+    assert "Put the data on more drives, or on faster ones" in actions
+
+
+def test_below_md_and_lvm_the_drives_are_named(tmp_path: Path) -> None:
+    """Each of the two does half of the reads."""
+    found = reads(grouped(tmp_path, {}, parts=PARTS, local_parts=frozenset(PARTS)), FLAT, None)
+    (drive,) = found.verdict.bottlenecks
+    assert (drive.kind, drive.entity, drive.coincident) == ("drive", "lun:db7/nvme0n1", ("lun:db7/nvme1n1",))
+    assert found.summary.verdict == "Drive nvme0n1 on db7 and 1 more are saturated (read)"
+    assert {f.entity for f in found.findings if f.rule == "local-drive-limits" and f.role == "cause"} == {
+        "lun:db7/nvme0n1",
+        "lun:db7/nvme1n1",
+    }
+
+
+def test_one_part_that_may_be_a_volume_leaves_it_open(tmp_path: Path) -> None:
+    found = reads(grouped(tmp_path, {}, parts=PARTS, local_parts=frozenset({"nvme0n1"})), FLAT, None)
+    assert [b.kind for b in found.verdict.bottlenecks if b.kind == "drive"] == []
+
+
+def test_a_load_of_files_is_on_the_drive_that_carries_its_bytes(tmp_path: Path) -> None:
+    """fio names no device, and the host has another one, of which nothing is known."""
+    (drive,) = reads(grouped(tmp_path, {}, local=True, idle="sdz"), FLAT, None).verdict.bottlenecks
+    assert (drive.kind, drive.entity) == ("drive", "lun:db7/sda")
+
+
+@pytest.mark.parametrize("local", [None, False])
+def test_of_a_device_that_may_be_a_volume_nothing_is_advised(tmp_path: Path, local: bool | None) -> None:
+    found = reads(grouped(tmp_path, {}, local=local), FLAT, None)
+    assert "local-drive-limits" not in {f.rule for f in found.findings}
+
+
+def test_a_drive_with_room_is_no_cause(tmp_path: Path) -> None:
+    """Throughput grows with the outstanding I/Os: 0.8 ms whatever their number."""
+    found = reads(grouped(tmp_path, {}, local=True), {16: 20_000, 64: 80_000}, None)
+    assert "cause" not in {f.role for f in found.findings if f.rule == "local-drive-limits"}
