@@ -15,6 +15,7 @@ from sanpath.rulebook.model import Finding
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, response_small
+from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.tcp_path import tcp_path
 from sanpath.verdict.step_judgement import WINDOWS, Judgement
@@ -225,7 +226,7 @@ def _link_words(rows: Sequence[FactRow]) -> str:
 def _cleared_load(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
     loads = [f for f in facts.loads if f.cpu_ratio is not None]
     busiest = max((f.cpu_ratio or 0.0 for f in loads), default=None)
-    if busiest is None or busiest >= BUSY:
+    if busiest is None or busiest >= BUSY or any(quota_used(facts, load)[0] >= BUSY for load in loads):
         return []
     # A generator limits by more than a busy processor: it may not issue what is configured.
     if loads[0].entity in limiters or any(judged.kind == "generator_limited" for judged in judgements):

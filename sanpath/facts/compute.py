@@ -223,7 +223,9 @@ def _tables(
     for kind in ("array", "volume"):
         rows = array_rows(topology, kind, loads, tables["link"], samples.get(kind, ()), samples.get("controller", ()))
         tables[kind] = FactTable(kind, tuple(rows))
-    tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables)))
+    tested = under_test(topology, loads, samples, tables["link"])
+    tables["control_group"] = FactTable("control_group", tuple(control_group_rows(topology, tested)))
+    tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables, tested)))
     tables["path_pair"] = FactTable("path_pair", tuple(path_pair_rows(topology, loads, tables)))
     tables |= {
         "switch_port": FactTable(
@@ -235,7 +237,6 @@ def _tables(
         "array_port": FactTable("array_port", tuple(array_port_rows(topology, steps, samples.get("array_port", ())))),
         "array_front": FactTable("array_front", tuple(front_end_rows(topology, steps, loads, tables["link"]))),
     }
-    tested = under_test(topology, loads, samples, tables["link"])
     tables |= {
         "device": FactTable("device", tuple(device_rows(topology, tested))),
         "multipath": FactTable(
@@ -244,7 +245,6 @@ def _tables(
         "host": FactTable("host", tuple(host_rows(topology, tested))),
         "initiator": FactTable("initiator", tuple(initiator_rows(topology, tested))),
         "virtual_disk": FactTable("virtual_disk", tuple(virtual_disk_rows(topology, tested))),
-        "control_group": FactTable("control_group", tuple(control_group_rows(topology, tested))),
         "cluster_node": FactTable("cluster_node", tuple(node_rows(topology, tested))),
         "media": FactTable("media", tuple(media_rows(topology, tested))),
         "peer": FactTable("peer", tuple(peer_rows(topology, tested))),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
+from sanpath.facts.host.cpu_quotas import cpu_quota_facts
 from sanpath.facts.host.planes import devices_of_load, planes_of
-from sanpath.facts.host.tested_machines import device_names, platform
+from sanpath.facts.host.tested_machines import UnderTest, device_names, platform
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.load.validity import validity_facts
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
@@ -20,8 +21,11 @@ _FULL_QUEUE_TOLERANCE = 0.1
 """A full queue admits the same number of I/Os whatever the load, within this ratio."""
 
 
-def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[str, FactTable]) -> Iterator[FactRow]:
-    """Yield one row for each load, step and direction with I/O. `tables`: those of links and planes."""
+def load_rows(
+    topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[str, FactTable], tested: Sequence[UnderTest]
+) -> Iterator[FactRow]:
+    """Yield one row for each load, step and direction with I/O. `tables`: those of links, planes and control
+    groups."""
     for load in loads:
         step_and_direction = {"step": load.step, "direction": load.direction}
         links = [row for row in tables["link"].select(**step_and_direction) if row["on_loaded_path"]]
@@ -57,6 +61,7 @@ def load_rows(topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[st
             else None,
             "follows_load": not (flat_over_load(loads, load) or flat_beyond(loads, load)),
             "cpu_ratio": load.cpu_ratio,
+            **cpu_quota_facts(topology, load, tested, tables["control_group"]),
             "operation_bytes": load.operation_bytes,
             **_lun(topology, load, tables["plane"]),
             **validity_facts(topology, load),

@@ -40,8 +40,8 @@ COLLECTOR = Spec(
         ),
         Right(
             "Seeing the load's processes in /proc, as every user can unless hidepid is set; reading /sys/fs/cgroup",
-            "limits of the control groups that the load runs in",
-            "I/Os that such a limit holds wait above the block device for an unknown reason",
+            "limits and CPU quotas of the control groups that the load runs in",
+            "I/Os that such a limit or quota holds wait above the block device for an unknown reason",
         ),
     ),
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sanpath.plugin import Column, Table
 from sanpath_collectors.linux_host.cgroups.files import COUNTERS, LIMITS, PRESSURE
+from sanpath_collectors.linux_host.cgroups.processors import CPU_COUNTERS, QUOTA
 from sanpath_collectors.linux_host.tcp import view as tcp_view
 
 _MICROSECONDS, _MILLISECONDS = 1e-6, 1e-3
@@ -107,6 +108,8 @@ CGROUP = Table(
         *(Column(metric, bits=64) for metric in COUNTERS),
         *(Column(metric) for metric in LIMITS),
         *(Column(metric, bits=64, scale=_MICROSECONDS) for metric in PRESSURE),
+        Column(QUOTA),
+        *(Column(m, bits=64, scale=_MICROSECONDS if "_seconds_" in m else 1) for m in CPU_COUNTERS),
     ),
 )
-"""A control group and one block device. Pressure is that of the group, whatever the device."""
+"""A control group and one block device, or the processors. Pressure is that of the group, whatever the device."""

@@ -11,6 +11,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
 from sanpath.units import iops, percent
 from sanpath.verdict.evidence.step import BUSY, drift, not_seen
+from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.table import PlaceTable
 
 _MET = 0.97
@@ -46,6 +47,9 @@ def not_healthy(table: PlaceTable) -> str | None:
             return f"{row['entity']} is at {percent(utilisation)} in its busiest windows"
     if load.cpu_ratio is not None and load.cpu_ratio >= BUSY:
         return f"a process of the load uses {percent(load.cpu_ratio)} of a core"
+    quota_ratio, quota_words = quota_used(facts, load)
+    if quota_ratio >= BUSY:
+        return quota_words
     if load.p99 is not None and load.p99 > _BURSTS * load.latency_seconds:
         return f"the 99th percentile is {load.p99 / load.latency_seconds:.0f} times the mean: the mean hides bursts"
     drift_words = drift(facts, load)

@@ -15,6 +15,7 @@ from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import at_limit, normal, without_pause
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
+from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
 from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density
 from sanpath.verdict.places.table import PlaceTable
@@ -65,11 +66,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _generator(table: PlaceTable) -> Claim:
-    """The processes of the load generator use their cores fully."""
-    cpu_ratio = table.load.cpu_ratio
+    """The processes of the load generator use their cores, or the CPU quota of their control group, fully."""
+    cpu_ratio, (quota_ratio, quota_words) = table.load.cpu_ratio, quota_used(table.facts, table.load)
     # Above the first clock below the load, the host's or the array's, an I/O waits for the generator's own thread.
-    # Where no such clock is read, only a thread that was seen to be busy accounts for it.
-    is_timed = bool(table.segments) and (table.segments[0].kind != "below" or cpu_ratio is not None)
+    # Where no such clock is read, only a thread that was seen to be busy, or stopped, accounts for it.
+    is_timed = bool(table.segments) and (
+        table.segments[0].kind != "below" or cpu_ratio is not None or bool(quota_words)
+    )
     explains = frozenset({0}) if is_timed else frozenset[int]()
     if cpu_ratio is None:
         # None of its threads is busier than the busiest core of its machine, and a full core is mostly its own.
@@ -78,10 +81,14 @@ def _generator(table: PlaceTable) -> Claim:
         weight = _CPU_UNREAD + (min(_FULL_CORE, without_pause(max(cores))) if cores else 0.0)
     else:
         words, weight = f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR)
+    is_shared = cpu_ratio is None
+    if quota_words and (of_quota := at_limit(quota_ratio, _CPU_ERROR)) > weight:
+        # A quota is shared by all processes, however many there are, and holds them on cores that idle.
+        words, weight, is_shared = quota_words, of_quota, True
     evidence = [Evidence(words, weight), *_unused_slots(table)]
     because = (f"{words}; nothing measured below it is saturated",)
     # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
-    return _claim("generator_limited", explains, evidence, because, "saturates" if cpu_ratio is None else "any")
+    return _claim("generator_limited", explains, evidence, because, "saturates" if is_shared else "any")
 
 
 def _machine(table: PlaceTable) -> Iterator[Claim]:

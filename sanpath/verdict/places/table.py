@@ -12,6 +12,7 @@ from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
+from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.host_queues import HostQueue
 from sanpath.verdict.places.processors import as_busy_with_fewer
 from sanpath.verdict.places.scaling import Slope, same_io, slopes
@@ -236,7 +237,8 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     # A load of unknown settings has at least one I/O outstanding at any time, unless it pauses.
     in_flight_ratio = load.filled_ratio(in_flight) or (in_flight if in_flight < 1 else None)
     machine_rows = _machine_rows(facts, load)
-    processors_used = max((number(row, "cpu_ratio") for row in machine_rows), default=0.0)
+    quota, _ = quota_used(facts, load)
+    processors_used = max([quota, *(number(row, "cpu_ratio") for row in machine_rows)])
     # A thread that does not run waits for a processor where none is idle.
     blocked = blocked_ratio(facts, load, in_flight_ratio) * min(1.0, max(0.0, 1 - processors_used) / _IDLE_ENOUGH)
     return PlaceTable(

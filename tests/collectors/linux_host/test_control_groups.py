@@ -200,7 +200,7 @@ def test_the_search_takes_a_hundredth_of_the_time() -> None:
         before = machine.asked
         asyncio.run(groups.search(machine, machine))  # type: ignore[arg-type]
         searches += [second] if machine.asked > before else []
-    assert searches == [0, 21, 42, 63, 84], "two reads of 0.1 s each, then 20 s without"
+    assert searches == [0, 31, 62, 93], "three reads of 0.1 s each, then 30 s without"
 
 
 def test_a_search_that_does_not_end_in_time_is_tried_less_and_less_often() -> None:
@@ -258,3 +258,87 @@ def test_the_label_shortens_ids_of_containers_as_their_engines_do() -> None:
     path = "/system.slice/docker-" + "0123456789abcdef" * 4 + ".scope"
     assert Group(2, path, True).label == "system.slice/docker-0123456789ab.scope"
     assert Group(2, path, True).manager == "container"
+
+
+def quota_row(files: Mapping[str, str], path: str = "/a") -> dict[str, int | float | None]:
+    return rows_of(polled(Machine(files)))[f"{path} processors"]
+
+
+def test_the_quota_of_a_group_and_of_those_above_it_is_read() -> None:
+    folder = "/sys/fs/cgroup/kubepods.slice"
+    files = {
+        **processes("/kubepods.slice/pod1.slice"),
+        f"{folder}/pod1.slice/cpu.max": "50000 100000\n",
+        f"{folder}/pod1.slice/cpu.stat": "usage_usec 9000\nnr_periods 9\nnr_throttled 8\nthrottled_usec 70\n",
+        f"{folder}/cpu.max": "max 100000\n",
+        f"{folder}/cpu.stat": "usage_usec 90000\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0\n",
+    }
+    items = polled(Machine(files))
+    assert rows_of(items) == {
+        "/kubepods.slice/pod1.slice processors": {
+            "cpu_quota_cores": 0.5,
+            "cpu_used_seconds_total": 9000,
+            "cpu_periods_total": 9,
+            "cpu_throttled_periods_total": 8,
+            "cpu_throttled_seconds_total": 70,
+        }
+    }
+    (entity,) = [item for item in items if isinstance(item, SourceEntity)]
+    assert entity.label == "db7/kubepods.slice/pod1.slice on the processors"
+    assert entity.attributes["manager"] == "kubernetes"
+
+
+def test_a_quota_of_version_1_is_that_of_the_group_of_its_processors() -> None:
+    docker = "/docker/" + "0123456789abcdef" * 4
+    folder = f"/sys/fs/cgroup/cpu,cpuacct{docker}"
+    files = {
+        "/proc/100/comm": "fio\n",
+        "/proc/100/cgroup": f"7:blkio:/other\n4:cpu,cpuacct:{docker}\n",
+        f"{folder}/cpu.cfs_quota_us": "150000\n",
+        f"{folder}/cpu.cfs_period_us": "100000\n",
+        f"{folder}/cpu.stat": "nr_periods 9\nnr_throttled 8\nthrottled_time 70999\n",
+        f"{folder}/cpuacct.usage": "12345678\n",
+    }
+    assert list(quota_row(files, docker).values()) == [1.5, 12345, 9, 8, 70]
+
+
+def test_a_quota_that_is_lifted_is_not_known_from_then_on() -> None:
+    files = {"/sys/fs/cgroup/a/cpu.max": "50000 100000\n", "/sys/fs/cgroup/a/cpu.stat": "usage_usec 9\n"}
+    machine = Machine({**processes("/a"), **files})
+    groups = LoadGroups("db7", ["fio"])
+    assert rows_of(polled(machine, groups))["/a processors"]["cpu_quota_cores"] == 0.5
+    machine.files["/sys/fs/cgroup/a/cpu.max"] = "max 100000\n"
+    machine.now_seconds += 1000
+    assert rows_of(polled(machine, groups))["/a processors"]["cpu_quota_cores"] is None
+
+
+@pytest.mark.parametrize(
+    "quota", ["", "max 100000", "0 100000", "-1 100000", "50000", "50000 0", "5e4 100000", f"{10**30} 1", "\udcff 1"]
+)
+def test_what_is_no_quota_is_not_polled(quota: str) -> None:
+    machine, groups = Machine({**processes("/a"), "/sys/fs/cgroup/a/cpu.max": quota}), LoadGroups("db7", ["fio"])
+    assert polled(machine, groups) == []
+    assert not any("cpu." in file for file in groups.files())
+
+
+def test_a_real_quota_of_this_machine_is_read() -> None:
+    cpu = Path("/sys/fs/cgroup/cpu")
+    if os.geteuid() != 0 or not (cpu / "cpu.cfs_quota_us").exists():
+        pytest.skip("needs root and control groups of version 1 with the cpu controller")
+    folder = cpu / f"sanpath-test-{os.getpid()}"
+    folder.mkdir()
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        (folder / "cpu.cfs_quota_us").write_text("25000")
+        (folder / "cgroup.procs").write_text(str(process.pid))
+        machine, groups = LocalMachine(Cost()), LoadGroups("here", ["sleep"])
+        asyncio.run(groups.search(machine, SimpleNamespace(now_us=lambda: 1)))  # type: ignore[arg-type]
+        snapshot = Snapshot(asyncio.run(machine.read(groups.files())))
+        row = rows_of(list(groups.items(snapshot, {}, 1, None)))[f"/{folder.name} processors"]
+        period_us = int((folder / "cpu.cfs_period_us").read_text())
+    finally:
+        process.kill()
+        process.wait()
+        folder.rmdir()
+    assert row["cpu_quota_cores"] == pytest.approx(25_000 / period_us)
+    assert isinstance(row["cpu_throttled_periods_total"], int)

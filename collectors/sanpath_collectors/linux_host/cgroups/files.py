@@ -28,7 +28,7 @@ from sanpath_collectors.linux_host.snapshot import Snapshot
 Values = dict[str, int]
 """Metric of tables.CGROUP → value. A limit that is not set is missing."""
 
-_MOUNTS: Mapping[int, tuple[str, ...]] = {
+MOUNTS: Mapping[int, tuple[str, ...]] = {
     1: ("/sys/fs/cgroup/blkio",),
     2: ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"),
 }
@@ -117,7 +117,7 @@ class Group:
         return "systemd" if self.unit is not None else "other"
 
     def _folders(self) -> list[str]:
-        return [f"{mount}{self.path}".rstrip("/") for mount in _MOUNTS[self.version]]
+        return [f"{mount}{self.path}".rstrip("/") for mount in MOUNTS[self.version]]
 
 
 def groups_of(content: str) -> Iterator[Group]:
@@ -130,18 +130,27 @@ def groups_of(content: str) -> Iterator[Group]:
     >>> [group.path for group in groups_of("7:blkio:/a/b\\n0::/c/d\\n")]
     ['/a/b', '/c/d', '/c', '/']
     """
+    for controllers, levels in levels_of(content):
+        if controllers == [""]:
+            yield Group(2, str(levels), True)
+            yield from (Group(2, str(level), False) for level in levels.parents)
+        elif "blkio" in controllers:
+            yield Group(1, str(levels), True)
+
+
+def levels_of(content: str) -> Iterator[tuple[list[str], PurePosixPath]]:
+    """The controllers of each hierarchy and the group of a process in it, from /proc/PID/cgroup.
+
+    >>> list(levels_of("4:cpu,cpuacct:/a/b\\n0::/c\\n"))
+    [(['cpu', 'cpuacct'], PurePosixPath('/a/b')), ([''], PurePosixPath('/c'))]
+    """
     for line in content.splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if not path.startswith("/") or len(path) > _MOST_LETTERS or set(path) & set("*?[\n\0"):
             continue
         levels = PurePosixPath(path)
-        if ".." in levels.parts or len(levels.parts) > _MOST_LEVELS:
-            continue
-        if controllers == "":
-            yield Group(2, str(levels), True)
-            yield from (Group(2, str(level), False) for level in levels.parents)
-        elif "blkio" in controllers.split(","):
-            yield Group(1, str(levels), True)
+        if ".." not in levels.parts and len(levels.parts) <= _MOST_LEVELS:
+            yield controllers.split(","), levels
 
 
 def _version_2(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, str, int]]:

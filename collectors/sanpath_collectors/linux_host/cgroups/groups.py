@@ -1,13 +1,14 @@
-"""Finds the control groups of a load by its processes, and polls their limits."""
+"""Finds the control groups of a load by its processes, and polls their limits and quotas."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath.plugin import Clock, Item, Machine, SourceEntity, SourceLink
 from sanpath_collectors.linux_host import samples
 from sanpath_collectors.linux_host.cgroups.files import LIMITS, Group, Values, groups_of
+from sanpath_collectors.linux_host.cgroups.processors import QUOTA, quota_files, quota_groups_of, quota_values
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_host.tables import CGROUP
 
@@ -28,34 +29,45 @@ class LoadGroups:
     """The control groups of the processes with these names, on one machine.
 
     A process may start, and move to another group, at any time: the search for processes never ends. A group is
-    reported for each block device that it has a limit for, or, if the load is in it, that its members used.
+    reported for each block device that it has a limit for, or, if the load is in it, that its members used; and for
+    the processors, if it has a quota of their time.
     """
 
     host: str
     processes: Collection[str]
     _groups: tuple[Group, ...] = ()
+    _quota_groups: tuple[Group, ...] = ()
     _search_at_us: int = 0
     _patience_us: int = _PATIENCE_US
     _known: set[str] = field(default_factory=set)
 
     def files(self) -> list[str]:
         """The files of a poll that tell of the groups found so far."""
-        return [file for group in self._groups for file in group.files()]
+        files = [file for group in self._groups for file in group.files()]
+        return files + [file for group in self._quota_groups for file in quota_files(group)]
 
     def items(
         self, snapshot: Snapshot, devices: Mapping[str, str], seen_us: int, device_time_us: int | None
     ) -> Iterator[Item]:
         """The entities that are new, their links, and the samples of all. `devices`: device number → block device."""
-        rows: dict[str, Mapping[str, int | None]] = {}
+        rows: dict[str, samples.Row] = {}
         for group in self._groups:
             for number, values in group.values(snapshot).items():
                 if (device := devices.get(number)) is None:
                     continue
                 name = f"{group.path} {device}"
                 if self._is_reported(name, group, values):
-                    yield from self._new(name, group, device, number)
+                    yield from self._new(name, group, f"on {device}", number)
+                    if name not in self._known:
+                        yield SourceLink("targets", ("cgroup", name), ("lun", device), f"device number {number}")
+                    self._known.add(name)
                     # A limit that is taken back is no longer known from then on.
                     rows[name] = dict.fromkeys(LIMITS) | values
+        for group in self._quota_groups:
+            name, (quota, used) = _quota_name(group), quota_values(snapshot, group)
+            yield from self._new(name, group, "on the processors", None)
+            self._known.add(name)
+            rows[name] = {QUOTA: quota, **used}
         if rows:
             yield samples.rows(CGROUP, rows, seen_us, device_time_us)
 
@@ -65,42 +77,57 @@ class LoadGroups:
         if not self.processes or started_us < self._search_at_us:
             return
         self._search_at_us, self._patience_us = started_us + self._patience_us, 2 * self._patience_us
-        self._groups = await self._found(machine)
+        await self._find(machine)
         self._patience_us, ended_us = _PATIENCE_US, clock.now_us()
-        share = _SEARCH_SHARE if self._groups else _FIRST_SEARCH_SHARE
+        share = _SEARCH_SHARE if self._groups or self._quota_groups else _FIRST_SEARCH_SHARE
         self._search_at_us = ended_us + round((ended_us - started_us) / share)
 
-    async def _found(self, machine: Machine) -> tuple[Group, ...]:
+    async def _find(self, machine: Machine) -> None:
         names = {name[:_COMM_LETTERS] for name in self.processes}
         comm = Snapshot(await machine.read([_COMM]))
         found = [p for p in comm.children("/proc") if comm.text(f"/proc/{p}/comm") in names][:_MOST_PROCESSES]
-        if not found:
-            return ()
-        memberships = await machine.read([f"/proc/{process}/cgroup" for process in found])
+        memberships = await machine.read([f"/proc/{process}/cgroup" for process in found]) if found else {}
         contents = dict.fromkeys(content.decode("utf-8", "replace") for content in memberships.values())
-        by_place: dict[tuple[int, str], Group] = {}
-        for group in (group for content in contents for group in groups_of(content)):
-            place = group.version, group.path
-            if place not in by_place or group.holds_load:
-                by_place[place] = group
-        return tuple(by_place.values())[:_MOST_GROUPS]
+        self._groups = _distinct(contents, groups_of)
+        self._quota_groups = await self._with_quota(machine, _distinct(contents, quota_groups_of))
+
+    async def _with_quota(self, machine: Machine, groups: Sequence[Group]) -> tuple[Group, ...]:
+        """Those that have a quota, or had one: the others, which are most, are not polled."""
+        files = [file for group in groups for file in quota_files(group, with_counters=False)]
+        settings = Snapshot(await machine.read(files)) if files else Snapshot({})
+        has_quota = [quota_values(settings, group)[0] is not None for group in groups]
+        return tuple(g for g, has in zip(groups, has_quota, strict=True) if has or _quota_name(g) in self._known)
 
     def _is_reported(self, name: str, group: Group, values: Values) -> bool:
         """Whether a group limits a device, or has limited it, or is the load's own and not the root."""
         is_own = group.holds_load and group.path != "/"
         return is_own or name in self._known or not LIMITS.keys().isdisjoint(values)
 
-    def _new(self, name: str, group: Group, device: str, number: str) -> Iterator[SourceEntity | SourceLink]:
+    def _new(
+        self, name: str, group: Group, subject: str, device_number: str | None
+    ) -> Iterator[SourceEntity | SourceLink]:
         if name in self._known:
             return
-        self._known.add(name)
         attributes = {
             "path": group.path,
             "unit": group.unit,
             "manager": group.manager,
             "version": group.version,
-            "device_number": number,
+            "device_number": device_number,
         }
-        yield SourceEntity("cgroup", name, f"{self.host}/{group.label} on {device}", {}, attributes)
+        yield SourceEntity("cgroup", name, f"{self.host}/{group.label} {subject}", {}, attributes)
         yield SourceLink("attached_to", ("cgroup", name), ("host", self.host), "/proc/PID/cgroup")
-        yield SourceLink("targets", ("cgroup", name), ("lun", device), f"device number {number}")
+
+
+def _quota_name(group: Group) -> str:
+    return f"{group.path} processors"
+
+
+def _distinct(contents: Iterable[str], groups: Callable[[str], Iterable[Group]]) -> tuple[Group, ...]:
+    """The groups of processes, each once. `groups`: those of one process, by the content of its file."""
+    by_place: dict[tuple[int, str], Group] = {}
+    for group in (group for content in contents for group in groups(content)):
+        place = group.version, group.path
+        if place not in by_place or group.holds_load:
+            by_place[place] = group
+    return tuple(by_place.values())[:_MOST_GROUPS]
