@@ -31,7 +31,8 @@ class Grouped(San):
     `raised`: limits after the first step, where they change. `others`: path of a group → reads a second in it that
     are not the test's; "": in no group. `is_counted`: whether io.stat is read. `parts`: devices that sda is made of →
     their latency over that of sda. `local`: whether sda is local to db7, None: not known. `local_parts`: the parts
-    that are known to be local. `idle`: another device of db7, which does nothing; "": none.
+    that are known to be local. `idle`: another device of db7, which does nothing; "": none. `paths`: how many
+    sda has, None: not known.
     """
 
     limits: Limits = field(default_factory=dict)
@@ -42,12 +43,14 @@ class Grouped(San):
     local: bool | None = None
     local_parts: frozenset[str] = frozenset()
     idle: str = ""
+    paths: int | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on host:db7")
         out.source("db7", "linux_host", LUN, CGROUP)
         out.entity("db7", "host", "db7", ids={"name": ("db7",)}, attributes={"os": "Linux 6.1"})
         about: dict[str, Scalar] = {"local": self.local, "kind": "md" if self.parts else "disk"}
+        about["paths"] = self.paths
         out.entity("db7", "lun", "sda", "db7/sda", {"device": ("sda",)}, about)
         out.link("db7", "attached_to", (("lun", "sda"), ("host", "db7")))
         for part in self.parts:

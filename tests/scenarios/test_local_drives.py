@@ -56,3 +56,11 @@ def test_a_drive_with_room_is_no_cause(tmp_path: Path) -> None:
     """Throughput grows with the outstanding I/Os: 0.8 ms whatever their number."""
     found = reads(grouped(tmp_path, {}, local=True), {16: 20_000, 64: 80_000}, None)
     assert "cause" not in {f.role for f in found.findings if f.rule == "local-drive-limits"}
+
+
+@pytest.mark.parametrize(("local", "is_risk"), [(True, False), (None, True)])
+def test_the_only_way_to_a_drive_of_the_host_is_no_single_path(
+    tmp_path: Path, local: bool | None, is_risk: bool
+) -> None:
+    found = reads(grouped(tmp_path, {}, local=local, paths=1), FLAT, None)
+    assert ("single-path" in {f.rule for f in found.findings if f.outcome == "hit"}) is is_risk

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sanpath.facts.host.local_drives import local_drives
 from sanpath.facts.host.tested_machines import (
     UnderTest,
     as_bool,
@@ -101,6 +102,9 @@ def multipath_rows(
                 [_path(topology, step, item) for item in configured[lun]],
             )
             if not paths and as_number(attributes.get("paths")) is None:
+                continue
+            # The only way to a drive of the host itself is no path that could have a second one.
+            if max(len(paths), as_number(attributes.get("paths")) or 0) <= 1 and local_drives(topology, [lun]):
                 continue
             samples = step.samples_of(lun)
             yield {
