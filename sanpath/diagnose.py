@@ -27,7 +27,8 @@ from sanpath.diagnosis.source_accounts import Mark
 from sanpath.explanation.cleared import as_far_as_valid, cleared_elements
 from sanpath.explanation.coverage import accounts, iso, recorders, unobserved
 from sanpath.explanation.curves import curves
-from sanpath.explanation.findings import findings, stamps, unjudged, with_arrays_by_volume
+from sanpath.explanation.findings import findings, stamps, with_arrays_by_volume
+from sanpath.explanation.gaps import with_gaps
 from sanpath.explanation.headline import with_headline
 from sanpath.explanation.in_flight import in_flight
 from sanpath.explanation.latency_budget import latency_budget
@@ -121,7 +122,9 @@ def conclude(
         ),
         findings=tuple(remaining),
         cleared=tuple(as_far_as_valid(cleared, remaining)),
-        unobserved=(*unobserved(recording, polls, facts), *unjudged(rules, tables)),
+        unobserved=with_gaps(
+            unobserved(recording, polls, facts), recording, polls, facts.topology, rules, tables, remaining
+        ),
         elements=tuple(_elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in marks),

@@ -89,6 +89,45 @@ class FactDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a setup that sources read.
+
+    `read_by`: the entity kinds of which a source of it declares samples. `exists`: a setup with the part has an
+    entity of one of these kinds; empty: every setup has it. `tables`: fact table → what it tells."""
+
+    title: str
+    read_by: tuple[str, ...]
+    tables: dict[str, str]
+    exists: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Fact tables and facts that only some setups have.
+
+    They have an entity of this kind, with this attribute ("": any), of this value in small letters ("": any)."""
+
+    kind: str
+    tables: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    attribute: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a setup by name, in the order of the I/O path, and which fact each of them tells.
+
+    `facts_of`: fact → the part that tells it, where that is not the part of its table. `names`: fact → what it tells,
+    where its name does not say so."""
+
+    parts: dict[str, Part]
+    facts_of: dict[str, str]
+    only_where: tuple[Condition, ...]
+    names: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Plane:
     """Where the measurement of a latency starts and stops.
 
@@ -186,6 +225,24 @@ def facts() -> dict[str, dict[str, FactDefinition]]:
         for table, body in raw.items()
         if table != "common"
     }
+
+
+@cache
+def parts() -> Parts:
+    """Return the parts of a setup, as in parts.yaml."""
+    raw = _yaml("parts.yaml")
+    return Parts(
+        {
+            name: Part(**{**body, "read_by": tuple(body["read_by"]), "exists": tuple(body.get("exists", ()))})
+            for name, body in raw["parts"].items()
+        },
+        {fact: part for part, names in raw["facts_of"].items() for fact in names},
+        tuple(
+            Condition(**{**body, **{key: tuple(body.get(key, ())) for key in ("tables", "facts")}})
+            for body in raw["only_where"]
+        ),
+        raw["names"],
+    )
 
 
 @cache

@@ -75,9 +75,8 @@ def outcomes(before: Diagnosis, after: Diagnosis) -> Iterator[FindingOutcome]:
         for finding in after.findings
         if finding.outcome == "unknown"
     }
-    without_facts = {
-        name for gap in after.unobserved for name in gap.consequence.partition("not judged: ")[2].split(", ")
-    }
+    judged = {finding.rule for finding in after.findings}
+    without_facts = {rule for gap in after.unobserved for rule in gap.rules} - judged
     entities, directions = reported_entities(after), {d for step in after.steps for d in step.directions}
     moved_keys: set[tuple[str, str, str]] = set()
     for key, finding in old.items():

@@ -389,11 +389,16 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class Unobserved:
-    """Something that could not be observed, with the reason and the consequence."""
+    """Something that could not be observed, with the reason and the consequence.
+
+    `rules`: those that could not be judged, or not for every entity, because a part of the setup was not read, or its
+    sources do not report what they need.
+    """
 
     what: str
     why: str
     consequence: str
+    rules: Sequence[str] = ()
 
 
 PlanPurpose = Literal["limit", "test", "risk"]

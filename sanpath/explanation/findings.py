@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sanpath.diagnosis.model import Bottleneck, Unobserved, Verdict
+from sanpath.diagnosis.model import Bottleneck, Verdict
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.findings import group
-from sanpath.rulebook.judge import judge, not_judged
+from sanpath.rulebook.judge import judge
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.remedy import applicable_remedies
 from sanpath.topology.identity import Topology
@@ -16,8 +16,6 @@ from sanpath.topology.paths import array_of, switch_of
 from sanpath.units import iops
 from sanpath.verdict.step_judgement import Judgement
 
-_MAY_BE_EMPTY = ("figure", "peer", "tcp_connection")
-"""Tables of what a person entered, of things that are alike and of a transport: without rows nothing is missing."""
 _ORDER = ("cause", "culprit", "symptom", "validity", "data-quality", "risk", "information")
 _ENDS = ("switch_port", "hba", "array_port")
 """Kinds of the ends of a link."""
@@ -86,20 +84,6 @@ def stamps(findings: Sequence[Finding], step: str) -> Iterator[str]:
     for finding in findings:
         if finding.role == "validity" and finding.outcome == "hit" and step in finding.steps:
             yield f"{finding.title} ({finding.rule})"
-
-
-def unjudged(rules: Sequence[Rule], tables: Mapping[str, FactTable]) -> list[Unobserved]:
-    """Rules that had nothing to judge, grouped by the facts that are missing."""
-    missing: dict[str, list[str]] = {}
-    for rule in not_judged(rules, tables):
-        if rule.each not in _MAY_BE_EMPTY:
-            missing.setdefault(rule.each, []).append(rule.id)
-    return [
-        Unobserved(
-            f"facts of any {table.replace('_', ' ')}", "nothing was measured of them", f"not judged: {', '.join(ids)}"
-        )
-        for table, ids in missing.items()
-    ]
 
 
 def _limiting(verdict: Verdict) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         PlanStep,
         StepResult,
         Suspect,
+        Unobserved,
         Verdict,
     )
     from sanpath.rulebook.model import Finding
@@ -240,26 +241,14 @@ def finding_lines(diagnosis: Diagnosis) -> list[str]:
 
 
 def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
-    """What was not measured, and the rules that could not be judged for that reason."""
-    of_kinds = [u for u in diagnosis.unobserved if NO_FACTS in u.what]
-    lines = [
-        f"{printable(u.what)}: {printable(u.why)}; {printable(u.consequence)}"
-        for u in diagnosis.unobserved
-        if u not in of_kinds
-    ]
-    if of_kinds:
-        kinds = ", ".join(printable(u.what.replace(NO_FACTS, "")) for u in of_kinds)
-        rules = ", ".join(printable(u.consequence.partition(": ")[2]) for u in of_kinds)
-        lines.append(f"not measured at all: {kinds}; rules not judged for that reason: {rules}")
-    unknown = sorted({finding.rule for finding in not_judged(diagnosis)})
-    if unknown:
-        rules = "1 rule was" if len(unknown) == 1 else f"{len(unknown)} rules were"
-        lines.append(f"{rules} not judged because their inputs were not measured: {', '.join(unknown)}")
-    return lines
+    """What was not measured, why, and what follows."""
+    return [f"{printable(u.what)}: {printable(u.why)}; {follows(u)}" for u in diagnosis.unobserved]
 
 
-NO_FACTS = "facts of any "
-"""Marks an entity kind that no source reports (sanpath/explanation/findings.py)."""
+def follows(gap: Unobserved) -> str:
+    """What follows from what was not measured, and how many rules could not be judged: their names are in the JSON."""
+    rules = f" ({counted(len(gap.rules), 'rule')} not judged)" if gap.rules else ""
+    return f"{printable(gap.consequence)}{rules}"
 
 
 def judging_lines(diagnosis: Diagnosis) -> list[str]:

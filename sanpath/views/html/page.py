@@ -66,7 +66,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         notes=[f"{step.name}: {note}" for step in diagnosis.steps for note in step.valid],
         steps=[row for step in diagnosis.steps for row in cells.step_cells(step)],
         ceilings=_ceilings(diagnosis),
-        unobserved=[(u.what, u.why, u.consequence) for u in diagnosis.unobserved[:_ROWS]],
+        unobserved=[(u.what, u.why, words.follows(u)) for u in diagnosis.unobserved[:_ROWS]],
         appendix=appendix.appendix(diagnosis, topology),
     )
 
@@ -102,7 +102,7 @@ def _data(
 
 def _unmeasured_note(diagnosis: Diagnosis) -> str:
     """The first things that were not measured, and how many more there are."""
-    names = [unobserved.what.removeprefix(words.NO_FACTS) for unobserved in diagnosis.unobserved]
+    names = [unobserved.what for unobserved in diagnosis.unobserved]
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 

@@ -102,7 +102,7 @@ def _sources(diagnosis: Diagnosis, snapshot: Snapshot, width: int) -> Iterator[T
     for source in diagnosis.sources:
         yield from wrapped("failed", f"{source.name}: {source.last_failure}" if source.last_failure else "", width)
     for u in diagnosis.unobserved:
-        yield from wrapped("missing", f"{u.what}: {u.why} - {u.consequence}", width)
+        yield from wrapped("missing", f"{u.what}: {u.why} - {words.follows(u)}", width)
     for c in diagnosis.cleared:
         yield from wrapped("cleared", words.cleared_text(c), width)
 

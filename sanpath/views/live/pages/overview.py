@@ -121,19 +121,14 @@ def sources(snapshot: Snapshot, diagnosis: Diagnosis, width: int) -> Section:
 
 
 def unseen(diagnosis: Diagnosis, width: int, rank: int = 6) -> Section:
-    """What was not measured, with reasons; kinds without any facts are only named."""
-    partly = [u for u in diagnosis.unobserved if not u.what.startswith(words.NO_FACTS)]
-    lines = [text for u in partly for text in bullet(f"{u.what}: {u.why}", width)]
-    kinds = [u.what.removeprefix(words.NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(words.NO_FACTS)]
-    lines += bullet(f"not measured at all: {', '.join(kinds)}", width) if kinds else []
+    """What was not measured, with reasons."""
+    lines = [text for u in diagnosis.unobserved for text in bullet(f"{u.what}: {u.why}", width)]
     return _listed("not measured", lines, width, rank)
 
 
 def blind(diagnosis: Diagnosis, width: int) -> Section:
     """What was not measured, in one line."""
-    names = [u.what for u in diagnosis.unobserved if not u.what.startswith(words.NO_FACTS)]
-    names += [u.what.removeprefix(words.NO_FACTS) for u in diagnosis.unobserved if u.what.startswith(words.NO_FACTS)]
-    text = ", ".join(names) or "nothing that was asked for"
+    text = ", ".join(u.what for u in diagnosis.unobserved) or "nothing that was asked for"
     return Section(6, 1, wrapped("", f"not measured: {text}", width), heading=0)
 
 

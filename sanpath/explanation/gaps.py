@@ -1,0 +1,162 @@
+"""Which part of the setup no source reads, or reads only in part, and what it would have told.
+
+A rule that could not be judged is a gap of the part whose source would have told its facts. Rules about what this
+setup does not have, such as the limits of a cloud, are no gap.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+
+from sanpath.catalogue.load import Condition, Part, parts
+from sanpath.diagnosis.model import Unobserved
+from sanpath.facts.table import FactTable
+from sanpath.model import Poll
+from sanpath.recording.reading.recording import Recording
+from sanpath.rulebook.judge import not_judged, rule_condition
+from sanpath.rulebook.model import Finding, Rule
+from sanpath.topology.identity import Topology
+
+_STEPS = "steps"
+_NAMED = 5
+"""At most so many things that a part would tell are named, the others are counted."""
+_UNIT = re.compile(r"_per_(second|minute)|_(seconds|ratio|bytes)$")
+
+
+@dataclass(slots=True)
+class _Gap:
+    """What a part does not tell, in words, and the rules that need it."""
+
+    untold: dict[str, None] = field(default_factory=dict)
+    rules: dict[str, None] = field(default_factory=dict)
+
+
+def with_gaps(
+    unobserved: Sequence[Unobserved],
+    recording: Recording,
+    polls: Sequence[Poll],
+    topology: Topology,
+    rules: Sequence[Rule],
+    tables: Mapping[str, FactTable],
+    findings: Sequence[Finding],
+) -> tuple[Unobserved, ...]:
+    """What was not observed, with one entry for each part of the setup that rules lack facts of.
+
+    An entry that is about the same part already takes them over. `findings`: with those that could not be judged.
+    """
+    sources = _sources(recording)
+    failed = {poll.source for poll in polls} - {poll.source for poll in polls if poll.outcome in ("ok", "partial")}
+    known, gaps = list(unobserved), []
+    for name, gap in _gaps(topology, rules, tables, findings, sources).items():
+        part, ids = parts().parts[name], tuple(sorted(gap.rules))
+        untold = [words for words in gap.untold if words not in {entry.what for entry in known}]
+        number = next((number for number, entry in enumerate(known) if entry.what == part.title), None)
+        if number is None:
+            consequence = f"unknown: {_listed(untold)}" if untold else "not all of it was judged"
+            gaps.append(Unobserved(part.title, _why(part, sources[name], failed), consequence, ids))
+        else:
+            known[number] = replace(known[number], rules=ids)
+    return (*known, *gaps)
+
+
+def _why(part: Part, sources: Sequence[str], failed: Set[str]) -> str:
+    """Why a part is not known. `sources`: those of the part; `failed`: those whose polls all failed."""
+    if not part.read_by:
+        return "too few steps, or too few windows in them"
+    if not sources:
+        return "no source of this recording reads it"
+    who = " and ".join(sources)
+    return f"{who} reported nothing" if set(sources) <= failed else f"{who} did not report all of it"
+
+
+def _sources(recording: Recording) -> dict[str, list[str]]:
+    """Part → the sources that may read it. What a load generator knows of its host is not a source of the host."""
+    kinds = {source.name: {table.kind for table in source.tables} for source in recording.declarations}
+    return {
+        name: [source for source, declared in kinds.items() if _reads(part, declared)]
+        for name, part in parts().parts.items()
+    }
+
+
+def _reads(part: Part, declared: Set[str]) -> bool:
+    return not declared.isdisjoint(part.read_by) and ("load" not in declared or "load" in part.read_by)
+
+
+def _gaps(
+    topology: Topology,
+    rules: Sequence[Rule],
+    tables: Mapping[str, FactTable],
+    findings: Sequence[Finding],
+    sources: Mapping[str, Sequence[str]],
+) -> dict[str, _Gap]:
+    """Part → what it does not tell, in the order of the I/O path."""
+    gaps = {name: _Gap() for name in parts().parts}
+    absent = [condition for condition in parts().only_where if not _applies(condition, topology)]
+    no_tables = {table for condition in absent for table in condition.tables}
+    no_facts = {fact for condition in absent for fact in condition.facts}
+    of_table = {table: name for name, part in parts().parts.items() for table in part.tables}
+    for rule in not_judged(rules, tables):
+        name = of_table.get(rule.each)
+        if name is None or rule.each in no_tables or not no_facts.isdisjoint(rule_condition(rule).facts):
+            continue
+        gaps[name].rules[rule.id] = None
+        gaps[name].untold[parts().parts[name].tables[rule.each]] = None
+    each_of = {rule.id: rule.each for rule in rules}
+    for finding in findings:
+        if finding.outcome == "unknown" and (table := each_of[finding.rule]) in of_table:
+            missing = [fact for fact, value in finding.evidence.items() if value is None]
+            if no_facts.isdisjoint(missing):
+                needed = [(parts().facts_of.get(fact, of_table[table]), fact) for fact in missing]
+                _add(gaps, finding.rule, table, needed, sources)
+    kinds = {entity.kind for entity in topology.entities.values()}
+    return {
+        name: gap
+        for name, gap in gaps.items()
+        if gap.rules and (not (exists := parts().parts[name].exists) or not kinds.isdisjoint(exists))
+    }
+
+
+def _add(
+    gaps: Mapping[str, _Gap],
+    rule: str,
+    table: str,
+    missing: Sequence[tuple[str, str]],
+    sources: Mapping[str, Sequence[str]],
+) -> None:
+    """Add a rule to the gap of one part: of those that lack a fact the one that nobody reads, else the first.
+
+    `missing`: (part, fact) of the facts that the rule lacks. Of a part that nobody reads, its table is named.
+    """
+    names = dict.fromkeys(name for name, _ in missing)
+    unread = [name for name in names if name != _STEPS and not sources[name]]
+    chosen = next(iter(unread or [name for name in names if name != _STEPS] or names), None)
+    if chosen is None:
+        return
+    gaps[chosen].rules[rule] = None
+    of_tables = parts().parts[chosen].tables
+    words = (
+        [of_tables[table]]
+        if unread and table in of_tables
+        else [_name(fact) for name, fact in missing if name == chosen]
+    )
+    gaps[chosen].untold |= dict.fromkeys(filter(None, words))
+
+
+def _applies(condition: Condition, topology: Topology) -> bool:
+    """Whether a setup has what some tables and facts are about."""
+    values = [entity.attributes.get(condition.attribute) for entity in topology.of_kind(condition.kind)]
+    if not condition.attribute:
+        return bool(values)
+    return any(value is not None and condition.value in ("", str(value).lower()) for value in values)
+
+
+def _name(fact: str) -> str:
+    """What a fact tells, in words: "link_resets_per_minute" → "link resets"; "" for one that follows from others."""
+    return parts().names.get(fact, _UNIT.sub("", fact).replace("_", " "))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
