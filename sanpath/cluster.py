@@ -39,6 +39,8 @@ def executor(scheduler: str | None) -> Iterator[Executor | None]:
 
 
 def _client(scheduler: str) -> Client:
+    if ":" not in scheduler:
+        raise UsageError(f"--cluster {scheduler}: write the address of its scheduler, as in tcp://192.0.2.10:8786")
     CLUSTER.require("--cluster")
     from distributed import Client
 

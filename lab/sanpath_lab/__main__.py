@@ -35,10 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         drawn = draw_by_name(arguments.scenario)
         scenario = load_scenario(arguments.scenario) if drawn is None else drawn.scenario
     except FileNotFoundError as missing:
-        print(missing, file=sys.stderr)
+        print(f"sanpath: {missing}", file=sys.stderr)
         return 2
     except (OSError, ValidationError, yaml.YAMLError) as problem:
-        print(f"{arguments.scenario}: {problem}", file=sys.stderr)
+        print(f"sanpath: {arguments.scenario}: {problem}", file=sys.stderr)
         return 2
     if arguments.command == "list":
         print(_listed([scenario], arguments.json))
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         asyncio.run(serve(scenario, arguments.folder, arguments.address))
     except ModuleNotFoundError:
-        what = f"{scenario.name} at {arguments.address}"
+        what = f"sanpath: {scenario.name} at {arguments.address}"
         print(f"{what} needs an optional part that is not installed: pip install 'sanpath[lab]'", file=sys.stderr)
         return 2
     return 0

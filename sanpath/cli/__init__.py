@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -81,11 +81,32 @@ _GARBAGE_OBJECTS = 20_000
 """New objects after which garbage is looked for. With Python's 700 that takes a tenth of the start of a command."""
 
 
+_WrongUsage = cast("type[Exception]", typer.BadParameter.__mro__[1])
+"""UsageError of click, which comes with newer releases of typer, and a package of its own before."""
+
+
+def _print_wrong_usage(error: BaseException) -> None:
+    """Print what is wrong with an option or argument, and where the right ones are; the help if nothing was given."""
+    message, context = str(getattr(error, "format_message", error.__str__)()), getattr(error, "ctx", None)
+    if message.startswith("Usage:"):
+        print(message, file=sys.stderr)
+        return
+    command = context.command_path if context is not None else "sanpath"
+    line = " ".join(message.replace("Value error, ", "").rstrip(".").split())
+    print(f"sanpath: {line[:1].lower()}{line[1:]}; see {command} --help", file=sys.stderr)
+
+
 def main() -> None:
-    """Entry point. An error that sanpath raises on purpose is one line and an exit code, never a traceback."""
+    """Entry point. A mistake of the user, or another error that is raised on purpose, is one line and an exit code,
+    never a traceback."""
     gc.set_threshold(_GARBAGE_OBJECTS)
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except _WrongUsage as error:
+        _print_wrong_usage(error)
+        sys.exit(ExitCode.USAGE)
+    except typer.Abort:
+        sys.exit(ExitCode.INTERRUPTED)
     except SanpathError as error:
         for mistake in error.mistakes if isinstance(error, ConfigMistakesError) else (error,):
             print(f"sanpath: {mistake}", file=sys.stderr)

@@ -88,7 +88,8 @@ def find_rule(rules: Iterable[Rule], rule_id: str) -> Rule:
     """Return the rule with this id. Raises UsageError with the most similar id if there is none."""
     by_id = {rule.id: rule for rule in rules}
     if rule_id not in by_id:
-        raise UsageError(f"no rule is called {rule_id!r}{did_you_mean(rule_id, by_id)}")
+        hint = did_you_mean(rule_id, by_id) or "; sanpath rules list lists them"
+        raise UsageError(f"no rule is called {rule_id!r}{hint}")
     return by_id[rule_id]
 
 

@@ -246,7 +246,7 @@ def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
 
 
 def follows(gap: Unobserved) -> str:
-    """What follows from what was not measured, and how many rules could not be judged: their names are in the JSON."""
+    """What follows from what was not measured, and how many rules could not be judged; the JSON names them."""
     rules = f" ({counted(len(gap.rules), 'rule')} not judged)" if gap.rules else ""
     return f"{printable(gap.consequence)}{rules}"
 

@@ -86,6 +86,15 @@ def test_a_folder_among_the_collectors_is_listed_without_another_edit(tmp_path: 
         (["run", "--load", "fio"], ["--load names the reader of a load command"]),
         (["run", "--load", "snmp_switch", "--", "true"], ["snmp_switch does not read the output of load commands"]),
         (["run", "--", "fio", "--client=h1", "job.fio"], ["fio --client gives nothing before its end"]),
+        (["rules", "show", "qqq"], ["no rule is called 'qqq'", "sanpath rules list"]),
+        (["rules", "test", "nowhere"], ["nowhere: no such file or folder"]),
+        (["rules", "list", "--rules", "nowhere"], ["nowhere: no such file or folder"]),
+        (["lab", "serve", "nothing"], ["no scenario nothing", "four-gigabit-switch"]),
+        (["whatif", "r.sanpath", "--relieve", "--format", "html"], ["'html' is not one of 'text', 'json'"]),
+        (["report", "r.sanpath", "--format", "pdf"], ["'pdf' is not one of", "report --help"]),
+        (["diagnose"], ["missing argument 'RECORDING'", "diagnose --help"]),
+        (["diagnose", "r.sanpath", "--cluster", "nowhere"], ["--cluster nowhere: write the address"]),
+        (["qqq"], ["no such command 'qqq'"]),
     ],
     ids=lambda words: " ".join(words),
 )
@@ -94,6 +103,7 @@ def test_what_does_not_exist_is_one_line_and_exit_code_2(
 ) -> None:
     done = sanpath(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith("sanpath: ")
     assert done.stderr.count("\n") == 1
     assert not [word for word in words if word not in done.stderr]
     assert list(tmp_path.iterdir()) == []
@@ -146,3 +156,17 @@ def test_every_summary_of_the_help_is_whole(tmp_path: Path) -> None:
 def test_a_bug_report_can_say_which_sanpath_it_is() -> None:
     done = CliRunner().invoke(app, ["--version"])
     assert (done.exit_code, done.output) == (0, f"sanpath {__version__}\n")
+
+
+def test_issue_templates_ask_for_the_version() -> None:
+    folder = Path(__file__).parents[2] / ".github" / "ISSUE_TEMPLATE"
+    templates = [path for path in folder.glob("*.md") if "name:" in path.read_text()]
+    assert templates
+    assert [path.name for path in templates if "sanpath --version" not in path.read_text()] == []
+
+
+def test_a_group_without_a_command_prints_its_help(tmp_path: Path) -> None:
+    done = sanpath("collectors", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage:")
+    assert "list" in done.stderr

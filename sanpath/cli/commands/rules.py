@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from sanpath.errors import SanpathError
     from sanpath.rulebook.model import Limit, Rule
 
 app = typer.Typer(name="rules", help="List, show and test the rules that judge a recording.", no_args_is_help=True)
@@ -36,14 +35,9 @@ def list_rules(folder: Folder = "") -> None:
 @app.command()
 def show(rule_id: Annotated[str, typer.Argument(metavar="ID")], folder: Folder = "") -> None:
     """Show one rule: condition, limits, why, and what to do."""
-    from sanpath.errors import SanpathError
     from sanpath.rulebook.load import find_rule
 
-    try:
-        rule = find_rule(_rulebook(folder), rule_id)
-    except SanpathError as error:
-        _fail(error)
-    _show(rule)
+    _show(find_rule(_rulebook(folder), rule_id))
 
 
 @app.command("test")
@@ -53,15 +47,11 @@ def run_tests(
     """Run the tests that rules carry; exit 1 when one fails."""
     from pathlib import Path
 
-    from sanpath.errors import SanpathError
     from sanpath.rulebook.check import check
     from sanpath.rulebook.load import read_rules
     from sanpath.units import counted
 
-    try:
-        rules = read_rules(Path(path)) if path else _rulebook("")
-    except SanpathError as error:
-        _fail(error)
+    rules = read_rules(Path(path)) if path else _rulebook("")
     failures = check(rules)
     for failure in failures:
         typer.echo(str(failure))
@@ -92,13 +82,9 @@ def _coverage(rules: Sequence[Rule]) -> None:
 def _rulebook(folder: str) -> tuple[Rule, ...]:
     from pathlib import Path
 
-    from sanpath.errors import SanpathError
     from sanpath.rulebook.load import load_rulebook
 
-    try:
-        return load_rulebook(Path(folder) if folder else None)
-    except SanpathError as error:
-        _fail(error)
+    return load_rulebook(Path(folder) if folder else None)
 
 
 def _show(rule: Rule) -> None:
@@ -141,8 +127,3 @@ def _print(renderable: RenderableType, soft_wrap: bool = False) -> None:
     from rich.console import Console
 
     Console().print(renderable, soft_wrap=soft_wrap)
-
-
-def _fail(error: SanpathError) -> NoReturn:
-    typer.echo(str(error), err=True)
-    raise typer.Exit(error.exit_code)

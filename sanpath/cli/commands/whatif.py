@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sanpath.cli.commands.compare import Form
 from sanpath.cli.options import Recording
 from sanpath.recording.storage.store import location
+
+
+class Form(StrEnum):
+    """How the prediction is printed."""
+
+    text = "text"
+    json = "json"
 
 
 def whatif(
