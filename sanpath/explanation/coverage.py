@@ -237,6 +237,8 @@ def _unobserved_parts(facts: Facts, sampled: Collection[str]) -> list[Unobserved
         consequence = f"the array is neither blamed nor cleared{remedy}"
         unobserved_parts.append(Unobserved("the array", reason, consequence))
     for row in facts.tables["link"].select(direction="read", capacity_bytes_per_second=None):
+        if row["down"]:
+            continue
         speed = row["negotiated_bits_per_second"]
         reason = f"counts more bytes than its {number(row, 'negotiated_bits_per_second') / 1e9:g} Gb/s can carry"
         unobserved_parts.append(

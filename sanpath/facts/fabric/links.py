@@ -109,6 +109,13 @@ class _Port:
             return mean
         return sum(rate * seconds for rate, seconds in possible) / sum(seconds for _, seconds in possible)
 
+    @property
+    def is_down(self) -> bool | None:
+        """Whether one end was down during the entire step. None: neither end reports its state."""
+        ends = [self.sample] if self.far_sample is None else [self.sample, self.far_sample]
+        states = [up for end in ends if (up := end.means.get("link_up")) is not None]
+        return min(states) == 0 if states else None
+
     def error_rate(self, counter: str) -> float | None:
         """Rate of an error counter.
 
@@ -315,6 +322,7 @@ def _row(
         "technology": port.technology,
         "windows": 1 if port.sample.by_hand else len(windows) or port.sample.windows,
         "by_hand": port.sample.by_hand,
+        "down": port.is_down,
         "utilisation": mean / capacity if mean is not None and capacity else None,
         "utilisation_p95": utilisations[min(len(utilisations) - 1, int(0.95 * len(utilisations)))]
         if utilisations

@@ -61,7 +61,7 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
 def uncounted_cables(facts: Facts, loads: Iterable[str], directions: Iterable[str]) -> list[Cable]:
     """Links that the loads' I/O may cross and whose bytes no source counts in each of these directions.
 
-    []: no switch port is read."""
+    A link that is down in every step carries nothing. []: no switch port is read."""
     rows = facts.tables["link"].rows
     counted_by_direction = [
         {row["entity"] for row in rows if row["direction"] == direction and row["bytes_per_second"] is not None}
@@ -69,7 +69,8 @@ def uncounted_cables(facts: Facts, loads: Iterable[str], directions: Iterable[st
     ]
     counted = set[object]().union(*counted_by_direction).intersection(*counted_by_direction)
     crossed = {cable.id: cable for path in io_paths(facts.topology, *loads) for cable in path.cables}
-    return [crossed[name] for name in sorted(crossed.keys() - counted)] if rows else []
+    down = {row["entity"] for row in rows if row["down"]} - {row["entity"] for row in rows if not row["down"]}
+    return [crossed[name] for name in sorted(crossed.keys() - counted - down)] if rows else []
 
 
 def slowed_within(array: FactRow) -> bool:

@@ -213,7 +213,9 @@ def _were_read_in_another_step(facts: Facts, load: LoadFacts, entities: Iterable
 def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     key = {"step": load.step, "direction": load.direction}
     link_rows = facts.tables["link"].select(**key)
-    links = [row for row in link_rows if row["on_loaded_path"] is not False]
+    # A cable with a port that is down carries nothing, so nothing can fill it.
+    down = {str(row["entity"]) for row in link_rows if row["down"]}
+    links = [row for row in link_rows if row["on_loaded_path"] is not False and row["entity"] not in down]
     array_row = array_side(facts.topology, load, facts.tables)
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
@@ -228,12 +230,13 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     same = same_io(facts.loads, load)
     calmer = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
     calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
-    paths = io_paths(facts.topology, *load.roots)
+    all_paths = io_paths(facts.topology, *load.roots)
+    paths = [path for path in all_paths if down.isdisjoint(cable.id for cable in path.cables)] or all_paths
     ports, volumes = targets_of(facts.topology, *load.roots)[0], volumes_of(facts.topology, load, facts.tables)
     ends = (*ports, *volumes, *(path.array_port for path in paths))
     arrays = {array for end in ends for array in facts.topology.related(end, "member_of", "array")}
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
-    uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted)
+    uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted | down)
     # A load of unknown settings has at least one I/O outstanding at any time, unless it pauses.
     in_flight_ratio = load.filled_ratio(in_flight) or (in_flight if in_flight < 1 else None)
     machine_rows = _machine_rows(facts, load)
