@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sanpath.catalogue.load import Condition, Part, parts
 from sanpath.diagnosis.model import Unobserved
+from sanpath.facts.sources import parts_read
 from sanpath.facts.table import FactTable
 from sanpath.model import Poll
 from sanpath.recording.reading.recording import Recording
@@ -72,16 +73,9 @@ def _why(part: Part, sources: Sequence[str], failed: Set[str]) -> str:
 
 
 def _sources(recording: Recording) -> dict[str, list[str]]:
-    """Part → the sources that may read it. What a load generator knows of its host is not a source of the host."""
-    kinds = {source.name: {table.kind for table in source.tables} for source in recording.declarations}
-    return {
-        name: [source for source, declared in kinds.items() if _reads(part, declared)]
-        for name, part in parts().parts.items()
-    }
-
-
-def _reads(part: Part, declared: Set[str]) -> bool:
-    return not declared.isdisjoint(part.read_by) and ("load" not in declared or "load" in part.read_by)
+    """Part → the sources that may read it."""
+    read = {source.name: parts_read(source) for source in recording.declarations}
+    return {name: [source for source, names in read.items() if name in names] for name in parts().parts}
 
 
 def _gaps(

@@ -6,11 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from sanpath.catalogue.load import parts
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
 from sanpath.model import Event, Poll, Step
+from sanpath.recording.format.documents import Declaration
 from sanpath.recording.reading.recording import Recording
 
 _POLLED = ("switch_port", "array", "volume")
@@ -45,6 +47,7 @@ def source_rows(
             "direction": "both",
             "windows": len(done),
             "collector": declaration.collector,
+            "parts": ",".join(parts_read(declaration)),
             "polls": float(len(done)),
             "failed_ratio": sum(poll.outcome in ("failed", "partial") for poll in done) / len(done) if done else None,
             "skipped_ratio": (len(source_polls) - len(done)) / len(source_polls) if source_polls else None,
@@ -58,6 +61,16 @@ def source_rows(
             "complaints": float(len(complaints)),
             "complaint": complaints[0] if complaints else None,
         }
+
+
+def parts_read(declaration: Declaration) -> list[str]:
+    """Return the parts of a setup that a source may read. What a load generator knows of its host does not count."""
+    kinds = {table.kind for table in declaration.tables}
+    return [
+        name
+        for name, part in parts().parts.items()
+        if not kinds.isdisjoint(part.read_by) and ("load" not in kinds or "load" in part.read_by)
+    ]
 
 
 def _complaint(event: Event) -> str | None:

@@ -181,6 +181,14 @@ def host_is_unread(table: PlaceTable) -> bool:
     return bool(table.machines) and not (host_side if _in_virtual_machine(table) else table.queues)
 
 
+def unread_machines(table: PlaceTable) -> list[str]:
+    """The hosts of the load's virtual machines, or else the hosts that it runs on; a clock of theirs is missed."""
+    related = table.facts.topology.related
+    if _in_virtual_machine(table):
+        return list(dict.fromkeys(host for machine in table.machines for host in related(machine, "runs_on", "host")))
+    return [machine for machine in table.machines if machine.startswith("host:")]
+
+
 def _in_virtual_machine(table: PlaceTable) -> bool:
     return any(table.facts.topology.entities[machine].kind == "vm" for machine in table.machines)
 

@@ -13,9 +13,10 @@ from math import sqrt
 from sanpath.diagnosis.experiment import PAUSE, Action
 from sanpath.diagnosis.model import Suspect
 from sanpath.facts.storage.other_loads import OtherLoad, loads_of_others
+from sanpath.facts.table import FactRow, number
 from sanpath.units import outstanding
 from sanpath.verdict.hypotheses.claim import Claim
-from sanpath.verdict.hypotheses.queues import host_is_unread
+from sanpath.verdict.hypotheses.queues import host_is_unread, unread_machines
 from sanpath.verdict.places.table import PlaceTable
 
 START = "start"
@@ -28,6 +29,8 @@ _FASTER_ALONE = 1.3
 
 Of 168 drawn cases of the lab with other hosts, it was reached by 17 of 20 that the array's media limit, 12 of 16 of a
 port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 of 90 that are limited elsewhere."""
+_FAILING = 0.5
+"""Share of failed polls from which a source is to be repaired."""
 LEAST_OPS_PER_SECOND = 5.0
 """I/Os a second of other hosts from which their latency counts: a mean over fewer is chance."""
 _MORE_THROUGHPUT, _SAME_THROUGHPUT = "more throughput", "the same throughput"
@@ -225,21 +228,54 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
         shows: tuple[str, ...] = (*_FABRIC, "array", "unseen", "data_sheet")
         yield Proposal(table, "read_below", text, "a saturated one", 0.0, shows=shows)
     elif any(row["utilisation"] is None for row in table.links) or not table.links:
-        text, watch = "read the switch ports (sanpath init adds them)", "a saturated, waiting or damaged port"
-        yield Proposal(table, "read_switches", text, watch, 0.0, shows=(*_FABRIC, "unseen"))
+        ports = [str(row["near_port"]) for row in table.links if row["utilisation"] is None]
+        if (advice := _reading(table, "fabric", ports, "the switch ports")) is not None:
+            watch = "a saturated, waiting or damaged port"
+            yield Proposal(table, "read_switches", advice, watch, 0.0, shows=(*_FABRIC, "unseen"))
     elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
-        text, shows = "read the time without transmit credit on the switch ports", ("credit_stall", "unseen")
+        text = "look up the time without transmit credit of the switch ports, at the switches or by another collector"
+        shows = ("credit_stall", "unseen")
         yield Proposal(table, "read_switches", text, "a port that waits", 0.0, shows=shows)
     elif table.in_tcp:
         text = "read rate limits, queues and drops on the way, and ports there that are no source"
         yield Proposal(table, "read_switches", text, "one that is reached", 0.0, shows=("unseen_in_tcp",))
     if table.array is None:
         entity, shows = next(iter(table.arrays), None), ("array", "volume", "data_sheet", "unseen")
-        text = f"read {entity or 'the array'} (sanpath init adds it)"
-        yield Proposal(table, "read_array", text, "time spent inside", 0.0, entity=entity, shows=shows)
+        entities = [] if entity is None else [entity]
+        if (advice := _reading(table, "array", entities, entity or "the array")) is not None:
+            yield Proposal(table, "read_array", advice, "time spent inside", 0.0, entity=entity, shows=shows)
     if host_is_unread(table) or not table.queues:
-        text, watch = "read the host (sanpath init adds it)", "time spent there, or a full queue"
-        yield Proposal(table, "read_host", text, watch, 0.0)
+        hosts = unread_machines(table)
+        if (advice := _reading(table, "host", hosts, " and ".join(hosts) or "the host")) is not None:
+            yield Proposal(table, "read_host", advice, "time spent there, or a full queue", 0.0)
+
+
+def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -> str | None:
+    """What to do to have entities of a part read; `what`: their name. None: a source that answers reads them, and
+    does not tell what is missed.
+
+    A source that fails may be that of entities that none tells of.
+    """
+    rows = table.facts.tables["source"].rows
+    failing = {_source(row): number(row, "failed_ratio") >= _FAILING for row in rows if part in _parts(row)}
+    known = table.facts.topology.entities
+    telling = {source for entity in entities if entity in known for source, _ in known[entity].known_as}
+    telling &= failing.keys()
+    if telling and not all(failing[source] for source in telling):
+        return None
+    if to_repair := [source for source, fails in failing.items() if fails and source in (telling or failing)]:
+        return f"repair the source {' and '.join(to_repair)}, whose polls fail (sanpath check says why)"
+    if part == "fabric" and failing and not entities:
+        return "name the cables of the path in sanpath.yaml (sanpath topology lists what was not joined)"
+    return f"read {what} (sanpath init adds {'them' if part == 'fabric' or len(entities) > 1 else 'it'})"
+
+
+def _source(row: FactRow) -> str:
+    return str(row["entity"]).partition(":")[2]
+
+
+def _parts(row: FactRow) -> list[str]:
+    return str(row["parts"]).split(",")
 
 
 def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
