@@ -122,9 +122,7 @@ def conclude(
         ),
         findings=tuple(remaining),
         cleared=tuple(as_far_as_valid(cleared, remaining)),
-        unobserved=with_gaps(
-            unobserved(recording, polls, facts), recording, polls, facts.topology, rules, tables, remaining
-        ),
+        unobserved=with_gaps(unobserved(recording, polls, facts), recording, polls, facts, rules, tables, remaining),
         elements=tuple(_elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in marks),

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from sanpath.catalogue.load import Condition, Part, parts
 from sanpath.diagnosis.model import Unobserved
+from sanpath.facts.compute import Facts
 from sanpath.facts.sources import parts_read
 from sanpath.facts.table import FactTable
-from sanpath.model import Poll
+from sanpath.model import DIRECTIONS, Poll
 from sanpath.recording.reading.recording import Recording
 from sanpath.rulebook.judge import not_judged, rule_condition
 from sanpath.rulebook.model import Finding, Rule
@@ -38,7 +39,7 @@ def with_gaps(
     unobserved: Sequence[Unobserved],
     recording: Recording,
     polls: Sequence[Poll],
-    topology: Topology,
+    facts: Facts,
     rules: Sequence[Rule],
     tables: Mapping[str, FactTable],
     findings: Sequence[Finding],
@@ -49,8 +50,9 @@ def with_gaps(
     """
     sources = _sources(recording)
     failed = {poll.source for poll in polls} - {poll.source for poll in polls if poll.outcome in ("ok", "partial")}
+    idle = set(DIRECTIONS) - {load.direction for load in facts.loads}
     known, gaps = list(unobserved), []
-    for name, gap in _gaps(topology, rules, tables, findings, sources).items():
+    for name, gap in _gaps(facts.topology, rules, tables, findings, sources, idle).items():
         part, ids = parts().parts[name], tuple(sorted(gap.rules))
         untold = [words for words in gap.untold if words not in {entry.what for entry in known}]
         number = next((number for number, entry in enumerate(known) if entry.what == part.title), None)
@@ -84,8 +86,9 @@ def _gaps(
     tables: Mapping[str, FactTable],
     findings: Sequence[Finding],
     sources: Mapping[str, Sequence[str]],
+    idle: Set[str],
 ) -> dict[str, _Gap]:
-    """Part → what it does not tell, in the order of the I/O path."""
+    """Part → what it does not tell, in the order of the I/O path. `idle`: directions without I/O of the test."""
     gaps = {name: _Gap() for name in parts().parts}
     absent = [condition for condition in parts().only_where if not _applies(condition, topology)]
     no_tables = {table for condition in absent for table in condition.tables}
@@ -98,12 +101,16 @@ def _gaps(
         gaps[name].rules[rule.id] = None
         gaps[name].untold[parts().parts[name].tables[rule.each]] = None
     each_of = {rule.id: rule.each for rule in rules}
+    found = {finding.rule for finding in findings if finding.outcome == "hit"}
     for finding in findings:
-        if finding.outcome == "unknown" and (table := each_of[finding.rule]) in of_table:
-            missing = [fact for fact, value in finding.evidence.items() if value is None]
-            if no_facts.isdisjoint(missing):
-                needed = [(parts().facts_of.get(fact, of_table[table]), fact) for fact in missing]
-                _add(gaps, finding.rule, table, needed, sources)
+        table = each_of[finding.rule]
+        # A rule that holds elsewhere had its facts, and there is nothing to tell of a direction without I/O.
+        if finding.outcome == "hit" or table not in of_table or finding.rule in found or finding.direction in idle:
+            continue
+        missing = [fact for fact, value in finding.evidence.items() if value is None]
+        if no_facts.isdisjoint(missing):
+            needed = [(parts().facts_of.get(fact, of_table[table]), fact) for fact in missing]
+            _add(gaps, finding.rule, table, needed, sources)
     kinds = {entity.kind for entity in topology.entities.values()}
     return {
         name: gap

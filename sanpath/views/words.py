@@ -45,7 +45,7 @@ LAYERS = {
     "array_back": "array back end",
 }
 
-FROM_STEP = "the first of all steps by throughput, then by outstanding I/Os, then by whether it shows a limit"
+FROM_STEP = "of the steps with the highest throughput, the one with the most outstanding I/Os"
 
 GRADES = {
     grade: f"the {rank}; at least {100 * least:g} of 100 such verdicts were right in simulated tests"
