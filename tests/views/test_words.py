@@ -36,6 +36,7 @@ ELSEWHERE = {
     r"remembers nothing": "cannot read the past",
     r"vouched": "trusted",
     r"(do|does) besides": "what else it does",
+    r"about 0([.]0+)? [mµ]s": "hardly any",
     r"\bare of use\b|\bis of use\b": "can be used",
 }
 """Phrase that needs a second reading → what stands for it."""

@@ -21,6 +21,8 @@ from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
 
 _ALL_BUSY = 0.99
+_HARDLY_ANY = 1e-3
+"""Share of the latency below which a wait has no figure: clocks are not as exact."""
 _MAY_BE_FULL, _SEEN_TO_BE_FULL = 0.75, 0.9
 """Shares of the time that threads wait to submit from which the device under them may be full although some slots
 are free, and from which it is full where its depth is not read."""
@@ -99,7 +101,8 @@ class PlaceTable:
     def wait_words(self, indices: Iterable[int]) -> str:
         """How much of the latency is likely to be waiting in these segments."""
         wait = sum(self.segments[index].wait[1] for index in indices)
-        return f"about {duration(wait)} of {duration(self.load.latency_seconds)}"
+        about = "hardly any" if wait < _HARDLY_ANY * self.load.latency_seconds else f"about {duration(wait)}"
+        return f"{about} of {duration(self.load.latency_seconds)}"
 
     @property
     def machines(self) -> list[str]:
