@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from sanpath.catalogue.load import facts
 from sanpath.cli.commands.rules import app
+from sanpath.errors import SanpathError
 from sanpath.rulebook.kinds import LAYERS
 from sanpath.rulebook.model import ROLES
 
@@ -20,7 +21,10 @@ LINK_FULL = ROOT / "rules/sanpath_rules/fabric/link-full.yaml"
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
+    """As the command line does it: an error that sanpath raises on purpose is printed, and sets the exit code."""
     result = CliRunner().invoke(app, list(arguments))
+    if isinstance(result.exception, SanpathError):
+        return result.exception.exit_code, result.stdout, f"sanpath: {result.exception}\n"
     return result.exit_code, result.stdout, result.stderr
 
 
@@ -53,7 +57,11 @@ def test_show_prints_condition_limits_and_commands_that_can_be_copied() -> None:
 
 
 def test_unknown_rule_is_one_line_and_exit_2() -> None:
-    assert run("show", "link-fulll") == (2, "", "no rule is called 'link-fulll'; did you mean 'link-full'?\n")
+    assert run("show", "link-fulll") == (
+        2,
+        "",
+        "sanpath: no rule is called 'link-fulll'; did you mean 'link-full'?\n",
+    )
 
 
 def test_built_in_tests_pass() -> None:

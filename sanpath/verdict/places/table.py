@@ -20,9 +20,9 @@ from sanpath.verdict.places.segments import Segment, segments
 from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
 
-_ALL_BUSY = 0.99
 _HARDLY_ANY = 1e-3
 """Share of the latency below which a wait has no figure: clocks are not as exact."""
+_ALL_BUSY = 0.99
 _MAY_BE_FULL, _SEEN_TO_BE_FULL = 0.75, 0.9
 """Shares of the time that threads wait to submit from which the device under them may be full although some slots
 are free, and from which it is full where its depth is not read."""
