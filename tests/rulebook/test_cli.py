@@ -93,7 +93,7 @@ def test_broken_rule_file_is_exit_2_with_file_line_and_caret(tmp_path: Path) -> 
     file = write(tmp_path, "ours", ("when: on_loaded_path and utilisation", "when: on_loaded_path and utill"))
     code, out, err = run("test", str(tmp_path))
     assert (code, out) == (2, "")
-    assert err.splitlines()[0] == f"{file}:7: no fact is called 'utill'; did you mean 'utilisation'?"
+    assert err.splitlines()[0] == f"sanpath: {file}:7: no fact is called 'utill'; did you mean 'utilisation'?"
     assert err.splitlines()[2].strip() == "^^^^^"
 
 
@@ -107,7 +107,7 @@ def test_markup_in_a_rule_of_ones_own_is_printed_as_it_is(tmp_path: Path, argume
 
 def test_missing_folder_is_exit_2(tmp_path: Path) -> None:
     code, _, err = run("list", "--rules", str(tmp_path / "nowhere"))
-    assert (code, err) == (2, f"{tmp_path / 'nowhere'}: no such file or folder\n")
+    assert (code, err) == (2, f"sanpath: {tmp_path / 'nowhere'}: no such file or folder\n")
 
 
 def test_importing_the_command_imports_nothing_heavy() -> None:
