@@ -10,7 +10,12 @@
     sda           4902.00  39216.00     0.00   0.00    0.15     8.00 2208.00  17664.00 ...   1.08  85.60
 
 The columns depend on the version, and are identified by their names. With --pretty the device is the last column, and
-a report has several tables. Numbers may have a decimal comma.
+a report has several tables. Numbers may have a decimal comma. Up to version 9.0 the title ends with the date, and a
+time stamp has none:
+
+    Linux 2.6.18-194.el5 (db1)      11/20/2008
+
+    Time: 02:55:16 AM
 """
 
 from __future__ import annotations
@@ -22,9 +27,13 @@ from collections.abc import Iterator
 from sanpath.plugin import CollectorError, Failure
 from sanpath_collectors.iostat.report import VALUE_LIMIT, Report
 from sanpath_collectors.iostat.tables import SOURCES
-from sanpath_collectors.iostat.times import stamp
+from sanpath_collectors.iostat.times import StampReader
 
-TITLE = re.compile(r"\s*\w+ \S+ \(([^()]*+)\)\s+\S.*\(\d+ CPU\)\s*$")
+TITLE = re.compile(
+    r"\s*\w+ \S+ \(([^()]*+)\)\s+"
+    r"(?:(\d{1,4}\D{1,2}\d{1,2}\D{1,2}\d{1,4}[^\d\s]?)(?:\s+_\w+_)?(?:\s+\(\d+ CPU\))?|\S.*\(\d+ CPU\))\s*$"
+)
+"""Groups: the host, and the date unless the month is a word."""
 _USED_COLUMNS = frozenset(
     word for rates in SOURCES.values() for rate in rates for word in (rate.column, rate.multiplier)
 )
@@ -56,6 +65,7 @@ class TextReports:
         self._listed: set[str] = set()
         self._in_cpu = False
         self._name = ""
+        self._stamps = StampReader()
 
     def feed(self, text: str) -> Iterator[Report]:
         """Yields the reports that are complete now."""
@@ -80,9 +90,10 @@ class TextReports:
             if self._columns and self._columns[0] == "Device":
                 yield from self._end_report()
             self._columns = []
-        elif line.endswith("CPU)") and (title := TITLE.match(line)):
+        elif "(" in line and (title := TITLE.match(line)):
             yield from self._end_report()
             self._node, self._is_first = title[1], True
+            self._stamps = StampReader(title[2] or "")
         elif words := header(line):
             if self._report is not None and not set(self._report.columns).isdisjoint(words):
                 yield from self._end_report()
@@ -100,7 +111,7 @@ class TextReports:
             if self._report is not None and self._report.devices:
                 yield from self._end_report()
             self._in_cpu = True
-        elif not self._in_cpu and (time := stamp(line)) is not None:
+        elif not self._in_cpu and (time := self._stamps.read(line)) is not None:
             yield from self._end_report()
             self._report = self._new()
             self._report.stamp = time

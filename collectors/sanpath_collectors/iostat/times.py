@@ -1,9 +1,12 @@
-"""Parses time stamps of `iostat -t`: ISO 8601 with S_TIME_FORMAT=ISO, otherwise in the format of the locale."""
+"""Parses time stamps of `iostat -t`: ISO 8601 with S_TIME_FORMAT=ISO, otherwise in the format of the locale.
+
+Up to version 9.0 they follow a word, "Time: 02:55:16 AM", and have no date.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 _ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(Z|[+-]\d{4})?")
@@ -11,6 +14,9 @@ _LOCAL = re.compile(
     r"(?P<a>\d{1,4})(?P<separator>\D{1,3})(?P<b>\d{1,2})\D{1,3}(?P<c>\d{1,4})\D{1,3}"
     r"(?P<hour>\d{1,2})\D{1,3}(?P<minute>\d\d)\D{1,3}(?P<second>\d\d)[^\d\sAaPp]{0,3}\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
 )
+_LABELLED = re.compile(r"\s*\w{1,20}\s?:\s+(\S.*)")
+_TIME_OF_DAY = re.compile(r"\d{1,2}\D{1,3}\d\d\D{1,3}\d\d(?:\s?[AaPp]\.?[Mm]\.?)?")
+_DAY_US = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,37 @@ def stamp(line: str) -> Stamp | None:
     except ValueError:
         return None
     return parsed if parsed.us >= 0 else None
+
+
+class StampReader:
+    """Reads the time stamps below one title. `date`: that of the title; "": unknown, so a time alone is no stamp."""
+
+    def __init__(self, date: str = "") -> None:
+        self._date = date
+        self._days_us = 0
+        self._previous_us: int | None = None
+
+    def read(self, line: str) -> Stamp | None:
+        """Parses a time stamp; None: the line is no time stamp. A time far before the last one is of the next day.
+
+        >>> stamps = StampReader("11/20/2026")
+        >>> late, early = stamps.read("Time: 11:59:55 PM"), stamps.read("Time: 12:00:05 AM")
+        >>> (early.us - late.us) // 1_000_000
+        10
+        """
+        if (found := stamp(line)) is not None:
+            return found
+        if (labelled := _LABELLED.fullmatch(line)) is None:
+            return None
+        text = labelled[1].strip()
+        if not self._date or _TIME_OF_DAY.fullmatch(text) is None:
+            return stamp(text)
+        if (found := stamp(f"{self._date} {text}")) is None:
+            return None
+        if self._previous_us is not None and self._previous_us - found.us - self._days_us > _DAY_US // 2:
+            self._days_us += _DAY_US
+        self._previous_us = found.us + self._days_us
+        return replace(found, us=self._previous_us)
 
 
 def _parse_locale(match: re.Match[str]) -> Stamp:
