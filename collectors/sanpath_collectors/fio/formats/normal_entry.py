@@ -41,9 +41,11 @@ _ENTRY = re.compile(
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MOVED = re.compile(r"\s+(read|write|mixed)\s*: IOPS=.*\(([\d.]+[kKMGTP]?i?B)/(\d{1,15})msec\)")
-_MOVED_BEFORE_3 = re.compile(r"\s+(read|write|mixed)\s*: io=([\d.]+[kKMGTP]?B?), .*runt=\s*(\d{1,15})msec")
+_NUMBER = r"(?:\d{1,3}(?:,\d{3})+|[\d.]+)[kKMGTP]?"
+"""Up to 1.x, thousands have a comma: "1,325K"."""
+_MOVED_BEFORE_3 = re.compile(rf"\s+(read|write|mixed)\s*: io=({_NUMBER}B?), .*runt=\s*(\d{{1,15}})msec")
 _LATENCY = re.compile(
-    r"\s+(lat|clat) \((nsec|usec|msec|sec)\)\s*: min=.*max=\s*([\d.]+[kKMGTP]?)\s*, avg=\s*([\d.]+[kKMGTP]?)\s*,"
+    rf"\s+(lat|clat) \((nsec|usec|msec|sec)\)\s*: min=.*max=\s*({_NUMBER})\s*, avg=\s*({_NUMBER})\s*,"
 )
 _PERCENTILES = re.compile(r"\s+(.+) percentiles \((nsec|usec|msec|sec)\):")
 _PERCENTILE = re.compile(r"(50|95|99)\.00th=\[\s*(\d{1,18})\]")

@@ -88,11 +88,11 @@ def profile(headers: Sequence[Header], processes: int, version: str | None) -> L
 
 
 def rounded_bytes(text: str, *, binary: bool = False) -> tuple[float | None, float]:
-    """Bytes of "296MiB" (2^20) or "310MB" (10^6), and the maximum rounding error: one in the last digit.
+    """Bytes of "296MiB" (2^20), "310MB" (10^6) or "1,445MB", and the maximum rounding error: one in the last digit.
 
     (None, 0): the text is no size. `binary`: "MB" and "M" are 2^20, too. fio 3.1 prints 24.98 GiB as "24.0GiB".
     """
-    match = _SIZE.fullmatch(text)
+    match = _SIZE.fullmatch(text.replace(",", ""))
     if match is None:
         return None, 0.0
     scale = (1024.0 if binary or match[3] else 1000.0) ** _POWERS.index(match[2].upper() or " ")
@@ -102,9 +102,9 @@ def rounded_bytes(text: str, *, binary: bool = False) -> tuple[float | None, flo
 
 
 def shortened(text: str) -> float:
-    """A number with an optional suffix for its power of a thousand: "17832k". 0 for anything else."""
+    """A number with an optional suffix for its power of a thousand: "17832k", "1,325K". 0 for anything else."""
     power = max(0, _POWERS.find(text[-1:].upper() or " "))
     try:
-        return float(text.rstrip("kKMGTP")) * 1000.0**power
+        return float(text.rstrip("kKMGTP").replace(",", "")) * 1000.0**power
     except ValueError:
         return 0.0
