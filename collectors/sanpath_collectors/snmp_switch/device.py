@@ -104,12 +104,15 @@ def vendor(object_id: str, description: str) -> str | None:
     """Return "cisco" or "brocade", the vendors whose command lines remedies contain. None: another vendor.
 
     A switch that another company resells counts as the original vendor's.
+
+    >>> vendor("1.3.6.1.4.1.2.6.182", "IBM SAN24B, Fabric OS v9"), vendor("", "Dell SmartFabric OS10 Enterprise")
+    ('brocade', None)
     """
     enterprise = object_id.removeprefix(_ENTERPRISES).split(".")[0] if object_id.startswith(_ENTERPRISES) else ""
     if enterprise in _VENDORS:
         return _VENDORS[enterprise]
     words = description.lower()
-    return next((vendor_name for word, vendor_name in _VENDOR_WORDS.items() if word in words), None)
+    return next((make for word, make in _VENDOR_WORDS.items() if re.search(rf"\b{word}\b", words)), None)
 
 
 def _set_attribute(about: dict[str, str | int], name: str, value: SnmpValue) -> None:
