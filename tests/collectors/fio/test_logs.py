@@ -324,6 +324,15 @@ def test_an_empty_log_says_what_that_means() -> None:
         assert "no I/O was logged" in refusal(b"", name=f"db_{kind}.1.log")
 
 
+def test_a_log_of_which_no_line_can_be_read_is_damaged() -> None:
+    # fio 3 with ramp_time has written counts of 10^18.
+    overflown = histogram_line(10_002, 0, 1856, b900=8_532_478_939_214_341_485)
+    for kind, text in (("clat_hist", overflown), ("lat", b"1000, -1, 0, 0\n"), ("bw", b"\0" * 40)):
+        reason = refusal(text, name=f"db_{kind}.1.log")
+        assert "no I/O was logged" not in reason
+        assert f"db.1: its {kind} log is damaged: no line of it can be read" in reason
+
+
 def test_a_log_without_its_name_is_refused_with_a_hint() -> None:
     assert "its logs are read under the names that fio has given them" in refusal(lines((500, 1, 0, 0, 0)))
 

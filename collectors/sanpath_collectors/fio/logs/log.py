@@ -47,6 +47,8 @@ LARGEST = 2**48
 MIN_PLAUSIBLE_NS = 1000
 """No I/O of a storage system takes less."""
 _LONGEST_LINE = 1 << 20
+_EXCERPT = 80
+"""Characters of a line in a message."""
 _FIELDS_BEFORE_3_18 = 4
 """A fifth field is a priority, or the offset that log_offset adds in any version."""
 _FIELDS_WITH_OFFSET = 5
@@ -103,6 +105,7 @@ class Log(ABC):
         self._trims = 0
         self._is_before_3 = {int(v.partition(".")[0]) < _FIRST_WITH_NANOSECONDS for v in versions if v[:1].isdigit()}
         self._first_line_noted = False
+        self._first_line = b""
         self.unit = 1
         self.unit_is_doubtful = False
 
@@ -115,13 +118,16 @@ class Log(ABC):
             self._buffer = b""
 
     def finish(self) -> Iterator[Item]:
-        """Yields the remaining items at the end of the log. Raises CollectorError when the log is empty."""
+        """Yields the remaining items at the end of the log. Raises CollectorError when no line of it has an I/O."""
         if self._buffer:
             yield from self._take_line(self._buffer)
         yield from self.last_items()
         if not self._has_begun:
             reason = "no I/O was logged: the job was too short, or did none"
-            raise CollectorError(Failure.UNREADABLE, f"{self._step.name}: {reason}")
+            if self._first_line.strip() and not self._trims:
+                reason = f"its {self.kind} log is damaged: no line of it can be read"
+            excerpt = self._first_line[:_EXCERPT].decode("ascii", "replace")
+            raise CollectorError(Failure.UNREADABLE, f"{self._step.name}: {reason}", excerpt)
         if self._trims:
             yield warning(self.us(self._end_ms), "trims", f"trims are not read: {self._trims:,} of its lines")
         if not self.is_complete:
@@ -135,6 +141,7 @@ class Log(ABC):
         yield from self.finish()
 
     def _take_line(self, line: bytes) -> Iterator[Item]:
+        self._first_line = self._first_line or line
         if not self._first_line_noted and parse_line(line) is not None:
             self._first_line_noted = True
             self.note_first_line(line)
