@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from sanpath.plugin import CollectorError, Failure
 
 _MIN_FIELDS = 11  # Linux 2.6
+_PARTITION_FIELDS = 4  # before 2.6.25 (Documentation/iostats.txt)
 _TCP = {"tcp_segments_tx_total": "OutSegs", "tcp_retransmits_total": "RetransSegs"}
 _VIRTUAL = re.compile(r"(loop|ram|zram|sr|fd)\d+")
 # Possessive quantifiers avoid backtracking: the text after a long word is searched once, not once a character.
@@ -27,12 +28,16 @@ _MAX_DIGITS = 20
 def diskstats(content: bytes) -> dict[str, list[int]]:
     """Device name → its fields, with index 0 for the first. Raises UNREADABLE with the line.
 
+    Partitions that have only four fields are left out.
+
     >>> diskstats(b"8 0 sda 1 2 3 4 5 6 7 8 9 10 11")["sda"][8]
     9
     """
     fields_by_device = {}
     for line in content.decode("utf-8", "replace").splitlines():
         words = line.split()
+        if len(words) == 3 + _PARTITION_FIELDS and words[2][-1:].isdecimal():
+            continue
         if len(words) < 3 + _MIN_FIELDS or None in (fields := [number(word) for word in words[3:]]):
             raise CollectorError(Failure.UNREADABLE, "/proc/diskstats: not a name with 11 or more numbers", line)
         fields_by_device[words[2]] = [field for field in fields if field is not None]
