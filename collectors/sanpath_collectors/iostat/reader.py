@@ -16,6 +16,8 @@ _SECOND_US = 1_000_000
 _MAX_INTERVAL_US = 86_400 * _SECOND_US
 _ADVICE = "run iostat -xty 1 -o JSON"
 _JSON = re.compile(r'\{\s*"sysstat"\s*:')
+_SADF = re.compile(r'"(?:sysdata-version|file-utc-time)"\s*:')
+"""Keys of sadf, another program of sysstat, whose devices have other names and columns."""
 _MOST_TEXT_BEFORE = 1 << 16
 
 
@@ -49,7 +51,7 @@ class IostatResult(ResultReader):
         """
         text = text_of(head)[0]
         if _JSON.search(text):
-            return '"sysdata-version"' not in text  # written by sadf, another program of sysstat
+            return _SADF.search(text) is None
         lines = [line for line in text.splitlines() if line.strip()]
         return any(header(line) for line in lines) or (len(lines) == 1 and TITLE.match(lines[0]) is not None)
 
