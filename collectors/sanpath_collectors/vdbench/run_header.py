@@ -58,6 +58,14 @@ class RunSettings:
         agrees = measured is not None and abs(measured - configured) <= TOLERANCE_RATIO * configured
         return configured if self.storage_definitions == 1 or agrees else None
 
+    def as_measured(self, measured: float | None) -> float | None:
+        """Return the outstanding I/Os that vdbench measured, where they may stand for the configured ones of an unknown
+        number of SDs. None: not known, as one SD alone has more: something else holds them back.
+        """
+        if measured is None or self.files or measured < (self.threads or 0.0) * (1 - TOLERANCE_RATIO):
+            return None
+        return round(measured, 4)
+
     def is_rate_limited(self, ops: float) -> bool:
         """Whether the requested rate limits a run with this measured rate, `ops` per second.
 

@@ -224,8 +224,9 @@ class Runs:
         yield SourceLink("member_of", ("load", run.local_id), ("load", self._load), f"RD={run.name}")
         yield run.row
         offered, is_rate_limited = run.in_flight, settings.is_rate_limited(figures.ops)
-        if offered is None and not is_rate_limited and not settings.files and figures.in_flight is not None:
-            offered = round(figures.in_flight, 4)
+        measured = settings.as_measured(figures.in_flight)
+        if offered is None and not is_rate_limited and measured is not None:
+            offered = measured
             text = f"{run.name}: the number of its SDs is not given: {offered:.1f} outstanding I/Os, as measured"
             yield from self.warn(run.seen_us, "in-flight-as-measured", text)
         run.step = LoadStep(

@@ -129,6 +129,20 @@ Apr 08, 2016  interval        i/o   MB/sec   bytes   read     resp     read    w
 
 
 @pytest.mark.parametrize(
+    ("depth", "offered"),
+    # Threads are for each SD, of which there may be several: 130 of two SDs. Fewer than those of one are held back.
+    [(19.9, None), (63.2, 63.2), (130.0, 130.0)],
+)
+def test_a_queue_below_the_threads_of_one_sd_is_not_what_was_configured(depth: float, offered: float | None) -> None:
+    content = flatfile(("10:00:01.000", "CET", "1", 1000.0, depth), ("10:00:02.000", "CET", "2", 1000.0, depth))
+    with_threads = content.replace(b" reqrate ", b" threads reqrate ").replace(b" 9999988 ", b" 64 9999988 ")
+    items = read(with_threads)
+    (begin,) = (item for item in items if isinstance(item, Event) and item.name == "step-begin")
+    assert begin.detail["offered"] == offered
+    assert ("in-flight-as-measured" in warnings(items)) == (offered is not None)
+
+
+@pytest.mark.parametrize(
     ("ops", "limited", "offered"),
     # Asked for 50 a second: what is in the queue then is no choice of the load. One that hardly does any is not held
     # back by that, but by what it waits for.
