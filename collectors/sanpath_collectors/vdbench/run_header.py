@@ -59,8 +59,9 @@ class RunSettings:
         return configured if self.storage_definitions == 1 or agrees else None
 
     def as_measured(self, measured: float | None) -> float | None:
-        """Return the outstanding I/Os that vdbench measured, where they may stand for the configured ones of an unknown
-        number of SDs. None: not known, as one SD alone has more: something else holds them back.
+        """Return the outstanding I/Os that vdbench measured, where they may stand for the configured ones.
+
+        None: not known, or one SD alone has more of them configured. For an unknown number of SDs.
         """
         if measured is None or self.files or measured < (self.threads or 0.0) * (1 - TOLERANCE_RATIO):
             return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from sanpath.plugin import ResultClock
+from sanpath.recorder.importing.other_hosts import of_other_hosts
 from sanpath.recorder.importing.placement import Placement, step_limits
 from sanpath.recording.reading.recording import Recording
 
@@ -13,12 +14,14 @@ _QUARTER_US = 900 * 1_000_000
 """Time zones differ by quarters of an hour."""
 
 
-def overlapping_loads(placement: Placement, recording: Recording, collector: str) -> Iterator[str]:
-    """Yield a remark if a source of the same tool has loads at the same time: it may be the same run."""
+def overlapping_loads(placement: Placement, recording: Recording, collector: str, host: str | None) -> Iterator[str]:
+    """Yield a remark if a source of the same tool has loads at the same time: it may be the same run, unless it is of
+    another machine than `host`, which a person named."""
     if not placement.steps or placement.first is None or placement.last is None:
         return
     for source in sorted(
         {declaration.name for declaration in recording.declarations if declaration.collector == collector}
+        - of_other_hosts(recording, host)
     ):
         steps = step_limits([sourced for sourced in recording.events() if sourced[0] == source]).values()
         if any(end is not None and begin < placement.last and placement.first < end for begin, end in steps):

@@ -19,6 +19,7 @@ from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import doubtful_placement as doubts
 from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.other_hosts import of_other_hosts
 from sanpath.recorder.importing.placement import Placement, step_limits
 from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, read_bytes
 from sanpath.recorder.importing.recognition import recognised
@@ -95,7 +96,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     source = free_name(request.name or spec.name, source_names(recording))
     writer = Writer(request.folder, writer_name(clock), compacts=False)
     for file in files:
-        _refuse_twice(file, recording)
+        _refuse_twice(file, recording, request.host)
     from_host, host_remarks = _host(request.host, recording)
     remarks = [*request.remarks, *placement_remarks, *host_remarks]
     task = Importing(writer, source, clock, placement, from_host, remarks, request.host is not None)
@@ -109,7 +110,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
             if not (request.follows_file and {each.collector for each in recording.declarations} == {spec.name}):
                 option = doubts.placing_option(result.clock, requested)
                 task.remarks += doubts.outside_recording(placement, recording, option)
-            task.remarks += doubts.overlapping_loads(placement, recording, spec.name)
+            task.remarks += doubts.overlapping_loads(placement, recording, spec.name, request.host)
         task.remarks += doubts.assumed_zone(placement, result.clock)
         task.warn()
         task.end(request, spec, files, recording)
@@ -408,12 +409,13 @@ def _host(requested: str | None, recording: Recording | None) -> tuple[str | Non
     ]
 
 
-def _refuse_twice(file: ImportedFile, recording: Recording | None) -> None:
-    """Raise UsageError if the recording already has the file: its load would be counted twice."""
-    digests = (
-        {event.detail.get("sha256") for _, event in recording.events() if event.name == "imported"}
-        if recording is not None
-        else ()
-    )
+def _refuse_twice(file: ImportedFile, recording: Recording | None, host: str | None) -> None:
+    """Raise UsageError if the recording already has the file: its load would be counted twice.
+
+    `host`: the machine that a person named: another one may have an equal file, such as the same parameters.
+    """
+    imported = [sourced for sourced in recording.events() if sourced[1].name == "imported"] if recording else []
+    others = of_other_hosts(recording, host) if recording is not None else set()
+    digests = {event.detail.get("sha256") for source, event in imported if source not in others}
     if digests and file.path.stat().st_size <= _MOST_STORED_BYTES and _digest(file) in digests:
         raise UsageError(f"{file.name}: is in the recording already")

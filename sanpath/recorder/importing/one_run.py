@@ -15,7 +15,9 @@ from sanpath.errors import CollectorError, UsageError
 from sanpath.model import DIRECTIONS, Event, Rows, SourceEntity
 from sanpath.plugin import LOAD_COUNTERS, ResultClock, ResultReader
 from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.other_hosts import of_other_hosts
 from sanpath.recorder.importing.recognition import recognised
+from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at
 
 _MOST_BYTES = 16 << 20
@@ -157,14 +159,16 @@ def one_run(files: Sequence[Path], reader: str | None, has_zone: bool) -> Mappin
     return found
 
 
-def recorded_run(folder: Location, file: Path, reader: str | None) -> Recorded | None:
+def recorded_run(folder: Location, file: Path, reader: str | None, host: str | None = None) -> Recorded | None:
     """Return the report of the same run that an earlier command has imported into a recording. None: there is none,
     or the recording has no copy of it.
 
-    `reader`: as named by a person; None: by content.
+    `reader`: as named by a person; None: by content. `host`: the machine that a person named: reports of others are
+    of other runs, although two machines may well have the same figures. None: any may be of it.
     """
     store = store_at(folder)
-    writers = filter(_STORED_NAME.fullmatch, store.list("imports"))
+    others = _writers_of_others(Recording(folder), host) if host is not None and store.list("imports") else set()
+    writers = [w for w in store.list("imports") if _STORED_NAME.fullmatch(w) and w not in others]
     copies = [(w, name) for w in writers for name in filter(_STORED_NAME.fullmatch, store.list(f"imports/{w}"))]
     if not copies or (report := _report(file, reader)) is None:
         return None
@@ -177,6 +181,12 @@ def recorded_run(folder: Location, file: Path, reader: str | None) -> Recorded |
             if other is not None and _is_same_run(report, other, has_zone=False):
                 return Recorded(path.name, report.detail > other.detail)
     return None
+
+
+def _writers_of_others(recording: Recording, host: str) -> set[str]:
+    """Return the writers whose files are of other machines."""
+    sources = of_other_hosts(recording, host)
+    return {start.writer for start in recording.starts if sources & {each.name for each in start.header.sources}}
 
 
 def _report(file: Path, named: str | None) -> _Report | None:

@@ -162,6 +162,15 @@ def test_another_run_is_added_to_what_the_recording_has(tmp_path: Path, other: d
     assert sources(tmp_path) == ["vdbench", "vdbench-2"]
 
 
+def test_the_same_files_of_another_host_are_of_another_run(tmp_path: Path) -> None:
+    imported(tmp_path, "--host", "db1", summary=summary())
+    assert "not counted" in imported(tmp_path, "--host", "DB1.example.com", totals=totals())
+    output = imported(tmp_path, "--host", "db2", summary=summary(), totals=totals())
+    assert "which the recording has" not in output
+    assert "counted twice" not in output
+    assert sources(tmp_path) == ["vdbench", "vdbench-2"]
+
+
 @pytest.mark.parametrize("together", [True, False])
 def test_a_zone_that_is_given_does_not_make_two_runs_of_one(tmp_path: Path, together: bool) -> None:
     if together:

@@ -102,7 +102,7 @@ def import_file(
         if isinstance(twins, LeftOut):
             typer.echo(f"{file.name}: of the same run as {twins.kept.name}: not counted")
             continue
-        if (recorded := recorded_run(folder, file, reader)) is not None:
+        if (recorded := recorded_run(folder, file, reader, host)) is not None:
             typer.echo(f"{file.name}: {recorded.remark}")
             continue
         placement = Placement(
