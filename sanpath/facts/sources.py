@@ -40,6 +40,8 @@ def source_rows(
         clock = clocks.get(declaration.name)
         source_events = [event for source, event in events if source == declaration.name]
         counts = Counter(event.name for event in source_events)
+        # A file is read once: how long that takes says nothing of the device.
+        polled = [] if any(event.name == "imported" for event in source_events) else done
         complaints = [text for event in source_events if (text := _complaint(event)) is not None]
         yield {
             "entity": f"source:{declaration.name}",
@@ -51,7 +53,7 @@ def source_rows(
             "polls": float(len(done)),
             "failed_ratio": sum(poll.outcome in ("failed", "partial") for poll in done) / len(done) if done else None,
             "skipped_ratio": (len(source_polls) - len(done)) / len(source_polls) if source_polls else None,
-            "poll_seconds": sum(poll.ended - poll.started for poll in done) / 1e6 / len(done) if done else None,
+            "poll_seconds": sum(p.ended - p.started for p in polled) / 1e6 / len(polled) if polled else None,
             "every_seconds": declaration.every_seconds,
             "longest_gap_seconds": longest_gap(done, _steps_of(declaration.name, steps)),
             "clock_offset_seconds": clock.seconds if clock is not None else None,

@@ -18,7 +18,7 @@ from sanpath.topology.identity import resolve
 from sanpath_collectors.flasharray.tables import ARRAY, VOLUME
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, X, fast
+from tests.support.stories import COUNTED, NOTHING, X, fast, published
 
 PORT = Table(
     "array_port",
@@ -209,3 +209,10 @@ def test_what_waits_in_an_array_is_booked_where_it_limits(tmp_path: Path) -> Non
     assert (limit.entity, limit.layer) == ("array:fa1", "array_front")
     parts = [p for b in found.latency_budget if b.step == "q64" for p in b.parts if p.plane == "array"]
     assert {p.what: p.layer for p in parts} == {"service time": "array_back", "queue in the array": "array_front"}
+
+
+def test_how_long_a_file_takes_to_read_is_no_poll_of_a_device(tmp_path: Path) -> None:
+    facts = compute(published(San(tmp_path, imported={"fa1": 0.0})).write())
+    seconds = {str(row["entity"]): row["poll_seconds"] for row in facts.tables["source"].select()}
+    assert seconds["source:fa1"] is None
+    assert seconds["source:sw1"] is not None
