@@ -69,7 +69,7 @@ def test_a_simulated_san_that_needs_more_says_what_to_install(
     monkeypatch.setitem(sys.modules, library, None)
     assert lab(["serve", scenario, "--folder", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
-        f"{scenario} at 127.0.0.1 needs an optional part that is not installed: pip install 'sanpath[lab]'\n"
+        f"sanpath: {scenario} at 127.0.0.1 needs an optional part that is not installed: pip install 'sanpath[lab]'\n"
     )
 
 
