@@ -35,9 +35,9 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
     The step is the one with the highest throughput in one direction; of those within 6 %, or within what their
-    throughput scatters, the one with most I/Os in flight. If that step cannot tell, another one with as many I/Os in
-    flight decides that shows a limit, or that can tell at the same throughput. The direction is the one in which the
-    I/Os of that step spend their time.
+    throughput scatters, and that every source saw, the one with most I/Os in flight. If that step cannot tell, another
+    one with as many I/Os in flight decides that shows a limit, or that can tell at the same throughput. The direction
+    is the one in which the I/Os of that step spend their time.
     """
     found = _deciding_direction(judgements, _fastest_step(judgements))
     if found.kind != "cannot_tell":
@@ -53,7 +53,8 @@ def _fastest_step(judgements: Sequence[Judgement]) -> str:
     """The step with the highest throughput in one direction, in bytes, or in operations where a mix of sizes makes
     bytes scatter."""
     best = max(judgements, key=lambda j: j.load.bytes_per_second).load
-    fastest = [load for load in (j.load for j in judgements) if _is_as_fast(load, best)]
+    as_fast = [j for j in judgements if _is_as_fast(j.load, best)]
+    fastest = [j.load for j in as_fast if j.windows] or [j.load for j in as_fast]
     in_flight = _in_flight(judgements)
     most_in_flight = max(load.in_flight_measured for load in fastest)
     deepest = [load for load in fastest if load.in_flight_measured >= _AS_DEEP * most_in_flight]
