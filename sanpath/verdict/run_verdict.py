@@ -35,8 +35,8 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
     The step is the one with the highest throughput in one direction; of those within 6 %, or within what their
-    throughput scatters, and that every source saw, the one with most I/Os in flight. If that step cannot tell, another
-    one with as many I/Os in flight decides that shows a limit, or that can tell at the same throughput. The direction
+    throughput scatters, and that every source saw, the one with most I/Os in flight. If that step cannot tell,
+    another with as many I/Os in flight decides that shows a limit, or that can tell at the same throughput. The direction
     is the one in which the I/Os of that step spend their time.
     """
     found = _deciding_direction(judgements, _fastest_step(judgements))
