@@ -36,8 +36,8 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
 
     The step is the one with the highest throughput in one direction; of those within 6 %, or within what their
     throughput scatters, and that every source saw, the one with most I/Os in flight. If that step cannot tell,
-    another with as many I/Os in flight decides that shows a limit, or that can tell at the same throughput. The direction
-    is the one in which the I/Os of that step spend their time.
+    another one with as many I/Os in flight decides that shows a limit, or that can tell at the same throughput. The
+    direction is the one in which the I/Os of that step spend their time.
     """
     found = _deciding_direction(judgements, _fastest_step(judgements))
     if found.kind != "cannot_tell":
