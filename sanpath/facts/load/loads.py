@@ -132,6 +132,12 @@ class LoadFacts:
         return self.latency_interval or (self.latency_seconds, self.latency_seconds)
 
     @property
+    def latency_error_ratio(self) -> float:
+        """How far the mean latency may be from its middle, as a ratio; 0 where it is exact."""
+        low, high = self.latency_bounds
+        return (high - low) / 2 / self.latency_seconds
+
+    @property
     def operation_bytes(self) -> float | None:
         """Mean size of an I/O. None: the load counts no bytes."""
         return self.bytes_per_second / self.ops_per_second or None

@@ -17,7 +17,7 @@ from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
 from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
-from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density
+from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density, closed_loop_ratio
 from sanpath.verdict.places.table import PlaceTable
 
 _CPU_ERROR = 0.04
@@ -53,8 +53,8 @@ _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
 _REFUTED = -5.0
 """Log-odds of too few outstanding I/Os where twice as many were given without effect."""
-_NO_RATE = -3.0
-"""Log-odds of a load that reports neither a rate nor a limit of I/Os in flight: it hardly holds any back."""
+_NO_RATE = -2.0
+"""Log-odds of a load that reports neither a rate nor a limit of I/Os in flight: one in eight has a rate."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -177,6 +177,7 @@ def _demand(table: PlaceTable) -> Claim:
         )
     elif not table.step.rate_limited:
         evidence.append(Evidence("neither its rate nor its configured outstanding I/Os are known", _NO_RATE))
+        evidence.append(_paced(table))
     if (rate := requested_rate(table.facts, table.load)) is not None:
         density_of_rate = normal(min(rate[1] / rate[0], 1.0), 1.0, _RATE_ERROR)
         evidence.append(Evidence(in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
@@ -187,6 +188,21 @@ def _demand(table: PlaceTable) -> Claim:
     elif table.step.rate_limited and in_flight_ratio is not None and in_flight_ratio <= 1 - FILLED_ERROR:
         evidence.append(Evidence("it was given a rate, or time to think", _HAS_RATE))
     return _claim("demand_limited", frozenset(), evidence, because, "any")
+
+
+def _paced(table: PlaceTable) -> Evidence:
+    """Evidence, of the I/Os in flight in all steps, that a load of unknown settings starts them at a rate.
+
+    A load that has a rate in one step has one in all, and may be at a limit below it in any of them.
+    """
+    in_flight = {
+        load.step: (table.facts.in_flight_in(load.step), load.latency_error_ratio)
+        for load in (*table.same_io, table.load)
+    }
+    ratios = {step: closed_loop_ratio(*measured) for step, measured in in_flight.items()}
+    weight = -log(ratios.pop(table.load.step)) + sum(log((1 + 1 / ratio) / 2) for ratio in ratios.values())
+    counts = " and ".join(f"{total:.1f}" for total, _ in in_flight.values())
+    return Evidence(f"{counts} I/Os are outstanding: a load without a rate has a whole number", weight)
 
 
 def _concurrency(table: PlaceTable) -> Claim:

@@ -1,4 +1,4 @@
-"""Whether the device under a load keeps the load's threads from submitting I/Os.
+"""How many of its I/Os a load keeps outstanding, and whether the device under it keeps its threads from submitting.
 
 Linux lets a thread sleep in the system call that submits an I/O while the device has no free request
 (blk_mq_get_tag). The load then keeps fewer I/Os outstanding than it was given, and one for each of its threads waits
@@ -7,6 +7,7 @@ above the device. Nothing else tells this from a load that asks for no more.
 
 from __future__ import annotations
 
+from math import ceil, hypot
 from statistics import NormalDist
 
 from sanpath.facts.compute import Facts
@@ -20,11 +21,26 @@ _DEPTH_IGNORED = 0.005
 """Share of the loads that keep fewer I/Os in flight than they were given, such as a synchronous engine with a queue
 depth."""
 _CLOSED_LOOP = NormalDist(1.0, FILLED_ERROR)
+_BETWEEN_IOS = 0.05
+"""Share of the closed loops that take long between two I/Os, such as those over a cache in memory."""
 
 
 def closed_loop_density(in_flight_ratio: float) -> float:
     """Density of the share of configured I/Os that a closed loop keeps in flight."""
     return (1 - _DEPTH_IGNORED) * _CLOSED_LOOP.pdf(min(in_flight_ratio, 1.0)) + _DEPTH_IGNORED
+
+
+def closed_loop_ratio(in_flight: float, relative_error: float) -> float:
+    """Probability density of a number of I/Os in flight if a closed loop of unknown depth keeps them there, over that
+    if a load asks for no more.
+
+    A closed loop holds a whole number of I/Os, a load with a rate any number. Before they are counted, all numbers of
+    the same order are equally probable for both. `relative_error`: standard error of `in_flight`.
+    """
+    kept = NormalDist(1.0, hypot(FILLED_ERROR, relative_error))
+    highest = 1 + 2 * kept.stdev
+    ratios = [in_flight / depth for depth in range(ceil(in_flight / highest), 2 * ceil(in_flight) + 1)]
+    return sum(((1 - _BETWEEN_IOS) * kept.pdf(ratio) + _BETWEEN_IOS) * ratio**2 for ratio in ratios) / in_flight
 
 
 def blocked_ratio(facts: Facts, load: LoadFacts, in_flight_ratio: float | None) -> float:
