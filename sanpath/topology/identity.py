@@ -20,6 +20,7 @@ from sanpath.topology.logins import (
     wwpn_without_name,
 )
 from sanpath.topology.machine_names import spellings, with_spelling
+from sanpath.topology.only_machine import on_only_machine
 from sanpath.topology.same_entity import same_entities
 from sanpath.topology.vm_moves import Report, links_at
 
@@ -139,6 +140,11 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
     }
     links = links_at(inventory, moment_us)
     _add_configured(entities, links)
+    for source, item in list(on_only_machine(entities, links, declared_by=CONFIG)):
+        if isinstance(item, SourceEntity):
+            entities[source, item.kind, item.local_id] = item
+        else:
+            links[source, item] = None
     entities = without_wrong_guesses(entities)
     names = _names(entities, links)
     topology = Topology()

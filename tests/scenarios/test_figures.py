@@ -79,8 +79,8 @@ def sheets(**promised: str) -> str:
 
 
 def test_a_promise_that_is_exceeded_already_is_not_what_limits_next(tmp_path: Path) -> None:
-    """6,250 IOPS are what the array promises, and 409.6 MB/s a sixth more than its port does."""
-    verdict = with_figures(tmp_path, sheets(fa1="6300 IOPS", CT0="350 MB/s"), "switch", "array_samples").verdict
+    """6,250 IOPS are what the array promises, and 409.6 MB/s a quarter more than its port does."""
+    verdict = with_figures(tmp_path, sheets(fa1="6300 IOPS", CT0="325 MB/s"), "switch", "array_samples").verdict
     assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["array:fa1"]
     assert verdict.next is None or verdict.next.change != "by its data sheet"
 

@@ -40,9 +40,9 @@ _MOST_STORED_BYTES = 64 << 20
 class ImportRequest:
     """A request to import a file.
 
-    `name`: name of the load or source; None: that of its collector. `host`: the machine the file is from; None: the
-    only host in the recording. `marks`: names of the recording's steps that correspond to the file's steps.
-    `site_items`: entities and links from the configuration. `follows_file`: one command has imported another file
+    `name`: name of the load or source; None: that of its collector. `host`: the machine the file is from; None: what
+    the file says, else the only one of the recording. `marks`: names of the recording's steps that correspond to the
+    file's steps. `site_items`: entities and links from the configuration. `follows_file`: one command has imported another file
     before it, with the same options. `remarks`: what is known of the file from others of the same command. `parts`:
     other files of the same run, which are read together with it.
     """
@@ -99,7 +99,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         _refuse_twice(file, recording, request.host)
     from_host, host_remarks = _host(request.host, recording)
     remarks = [*request.remarks, *placement_remarks, *host_remarks]
-    task = Importing(writer, source, clock, placement, from_host, remarks, request.host is not None)
+    task = Importing(writer, source, clock, placement, from_host, remarks)
     for item in request.site_items:
         writer.inventory("config", placement.begins or clock.anchor_us, item)
     result = reader(source)
@@ -161,8 +161,8 @@ def _versions(recording: Recording | None, generator: str) -> frozenset[str]:
 class Importing:
     """The import of one file.
 
-    `host`: the machine that the file is from, None: not known. `is_requested`: whether a person named it: the machine
-    that the file itself names is then called so. `remarks` are for people; `recorded_remarks` are those that the
+    `host`: the machine that the file is from, as a person named it: the machine that the file itself names is then
+    called so. None: nobody did. `remarks` are for people; `recorded_remarks` are those that the
     file's reader has already recorded. `ends`: ends of its steps in microseconds. `own_host`: the machine that the
     file names.
     """
@@ -173,7 +173,6 @@ class Importing:
     placement: Placement
     host: str | None
     remarks: list[str]
-    is_requested: bool = False
     own_host: str | None = None
     steps: list[str] = field(default_factory=list)
     recorded_remarks: set[str] = field(default_factory=set)
@@ -238,9 +237,8 @@ class Importing:
         match placed:
             case Rows() if placed.table.kind == "host" and placed.entity == [self.source] and self.own_host is None:
                 # The file does not name its machine.
-                if self.host is not None:
-                    self.rows += 1
-                    self.write(self.batch.add(replace(placed, entity=[self.host])))
+                self.rows += 1
+                self.write(self.batch.add(placed if self.host is None else replace(placed, entity=[self.host])))
             case Rows():
                 self.rows += len(placed.entity)
                 self.write(self.batch.add(placed))
@@ -286,7 +284,7 @@ class Importing:
         label = item.label or item.local_id
         if item.kind == "host" and self.own_host is None:
             self.own_host = label
-        if not self.is_requested or self.host is None:
+        if self.host is None:
             return item
         if item.kind == "host" and label == self.own_host:
             return replace(item, label=self.host, ids={**item.ids, "name": (self.host,)})
@@ -389,18 +387,12 @@ def _length_us(files: Sequence[ImportedFile], reader: type[ResultReader]) -> int
 
 
 def _host(requested: str | None, recording: Recording | None) -> tuple[str | None, list[str]]:
-    """Return the host of the file, as requested or the only one in the recording, with remarks."""
-    entities = (
-        [item for _, _, item in recording.inventory() if isinstance(item, SourceEntity)]
-        if recording is not None
-        else []
-    )
-    machines = {
-        kind: {item.label or item.local_id for item in entities if item.kind == kind} for kind in ("host", "vm")
-    }
+    """Return the host of the file, as the recording spells it, with remarks. None: nobody named it."""
     if requested is None:
-        return (next(iter(machines["host"])) if len(machines["host"]) == 1 else None), []
-    names = sorted(machines["host"] | machines["vm"])
+        return None, []
+    items = (item for _, _, item in recording.inventory()) if recording is not None else ()
+    machines = (item for item in items if isinstance(item, SourceEntity) and item.kind in ("host", "vm"))
+    names = sorted({machine.label or machine.local_id for machine in machines})
     name = spellings((*names, requested))[requested.casefold()]
     if name in names or not names:
         return name, []

@@ -30,8 +30,9 @@ from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS, Judgement
 
 _NAMED = 0.5
 """Probability from which a suspect is named: it is more probable than all others together."""
-_EXCLUDED = 0.6
-"""The same for a suspect without positive evidence, where nothing else accounts for the wait."""
+_ACCUSED = 0.6
+"""The same for an element, and for the probability that is reported: three to two. Whoever accuses the wrong one is
+not believed again, and what is most likely is reported below it as well."""
 _ACQUITS = 0.875
 """The same for the verdict that nothing limits, seven to one: whoever reads that stops looking."""
 _COINCIDENT = 0.1
@@ -66,7 +67,7 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     # A single window may be a ramp or a foreign job.
     certainty = (1 - 0.2 * exp(1 - max(1, table.windows))) * (1.0 if _confirmed(table, first[0]) else _UNCONFIRMED)
     judged = Judgement(load, "cannot_tell", "C", (), (), decide(table, groups), table.windows, suspects=suspects)
-    if kind == "cannot_tell" or probability_of(first) < _needed(first[0]):
+    if kind == "cannot_tell" or probability_of(first) < _needed(first[0], certainty):
         # The verdict names nothing: the probability is that of the most probable suspect.
         named = next((group for group in groups if group[0].verdict != "cannot_tell"), ())
         because = _undecided_because(table, groups, reasons)
@@ -86,11 +87,11 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     return replace(judged, grade="C") if moved else judged
 
 
-def _needed(claim: Claim) -> float:
-    """The probability that a suspect needs to be named."""
+def _needed(claim: Claim, certainty: float) -> float:
+    """The probability that a suspect needs to be named. `certainty`: factor from it to the one that is reported."""
     if claim.verdict == "concurrency_limited":
         return _ACQUITS
-    return _NAMED if sum(evidence.weight for evidence in claim.evidence) > 0 or claim.entity is None else _EXCLUDED
+    return _NAMED if claim.entity is None else _ACCUSED / certainty
 
 
 def _grouped(claims: Sequence[Claim]) -> list[list[Claim]]:

@@ -1,0 +1,72 @@
+"""The machine of a result file that does not name it: the only one that the recording has.
+
+It is found when a recording is read, so that the order in which files were imported does not matter.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+
+from sanpath.model import SourceEntity, SourceLink
+from sanpath.topology.logins import Local
+from sanpath.topology.machine_names import spellings
+
+_EVIDENCE = "the only machine of the recording"
+
+
+def on_only_machine(
+    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]], declared_by: str
+) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
+    """Yield (source, entity or link) for each source with a load or block devices that says nothing of its machine.
+
+    Nothing if the recording has several machines. A guest and the hypervisor below it are one: the file is of the
+    guest. `declared_by`: the source name of sanpath.yaml.
+    """
+    parts = _without_machine(entities, links)
+    machines = _machines(entities, links, declared_by) if parts else []
+    if len(machines) != 1:
+        return
+    name = machines[0]
+    for source, locals_of_source in parts.items():
+        # What the file tells of its machine itself has the name of the source.
+        for local_id in dict.fromkeys((name, source)):
+            yield source, SourceEntity("host", local_id, name, {"name": (name,)})
+        for kind, local_id in locals_of_source:
+            relation = "runs_on" if kind == "load" else "attached_to"
+            yield source, SourceLink(relation, (kind, local_id), ("host", name), _EVIDENCE)
+
+
+def _without_machine(
+    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]]
+) -> dict[str, list[tuple[str, str]]]:
+    """Return source → its loads and block devices, of sources that report no machine."""
+    placed = {link.from_end for _, link in links if link.relation in ("runs_on", "attached_to")}
+    jobs = {(source, link.from_end[1]) for source, link in links if link.relation == "member_of"}
+    with_machine = {source for source, kind, _ in entities if kind in ("host", "vm", "array")}
+    with_machine |= {source for source, kind, local_id in entities if kind == "load" and (kind, local_id) in placed}
+    parts: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for (source, kind, local_id), entity in entities.items():
+        is_part = kind == "load" or (kind == "lun" and "device" in entity.ids)
+        if is_part and source not in with_machine and (source, local_id) not in jobs:
+            parts[source].append((kind, local_id))
+    return parts
+
+
+def _machines(
+    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]], declared_by: str
+) -> list[str]:
+    """Return the names of the machines that are read or declared: an array only knows hosts."""
+    arrays = {source for source, kind, _ in entities if kind == "array"} - {declared_by}
+    names = [
+        entity.label or local_id
+        for (source, kind, local_id), entity in entities.items()
+        if kind == "host" and source not in arrays
+    ]
+    known = spellings(names)
+    machines = dict.fromkeys(known[name.casefold()] for name in names)
+    for _, link in links:
+        guest = known.get(link.from_end[1].casefold())
+        if link.relation == "runs_on" and link.from_end[0] == "vm" and guest in machines:
+            machines.pop(known.get(link.to_end[1].casefold(), ""), None)
+    return list(machines)

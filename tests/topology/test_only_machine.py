@@ -1,0 +1,81 @@
+"""A result file that does not name its machine is of the only one that the recording has, in any order."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from sanpath.model import SourceEntity, SourceLink
+from sanpath.topology.identity import Topology, resolve
+
+Item = tuple[str, SourceEntity | SourceLink]
+
+
+def named(source: str, kind: str, name: str, **ids: str) -> Item:
+    return source, SourceEntity(kind, name, name, {"name": (name,)} | {key: (value,) for key, value in ids.items()})
+
+
+def link(source: str, relation: str, begin: tuple[str, str], end: tuple[str, str]) -> Item:
+    return source, SourceLink(relation, begin, end, "test")
+
+
+FIO = [named("fio", "load", "fio"), named("fio", "load", "fio/job1"), named("fio", "lun", "sdb", device="sdb")]
+FIO += [link("fio", "member_of", ("load", "fio/job1"), ("load", "fio"))]
+ARRAY = [named("fa1", "array", "fa1"), named("fa1", "host", "cluster9")]
+
+
+def read(source: str, machine: str) -> list[Item]:
+    """What iostat or node_exporter reports of a machine."""
+    lun = f"{machine}/sdb"
+    return [
+        named(source, "host", machine),
+        named(source, "lun", lun, device="sdb"),
+        link(source, "attached_to", ("lun", lun), ("host", machine)),
+    ]
+
+
+ESX = [
+    named("esxtop", "host", "esx7"),
+    named("esxtop", "vm", "db1"),
+    link("esxtop", "runs_on", ("vm", "db1"), ("host", "esx7")),
+]
+
+
+def resolved(*groups: list[Item]) -> Topology:
+    return resolve([(source, 0, item) for group in groups for source, item in group])
+
+
+def machine(topology: Topology) -> list[str]:
+    return topology.related("load:fio", "runs_on")
+
+
+@pytest.mark.parametrize("groups", [*permutations([FIO, read("iostat", "db1"), ARRAY])])
+def test_the_order_of_imports_does_not_matter(groups: tuple[list[Item], ...]) -> None:
+    topology = resolved(*groups)
+    assert machine(topology) == ["host:db1"]
+    assert topology.related("load:fio/job1", "runs_on") == []
+    # The file's device is that of the machine, and what the file says of its machine is the machine's.
+    assert topology.known_as["fio", "lun", "sdb"] == "lun:db1/sdb"
+    assert topology.known_as["fio", "host", "fio"] == "host:db1"
+
+
+def test_the_same_machine_under_two_spellings_is_one() -> None:
+    assert machine(resolved(FIO, read("iostat", "DB1"), read("node", "db1.example.com"))) == ["host:DB1"]
+
+
+def test_a_guest_and_its_hypervisor_are_one_machine() -> None:
+    assert machine(resolved(FIO, ESX, read("iostat", "db1"))) == ["vm:db1"]
+
+
+@pytest.mark.parametrize(
+    "others", [[], ARRAY, [*read("iostat", "db1"), *read("node", "db2")], [*ESX, *read("iostat", "db2")]]
+)
+def test_without_one_machine_nothing_is_joined(others: list[Item]) -> None:
+    assert machine(resolved(FIO, others)) == []
+
+
+@pytest.mark.parametrize("placed", ["config", "fio"])
+def test_what_names_its_machine_is_not_moved(placed: str) -> None:
+    there = [named(placed, "host", "db2"), link(placed, "runs_on", ("load", "fio"), ("host", "db2"))]
+    assert machine(resolved(FIO, read("iostat", "db1"), there)) == ["host:db2"]
