@@ -289,11 +289,15 @@ def _entity(members: list[tuple[Local, SourceEntity]], name: str) -> Entity:
 
 
 def _join_guests(topology: Topology) -> None:
-    """Join each guest that is read as a host to the virtual machine of its name that a hypervisor reports."""
+    """Join each guest that is read as a host to the virtual machine of its name.
+
+    A hypervisor reports that, or sanpath.yaml declares it, unless it declares a host of this name as well.
+    """
     vms = {vm.label: vm.id for vm in topology.of_kind("vm")}
     for host in topology.of_kind("host"):
         vm = topology.entities.get(vms.get(host.label, ""))
-        if vm is None or all(source == CONFIG for source, _ in vm.known_as):
+        declared = {source for source, _ in host.known_as} == {CONFIG}
+        if vm is None or (declared and all(source == CONFIG for source, _ in vm.known_as)):
             continue
         topology.known_as.update((local, vm.id) for local, id_ in list(topology.known_as.items()) if id_ == host.id)
         attributes = {**host.attributes, **{name: v for name, v in vm.attributes.items() if v is not None}}

@@ -79,3 +79,18 @@ def test_without_one_machine_nothing_is_joined(others: list[Item]) -> None:
 def test_what_names_its_machine_is_not_moved(placed: str) -> None:
     there = [named(placed, "host", "db2"), link(placed, "runs_on", ("load", "fio"), ("host", "db2"))]
     assert machine(resolved(FIO, read("iostat", "db1"), there)) == ["host:db2"]
+
+
+@pytest.mark.parametrize("by", ["config", "esxtop"])
+def test_a_machine_that_a_result_file_names_is_the_virtual_machine_of_its_name(by: str) -> None:
+    """DiskSpd names its computer as a host; only sanpath.yaml or the hypervisor knows that it is a guest."""
+    diskspd = [
+        named("diskspd", "load", "diskspd"),
+        named("diskspd", "host", "sqlvm1"),
+        link("diskspd", "runs_on", ("load", "diskspd"), ("host", "sqlvm1")),
+    ]
+    guest = [named(by, "vm", "sqlvm1"), named(by, "host", "esx7")]
+    guest.append(link(by, "runs_on", ("vm", "sqlvm1"), ("host", "esx7")))
+    topology = resolved(diskspd, guest)
+    assert topology.related("load:diskspd", "runs_on") == ["vm:sqlvm1"]
+    assert {entity.id for entity in topology.of_kind("host")} == {"host:esx7"}
