@@ -16,9 +16,11 @@ from tests.support.stories import NOTHING, fast, judged
 IN_FLIGHT = 16
 
 
-def one_step(folder: Path, latency_seconds: float) -> Diagnosis:
-    """16 reads in flight, next to all of their time at the array, whose clock does not split it."""
-    san = San(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+def one_step(
+    folder: Path, latency_seconds: float, queue_seconds: float | None = None, media: str | None = None
+) -> Diagnosis:
+    """16 reads in flight, next to all of their time at the array. Its clock does not split it, or shows no queue."""
+    san = San(folder, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], array_media=media)
     ops = IN_FLIGHT / latency_seconds
     counted = ops * 4 * 2076.0
     san.step(
@@ -27,7 +29,7 @@ def one_step(folder: Path, latency_seconds: float) -> Diagnosis:
         block=8 << 10,
         read=Flow(ops, latency_seconds),
         ports={HOST_PORT.name: (counted, NOTHING), ARRAY_PORT.name: (counted, NOTHING)},
-        array={"read": AtArray(latency_seconds - 1e-4, queue=None)},
+        array={"read": AtArray(latency_seconds - 1e-4, queue=queue_seconds)},
     )
     return judged(san.write())
 
@@ -42,6 +44,27 @@ def test_the_longer_it_takes_the_more_an_array_is_suspected(tmp_path: Path) -> N
     suspected = [suspicion(diagnosis, "array") for diagnosis in found]
     assert suspected == sorted(suspected)
     assert suspected[-1] > 3 * suspected[0]
+
+
+@pytest.mark.parametrize("media", [None, "flash"])
+def test_a_service_time_that_is_longer_than_usual_may_hide_a_wait(tmp_path: Path, media: str | None) -> None:
+    """The array counts no queue, but what it calls service is longer than any that its media need."""
+    found = [one_step(tmp_path / f"{ms}.sanpath", ms / 1e3, 0.0, media) for ms in (0.3, 1.0, 3.0, 8.0, 20.0)]
+    suspected = [suspicion(diagnosis, "array") for diagnosis in found]
+    assert suspected == sorted(suspected)
+    assert suspected[-1] > 2 * suspected[1]
+
+
+@pytest.mark.parametrize("milliseconds", [5, 10, 20])
+@pytest.mark.parametrize("queue_seconds", [None, 0.0])
+def test_flash_that_takes_long_is_more_suspect_than_any_media(
+    tmp_path: Path, milliseconds: int, queue_seconds: float | None
+) -> None:
+    of_flash, of_any = (
+        suspicion(one_step(tmp_path / f"{media}.sanpath", milliseconds / 1e3, queue_seconds, media), "array")
+        for media in ("flash", None)
+    )
+    assert of_flash > of_any
 
 
 @pytest.mark.parametrize("milliseconds", [3, 12, 25])

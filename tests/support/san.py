@@ -104,7 +104,8 @@ class San:
     recorder's, seconds. `imported`: source → by how many seconds a file of it was placed too late; it was never
     asked for and dates nothing itself. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
-    `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine.
+    `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine,
+    `array_media` what the array keeps data on.
     `device_slots`: I/Os that the device behind the volume takes at once, None: not reported.
     `guest_queue_depth`: slots of the machine's disk, None: not reported. `second_lun`: it has another one, idle, of
     the same array.
@@ -131,6 +132,7 @@ class San:
     isl_speed: float = 8
     about: Mapping[str, Scalar] = field(default_factory=dict)
     cache_bytes: float | None = None
+    array_media: str | None = None
     memory_bytes: float | None = None
     device_slots: int | None = None
     guest_queue_depth: int | None = 32
@@ -344,7 +346,8 @@ class San:
         return [at for at in times if not begin <= at <= end]
 
     def _array(self, out: RecordingBuilder, last: float) -> None:
-        out.entity("fa1", "array", "fa1", ids={"name": ("fa1",)}, attributes={"cache_bytes": self.cache_bytes})
+        about_array: dict[str, Scalar] = {"cache_bytes": self.cache_bytes, "media": self.array_media}
+        out.entity("fa1", "array", "fa1", ids={"name": ("fa1",)}, attributes=about_array)
         for port in self.ports:
             if not port.host:
                 about = {"technology": self.technology, **_capable(port.capable)}

@@ -27,6 +27,7 @@ def array(item: Entry, model: str) -> SourceEntity:
             "version": item.get("version"),
             # Both controllers take I/O for every volume on all their ports.
             "array_access": "active_active",
+            "media": "flash",
         },
     )
 

@@ -42,9 +42,9 @@ class ImportRequest:
 
     `name`: name of the load or source; None: that of its collector. `host`: the machine the file is from; None: what
     the file says, else the only one of the recording. `marks`: names of the recording's steps that correspond to the
-    file's steps. `site_items`: entities and links from the configuration. `follows_file`: one command has imported another file
-    before it, with the same options. `remarks`: what is known of the file from others of the same command. `parts`:
-    other files of the same run, which are read together with it.
+    file's steps. `site_items`: entities and links from the configuration. `follows_file`: one command has imported
+    another file before it, with the same options. `remarks`: what is known of the file from others of the same
+    command. `parts`: other files of the same run, which are read together with it.
     """
 
     file: Path
@@ -162,9 +162,8 @@ class Importing:
     """The import of one file.
 
     `host`: the machine that the file is from, as a person named it: the machine that the file itself names is then
-    called so. None: nobody did. `remarks` are for people; `recorded_remarks` are those that the
-    file's reader has already recorded. `ends`: ends of its steps in microseconds. `own_host`: the machine that the
-    file names.
+    called so. None: nobody did. `remarks` are for people; `recorded_remarks` are those that the file's reader has
+    already recorded. `ends`: ends of its steps in microseconds. `own_host`: the machine that the file names.
     """
 
     writer: Writer

@@ -123,9 +123,11 @@ def rank_claims(tables: Sequence[PlaceTable]) -> list[list[Claim]]:
 def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
     """The claims about a table with their scores. Of two that say the same for other reasons, the better supported
     stands: they are one explanation."""
-    # A clock whose service time may include the wait shows nothing: its density is one.
+    # A clock whose service time may include the wait shows no wait, only how usual that time is.
     idle = [
-        1.0 if segment.hidden_wait_probability else _idle_density(segment, segment.wait, table.processor_wait_seconds)
+        segment.service_likelihood
+        if segment.hidden_wait_probability
+        else _idle_density(segment, segment.wait, table.processor_wait_seconds)
         for segment in table.segments
     ]
     best: dict[_Key, _Scored] = {}
@@ -238,6 +240,7 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
     ]
     hidden = max(_HIDDEN if claim.hidden else 0.0, *(segment.hidden_wait_probability for segment in explained))
     shown = fmean(_shown_density(visible, each, densities, claim) for each in waits)
+    shown *= prod(segment.service_likelihood for segment in explained if segment.hidden_wait_probability)
     if claim.independent_of_load:
         # It takes no capacity from other I/Os: a cost of a few percent of the time below full queues limits nothing.
         seconds = sum(s.middle for s in table.segments if s.queue is None or not s.queue.holds_back)
