@@ -132,7 +132,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "drive":
             return f"Drive {with_owner(first.entity)} is saturated ({first.direction})"
         case _:
-            return _array(first, step)
+            return _array(diagnosis, first, step)
 
 
 def _device(topology: Topology, first: Bottleneck) -> str:
@@ -150,17 +150,28 @@ def _depth(first: Bottleneck, step: StepResult) -> str:
     return f" ({counted(min(planes[0].admitted or 0.0, admitted), 'slot')})" if planes else ""
 
 
-def _array(first: Bottleneck, step: StepResult) -> str:
-    end_words = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "")
+def _array(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> str:
     result = step.directions.get(first.direction)
     if result is not None and _slows_down(first, result):
         return f"{noun(first.entity).capitalize()} {readable(first.entity)} slows down under sustained load"
-    # An array that no source reads is named by the first of its ports.
-    unread = first.entity.startswith("array_port:")
-    subject = "array behind port" if unread else f"{end_words}{noun(first.entity)}"
     rate = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
-    reached = f" at {iops(rate)}" if rate else ""
-    return f"{subject[0].upper()}{subject[1:]} {readable(first.entity)} is saturated{reached} ({first.direction})"
+    reached = f" at {iops(rate)} ({first.direction})" if rate else f" ({first.direction})"
+    # An array that no source reads is named by the first of its ports.
+    name = f"{noun(first.entity)} {readable(first.entity)}"
+    if first.entity.startswith("array_port:"):
+        name = f"array behind port {readable(first.entity)}"
+    if not _is_timed(diagnosis, first):
+        return f"{name[0].upper()}{name[1:]} limits{reached}, by exclusion"
+    end_words = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "")
+    name = f"{end_words}{name}"
+    return f"{name[0].upper()}{name[1:]} is saturated{reached}"
+
+
+def _is_timed(diagnosis: Diagnosis, first: Bottleneck) -> bool:
+    """Whether a clock or a busy part of the array itself shows that it is saturated, and not only what remains."""
+    step = diagnosis.verdict.from_step
+    budgets = [budget for budget in diagnosis.latency_budget if budget.step == step]
+    return first.utilisation is not None or any(part.plane == "array" for budget in budgets for part in budget.parts)
 
 
 def _slows_down(first: Bottleneck, result: DirectionResult) -> bool:

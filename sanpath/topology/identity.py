@@ -20,7 +20,7 @@ from sanpath.topology.logins import (
     wwpn_without_name,
 )
 from sanpath.topology.machine_names import spellings, with_spelling
-from sanpath.topology.only_machine import on_only_machine
+from sanpath.topology.result_files import of_numbered_loads, on_only_machine
 from sanpath.topology.same_entity import same_entities
 from sanpath.topology.vm_moves import Report, links_at
 
@@ -140,6 +140,7 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
     }
     links = links_at(inventory, moment_us)
     _add_configured(entities, links)
+    links |= {(CONFIG, link): None for link in of_numbered_loads(entities, links, declared_by=CONFIG)}
     for source, item in list(on_only_machine(entities, links, declared_by=CONFIG)):
         if isinstance(item, SourceEntity):
             entities[source, item.kind, item.local_id] = item

@@ -93,7 +93,7 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
         time_words = "is a mean over other hosts' I/Os as well" if is_shared else "was not read"
         words = Evidence(f"the array's own time {time_words}", 0.0)
         evidence, explains = (words, *_read_late(table), *_parts(table, row)), table.gaps - table.in_tcp
-        conclude = partial(_by_exclusion, table, "array_front" if is_front else "array_back")
+        conclude = partial(_by_exclusion, table, row, "array_front" if is_front else "array_back")
         yield Claim("array", entity, explains, evidence, conclude, UNREAD, others_share=table.others_share)
 
 
@@ -257,16 +257,17 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     return limited_by(table, layer, because, _OVERTURN)(claims)
 
 
-def _by_exclusion(table: PlaceTable, layer: Layer, claims: Sequence[Claim]) -> Conclusion:
+def _by_exclusion(table: PlaceTable, row: FactRow, layer: Layer, claims: Sequence[Claim]) -> Conclusion:
     """The conclusion for an array whose time for the test's I/Os was not read: a part of it is full, or nothing that
-    was read accounts for the wait."""
+    was read accounts for the wait. `row`: what was read of the array."""
     time_words, *full = (evidence.words for evidence in claims[0].evidence if evidence.weight >= 0)
     because = (
         f"{table.wait_words(claims[0].explains)} are waiting below the last clock that was read",
         *(full or ["nothing that was read accounts for it"]),
         time_words,
     )
-    return limited_by(table, layer, because, _OVERTURN)(claims)
+    used = max((number(row, fact) for fact in _UTILISATION_NAMES), default=0.0) if full else None
+    return limited_by(table, layer, because, _OVERTURN, utilisation=used)(claims)
 
 
 def _layer(table: PlaceTable, array: FactRow) -> Layer:

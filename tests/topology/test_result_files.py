@@ -1,4 +1,4 @@
-"""A result file that does not name its machine is of the only one that the recording has, in any order."""
+"""What result files leave out follows from what else the recording has, in any order."""
 
 from __future__ import annotations
 
@@ -94,3 +94,29 @@ def test_a_machine_that_a_result_file_names_is_the_virtual_machine_of_its_name(b
     topology = resolved(diskspd, guest)
     assert topology.related("load:diskspd", "runs_on") == ["vm:sqlvm1"]
     assert {entity.id for entity in topology.of_kind("host")} == {"host:esx7"}
+
+
+def files_of_one_test(*declared: str, second_on: str = "") -> Topology:
+    """Two result files of fio, and lines of sanpath.yaml about them: `LOAD HOST`."""
+    second = [named("fio-2", "load", "fio-2")]
+    if second_on:
+        second += [
+            named("fio-2", "host", second_on),
+            link("fio-2", "runs_on", ("load", "fio-2"), ("host", second_on)),
+        ]
+    lines = [link("config", "runs_on", ("load", line.split()[0]), ("host", line.split()[1])) for line in declared]
+    return resolved(FIO, second, lines)
+
+
+def test_a_line_about_a_load_is_about_all_files_of_it() -> None:
+    topology = files_of_one_test("fio db1")
+    assert topology.related("load:fio-2", "runs_on") == machine(topology) == ["host:db1"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "second_on"), [(["fio db1", "fio-2 db2"], ""), (["fio db1"], "db2"), (["fio db1"], "DB2")]
+)
+def test_a_file_with_a_line_or_a_machine_of_its_own_keeps_it(declared: list[str], second_on: str) -> None:
+    topology = files_of_one_test(*declared, second_on=second_on)
+    assert [name.casefold() for name in topology.related("load:fio-2", "runs_on")] == ["host:db2"]
+    assert machine(topology) == ["host:db1"]

@@ -1,18 +1,22 @@
-"""The machine of a result file that does not name it: the only one that the recording has.
+"""What result files leave out: their machine, and lines of sanpath.yaml about the other files of one test.
 
-It is found when a recording is read, so that the order in which files were imported does not matter.
+Both are found when a recording is read, so that the order in which files were imported does not matter.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.logins import Local
 from sanpath.topology.machine_names import spellings
 
 _EVIDENCE = "the only machine of the recording"
+_NUMBERED = re.compile(r"(.+)-\d+")
+"""The load of a further file of the same generator, as an import names it."""
 
 
 def on_only_machine(
@@ -35,6 +39,28 @@ def on_only_machine(
         for kind, local_id in locals_of_source:
             relation = "runs_on" if kind == "load" else "attached_to"
             yield source, SourceLink(relation, (kind, local_id), ("host", name), _EVIDENCE)
+
+
+def of_numbered_loads(
+    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]], declared_by: str
+) -> Iterator[SourceLink]:
+    """Yield a line of sanpath.yaml about a load once more for each further result file of it, such as `fio-2`.
+
+    Not for a file with a line of its own, nor for one of another machine. `declared_by`: the source name of
+    sanpath.yaml.
+    """
+    machines: dict[str, set[str]] = defaultdict(set)
+    declared: dict[str, list[SourceLink]] = defaultdict(list)
+    for source, link in links:
+        kind, name = link.from_end
+        if kind == "load" and link.relation == "runs_on":
+            machines[name].add(link.to_end[1].casefold())
+        if kind == "load" and source == declared_by:
+            declared[name].append(link)
+    for name in dict.fromkeys(local_id for _, kind, local_id in entities if kind == "load"):
+        first = match[1] if (match := _NUMBERED.fullmatch(name)) else ""
+        if name not in declared and first in declared and machines[name] <= machines[first]:
+            yield from (replace(link, from_end=("load", name)) for link in declared[first])
 
 
 def _without_machine(
