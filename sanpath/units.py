@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def bandwidth(bytes_per_second: float) -> str:
     """409.6 MB/s."""
@@ -72,3 +74,8 @@ def counted(number: float, noun: str) -> str:
 def outstanding(number: float) -> str:
     """1 outstanding I/O, 64 outstanding I/Os."""
     return counted(number, "outstanding I/O")
+
+
+def in_series(names: Sequence[str]) -> str:
+    """A, "A and B", "A, B and C": a list within a sentence."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -33,7 +33,7 @@ from sanpath.comparison.same_latency import AtLatency, at_latency
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
-from sanpath.units import bandwidth, duration, iops, percent, percent_change
+from sanpath.units import bandwidth, duration, in_series, iops, percent, percent_change
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.predict import Check, check_prediction
 from sanpath.whatif.settings import settable
@@ -377,7 +377,7 @@ def _limit_words(new: Bottleneck, before: Diagnosis) -> str:
     ceiling = new.ceiling_bytes_per_second
     if is_same and ceiling:
         return f"{new.entity} at its new ceiling of {bandwidth(ceiling)}"
-    return " and ".join([", ".join((new.entity, *new.coincident[:-1])), *new.coincident[-1:]])
+    return in_series([new.entity, *new.coincident])
 
 
 def _at_same_latency(entries: Sequence[AtLatency]) -> Iterator[str]:

@@ -389,7 +389,7 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class Unobserved:
-    """Something that could not be observed, with the reason and the consequence.
+    """Something that could not be observed, with the reason and the consequence; "": the reason says it.
 
     `rules`: those that could not be judged, or not for every entity, because a part of the setup was not read, or its
     sources do not report what they need.

@@ -23,7 +23,7 @@ from sanpath.units import counted
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
     """Sources that delivered nothing or too little, failed joins, and parts of the path without a source."""
     _, doubts = warnings(facts.steps, facts.events)
-    doubtful = [Unobserved(f"part of {source}", text, "its figures may be off") for source, text in doubts]
+    doubtful = [Unobserved(source, text, "") for source, text in doubts]
     return [
         *_dropped_samples(facts),
         *_absent_recorders(facts),

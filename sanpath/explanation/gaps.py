@@ -20,6 +20,7 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.rulebook.judge import not_judged, rule_condition
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.topology.identity import Topology
+from sanpath.units import in_series
 
 _STEPS = "steps"
 _NAMED = 5
@@ -70,7 +71,7 @@ def _why(part: Part, sources: Sequence[str], failed: Set[str]) -> str:
         return "too few steps, or too few windows in them"
     if not sources:
         return "no source of this recording reads it"
-    who = " and ".join(sources)
+    who = in_series(sources)
     return f"{who} reported nothing" if set(sources) <= failed else f"{who} did not report all of it"
 
 

@@ -12,7 +12,7 @@ from sanpath.facts.fabric.links import others_share
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
-from sanpath.units import bandwidth, iops, outstanding, percent
+from sanpath.units import bandwidth, in_series, iops, outstanding, percent
 from sanpath.verdict.run_verdict import deciding_of_run, limits_of_other_direction
 from sanpath.verdict.step_judgement import Judgement
 
@@ -148,8 +148,7 @@ def _coincident(bottleneck: Bottleneck) -> str:
     if not names:
         return ""
     verb = "is" if len(names) == 1 else "are"
-    listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return f", and so {verb} {listed}"
+    return f", and so {verb} {in_series(names)}"
 
 
 def _ends(link: str) -> str:

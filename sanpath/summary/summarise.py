@@ -11,7 +11,17 @@ from sanpath.rulebook.model import Finding
 from sanpath.summary.names import noun, readable, with_owner
 from sanpath.summary.path import summary_path
 from sanpath.topology.identity import Topology
-from sanpath.units import bandwidth, count, counted, duration, iops, kibibytes, outstanding, percent_rounded
+from sanpath.units import (
+    bandwidth,
+    count,
+    counted,
+    duration,
+    iops,
+    kibibytes,
+    outstanding,
+    percent_likely,
+    percent_rounded,
+)
 
 _FEWER = 0.7
 """A step has clearly fewer I/Os in flight than another one up to this ratio."""
@@ -192,7 +202,7 @@ def _unproven(diagnosis: Diagnosis) -> str:
     if first.entity is not None and first.kind != "unseen":
         name = f"{noun(first.entity)} {readable(first.entity)}"
     what = "Not proven" if first.place else "Bottleneck not proven"
-    return f"{what}; most likely {name} ({percent_rounded(first.probability)})"
+    return f"{what}; most likely {name} ({percent_likely(first.probability)})"
 
 
 def _use(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | None:

@@ -242,7 +242,8 @@ def finding_lines(diagnosis: Diagnosis) -> list[str]:
 
 def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
     """What was not measured, why, and what follows."""
-    return [f"{printable(u.what)}: {printable(u.why)}; {follows(u)}" for u in diagnosis.unobserved]
+    gaps = [(f"{printable(u.what)}: {printable(u.why)}", follows(u)) for u in diagnosis.unobserved]
+    return ["; ".join(filter(None, gap)) for gap in gaps]
 
 
 def follows(gap: Unobserved) -> str:

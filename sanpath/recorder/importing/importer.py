@@ -31,6 +31,7 @@ from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
 from sanpath.topology.machine_names import spellings
+from sanpath.units import in_series
 
 _MOST_STORED_BYTES = 64 << 20
 """A file up to this size is stored in the recording."""
@@ -98,7 +99,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     for file in files:
         _refuse_twice(file, recording, request.host)
     from_host, host_remarks = _host(request.host, recording)
-    remarks = [*request.remarks, *placement_remarks, *host_remarks]
+    remarks = [*request.remarks, *placement_remarks]
     task = Importing(writer, source, clock, placement, from_host, remarks)
     for item in request.site_items:
         writer.inventory("config", placement.begins or clock.anchor_us, item)
@@ -116,7 +117,8 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         task.end(request, spec, files, recording)
     finally:
         writer.close()
-    task.remarks += doubts.unused_options(placement, result.clock, requested)
+    # They tell of the recording as it is so far: another import may change that.
+    task.remarks += [*doubts.unused_options(placement, result.clock, requested), *host_remarks]
     return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.remarks))
 
 
@@ -396,7 +398,7 @@ def _host(requested: str | None, recording: Recording | None) -> tuple[str | Non
     if name in names or not names:
         return name, []
     return requested, [
-        f"the recording has no host {requested}, only {', '.join(names)}: it is joined to nothing else"
+        f"the recording has no host {requested} yet, only {in_series(names)}: the file is joined to nothing so far"
     ]
 
 

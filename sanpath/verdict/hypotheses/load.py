@@ -10,7 +10,7 @@ from typing import cast
 from sanpath.diagnosis.experiment import Kind
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.units import count, iops, percent
+from sanpath.units import count, in_series, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import at_limit, normal, without_pause
 from sanpath.verdict.evidence.tail import tail_weight
@@ -201,7 +201,7 @@ def _paced(table: PlaceTable) -> Evidence:
     }
     ratios = {step: closed_loop_ratio(*measured) for step, measured in in_flight.items()}
     weight = -log(ratios.pop(table.load.step)) + sum(log((1 + 1 / ratio) / 2) for ratio in ratios.values())
-    counts = " and ".join(f"{total:.1f}" for total, _ in in_flight.values())
+    counts = in_series([f"{total:.1f}" for total, _ in in_flight.values()])
     return Evidence(f"{counts} I/Os are outstanding: a load without a rate has a whole number", weight)
 
 

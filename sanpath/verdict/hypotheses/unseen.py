@@ -56,13 +56,19 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _place(table: PlaceTable, index: int) -> str:
     """A gap in words, by the names of what is above and below it."""
-    above, below = _name(table, table.machines, "host"), _name(table, table.arrays, "array")
+    above, below = _name(table, _machines_above(table, index), "host"), _name(table, table.arrays, "array")
     if index in table.in_tcp:
         return f"the network between {above} and {below}"
     return {
         "fabric": f"something between {above} and {below}",
         "array_door": f"something before the clock of {below}",
     }.get(table.segments[index].kind, f"something below {above}")
+
+
+def _machines_above(table: PlaceTable, index: int) -> list[str]:
+    """The machines with the last clock above a gap: those of the load, or the hypervisor below them."""
+    queues = [segment.entity for segment in table.segments[:index] if segment.kind == "host_queue" and segment.entity]
+    return table.facts.topology.related(queues[-1], "attached_to")[:1] if queues else table.machines
 
 
 def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:

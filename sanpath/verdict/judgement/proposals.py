@@ -14,7 +14,7 @@ from sanpath.diagnosis.experiment import PAUSE, Action
 from sanpath.diagnosis.model import Suspect
 from sanpath.facts.storage.other_loads import OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
-from sanpath.units import outstanding
+from sanpath.units import in_series, outstanding
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.queues import host_is_unread, unread_machines
 from sanpath.verdict.places.table import PlaceTable
@@ -246,7 +246,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
             yield Proposal(table, "read_array", advice, "time spent inside", 0.0, entity=entity, shows=shows)
     if host_is_unread(table) or not table.queues:
         hosts = unread_machines(table)
-        if (advice := _reading(table, "host", hosts, " and ".join(hosts) or "the host")) is not None:
+        if (advice := _reading(table, "host", hosts, in_series(hosts) or "the host")) is not None:
             yield Proposal(table, "read_host", advice, "time spent there, or a full queue", 0.0)
 
 

@@ -101,8 +101,8 @@ def _sources(diagnosis: Diagnosis, snapshot: Snapshot, width: int) -> Iterator[T
         yield from wrapped("marked", f"{mark.at}: {mark.text}", width)
     for source in diagnosis.sources:
         yield from wrapped("failed", f"{source.name}: {source.last_failure}" if source.last_failure else "", width)
-    for u in diagnosis.unobserved:
-        yield from wrapped("missing", f"{u.what}: {u.why} - {words.follows(u)}", width)
+    for gap in words.unmeasured_lines(diagnosis):
+        yield from wrapped("missing", gap, width)
     for c in diagnosis.cleared:
         yield from wrapped("cleared", words.cleared_text(c), width)
 
