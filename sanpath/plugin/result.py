@@ -85,6 +85,12 @@ class ResultReader(ABC):
         """Which of a tool's reports of one run a file is, by its first 64 KiB; "": the tool writes only one."""
         return ""
 
+    @classmethod
+    def has_only_settings(cls, head: bytes) -> bool:  # noqa: ARG003 - most files have figures
+        """Whether a file says how loads are set, and another file of the same tool has their figures. `head`: its
+        first 64 KiB."""
+        return False
+
     @abstractmethod
     def feed(self, added: bytes) -> Iterable[Item]:
         """Parse the next bytes; they may end anywhere, even inside a character."""

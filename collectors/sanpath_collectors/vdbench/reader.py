@@ -44,6 +44,16 @@ class VdbenchReader(ResultReader):
         report = _report(head)
         return report.__name__ if report is not None else ""
 
+    @classmethod
+    def is_read_last(cls, name: str) -> bool:
+        """Whether it is the file of parameters, by the name that vdbench gives it."""
+        return name == "parmfile.html"
+
+    @classmethod
+    def has_only_settings(cls, head: bytes) -> bool:
+        """Whether it is the file of parameters."""
+        return _report(head) is ParmfileReader
+
     def feed(self, added: bytes) -> Iterable[Item]:
         """Collect the first bytes until they suffice to recognise the report, then yield its items."""
         if self._report is None:

@@ -6,7 +6,7 @@ import codecs
 import hashlib
 import platform
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -45,7 +45,8 @@ class ImportRequest:
     the file says, else the only one of the recording. `marks`: names of the recording's steps that correspond to the
     file's steps. `site_items`: entities and links from the configuration. `follows_file`: one command has imported
     another file before it, with the same options. `remarks`: what is known of the file from others of the same
-    command. `parts`: other files of the same run, which are read together with it.
+    command. `parts`: other files of the same run, which are read together with it. `imported`: (folder, collector)
+    → the source of the first file of it that one command has imported before.
     """
 
     file: Path
@@ -59,6 +60,7 @@ class ImportRequest:
     follows_file: bool = False
     remarks: Sequence[str] = ()
     parts: Sequence[Path] = ()
+    imported: Mapping[tuple[Path, str], str] = field(default_factory=dict)
 
     @property
     def files(self) -> Sequence[Path]:
@@ -74,6 +76,7 @@ class Imported:
     """
 
     source: str
+    collector: str
     title: str
     steps: Sequence[str]
     rows: int
@@ -103,7 +106,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     task = Importing(writer, source, clock, placement, from_host, remarks)
     for item in request.site_items:
         writer.inventory("config", placement.begins or clock.anchor_us, item)
-    result = reader(source)
+    result = reader(source if recording is None else _load_name(request, source, spec, reader, recording, files[0]))
     result.versions = _versions(recording, spec.name)
     try:
         task.run(result, files, progress)
@@ -119,7 +122,25 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         writer.close()
     # They tell of the recording as it is so far: another import may change that.
     task.remarks += [*doubts.unused_options(placement, result.clock, requested), *host_remarks]
-    return Imported(source, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.remarks))
+    return Imported(
+        source, spec.name, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.remarks)
+    )
+
+
+def _load_name(
+    request: ImportRequest,
+    source: str,
+    spec: Spec,
+    reader: type[ResultReader],
+    recording: Recording,
+    file: ImportedFile,
+) -> str:
+    """Return the name of the load of a file: of its source, or for a file of settings of the source with figures."""
+    if not reader.has_only_settings(file.head()):
+        return source
+    others = of_other_hosts(recording, request.host)
+    names = [each.name for each in recording.declarations if each.collector == spec.name and each.name not in others]
+    return request.imported.get((request.file.parent, spec.name)) or (names[0] if len(names) == 1 else source)
 
 
 def in_order(files: Sequence[Path], named: str | None) -> list[list[Path]]:

@@ -97,6 +97,7 @@ def import_file(
     declared: list[SourceEntity | SourceLink] = [*configuration.entities, *configuration.links]
     zone_of_files = zone(utc_offset) if utc_offset is not None else None
     of_one_run = one_run(files, reader, has_zone=zone_of_files is not None)
+    imported_from: dict[tuple[Path, str], str] = {}
     for position, (file, *parts) in enumerate(in_order(files, reader)):
         twins = of_one_run.get(file)
         if isinstance(twins, LeftOut):
@@ -122,9 +123,11 @@ def import_file(
             position > 0,
             tuple(twins.remarks) if twins is not None else (),
             parts,
+            imported_from,
         )
         with Progress(file, *parts) as progress:
             imported = import_file(request, progress.read)
+        imported_from.setdefault((file.parent, imported.collector), imported.source)
         typer.echo(progress.summary(imported))
     typer.echo(f"sanpath diagnose {folder}", err=True)
 
