@@ -295,7 +295,7 @@ def test_a_host_that_the_recording_does_not_know_is_said(tmp_path: Path) -> None
     folder = tmp_path / "a.sanpath"
     run(counters(tmp_path), "--into", folder)
     reported = run(written(tmp_path, sqlio(seconds=10)), "--into", folder, "--at", at(0), "--host", "w2")
-    assert "the recording has no host w2, only w1" in reported
+    assert "the recording has no host w2 yet, only w1" in reported
 
 
 def test_an_archive_with_a_password_is_refused_in_one_line(tmp_path: Path) -> None:
