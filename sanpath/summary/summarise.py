@@ -172,8 +172,8 @@ def _array(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> str:
         name = f"array behind port {readable(first.entity)}"
     if not _is_timed(diagnosis, first):
         return f"{name[0].upper()}{name[1:]} limits{reached}, by exclusion"
-    end_words = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "")
-    name = f"{end_words}{name}"
+    if not first.entity.startswith("array_port:"):
+        name = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "") + name
     return f"{name[0].upper()}{name[1:]} is saturated{reached}"
 
 
