@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from sanpath.model import Entity, Link, Scalar, SourceEntity, SourceLink
-from sanpath.topology.keys import INITIATOR_KEYS, TRUST, normalise
+from sanpath.topology.keys import INITIATOR_KEYS, TRUST, Local, label_of, normalise
 from sanpath.topology.logins import (
-    Local,
     at_members,
     nearest_logins,
     without_wrong_guesses,
@@ -178,7 +177,7 @@ def _names(entities: Mapping[Local, SourceEntity], links: Iterable[tuple[str, So
     }
     devices = Counter((source, kind) for source, kind, _ in entities if kind in ("switch", "array"))
     device_labels = {
-        (source, *link.from_end): _label(entities, (source, *link.to_end))
+        (source, *link.from_end): label_of(entities, (source, *link.to_end))
         for source, link in links
         if link.relation == "member_of" and devices[source, link.to_end[0]] > 1
     }
@@ -213,10 +212,6 @@ def _with_one_spelling(names: Mapping[Local, str]) -> dict[Local, str]:
         local: with_spelling(name, known) if local[1] in _MACHINES or local[1] in _PARTS_OF_MACHINES else name
         for local, name in names.items()
     }
-
-
-def _label(entities: Mapping[Local, SourceEntity], local: Local) -> str:
-    return entities[local].label or local[2] if local in entities else local[2]
 
 
 def _duplicate_ports(

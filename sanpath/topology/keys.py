@@ -1,14 +1,26 @@
-"""Normalises join keys: four devices write the same WWPN in four forms."""
+"""Names and join keys in comparable form: four devices write the same WWPN in four forms."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Mapping
+
+from sanpath.model import SourceEntity
 
 TRUST = ("wwpn", "switch_wwn", "nqn", "iqn", "naa", "eui", "serial", "lldp", "mac", "ip", "name")
 """Kinds of join keys, the most trusted first."""
 INITIATOR_KEYS = ("wwpn", "iqn", "nqn")
 """Those of initiators: a switch or an array knows an adapter, or a host, that has one."""
+
+
+Local = tuple[str, str, str]
+"""(source, kind, the source's own id)."""
+
+
+def label_of(entities: Mapping[Local, SourceEntity], local: Local) -> str:
+    """Return what a source calls an entity: its label, else its id."""
+    return entities[local].label or local[2] if local in entities else local[2]
 
 
 def normalise(kind: str, value: str) -> str | None:

@@ -7,12 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sanpath.model import Link, SourceEntity
-from sanpath.topology.keys import normalise
+from sanpath.topology.keys import Local, normalise
 
 _PORTS = ("hba", "array_port")
-
-Local = tuple[str, str, str]
-"""(source, kind, the source's own id)."""
 
 
 def wwpn_without_name(entity: SourceEntity) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from sanpath.model import SourceEntity, SourceLink
-from sanpath.topology.logins import Local
+from sanpath.topology.keys import Local, label_of
 from sanpath.topology.machine_names import spellings
 
 _EVIDENCE = "the only machine of the recording"
@@ -25,7 +25,7 @@ def on_only_machine(
     """Yield (source, entity or link) for each source with a load or block devices that says nothing of its machine.
 
     Nothing if the recording has several machines. A guest and the hypervisor below it are one: the file is of the
-    guest. `declared_by`: the source name of sanpath.yaml.
+    guest that is read, or of the only one that there is. `declared_by`: the source name of sanpath.yaml.
     """
     parts = _without_machine(entities, links)
     machines = _machines(entities, links, declared_by) if parts else []
@@ -84,15 +84,17 @@ def _machines(
 ) -> list[str]:
     """Return the names of the machines that are read or declared: an array only knows hosts."""
     arrays = {source for source, kind, _ in entities if kind == "array"} - {declared_by}
-    names = [
-        entity.label or local_id
-        for (source, kind, local_id), entity in entities.items()
-        if kind == "host" and source not in arrays
-    ]
-    known = spellings(names)
+    names = [label_of(entities, local) for local in entities if local[1] == "host" and local[0] not in arrays]
+    guests: dict[str, set[str]] = defaultdict(set)
+    for source, link in links:
+        if link.relation == "runs_on" and link.from_end[0] == "vm":
+            vm, host = (label_of(entities, (source, *end)) for end in (link.from_end, link.to_end))
+            guests[host.casefold()].add(vm)
+    known = spellings([*names, *(guest for of_host in guests.values() for guest in sorted(of_host))])
     machines = dict.fromkeys(known[name.casefold()] for name in names)
-    for _, link in links:
-        guest = known.get(link.from_end[1].casefold())
-        if link.relation == "runs_on" and link.from_end[0] == "vm" and guest in machines:
-            machines.pop(known.get(link.to_end[1].casefold(), ""), None)
+    for host, of_host in guests.items():
+        read = {known[guest.casefold()] for guest in of_host} & machines.keys()
+        if read or len(of_host) == 1:  # A hypervisor runs no load of its own.
+            machines.pop(known.get(host, ""), None)
+            machines |= dict.fromkeys(read or of_host)
     return list(machines)

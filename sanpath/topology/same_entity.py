@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import networkx as nx
 
 from sanpath.model import SourceEntity, SourceLink
-from sanpath.topology.keys import TRUST, normalise
-from sanpath.topology.logins import Local
+from sanpath.topology.keys import TRUST, Local, normalise
 
 _COPIED_KEYS = ("iqn", "nqn", "ip")
 """Keys that are set, not built in: clones of a machine have the same, and so have private networks of several."""

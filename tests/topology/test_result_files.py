@@ -64,8 +64,17 @@ def test_the_same_machine_under_two_spellings_is_one() -> None:
     assert machine(resolved(FIO, read("iostat", "DB1"), read("node", "db1.example.com"))) == ["host:DB1"]
 
 
-def test_a_guest_and_its_hypervisor_are_one_machine() -> None:
-    assert machine(resolved(FIO, ESX, read("iostat", "db1"))) == ["vm:db1"]
+OTHER_GUEST = [named("esxtop", "vm", "web1"), link("esxtop", "runs_on", ("vm", "web1"), ("host", "esx7"))]
+
+
+@pytest.mark.parametrize("others", [[], OTHER_GUEST])
+def test_a_guest_and_its_hypervisor_are_one_machine(others: list[Item]) -> None:
+    assert machine(resolved(FIO, ESX, others, read("iostat", "db1"))) == ["vm:db1"]
+
+
+def test_the_only_guest_of_a_hypervisor_runs_the_load() -> None:
+    assert machine(resolved(FIO, ESX)) == ["vm:db1"]
+    assert machine(resolved(FIO, ESX, OTHER_GUEST)) == ["host:esx7"]
 
 
 @pytest.mark.parametrize(
