@@ -29,6 +29,8 @@ offers less for long."""
 _FEW_PLACES = -1.8
 """The same where other claims cover most of it: TCP's own clock shows what is in its hands, so that only adapter,
 driver and interrupts are left, or the host is not read, and its queues are a claim of their own."""
+_LONGEST_NAME = 16
+"""Letters of a device's name that a sentence can hold, such as PhysicalDisk2; identifiers are longer."""
 _SLOW = 5.0
 """Ratio of transfer time to wire time from which the transfer waits for something."""
 
@@ -56,19 +58,28 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _place(table: PlaceTable, index: int) -> str:
     """A gap in words, by the names of what is above and below it."""
-    above, below = _name(table, _machines_above(table, index), "host"), _name(table, table.arrays, "array")
+    device = _device_above(table, index)
+    machines = table.machines if device is None else table.facts.topology.related(device, "attached_to")[:1]
+    above, below = _name(table, machines, "host"), _name(table, table.arrays, "array")
     if index in table.in_tcp:
         return f"the network between {above} and {below}"
     return {
         "fabric": f"something between {above} and {below}",
         "array_door": f"something before the clock of {below}",
-    }.get(table.segments[index].kind, f"something below {above}")
+    }.get(table.segments[index].kind, f"something below {_short(device)}{above}")
 
 
-def _machines_above(table: PlaceTable, index: int) -> list[str]:
-    """The machines with the last clock above a gap: those of the load, or the hypervisor below them."""
-    queues = [segment.entity for segment in table.segments[:index] if segment.kind == "host_queue" and segment.entity]
-    return table.facts.topology.related(queues[-1], "attached_to")[:1] if queues else table.machines
+def _device_above(table: PlaceTable, index: int) -> str | None:
+    """The block device with the last clock above a gap, of the load's machine or of the hypervisor below. None: no
+    device is read."""
+    queues = [segment.entity for segment in table.segments[:index] if segment.kind == "host_queue"]
+    return queues[-1] if queues else None
+
+
+def _short(device: str | None) -> str:
+    """`sdb of ` for a device with a short name, else nothing."""
+    name = (device or "").partition("/")[2]
+    return f"{name} of " if name and len(name) <= _LONGEST_NAME else ""
 
 
 def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
