@@ -15,6 +15,7 @@ from sanpath_testbed.experiments import Trial, heaviest_step_alone, perform, tri
 from sanpath_testbed.outcome import NO_ELEMENT_KINDS, judge, not_applicable
 
 CASES = {
+    20007: ("neighbour-media", "more_in_flight"),
     20052: ("media", "more_in_flight"),
     20057: ("neighbour-media", "more_in_flight"),
 }
@@ -74,6 +75,6 @@ def test_the_table_has_what_came_of_it() -> None:
 
 
 def test_a_score_does_what_is_proposed() -> None:
-    found = outcome(Job("draw", 20057, None, EXPERIMENTS))
+    found = outcome(Job("draw", 20007, None, EXPERIMENTS))
     assert found.experiments is not None
     assert (found.kind_at_first, found.right_at_first, found.is_right) == ("cannot_tell", False, True)

@@ -52,7 +52,7 @@ def test_a_service_time_that_is_longer_than_usual_may_hide_a_wait(tmp_path: Path
     found = [one_step(tmp_path / f"{ms}.sanpath", ms / 1e3, 0.0, media) for ms in (0.3, 1.0, 3.0, 8.0, 20.0)]
     suspected = [suspicion(diagnosis, "array") for diagnosis in found]
     assert suspected == sorted(suspected)
-    assert suspected[-1] > 2 * suspected[1]
+    assert suspected[-1] > 1.2 * suspected[1]
 
 
 @pytest.mark.parametrize("milliseconds", [5, 10, 20])

@@ -151,6 +151,5 @@ def test_a_small_gain_from_a_busy_neighbour_is_no_sign_of_too_few_outstanding_io
     """A full array gives who asks for more a larger part of the same: first come, first served."""
     alone = two_steps_at_an_array(tmp_path / "alone.sanpath", (0.0, 0.0))
     shared = two_steps_at_an_array(tmp_path / "shared.sanpath", (4600.0, 4310.0))
-    assert alone.steps[0].verdict.kind == "concurrency_limited"
-    assert shared.steps[0].verdict.kind != "concurrency_limited"
+    assert [found.steps[0].verdict.kind for found in (alone, shared)] == ["concurrency_limited", "cannot_tell"]
     assert shared.verdict.bottlenecks[0].entity == "array:fa1"

@@ -63,6 +63,9 @@ minute); 0.2 ms (cache) and 20 ms (large drives) are as rare as each other.
 _FLASH_SERVICE_SECONDS, _FLASH_LOG_ERROR = 1e-3, 0.9
 """The same for arrays of flash alone: data sheets promise 0.15 to 0.25 ms, and vendors expect 0.8 ms of a busy one,
 and 3 to 4 ms of one with the densest flash."""
+_LONG_ANYWAY = 0.15
+"""Share of arrays whose service time is longer than their kind needs and is no wait: a mirror at a distance, a
+rebuild, failing media."""
 _ARRAY = "the array's own clock"
 _BY_ARRAY = "transfer by the array's clock"
 _BETWEEN = "between the host's and the array's clock"
@@ -222,7 +225,9 @@ def segments(
                 own_wait=_wait(*times, own_ratio if segment.kind in ("fabric", "array_door", "below") else ratio),
                 independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
                 hidden_wait_probability=_SERVICE_INCLUDES_WAIT * hidden,
-                service_likelihood=segment.likelihood_of(alone) if may_hide_wait else 1.0,
+                service_likelihood=_LONG_ANYWAY + (1 - _LONG_ANYWAY) * segment.likelihood_of(alone)
+                if may_hide_wait
+                else 1.0,
                 filled_odds=2 * _filled(max(_FEWEST_INSIDE, inside), *_SERVED_BY_ANY)
                 if segment.includes_service
                 else 1.0,
