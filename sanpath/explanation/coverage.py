@@ -15,9 +15,13 @@ from sanpath.facts.table import number
 from sanpath.model import Poll
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.clock import CLOCK_JUMP
+from sanpath.topology.descriptions import DESCRIPTION
 from sanpath.topology.identity import SAME_TRAFFIC, Topology
 from sanpath.topology.paths import hosts_of, io_paths
 from sanpath.units import counted
+
+_MOST_PORTS = 4
+"""Ports that are named where several are meant."""
 
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
@@ -31,6 +35,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
         *_incomplete_sources(recording, polls),
         *_unjoined(facts.topology),
         *_hosts_by_traffic(facts.topology),
+        *_described_cables(facts.topology),
         *_unobserved_parts(facts, recording.sample_kinds()),
         *uncounted_links(facts, recording.declarations),
         *coarse_sources(facts),
@@ -202,6 +207,21 @@ def _hosts_by_traffic(topology: Topology) -> Iterator[Unobserved]:
                 f"its volumes and adapters are taken for those of the test; to be sure, write "
                 f"{load} runs_on host:{(names or [entity.label])[0]} under links in sanpath.yaml",
             )
+
+
+def _described_cables(topology: Topology) -> Iterator[Unobserved]:
+    """Cables on the paths of the loads that only the description of a port tells."""
+    loads = [entity.id for entity in topology.of_kind("load")]
+    on_path = {cable.switch_port for path in io_paths(topology, *loads) for cable in path.cables}
+    ports = {
+        topology.entities[link.from_entity].label
+        for link in topology.links
+        if link.from_entity in on_path and any(text.startswith(DESCRIPTION) for text in link.evidence)
+    }
+    if ports:
+        why = f"known from port descriptions only: {', '.join(sorted(ports)[:_MOST_PORTS])}"
+        more = f" and {len(ports) - _MOST_PORTS} more" if len(ports) > _MOST_PORTS else ""
+        yield Unobserved("cables of the path", why + more, "an outdated description would name the wrong port")
 
 
 def _unplaced(facts: Facts) -> list[Unobserved]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from sanpath.model import Entity, Link, Scalar, SourceEntity, SourceLink
+from sanpath.topology.descriptions import connect_described
 from sanpath.topology.keys import INITIATOR_KEYS, TRUST, Local, label_of, normalise
 from sanpath.topology.logins import (
     at_members,
@@ -152,6 +153,7 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
     _join_guests(topology)
     _make_links(topology, links)
     _attach_initiators(topology)
+    connect_described(topology)
     _back_luns(topology)
     _back_guest_devices(topology)
     topology.index_kinds()

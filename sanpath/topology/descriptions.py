@@ -1,0 +1,134 @@
+"""Cables that people wrote down: the description of a switch port names the host, array or switch at its end."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sanpath.model import Entity, Link
+
+if TYPE_CHECKING:
+    from sanpath.topology.identity import Topology
+
+DESCRIPTION = "port description"
+"""How the evidence of such a cable begins."""
+_CABLES = ("cabled_to", "logged_in", "known_at")
+_PARTS = {"host": ("attached_to", "hba", "adapter"), "array": ("member_of", "array_port", "port")}
+"""Kind of an owner → relation of its ports to it, their kind, and the noun for an unnamed one."""
+_LETTERS = 3
+"""Shortest name without a digit that is looked for: shorter ones are words."""
+
+_MANAGEMENT = frozenset(("mgmt", "management", "oob", "ilo", "idrac", "drac", "bmc", "ipmi", "cimc", "xcc"))
+"""Words for ports that carry no I/O."""
+
+Words = tuple[str, ...]
+
+
+def connect_described(topology: Topology) -> None:
+    """Add the cables of the ports whose descriptions name one host, array or other switch, and whose other end no
+    device reports. Port channels and management ports are left out.
+
+    The adapter or target port is the one whose name the description contains as well, or the only one without a
+    cable. Otherwise it has a number, and belongs to its owner all the same.
+    """
+    cabled = {
+        end for link in topology.links if link.relation in _CABLES for end in (link.from_entity, link.to_entity)
+    }
+    by_owner: dict[str, list[Entity]] = defaultdict(list)
+    owners = _by_first_word(
+        (_words(name), entity.id)
+        for kind in ("host", "array", "switch")
+        for entity in topology.of_kind(kind)
+        for name in {entity.label, entity.label.partition(".")[0]}
+    )
+    for port in topology.of_kind("switch_port"):
+        words = _words(_description(port))
+        if port.id in cabled or _MANAGEMENT.intersection(words) or topology.members(port.id, "switch_port"):
+            continue
+        owner = _named_in(words, owners)
+        if owner is not None and owner not in topology.related(port.id, "member_of", "switch"):
+            by_owner[owner].append(port)
+    for owner, ports in by_owner.items():
+        if topology.entities[owner].kind != "switch":
+            for port, end in _ends(topology, owner, ports, cabled):
+                _connect(topology, port, end)
+    for port, end in _between_switches(topology, by_owner):
+        _connect(topology, port, end)
+
+
+def _connect(topology: Topology, port: Entity, end: str) -> None:
+    topology.add_link(Link("cabled_to", port.id, end, (_evidence(port),)))
+
+
+def _evidence(port: Entity) -> str:
+    return f'{DESCRIPTION} "{_description(port)}"'
+
+
+def _description(port: Entity) -> str:
+    return str(port.attributes.get("alias") or "")
+
+
+def _words(text: str) -> Words:
+    return tuple(re.findall(r"[a-z0-9]+", text.casefold()))
+
+
+def _by_first_word(names: Iterable[tuple[Words, str]]) -> dict[str, dict[Words, set[str]]]:
+    """Return first word → name → the entities with it. Names that may be words of a language are left out."""
+    found: dict[str, dict[Words, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for words, entity in names:
+        text = "".join(words)
+        if len(text) >= _LETTERS or any(letter.isdigit() for letter in text):
+            found[words[0]][words].add(entity)
+    return found
+
+
+def _named_in(words: Words, names: Mapping[str, Mapping[Words, set[str]]]) -> str | None:
+    """Return the only entity that a description names, by the longest name at each place. None: none, or several."""
+    found: set[str] = set()
+    position = 0
+    while position < len(words):
+        candidates = names.get(words[position], {})
+        longest = max(
+            (name for name in candidates if words[position : position + len(name)] == name), key=len, default=()
+        )
+        found |= candidates.get(longest, set())
+        position += len(longest) or 1
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _ends(topology: Topology, owner: str, ports: Sequence[Entity], cabled: set[str]) -> Iterator[tuple[Entity, str]]:
+    """Yield each port with the adapter or target port at its other end, an unnamed one if need be."""
+    relation, kind, noun = _PARTS[topology.entities[owner].kind]
+    label = topology.entities[owner].label
+    technologies = {port.attributes.get("technology") for port in ports}
+    free = [
+        part
+        for part in topology.related(owner, relation, kind)
+        if part not in cabled and topology.entities[part].attributes.get("technology") in technologies
+    ]
+    names = _by_first_word((_words(part.partition("/")[2]), part) for part in free if "/" in part)
+    for number, port in enumerate(ports, 1):
+        part = _named_in(_words(_description(port)), names)
+        if part is None and len(ports) == len(free) == 1:
+            part = free[0]
+        if part is None:
+            name = f"{label}/{noun}-{number}"
+            part = f"{kind}:{name}"
+            attributes = {"technology": port.attributes.get("technology")}
+            topology.entities[part] = Entity(part, kind, name, {}, attributes, ((port.known_as[0][0], port.label),))
+            topology.add_link(Link(relation, part, owner, (_evidence(port),)))
+        yield port, part
+
+
+def _between_switches(topology: Topology, by_owner: Mapping[str, Sequence[Entity]]) -> Iterator[tuple[Entity, str]]:
+    """Yield the ports of two switches that name each other, in the order of their names where several do."""
+    towards: dict[tuple[str, str], list[Entity]] = defaultdict(list)
+    for owner, ports in by_owner.items():
+        for port in ports if topology.entities[owner].kind == "switch" else ():
+            for switch in topology.related(port.id, "member_of", "switch"):
+                towards[switch, owner].append(port)
+    for (near, far), ports in towards.items():
+        if near < far and len(ports) == len(opposite := towards.get((far, near), [])):
+            yield from ((port, other.id) for port, other in zip(ports, opposite, strict=True))
