@@ -21,6 +21,7 @@ Attribute = str | int | float | None
 _MAX_DIGITS = 20
 """Digits of a 64-bit counter; Python refuses to parse a number of some thousand digits."""
 _ADDRESS = re.compile(r"\[?([^\]]+?)\]?:\d+")
+_GIGABIT = re.compile(r"\b(\d{1,4}) Gbit")
 _GENERIC_NAMES = ("localhost", "(none)", "127.0.0.1", "::1")
 """Names that any machine may have."""
 
@@ -236,9 +237,12 @@ def _local_name(profile: EntityProfile, labels: Labels, value: str) -> str:
     return profile.separator.join([*(labels[label] for label in profile.within if labels.get(label)), name])
 
 
-def _attribute_text(source: AttributeSource, text: str) -> str | None:
+def _attribute_text(source: AttributeSource, text: str) -> str | int | None:
     if not text:
         return None
+    if source.form == "speed":
+        # sysfs of Linux: "16 Gbit", or all that a port supports, "8 Gbit, 16 Gbit".
+        return max((int(number) * 10**9 for number in _GIGABIT.findall(text)), default=None)
     if source.values:
         return next((meaning for pattern, meaning in source.values.items() if pattern.fullmatch(text)), None)
     if source.form == "wwpn":

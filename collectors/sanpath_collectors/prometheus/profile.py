@@ -22,7 +22,7 @@ _OneOrMore = BeforeValidator(lambda value: (value,) if isinstance(value, str) el
 Places = Annotated[tuple[str, ...], _OneOrMore]
 Form = Literal["text", "wwpn", "speed", "number"]
 """The form of a value. `wwpn`: 16 digits. `speed`: the value of a series, in bits per second or a unit mistaken for
-them. `number`: the value of a series."""
+them; or a text, the highest number of Gbit in it. `number`: the value of a series."""
 Patterns = Mapping[str, re.Pattern[str]]
 
 
