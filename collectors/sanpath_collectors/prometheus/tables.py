@@ -22,6 +22,7 @@ _ARRAY = tuple(
         "ops_per_second",
         "bytes_per_second",
         "service_seconds",
+        "response_seconds",
         "queue_seconds",
         "san_seconds",
         "qos_limit_seconds",

@@ -88,7 +88,8 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
     How full its parts are does not depend on whose I/Os they serve.
     """
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
-        row: FactRow = next(iter(table.rows("array", direction=table.load.direction, entity=entity)), {})
+        rows = table.rows("array", direction=table.load.direction, entity=entity)
+        row: FactRow = next(iter(rows), table.array or {})
         is_shared, is_front = row.get("array_seconds") is not None, _has_full_controllers(table, row)
         time_words = "is a mean over other hosts' I/Os as well" if is_shared else "was not read"
         words = Evidence(f"the array's own time {time_words}", 0.0)
