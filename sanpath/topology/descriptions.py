@@ -33,9 +33,7 @@ def connect_described(topology: Topology) -> None:
     The adapter or target port is the one whose name the description contains as well, or the only one without a
     cable. Otherwise it has a number, and belongs to its owner all the same.
     """
-    cabled = {
-        end for link in topology.links if link.relation in _CABLES for end in (link.from_entity, link.to_entity)
-    }
+    cabled = _cabled(topology)
     by_owner: dict[str, list[Entity]] = defaultdict(list)
     owners = _by_first_word(
         (_words(name), entity.id)
@@ -44,7 +42,7 @@ def connect_described(topology: Topology) -> None:
         for name in {entity.label, entity.label.partition(".")[0]}
     )
     for port in topology.of_kind("switch_port"):
-        words = _words(_description(port))
+        words = _words(description(port))
         if port.id in cabled or _MANAGEMENT.intersection(words) or topology.members(port.id, "switch_port"):
             continue
         owner = _named_in(words, owners)
@@ -58,16 +56,28 @@ def connect_described(topology: Topology) -> None:
         _connect(topology, port, end)
 
 
+def open_ports(topology: Topology) -> list[Entity]:
+    """Return the switch ports whose other end nothing tells, without port channels."""
+    cabled = _cabled(topology)
+    ports = (port for port in topology.of_kind("switch_port") if port.id not in cabled)
+    return [port for port in ports if not topology.members(port.id, "switch_port")]
+
+
+def description(port: Entity) -> str:
+    """Return what a person wrote about a port; "": nothing."""
+    return str(port.attributes.get("alias") or "")
+
+
+def _cabled(topology: Topology) -> set[str]:
+    return {end for link in topology.links if link.relation in _CABLES for end in (link.from_entity, link.to_entity)}
+
+
 def _connect(topology: Topology, port: Entity, end: str) -> None:
     topology.add_link(Link("cabled_to", port.id, end, (_evidence(port),)))
 
 
 def _evidence(port: Entity) -> str:
-    return f'{DESCRIPTION} "{_description(port)}"'
-
-
-def _description(port: Entity) -> str:
-    return str(port.attributes.get("alias") or "")
+    return f'{DESCRIPTION} "{description(port)}"'
 
 
 def _words(text: str) -> Words:
@@ -110,7 +120,7 @@ def _ends(topology: Topology, owner: str, ports: Sequence[Entity], cabled: set[s
     ]
     names = _by_first_word((_words(part.partition("/")[2]), part) for part in free if "/" in part)
     for number, port in enumerate(ports, 1):
-        part = _named_in(_words(_description(port)), names)
+        part = _named_in(_words(description(port)), names)
         if part is None and len(ports) == len(free) == 1:
             part = free[0]
         if part is None:

@@ -6,9 +6,13 @@ import json
 
 import networkx as nx
 
+from sanpath.topology.descriptions import description, open_ports
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths, machine_of, targets_of
 from sanpath.views.words import printable
+
+_MOST_PORTS = 20
+"""Descriptions of ports that are printed."""
 
 
 def as_json(topology: Topology) -> str:
@@ -76,4 +80,15 @@ def as_tree(topology: Topology) -> str:
     lines.append("")
     lines.append("not joined" if topology.unjoined else "everything that a source named was joined")
     lines += [f"  {u.subject}: {u.reason}" for u in topology.unjoined]
+    lines += _open_ports(topology)
     return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def _open_ports(topology: Topology) -> list[str]:
+    """How many switch ports lead to an unknown device, and the descriptions that might say to which."""
+    ports = open_ports(topology)
+    if not ports:
+        return []
+    described = [port for port in ports if description(port)][:_MOST_PORTS]
+    lines = [f'  {port.id}   [port description "{description(port)}"]' for port in described]
+    return ["", f"switch ports with an unknown device at the other end: {len(ports)}", *lines]

@@ -7,6 +7,7 @@ import pytest
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import cables
+from sanpath.views.topology import as_tree
 
 Item = tuple[str, SourceEntity | SourceLink]
 
@@ -113,3 +114,10 @@ def test_the_cables_of_a_port_channel_are_those_of_its_members() -> None:
     ]
     topology = resolved(fabric, [*members], host("db7"))
     assert links(topology) == {"link:db7/adapter-1--sw1/Eth1/1", "link:db7/adapter-2--sw1/Eth1/2"}
+
+
+def test_ports_that_lead_to_an_unknown_device_are_listed_with_what_people_wrote() -> None:
+    tree = as_tree(resolved(switch("sw1", fc1_1="db7", fc1_2="backup1", fc1_3=""), host("db7")))
+    assert "switch ports with an unknown device at the other end: 2" in tree
+    assert 'switch_port:sw1/fc1/2   [port description "backup1"]' in tree
+    assert "unknown device" not in as_tree(resolved(switch("sw1", fc1_1="db7"), host("db7")))
