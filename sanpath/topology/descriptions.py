@@ -19,7 +19,8 @@ _PARTS = {"host": ("attached_to", "hba", "adapter"), "array": ("member_of", "arr
 """Kind of an owner → relation of its ports to it, their kind, and the noun for an unnamed one."""
 _LETTERS = 3
 """Shortest name without a digit that is looked for: shorter ones are words."""
-
+_ADDRESS_PARTS = 4
+"""Numbers of an IPv4 address."""
 _MANAGEMENT = frozenset(("mgmt", "management", "oob", "ilo", "idrac", "drac", "bmc", "ipmi", "cimc", "xcc"))
 """Words for ports that carry no I/O."""
 
@@ -85,11 +86,13 @@ def _words(text: str) -> Words:
 
 
 def _by_first_word(names: Iterable[tuple[Words, str]]) -> dict[str, dict[Words, set[str]]]:
-    """Return first word → name → the entities with it. Names that may be words of a language are left out."""
+    """Return first word → name → the entities with it. Names that may be words of a language, or numbers, are left
+    out."""
     found: dict[str, dict[Words, set[str]]] = defaultdict(lambda: defaultdict(set))
     for words, entity in names:
         text = "".join(words)
-        if len(text) >= _LETTERS or any(letter.isdigit() for letter in text):
+        is_name = not text.isdecimal() and (len(text) >= _LETTERS or any(letter.isdigit() for letter in text))
+        if is_name or len(words) == _ADDRESS_PARTS:
             found[words[0]][words].add(entity)
     return found
 

@@ -74,7 +74,8 @@ def _without_machine(
     parts: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for (source, kind, local_id), entity in entities.items():
         is_part = kind == "load" or (kind == "lun" and "device" in entity.ids)
-        if is_part and source not in with_machine and (source, local_id) not in jobs:
+        known = source in with_machine or (source, local_id) in jobs or (kind, local_id) in placed
+        if is_part and not known:
             parts[source].append((kind, local_id))
     return parts
 

@@ -58,6 +58,13 @@ def test_a_description_that_names_none_or_several_names_nothing(description: str
     assert not links(resolved(switch("sw1", fc1_1=description), host("db7"), host("db8"), ARRAY))
 
 
+def test_a_number_is_no_name_and_an_address_is_one() -> None:
+    assert not links(resolved(switch("sw1", fc1_1="port 10"), host("10.0.0.5")))
+    assert links(resolved(switch("sw1", fc1_1="to 10.0.0.5"), host("10.0.0.5"))) == {
+        "link:10.0.0.5/adapter-1--sw1/fc1/1"
+    }
+
+
 def test_the_longest_name_counts() -> None:
     topology = resolved(switch("sw1", fc1_1="prod-esx-7"), host("prod-esx"), host("prod-esx-7"))
     assert links(topology) == {"link:prod-esx-7/adapter-1--sw1/fc1/1"}

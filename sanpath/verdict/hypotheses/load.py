@@ -198,9 +198,10 @@ def _paced(table: PlaceTable) -> Evidence:
     in_flight = {
         load.step: (table.facts.in_flight_in(load.step), load.latency_error_ratio)
         for load in (*table.same_io, table.load)
+        if load.latency_seconds
     }
     ratios = {step: closed_loop_ratio(*measured) for step, measured in in_flight.items()}
-    weight = -log(ratios.pop(table.load.step)) + sum(log((1 + 1 / ratio) / 2) for ratio in ratios.values())
+    weight = -log(ratios.pop(table.load.step, 1.0)) + sum(log((1 + 1 / ratio) / 2) for ratio in ratios.values())
     counts = in_series([f"{total:.1f}" for total, _ in in_flight.values()])
     return Evidence(f"{counts} I/Os are outstanding: a load without a rate has a whole number", weight)
 
