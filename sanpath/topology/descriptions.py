@@ -19,6 +19,8 @@ _PARTS = {"host": ("attached_to", "hba", "adapter"), "array": ("member_of", "arr
 """Kind of an owner → relation of its ports to it, their kind, and the noun for an unnamed one."""
 _LETTERS = 3
 """Shortest name without a digit that is looked for: shorter ones are words."""
+_MOST_WORDS = 40
+"""Words of a description that are read: ifAlias has 64 letters (RFC 2863), some switches allow 255."""
 _ADDRESS_PARTS = 4
 """Numbers of an IPv4 address."""
 _MANAGEMENT = frozenset(("mgmt", "management", "oob", "ilo", "idrac", "drac", "bmc", "ipmi", "cimc", "xcc"))
@@ -36,7 +38,7 @@ def connect_described(topology: Topology) -> None:
     """
     cabled = _cabled(topology)
     by_owner: dict[str, list[Entity]] = defaultdict(list)
-    owners = _by_first_word(
+    owners = _by_words(
         (_words(name), entity.id)
         for kind in ("host", "array", "switch")
         for entity in topology.of_kind(kind)
@@ -82,31 +84,29 @@ def _evidence(port: Entity) -> str:
 
 
 def _words(text: str) -> Words:
-    return tuple(re.findall(r"[a-z0-9]+", text.casefold()))
+    return tuple(re.findall(r"[a-z0-9]+", text.casefold())[:_MOST_WORDS])
 
 
-def _by_first_word(names: Iterable[tuple[Words, str]]) -> dict[str, dict[Words, set[str]]]:
-    """Return first word → name → the entities with it. Names that may be words of a language, or numbers, are left
-    out."""
-    found: dict[str, dict[Words, set[str]]] = defaultdict(lambda: defaultdict(set))
+def _by_words(names: Iterable[tuple[Words, str]]) -> dict[Words, set[str]]:
+    """Return name → the entities with it. Names that may be words of a language, or numbers, are left out."""
+    found: dict[Words, set[str]] = defaultdict(set)
     for words, entity in names:
         text = "".join(words)
         is_name = not text.isdecimal() and (len(text) >= _LETTERS or any(letter.isdigit() for letter in text))
         if is_name or len(words) == _ADDRESS_PARTS:
-            found[words[0]][words].add(entity)
+            found[words].add(entity)
     return found
 
 
-def _named_in(words: Words, names: Mapping[str, Mapping[Words, set[str]]]) -> str | None:
+def _named_in(words: Words, names: Mapping[Words, set[str]]) -> str | None:
     """Return the only entity that a description names, by the longest name at each place. None: none, or several."""
     found: set[str] = set()
     position = 0
     while position < len(words):
-        candidates = names.get(words[position], {})
-        longest = max(
-            (name for name in candidates if words[position : position + len(name)] == name), key=len, default=()
-        )
-        found |= candidates.get(longest, set())
+        # A recording may have thousands of names that begin alike, and descriptions are a few words.
+        runs = (words[position:end] for end in range(len(words), position, -1))
+        longest = next((run for run in runs if run in names), ())
+        found |= names.get(longest, set())
         position += len(longest) or 1
     return next(iter(found)) if len(found) == 1 else None
 
@@ -121,7 +121,7 @@ def _ends(topology: Topology, owner: str, ports: Sequence[Entity], cabled: set[s
         for part in topology.related(owner, relation, kind)
         if part not in cabled and topology.entities[part].attributes.get("technology") in technologies
     ]
-    names = _by_first_word((_words(part.partition("/")[2]), part) for part in free if "/" in part)
+    names = _by_words((_words(part.partition("/")[2]), part) for part in free if "/" in part)
     for number, port in enumerate(ports, 1):
         part = _named_in(_words(description(port)), names)
         if part is None and len(ports) == len(free) == 1:
