@@ -125,13 +125,16 @@ def test_an_array_behind_all_luns_of_a_machine_serves_its_load(tmp_path: Path, s
     assert (verdict.kind, [b.entity for b in verdict.bottlenecks]) == ("bottleneck", ["array:fa1"])
 
 
-@pytest.mark.parametrize(("others", "named"), [(0.0, ["array:fa1"]), (6_000.0, [])])
-def test_an_array_that_does_just_what_the_load_does_serves_it(
-    tmp_path: Path, others: float, named: list[str]
+@pytest.mark.parametrize(
+    ("others", "twin", "named"),
+    [(0.0, False, ["array:fa1"]), (6_000.0, False, ["array:fa1"]), (6_000.0, True, [])],
+    ids=["the array's traffic", "a volume's traffic", "that of two volumes"],
+)
+def test_what_alone_has_the_traffic_of_a_load_serves_it(
+    tmp_path: Path, others: float, twin: bool, named: list[str]
 ) -> None:
-    """No LUN of the load is known, and no switch is read. If other hosts use the array, nothing tells that it is the
-    load's."""
-    san = San(tmp_path, leave_out={"disk", "switch", "lun"})
+    """No LUN of the load is known, and no switch is read."""
+    san = San(tmp_path, leave_out={"disk", "switch", "lun"}, twin=twin)
     for n in (32, 128):
         in_array = AtArray(0.0005, queue=n / 20_000 - 0.0006, san=2e-5, others=others)
         san.step(f"q{n}", n, block=8 * KIB, read=Flow(20_000, n / 20_000), array={"read": in_array})

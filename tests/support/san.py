@@ -108,7 +108,7 @@ class San:
     `array_media` what the array keeps data on.
     `device_slots`: I/Os that the device behind the volume takes at once, None: not reported.
     `guest_queue_depth`: slots of the machine's disk, None: not reported. `second_lun`: it has another one, idle, of
-    the same array.
+    the same array. `twin`: another host's volume of that array does just what the load's does.
     `p99_times`: the 99th percentile of the load's latency over its mean. `flushes_in_flight`, `metadata_in_flight`:
     flushes, and operations on files such as open, that it waits for. `slowest_seconds`: its longest I/O,
     None: not reported. `drift`: by which share of it the load's latency rises from the beginning of a step to its
@@ -137,6 +137,7 @@ class San:
     device_slots: int | None = None
     guest_queue_depth: int | None = 32
     second_lun: bool = False
+    twin: bool = False
     p99_times: float = 2.0
     slowest_seconds: float | None = None
     flushes_in_flight: float = 0.0
@@ -353,7 +354,7 @@ class San:
                 about = {"technology": self.technology, **_capable(port.capable)}
                 out.entity("fa1", "array_port", port.device, ids={"wwpn": (port.wwpn,)}, attributes=about)
                 out.link("fa1", "member_of", (("array_port", port.device), ("array", "fa1")), "ports")
-        volumes = {"vol01": NAA} | ({"vol02": SECOND_NAA} if self.second_lun else {})
+        volumes = {"vol01": NAA} | ({"vol02": SECOND_NAA} if self.second_lun or self.twin else {})
         for name, naa in volumes.items():
             out.entity("fa1", "volume", name, ids={"naa": (naa,)}, attributes={"device_slots": self.device_slots})
             out.link("fa1", "member_of", (("volume", name), ("array", "fa1")), "volumes")
@@ -368,7 +369,8 @@ class San:
             if "array_samples" not in self.leave_out:
                 values = {"fa1": _performance(step, whole=True)}
                 out.samples("fa1", ARRAY, at + wait, values, device_at=at + shift, covers=1.0)
-                values = {"vol01": _performance(step, whole=False), "vol02": _performance(None, whole=False)}
+                second = step if self.twin else None
+                values = {"vol01": _performance(step, whole=False), "vol02": _performance(second, whole=False)}
                 values = {name: values[name] for name in volumes}
                 out.samples("fa1", VOLUME, at + wait, values, device_at=at + shift, covers=1.0)
             if step is not None and step.pairs:

@@ -94,13 +94,13 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
 
 def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> set[str]:
     """Return the volumes that a load addresses. Where no source reports them, they are those behind the LUNs of its
-    machines, if together they carry its bytes; where no such LUN is known either, those of the array that does just
-    what the load does. Empty: not known."""
+    machines, if together they carry its bytes; where no such LUN is known either, those with just its traffic. Empty:
+    not known."""
     if volumes := targets_of(topology, *load.roots)[1]:
         return volumes
     volumes = topology.behind(machine_luns(topology, *load.roots), "volume")
     if not volumes:
-        return _volumes_of_array_with_traffic_of(topology, load, tables)
+        return _volumes_with_traffic_of(topology, load, tables)
     rows = [row for row in _busy_volumes(load, tables) if row["entity"] in volumes]
     byte_rate = sum(number(row, "bytes_per_second") for row in rows)
     if not rows or not load.bytes_per_second:
@@ -111,11 +111,9 @@ def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     return volumes if -missing <= byte_rate / load.bytes_per_second - 1 <= tolerance else set()
 
 
-def _volumes_of_array_with_traffic_of(
-    topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]
-) -> set[str]:
-    """Return the busy volumes of the only array that moves as many bytes and operations as the load. Empty: no array
-    does, or several do."""
+def _volumes_with_traffic_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> set[str]:
+    """Return the busy volumes of the only array that moves as many bytes and operations as the load; where no array
+    does, the only volume that does. Empty: none does, or several do."""
     arrays: dict[str, list[FactRow]] = defaultdict(list)
     for row in _busy_volumes(load, tables):
         for array in topology.related(str(row["entity"]), "member_of", "array"):
@@ -123,6 +121,8 @@ def _volumes_of_array_with_traffic_of(
     # What the array counts itself includes volumes that are not read.
     totals = {str(row["entity"]): [row] for row in tables["array"].select(step=load.step, direction=load.direction)}
     same = [rows for array, rows in arrays.items() if _same_traffic(load, totals.get(array, rows))]
+    if not same:
+        same = [[row] for rows in arrays.values() for row in rows if _same_traffic(load, [row])]
     return {str(row["entity"]) for row in same[0]} if len(same) == 1 else set()
 
 
