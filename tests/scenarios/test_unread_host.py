@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.model import Scalar
+from sanpath_collectors.fio.tables import LOAD
 from tests.support.esx_san import EsxSan
+from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
 
@@ -123,6 +126,37 @@ def test_an_array_behind_all_luns_of_a_machine_serves_its_load(tmp_path: Path, s
         san.step(f"q{n}", n, block=8 * KIB, read=Flow(20_000, n / 20_000), array={"read": in_array})
     verdict = judged(san.write()).verdict
     assert (verdict.kind, [b.entity for b in verdict.bottlenecks]) == ("bottleneck", ["array:fa1"])
+
+
+def only_the_load(folder: Path, in_flight: int) -> Diagnosis:
+    """Nothing but the result of a load on a disk of db1: 5,000 IOPS with so many I/Os in flight, and with twice as
+    many."""
+    out = RecordingBuilder(folder)
+    out.source("fio", "fio", LOAD)
+    out.entity("fio", "host", "db1")
+    out.entity("fio", "lun", "db1/sdb")
+    for line in ("load:fio runs_on host:db1", "load:fio targets lun:db1/sdb", "lun:db1/sdb attached_to host:db1"):
+        out.say(line)
+    done = waited = 0
+    for begin, many in ((0, in_flight), (40, 2 * in_flight)):
+        mark: dict[str, Scalar] = {"step": f"q{many}", "group": 0, "loads": "fio", "offered": many}
+        out.event("fio", begin, "step-begin", **mark)
+        out.event("fio", begin + 30, "step-end", **mark)
+        for at in range(begin, begin + 31):
+            counted: dict[str, Number] = {"ops_read_total": done, "latency_seconds_read_total": waited}
+            out.samples("fio", LOAD, at, {"fio": counted})
+            done, waited = done + 5_000, waited + many * 10**9
+    return judged(out.write())
+
+
+def test_a_disk_of_which_only_the_name_is_known_is_less_likely_the_fewer_ios_fill_it(tmp_path: Path) -> None:
+    """Disks of a SAN mostly admit 30 I/Os or more: a load that is as fast with 14 hardly waits for a slot of one."""
+    likelihoods = []
+    for n in (14, 40, 100, 300):
+        suspects = only_the_load(tmp_path / str(n), n).verdict.suspects
+        likelihoods.append(sum(suspect.probability for suspect in suspects if suspect.kind == "lun"))
+    assert likelihoods == sorted(likelihoods)
+    assert 0 < likelihoods[0] < 0.3 < likelihoods[-1] < 0.65
 
 
 @pytest.mark.parametrize(

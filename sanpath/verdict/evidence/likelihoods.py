@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import exp, log, log2, pi, sqrt
 
+import numpy as np
+
 _FULL_ERROR = 0.025
 """Standard error of a utilisation: 1 % from the frame model, the rest from agents' caches and late polls."""
 _BURSTS = 0.15
@@ -28,6 +30,9 @@ _FLOOR = 1e-3
 _POWERS_OF_TWO = 0.6
 """Share of queue depths that are powers of two: 32 and 64 are drivers' defaults, 30 and 254 are among the others."""
 _LEAST_DEFAULT_DEPTH = 12.0
+_DEFAULT_DEPTHS = ((16.0, 0.15), (32.0, 0.35), (64.0, 0.65), (128.0, 0.9), (256.0, 1.0))
+"""I/Os with the share of queues that have fewer slots: drivers of SCSI admit 30, 32, 64 or 128 commands to a LUN by
+default (lpfc, qla2xxx, iSCSI, PVSCSI, virtio-scsi), NVMe about a thousand. Fewer are a deliberate setting."""
 _EXPONENT_ERROR = 0.015
 """Error of the binary logarithm of a number of I/Os: one percent."""
 
@@ -89,6 +94,12 @@ def full_queue(slots: float) -> float:
     below_one, single, few = exp((depth - 0.8) / 0.06), exp((depth - 1.5) / 0.1), exp(depth - 4)
     sizes = -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)
     return sizes + usual_depth(slots)
+
+
+def fewer_slots(in_flight: float) -> float:
+    """Log-likelihood ratio that a queue nobody reads has fewer slots than so many I/Os."""
+    limits, shares = zip(*_DEFAULT_DEPTHS, strict=True)
+    return float(np.log(np.interp(log2(max(in_flight, 1.0)), np.log2(limits), shares)))
 
 
 def usual_depth(slots: float) -> float:

@@ -13,7 +13,7 @@ from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
 from sanpath.units import count, duration, percent
-from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, at_limit, full_queue
+from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, at_limit, fewer_slots, full_queue
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.segments import Segment
@@ -172,6 +172,17 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
     elif depth and (in_flight := table.facts.in_flight_in(table.load.step)) < depth:
         words = f"{count(in_flight)} I/Os are outstanding in all, and{each} has {count(depth)} slots"
         yield Evidence(words, min(0.0, max(_SETTING, at_limit(in_flight / depth, _BELOW_ERROR))))
+    elif not depth and (in_flight := _least_in_flight(table) / queues) > 0:
+        words = f"{count(in_flight)} outstanding I/Os are enough for this throughput, and most queues admit more"
+        yield Evidence(words, fewer_slots(in_flight))
+
+
+def _least_in_flight(table: PlaceTable) -> float:
+    """The fewest I/Os in flight with which the load reached this throughput: a queue that limits it has no more
+    slots."""
+    facts, ops = table.facts, table.load.ops_per_second
+    as_fast = [other for other in table.same_io if other.ops_per_second >= _SAME_THROUGHPUT * ops]
+    return min(facts.in_flight_in(load.step) for load in (*as_fast, table.load))
 
 
 def host_is_unread(table: PlaceTable) -> bool:
