@@ -35,6 +35,7 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
         *_incomplete_sources(recording, polls),
         *_unjoined(facts.topology),
         *_hosts_by_traffic(facts.topology),
+        *_machines_by_traffic(facts.topology),
         *_described_cables(facts.topology),
         *_unobserved_parts(facts, recording.sample_kinds()),
         *uncounted_links(facts, recording.declarations),
@@ -206,6 +207,20 @@ def _hosts_by_traffic(topology: Topology) -> Iterator[Unobserved]:
                 f"only an array knows it: {evidence}",
                 f"its volumes and adapters are taken for those of the test; to be sure, write "
                 f"{load} runs_on host:{(names or [entity.label])[0]} under links in sanpath.yaml",
+            )
+
+
+def _machines_by_traffic(topology: Topology) -> Iterator[Unobserved]:
+    """Machines that the results of loads do not name, and that were found by what their devices moved."""
+    mark = f": {SAME_TRAFFIC}: "
+    for link in topology.links:
+        text = next((text for text in link.evidence if mark in text), None)
+        if link.relation == "runs_on" and text is not None:
+            machine = topology.entities[link.to_entity].label
+            yield Unobserved(
+                f"the machine of {link.from_entity}",
+                f"its result names none: {text.partition(mark)[2]}",
+                f"{machine} is taken for it; to be sure, import the result with --host {machine}",
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import duckdb
 
@@ -27,6 +28,7 @@ from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.load_events import Histogram, SourceEvents, has_generator, histograms, histograms_of_loads
 from sanpath.facts.load.loads import LoadFacts, load_facts
+from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.manual_figures import ManualFigures, manual_figures
 from sanpath.facts.load_table import load_rows
 from sanpath.facts.peers.peer_rows import compared, peer_rows
@@ -144,9 +146,10 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         machines = _summaries(recording, connection, steps, "host")
         all_samples = {"load": sampled("load", topology)}
         load_series = [*_series(steps, all_samples["load"]), *summaries]
-        if inferred := hosts_by_traffic(topology, steps, load_series, lambda: sampled("volume", topology)):
-            inventory = [*inventory, *inferred]
-            topology = recording.remembered("topology by traffic", inventory, lambda: resolve(inventory))
+        for by_traffic, kind in ((machines_by_traffic, "lun"), (hosts_by_traffic, "volume")):
+            if inferred := by_traffic(topology, steps, load_series, partial(sampled, kind, topology)):
+                inventory = [*inventory, *inferred]
+                topology = recording.remembered(f"topology by {kind}s", inventory, partial(resolve, inventory))
         all_samples |= {kind: sampled(kind, topology) for kind in recording.sample_kinds() if kind != "load"}
     finally:
         connection.close()

@@ -31,14 +31,22 @@ def on_only_machine(
     machines = _machines(entities, links, declared_by) if parts else []
     if len(machines) != 1:
         return
-    name = machines[0]
     for source, locals_of_source in parts.items():
-        # What the file tells of its machine itself has the name of the source.
-        for local_id in dict.fromkeys((name, source)):
-            yield source, SourceEntity("host", local_id, name, {"name": (name,)})
-        for kind, local_id in locals_of_source:
-            relation = "runs_on" if kind == "load" else "attached_to"
-            yield source, SourceLink(relation, (kind, local_id), ("host", name), _EVIDENCE)
+        for item in on_machine(source, machines[0], locals_of_source, _EVIDENCE):
+            yield source, item
+
+
+def on_machine(
+    source: str, name: str, parts: Collection[tuple[str, str]], evidence: str
+) -> Iterator[SourceEntity | SourceLink]:
+    """Yield what a file would report if it named its machine.
+
+    `source`: that of the file. `parts`: its loads and block devices, (kind, local id)."""
+    # What the file tells of its machine itself has the name of the source.
+    for machine_id in dict.fromkeys((name, source)):
+        yield SourceEntity("host", machine_id, name, {"name": (name,)})
+    for kind, local_id in parts:
+        yield SourceLink("runs_on" if kind == "load" else "attached_to", (kind, local_id), ("host", name), evidence)
 
 
 def of_numbered_loads(

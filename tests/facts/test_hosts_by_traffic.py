@@ -1,4 +1,5 @@
-"""A host that only the array knows, by another name, is joined to the load that has its traffic."""
+"""A host that only the array knows, by another name, and a machine that the result of a load does not name, are
+joined to the load that has their traffic."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
+from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import SourceEntity, SourceLink, Step
 from sanpath.topology.identity import Topology, resolve
@@ -92,7 +94,7 @@ def moved(kind: str, entity: str, *megabytes_per_second: float | None) -> list[S
         if rate is not None:
             counters = {"bytes_read_total": 1e6, "ops_read_total": 1.0, "latency_seconds_read_total": 0.001}
             rates = {counter: [rate * each] * 10 for counter, each in counters.items()}
-            source = {"load": "fio", "volume": "fa1"}[kind]
+            source = {"load": "fio", "volume": "fa1", "lun": "node"}[kind]
             samples.append(StepSamples(source, entity, step.name, [1.0] * 10, list(range(1, 11)), rates))
     return samples
 
@@ -149,3 +151,63 @@ def test_each_of_two_machines_has_the_host_with_its_own_traffic() -> None:
 
 def test_a_virtual_machine_on_an_unknown_host_runs_on_the_host_with_its_traffic() -> None:
     assert joined(san(kind="vm"), LOAD, [*SAME, *IDLE]) == {"db1 runs_on db1-pure", "fio0 targets fa1/v0"}
+
+
+def machines(*, hypervisor: str = "") -> Sequence[Report]:
+    """A result file that names no machine, and two machines that are read: a map of two paths on db1, a disk on db2.
+
+    `hypervisor`: of a guest db1, "": db1 is none."""
+    items: list[tuple[str, SourceEntity | SourceLink]] = [
+        ("fio", SourceEntity("load", "fio", "fio", {"name": ("fio",)})),
+        ("fio", SourceEntity("lun", "dm-0", "dm-0", {"device": ("dm-0",)})),
+        ("fio", SourceLink("targets", ("load", "fio"), ("lun", "dm-0"), "fio disk_util")),
+    ]
+    disks = [("db1", "dm-0"), ("db1", "sda"), ("db1", "sdb"), ("db2", "sda")]
+    disks += [(hypervisor, "naa.1")] if hypervisor else []
+    for name in dict.fromkeys(name for name, _ in disks):
+        kind = "vm" if hypervisor and name == "db1" else "host"
+        items.append(("node", SourceEntity(kind, name, name, {"name": (name,)})))
+        items += [
+            ("node", SourceLink("attached_to", ("lun", f"{name}/{disk}"), (kind, name), "read"))
+            for owner, disk in disks
+            if owner == name
+        ]
+    items += [("node", SourceEntity("lun", f"{n}/{disk}", f"{n}/{disk}", {"device": (disk,)})) for n, disk in disks]
+    if hypervisor:
+        items.append(("node", SourceLink("runs_on", ("vm", "db1"), ("host", hypervisor), "inventory")))
+    return [(source, 0, item) for source, item in items]
+
+
+def machine_of_load(reports: Sequence[Report], devices: Sequence[StepSamples]) -> tuple[list[str], str]:
+    """The machine that the load is placed on, and what the disk that its file names then is."""
+    inferred = machines_by_traffic(resolve(reports), STEPS, moved("load", "fio", 100, 200, 400), lambda: devices)
+    topology = resolve([*reports, *inferred])
+    return topology.related("load:fio", "runs_on"), topology.known_as["fio", "lun", "dm-0"]
+
+
+HALVES = [*moved("lun", "db1/sda", 50, 100, 200), *moved("lun", "db1/sdb", 50, 100, 200)]
+
+
+@pytest.mark.parametrize("hypervisor", ["", "esx7"])
+def test_the_machine_with_a_device_that_moved_what_the_load_did_is_its_machine(hypervisor: str) -> None:
+    devices = [*moved("lun", "db1/dm-0", 101, 199, 402), *HALVES, *moved("lun", "db2/sda", 100, 200, 300)]
+    devices += moved("lun", "esx7/naa.1", 100, 200, 400) if hypervisor else []
+    reports = machines(hypervisor=hypervisor)
+    assert resolve(reports).related("load:fio", "runs_on") == []
+    machine, disk = machine_of_load(reports, devices)
+    assert machine == ["vm:db1" if hypervisor else "host:db1"]
+    assert disk == "lun:db1/dm-0"
+
+
+@pytest.mark.parametrize(
+    "devices",
+    [
+        [*moved("lun", "db1/dm-0", 100, 200, 400), *moved("lun", "db2/sda", 100, 200, 400)],
+        [*moved("lun", "db1/dm-0", 100, 200, 300), *moved("lun", "db2/sda", 1, 2, 3)],
+        [*moved("lun", "db1/dm-0", None, None, None), *moved("lun", "db2/sda", 0, 0, 0)],
+    ],
+    ids=["two machines alike", "one step differs", "not sampled"],
+)
+def test_no_machine_is_the_loads_unless_it_is_the_only_one_with_its_traffic(devices: Sequence[StepSamples]) -> None:
+    machine, _ = machine_of_load(machines(), devices)
+    assert machine == []

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.load.loads import LoadFacts, load_facts_of
-from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
-from sanpath.model import DIRECTIONS, Direction, Entity, SourceEntity, SourceLink, Step
+from sanpath.facts.load.traffic import Traffic, flows_of, moves_the_same, traffic_of
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.model import Entity, SourceEntity, SourceLink, Step
 from sanpath.topology.identity import SAME_TRAFFIC, Topology
 from sanpath.topology.keys import INITIATOR_KEYS
 from sanpath.topology.paths import hosts_of, initiators_of, machine_of, machines_of, root_of, targets_of
 from sanpath.topology.vm_moves import Report
-
-_SMALL_RATIO = 0.1
-"""A direction with a smaller share of the bytes need not be the same to within a ratio of its own."""
-
-_Traffic = Mapping[tuple[str, Direction], tuple[float, int]]
-"""(step, direction) → bytes a second, and the windows that this is a mean over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +21,7 @@ class _ArrayHost:
 
     entity: Entity
     volumes: Sequence[str]
-    traffic: _Traffic
+    traffic: Traffic
 
 
 def hosts_by_traffic(
@@ -48,13 +42,10 @@ def hosts_by_traffic(
     candidates = list(_hosts_of_arrays(topology, volume_samples())) if loads_of_machines else []
     if not candidates:
         return []
-    by_step: dict[str, list[StepSamples]] = defaultdict(list)
-    for sample in load_samples:
-        by_step[sample.step].append(sample)
     same: dict[str, list[_ArrayHost]] = {}
     for machine, loads in loads_of_machines.items():
-        flows = [flow for load in loads for flow in _flows(topology, steps, by_step, load)]
-        same[machine] = [host for host in candidates if _moves_the_same(host.traffic, flows)]
+        flows = list(flows_of(topology, steps, load_samples, loads))
+        same[machine] = [host for host in candidates if moves_the_same(host.traffic, flows)]
     matches = Counter(host.entity.id for hosts in same.values() for host in hosts)
     return [
         (SAME_TRAFFIC, 0, item)
@@ -90,52 +81,11 @@ def _hosts_of_arrays(topology: Topology, samples: Sequence[StepSamples]) -> Iter
         if is_read or host.id in with_loads or host.ids.keys().isdisjoint(INITIATOR_KEYS):
             continue
         presented = {
-            volume: _traffic(by_volume[volume]) for volume in topology.related(host.id, "presents", "volume")
+            volume: traffic_of(by_volume[volume]) for volume in topology.related(host.id, "presents", "volume")
         }
         busy = [volume for volume, traffic in presented.items() if any(moved for moved, _ in traffic.values())]
         if busy:
-            yield _ArrayHost(host, busy, _traffic([sample for volume in busy for sample in by_volume[volume]]))
-
-
-def _traffic(samples: Sequence[StepSamples]) -> _Traffic:
-    total: dict[tuple[str, Direction], tuple[float, int]] = {}
-    for sample in samples:
-        for direction in DIRECTIONS:
-            moved = gauge_or_rates(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
-            if moved is not None:
-                others, windows = total.get((sample.step, direction), (0.0, sample.windows))
-                total[sample.step, direction] = others + moved, min(windows, sample.windows)
-    return total
-
-
-def _flows(
-    topology: Topology, steps: Sequence[Step], by_step: Mapping[str, Sequence[StepSamples]], load: str
-) -> Iterator[LoadFacts]:
-    for step in steps:
-        for direction in DIRECTIONS:
-            facts = load_facts_of(topology, step, direction, by_step.get(step.name, ()), load)
-            if facts is not None:
-                yield facts
-
-
-def _moves_the_same(traffic: _Traffic, flows: Sequence[LoadFacts]) -> bool:
-    """Return whether a host moved in every step what the loads of a machine did, within their sampling error."""
-    by_step: dict[str, list[LoadFacts]] = defaultdict(list)
-    for flow in flows:
-        by_step[flow.step].append(flow)
-    compared = False
-    for step, of_step in by_step.items():
-        total = sum(flow.bytes_per_second for flow in of_step)
-        for direction in DIRECTIONS:
-            if (step, direction) not in traffic or not total:
-                continue
-            moved, windows = traffic[step, direction]
-            expected = sum(flow.bytes_per_second for flow in of_step if flow.direction == direction)
-            tolerance = max(flow.same_traffic_tolerance(windows) for flow in of_step)
-            if abs(moved - expected) > tolerance * max(expected, _SMALL_RATIO * total):
-                return False
-            compared = True
-    return compared
+            yield _ArrayHost(host, busy, traffic_of([sample for volume in busy for sample in by_volume[volume]]))
 
 
 def _joined(
