@@ -20,6 +20,9 @@ _STEADY_MS = 1000
 _MORE_IN_FLIGHT = 2.0
 """Ratio of outstanding I/Os, measured to configured, from which the configuration is not that of the job. A mean
 cannot exceed the configured number."""
+_FREE_PERCENT = 50.0
+"""Use of a core up to which a process is not what keeps I/Os back."""
+_NEARLY_ALL = 0.8
 _ASYNCHRONOUS = "an asynchronous engine"
 Remark = tuple[str, str]
 
@@ -70,6 +73,35 @@ def adapted_depth(name: str) -> Remark:
     """What is to be said of a job with a latency target."""
     text = f"{name} has a latency_target, to which fio adapts its queue depth"
     return "latency-target", f"{text}: how many I/Os are outstanding is not known"
+
+
+def is_depth_unreached(
+    profile: LoadProfile,
+    processes: int,
+    levels: Mapping[int, float],
+    cpu_percent: float | None,
+    measured: float | None,
+) -> bool:
+    """Whether a job never had as many I/Os outstanding as it was asked for, although its processor was free.
+
+    Its engine, or the system, then admits no more. A requested rate would explain it as well. `levels`: depth → share
+    of the I/Os, in per cent, that were started at this depth or more, up to the next one. `measured`: I/Os in flight
+    by throughput and latency.
+    """
+    if measured is None or measured > _NEARLY_ALL * (profile.in_flight or 0.0):
+        return False
+    depth = (profile.in_flight or 0.0) / max(1, processes)
+    reached = max((level for level, share in levels.items() if share > 0), default=0)
+    asked = max((level for level in levels if level <= depth), default=0)
+    return 0 < reached < asked and not profile.rate_limited and (cpu_percent or 0.0) < _FREE_PERCENT
+
+
+def depth_not_reached(name: str, profile: LoadProfile, processes: int, levels: Mapping[int, float]) -> Remark:
+    """What is to be said of such a job."""
+    reached = max(level for level, share in levels.items() if share > 0)
+    depth = (profile.in_flight or 0.0) / max(1, processes)
+    text = f"{name} was asked for {depth:,.0f} outstanding I/Os and never had more than {2 * reached - 1:,}"
+    return "depth-not-reached", f"{text}: its engine, or the system, admits no more"
 
 
 def all_taken_for_reads(name: str) -> Remark:

@@ -27,7 +27,14 @@ from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import read_json
-from sanpath_collectors.fio.described import Figures, Remark, all_taken_for_reads, described
+from sanpath_collectors.fio.described import (
+    Figures,
+    Remark,
+    all_taken_for_reads,
+    depth_not_reached,
+    described,
+    is_depth_unreached,
+)
 from sanpath_collectors.fio.latency import LONGEST_WAIT_MS, PERCENTS, Latency
 from sanpath_collectors.fio.latency import remarks as latency_remarks
 from sanpath_collectors.fio.options import duration, positive_count, read_ratio
@@ -249,8 +256,13 @@ def parse_job(
     if trims:
         remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
     samples |= _flushes(mapping(entry.get("sync")))
+    shares = [share for key in ("usr_cpu", "sys_cpu") if (share := finite(entry.get(key))) is not None]
+    samples["cpu_ratio"] = sum(shares) if shares else None
+    levels = _depth_levels(entry)
+    if is_depth_unreached(load_profile, processes, levels, samples["cpu_ratio"], figures.in_flight):
+        remarks.append(depth_not_reached(name, load_profile, processes, levels))
+        load_profile = replace(load_profile, in_flight=None, asked_in_flight=load_profile.in_flight)
     samples["in_flight_configured"] = load_profile.in_flight
-    samples["cpu_ratio"] = (finite(entry.get("usr_cpu")) or 0) + (finite(entry.get("sys_cpu")) or 0)
     submitted = sum([_submitted(body) for body in bodies.values()])
     return JobStatus(
         name=name,
@@ -271,6 +283,14 @@ def parse_job(
         },
         remarks=remarks,
     )
+
+
+def _depth_levels(entry: Mapping[str, Any]) -> dict[int, float]:
+    """Depth → share of the I/Os, in per cent, that were started at this depth or more, up to the next one."""
+    printed = {
+        str(level).removeprefix(">="): finite(share) for level, share in mapping(entry.get("iodepth_level")).items()
+    }
+    return {int(level): share for level, share in printed.items() if level.isdecimal() and share is not None}
 
 
 def _bodies(

@@ -86,7 +86,7 @@ class Report:
                 "cut-line", f"{self._terse.damaged:,} lines of terse output are incomplete and were left out"
             )
         if self._run is None:
-            reason = "its logs are read under the names that fio has given them"
+            reason = "copy from the line with (groupid= on; logs are read under the names that fio has given them"
             if cut:
                 reason = "the file ends inside its first document: copy the whole file"
             elif self._pending_warnings:

@@ -334,7 +334,7 @@ def test_a_log_of_which_no_line_can_be_read_is_damaged() -> None:
 
 
 def test_a_log_without_its_name_is_refused_with_a_hint() -> None:
-    assert "its logs are read under the names that fio has given them" in refusal(lines((500, 1, 0, 0, 0)))
+    assert "logs are read under the names that fio has given them" in refusal(lines((500, 1, 0, 0, 0)))
 
 
 def test_only_trims_are_no_io_that_is_read() -> None:

@@ -59,6 +59,19 @@ def test_what_is_none_of_the_reports_is_left_to_others(text: bytes) -> None:
         read(text)
 
 
+def test_rows_that_were_copied_without_their_times_are_not_called_an_interrupted_run() -> None:
+    """People cut the first column off."""
+    text = b"""09:30:50.005 Starting RD=rd1; I/O rate: Uncontrolled MAX; elapsed=30; For loops: threads=2
+
+interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue  cpu%  cpu%
+               rate  1024**2     i/o    pct     time     resp     resp      max      max   stddev  depth sys+u   sys
+       1     2500.0    19.53    8192   0.00    0.800    0.000    0.800     0.00     4.60    0.500    2.0   5.1   2.5
+ avg_2-6     2500.0    19.53    8192   0.00    0.800    0.000    0.800     0.00     4.60    0.500    2.0   5.1   2.5
+"""
+    with pytest.raises(CollectorError, match="the time of day is missing at the beginning of its rows"):
+        read(text)
+
+
 def test_no_other_collector_takes_a_report() -> None:
     for file in CASES.glob("*/*.html"):
         found = registry.result_reader(file.read_bytes()[:65536], file.name)

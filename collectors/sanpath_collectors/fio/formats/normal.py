@@ -65,9 +65,11 @@ class NormalText:
     def finish(self) -> Status | None:
         """Returns the last status; None: there is none.
 
-        Entries that end before their number of I/Os are left out, and sums of clients beside their entries.
+        Entries that end before their number of I/Os are left out, unless all do, as where a copy lacks these lines.
+        So are sums of clients beside their entries.
         """
         complete = [entry for entry in self._entries if entry.issued is not None]
+        complete = complete or [entry for entry in self._entries if entry.has_run]
         entries = [entry for entry in complete if entry.name != _ALL_CLIENTS] or complete
         disks, self._disks = self._disks, {}
         self._entries, self._ended = [], False

@@ -27,7 +27,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath_collectors.fio.described import adapted_depth, all_taken_for_reads
+from sanpath_collectors.fio.described import (
+    adapted_depth,
+    all_taken_for_reads,
+    depth_not_reached,
+    is_depth_unreached,
+)
 from sanpath_collectors.fio.formats.normal_header import Header, profile, rounded_bytes, shortened
 from sanpath_collectors.fio.latency import Latency
 from sanpath_collectors.fio.latency import remarks as latency_remarks
@@ -40,17 +45,26 @@ _ENTRY = re.compile(
     r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) (?P<year>\d{4}))?"
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MOVED = re.compile(r"\s+(read|write|mixed)\s*: IOPS=.*\(([\d.]+[kKMGTP]?i?B)/(\d{1,15})msec\)")
+_MOVED = re.compile(
+    r"\s+(?P<direction>read|write|mixed)\s*: IOPS=(?P<iops>[\d.]+[kKMGTP]?).*"
+    r"\((?P<moved>[\d.]+[kKMGTP]?i?B)/(?P<runtime>\d{1,15})msec\)"
+)
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|[\d.]+)[kKMGTP]?"
 """Up to 1.x, thousands have a comma: "1,325K"."""
-_MOVED_BEFORE_3 = re.compile(rf"\s+(read|write|mixed)\s*: io=({_NUMBER}B?), .*runt=\s*(\d{{1,15}})msec")
+_MOVED_BEFORE_3 = re.compile(
+    rf"\s+(?P<direction>read|write|mixed)\s*: io=(?P<moved>{_NUMBER}B?), (?:.*iops=(?P<iops>{_NUMBER}))?"
+    r".*runt=\s*(?P<runtime>\d{1,15})msec"
+)
 _LATENCY = re.compile(
-    rf"\s+(lat|clat) \((nsec|usec|msec|sec)\)\s*: min=.*max=\s*({_NUMBER})\s*, avg=\s*({_NUMBER})\s*,"
+    rf"\s+(lat|clat|slat) \((nsec|usec|msec|sec)\)\s*: min=.*max=\s*({_NUMBER})\s*, avg=\s*({_NUMBER})\s*,"
 )
 _PERCENTILES = re.compile(r"\s+(.+) percentiles \((nsec|usec|msec|sec)\):")
 _PERCENTILE = re.compile(r"(50|95|99)\.00th=\[\s*(\d{1,18})\]")
+_FLUSHES = re.compile(rf"\s+sync \((nsec|usec|msec|sec)\)\s*: min=.*avg=\s*({_NUMBER})\s*,")
 _CPU = re.compile(r"\s+cpu\s+: usr=([\d.]+)%, sys=([\d.]+)%")
-_ISSUED = re.compile(r"\s+issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})(?:[,/](?:d=)?(\d{1,18}))?(?!\d)")
+_ISSUED = re.compile(
+    r"\s+issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})(?:[,/](?:d=)?(\d{1,18}))?(?:,(\d{1,18}))?(?!\d)"
+)
 """`issued rwts: total=1,2,3,0`, before 3.6 `rwt: total=1,2,3`, before 3.0 `: total=r=1/w=2/d=3`, before 2.0 `r/w:
 total=1/2`."""
 _DEPTHS = re.compile(r"\s+IO depths\s*: (1=.*%)")
@@ -65,16 +79,18 @@ class _Figures:
     """Figures of reads or writes.
 
     `moved_bytes`: bytes as printed, off by at most `rounding_bytes`. `from_submission`: the percentiles are of the
-    latency since submission, not of the completion latency. `completion_ns`: mean of the completion latency. None:
-    not read yet.
+    latency since submission, not of the completion latency. `completion_ns`, `submission_ns`: means of the two parts
+    of the latency. None: not read yet.
     """
 
     moved_bytes: float = 0.0
     rounding_bytes: float = 0.0
+    ops_per_second: float = 0.0
     runtime_ms: int = 0
     mean_ns: float | None = None
     max_ns: float | None = None
     completion_ns: float | None = None
+    submission_ns: float | None = None
     percentiles_ns: dict[int, int] = field(default_factory=dict)
     from_submission: bool = False
 
@@ -83,8 +99,7 @@ class _Figures:
 class Entry:
     """The entry of one job.
 
-    `time_us`: when it was written; None: not printed. `issued`: numbers of reads, writes and trims; None: not read
-    yet.
+    `time_us`: when it was written; None: not printed. `issued`: reads, writes, trims and flushes; None: not read yet.
     """
 
     name: str
@@ -97,7 +112,8 @@ class Entry:
     _figures: dict[Direction, _Figures] = field(default_factory=lambda: {d: _Figures() for d in DIRECTIONS})
     _current: _Figures | None = None
     _unit_ns: int | None = None
-    _cpu_percent: float = 0.0
+    _cpu_percent: float | None = None
+    _flush_ns: float | None = None
     _unified: bool = False
     _levels: dict[int, float] = field(default_factory=dict)
     _depth: int | None = None
@@ -116,15 +132,19 @@ class Entry:
         """Reads one of the lines that follow."""
         if match := (_MOVED.match(line) or _MOVED_BEFORE_3.match(line)):
             # unified_rw_reporting=both: after reads and writes comes their sum, which is not needed.
-            if match[1] == "mixed" and any(figures.runtime_ms for figures in self._figures.values()):
+            if match["direction"] == "mixed" and any(figures.runtime_ms for figures in self._figures.values()):
                 self._current = None
                 return
-            self._current = self._figures["write" if match[1] == "write" else "read"]
-            self._unified = match[1] == "mixed"
-            moved_bytes, self._current.rounding_bytes = rounded_bytes(match[2], binary=match.re is _MOVED_BEFORE_3)
-            self._current.moved_bytes, self._current.runtime_ms = moved_bytes or 0.0, milliseconds(match[3])
+            self._current = self._figures["write" if match["direction"] == "write" else "read"]
+            self._unified = match["direction"] == "mixed"
+            is_old = match.re is _MOVED_BEFORE_3
+            moved_bytes, self._current.rounding_bytes = rounded_bytes(match["moved"], binary=is_old)
+            self._current.moved_bytes, self._current.runtime_ms = moved_bytes or 0.0, milliseconds(match["runtime"])
+            self._current.ops_per_second = shortened(match["iops"] or "0")
         elif match := _CPU.match(line):
             self._cpu_percent = shortened(match[1]) + shortened(match[2])
+        elif match := _FLUSHES.match(line):
+            self._flush_ns = shortened(match[2]) * _NS[match[1]]
         elif match := _DEPTHS.match(line):
             levels = re.findall(r"(\d+)=([\d.]+)%", match[1])
             self._levels = {int(level): shortened(share) for level, share in levels}
@@ -147,7 +167,7 @@ class Entry:
             load_profile = replace(load_profile, in_flight=in_flight, rate_limited=True)
         elif not job_headers and (depth := self._kept_depth()) is not None:
             load_profile = replace(load_profile, in_flight=depth * self.processes)
-        reads, writes, trims = self.issued or (0, 0, 0)
+        reads, writes, trims, flushes = self.issued or self._issued_by_rates(job_headers)
         if self._unified and load_profile.read_ratio == 0.0:
             reads, writes = writes, reads
             self._figures = dict(zip(DIRECTIONS, reversed(self._figures.values()), strict=True))
@@ -156,8 +176,18 @@ class Entry:
         samples: dict[str, Number] = {}
         for direction, ops in issued.items():
             samples |= self._moved(direction, ops, job_headers) | latencies[direction].samples(direction)
+        samples |= self._flushes(reads + writes, flushes)
         remarks = [*latency_remarks(name, latencies.values())]
-        if self._has_latency_target and load_profile.in_flight is None:
+        if self.issued is None:
+            remarks.append(
+                ("no-count", f"{name} has no line of the I/Os that were issued: they follow from its rates, rounded")
+            )
+        waited_ns = sum((latency.mean_ns or 0.0) * latency.ops for latency in latencies.values())
+        in_flight = waited_ns / (1e6 * self._runtime_ms) if self._runtime_ms else None
+        if is_depth_unreached(load_profile, self.processes, self._levels, self._cpu_percent, in_flight):
+            remarks.append(depth_not_reached(name, load_profile, self.processes, self._levels))
+            load_profile = replace(load_profile, in_flight=None, asked_in_flight=load_profile.in_flight)
+        elif self._has_latency_target and load_profile.in_flight is None:
             remarks.append(adapted_depth(name))
         elif job_headers and load_profile.in_flight is None:
             processes_text = f"{self.processes} processes of jobs with different queue depths"
@@ -182,6 +212,11 @@ class Entry:
         )
 
     @property
+    def has_run(self) -> bool:
+        """Whether its run time and the bytes that it has moved were read."""
+        return any(figures.moved_bytes and figures.runtime_ms for figures in self._figures.values())
+
+    @property
     def _runtime_ms(self) -> int:
         return max(figures.runtime_ms for figures in self._figures.values())
 
@@ -198,12 +233,38 @@ class Entry:
             return self._depth
         return 1 if self._levels.get(1, 0.0) >= 100.0 else None
 
+    def _issued_by_rates(self, headers: Sequence[Header]) -> tuple[int, int, int, int]:
+        """Numbers of reads and writes, from bytes and block size, or else from I/Os a second, and no trims or
+        flushes."""
+        numbers = []
+        for direction, figures in self._figures.items():
+            block_bytes = common(header.block_bytes(direction) for header in headers)
+            by_rate = figures.ops_per_second * figures.runtime_ms / 1000
+            numbers.append(round(figures.moved_bytes / block_bytes if block_bytes else by_rate))
+        return numbers[0], numbers[1], 0, 0
+
+    def _flushes(self, ops: int, flushes: int) -> dict[str, Number]:
+        """Number and summed nanoseconds of the flushes that the job waited for (fsync, fdatasync).
+
+        Some versions print none, but count them among the I/O depths: 200 % of the I/Os are as many flushes as I/Os.
+        """
+        if self._flush_ns is None:
+            return {}
+        number = flushes or round(ops * (sum(self._levels.values()) / 100 - 1))
+        if number <= 0:
+            return {}
+        return {"ops_flush_total": number, "latency_seconds_flush_total": round(number * self._flush_ns)}
+
     def _latency(self, line: str, figures: _Figures) -> None:
         if match := _LATENCY.match(line):
             max_ns, mean_ns = (shortened(text) * _NS[match[2]] for text in match.groups()[2:])
-            if match[1] == "clat":
-                figures.completion_ns = mean_ns
-            if match[1] == "lat" or figures.mean_ns is None:
+            if match[1] == "slat":
+                figures.submission_ns = mean_ns
+            elif match[1] == "clat":
+                # The whole latency, which follows, may have been left out of a copy. Its maximum is not the sum.
+                figures.completion_ns, figures.mean_ns = mean_ns, mean_ns + (figures.submission_ns or 0.0)
+                figures.max_ns = None if figures.submission_ns else max_ns
+            else:
                 figures.max_ns, figures.mean_ns = max_ns, mean_ns
         elif match := _PERCENTILES.match(line):
             preferred = match[1] == "lat" or (match[1] == "clat" and not figures.from_submission)

@@ -31,8 +31,8 @@ _POWERS = " KMGTP"
 class Header:
     """The header of a job.
 
-    `depth`: I/Os that each of its processes keeps in flight. `sizes`: block sizes of reads and
-    writes in bytes; None: a range.
+    `depth`: I/Os that each of its processes keeps in flight. `asked_depth`: those that it was asked for. `sizes`:
+    block sizes of reads and writes in bytes; None: a range.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Header:
     rw: str
     engine: str
     depth: int
+    asked_depth: int
     sizes: tuple[float | None, float | None]
 
     @classmethod
@@ -53,8 +54,10 @@ class Header:
             return None
         # Sizes are rounded to no power of 1000, whatever their unit is called.
         sizes = [rounded_bytes(low, binary=True)[0] if low == high else None for low, high in limits]
-        depth = 1 if match["engine"] in SYNCHRONOUS else integer(match["depth"], 1)
-        return cls(match["name"], int(match["group"]), match["rw"], match["engine"], depth, (sizes[0], sizes[1]))
+        asked_depth = integer(match["depth"], 1)
+        depth = 1 if match["engine"] in SYNCHRONOUS else asked_depth
+        job = (match["name"], int(match["group"]), match["rw"], match["engine"])
+        return cls(*job, depth, asked_depth, (sizes[0], sizes[1]))
 
     def block_bytes(self, direction: Direction) -> float | None:
         """Block size of one direction in bytes. None: a range of sizes."""
@@ -74,11 +77,14 @@ def profile(headers: Sequence[Header], processes: int, version: str | None) -> L
         in_flight = common_depth * processes
     elif len(depths) == processes:
         in_flight = sum(depths)
+    asked_depth = common(header.asked_depth for header in headers)
+    is_ignored = asked_depth is not None and common_depth == 1 < asked_depth
     kind = common(header.rw for header in headers) or ""
     return LoadProfile(
         engine="fio",
         engine_version=version,
         in_flight=in_flight,
+        asked_in_flight=asked_depth * processes if asked_depth is not None and is_ignored else None,
         block_bytes=common(header.block_bytes(d) for header in headers for d in header.directions),
         read_ratio={"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(kind),
         random_ratio=float(kind.startswith("rand")) if kind else None,

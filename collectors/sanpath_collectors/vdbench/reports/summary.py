@@ -17,6 +17,7 @@ _HEADER = re.compile(rb"^.{0,20}(?:\binterval\s+i/o\s|\.Interval\.\s+\.ReqstdOps
 _CREATED = re.compile(
     r"summary report, created (\d\d:\d\d:\d\d)([^(]*)(?:\((\d\d:\d\d:\d\d)([^)]*) UTC\))?", re.ASCII
 )
+_ROW_WITHOUT_TIME = re.compile(r"\s*(?:\d{1,9}|avg_\d{1,9}-\d{1,9})(?:\s+[\d.]+){3}", re.ASCII)
 _DAY_US = 86_400_000_000
 
 
@@ -25,7 +26,7 @@ class SummaryReader(Report):
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
-        self._listing = False
+        self._listing = self._has_rows_without_time = False
         self._undated: tuple[RunHeader, int] | None = None
 
     @classmethod
@@ -39,7 +40,10 @@ class SummaryReader(Report):
     def finish(self) -> Iterable[Item]:
         """Yield the items at the end of the file. Raises CollectorError: no run has begun."""
         yield from super().finish()
-        self._runs.require("it has no run: vdbench was interrupted before; look into errorlog.html")
+        reason = "vdbench was interrupted before; look into errorlog.html"
+        if self._has_rows_without_time:
+            reason = "the time of day is missing at the beginning of its rows; copy whole lines"
+        self._runs.require(f"it has no run: {reason}")
 
     def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:
         """Yield the items for the beginning of a run; without a date yet, as on the screen, with its first row."""
@@ -64,6 +68,7 @@ class SummaryReader(Report):
         """Read the time of creation, and count the links to reports of hosts, and of SDs, eight in a line."""
         if (created := _CREATED.search(line)) is not None:
             self._created(created)
+        self._has_rows_without_time |= _ROW_WITHOUT_TIME.match(line) is not None
         if line.startswith("Link to HOST reports:"):
             self._runs.has_several_hosts = line.count("<A HREF=") > 1
         self._listing = line.startswith("Link to SD reports:") or (self._listing and line.startswith(" " * 32))
