@@ -144,6 +144,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
 
         summaries = _summaries(recording, connection, steps, "load")
         machines = _summaries(recording, connection, steps, "host")
+        devices = _summaries(recording, connection, steps, "lun")
         all_samples = {"load": sampled("load", topology)}
         load_series = [*_series(steps, all_samples["load"]), *summaries]
         for by_traffic, kind in ((machines_by_traffic, "lun"), (hosts_by_traffic, "volume")):
@@ -164,6 +165,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     }
     load_samples = [*_series(steps, samples.get("load", ())), *summaries]
     samples["host"] = [*_series(steps, samples.get("host", ())), *machines]
+    samples["lun"] = [*samples.get("lun", ()), *_read_by_no_other(topology, devices, samples.get("lun", ()))]
     loads = load_facts(topology, steps, load_samples)
     # A generator that is read and reported no I/O has done none, unless its host has at least one outstanding.
     loads = loads or list(host_loads(topology, samples.get("lun", ()), 1.0 if has_generator(events) else 0.0))
@@ -272,13 +274,26 @@ def _summaries(
     """Return samples of sources whose loads report a single figure: over the entire time it covers, booked to the
     step."""
     result = []
+    sources = recording.columns(kind).keys()
     for step in steps:
         for load in step.loads:
-            if load.summary_window is not None:
+            if load.summary_window is not None and load.source in sources:
                 covered = replace(step, start=load.summary_window[0], end=load.summary_window[1], loads=(load,))
                 samples = step_samples(recording, connection, kind, [covered])
                 result += [sample for sample in samples if sample.source == load.source]
     return result
+
+
+def _read_by_no_other(
+    topology: Topology, summaries: Sequence[StepSamples], samples: Sequence[StepSamples]
+) -> list[StepSamples]:
+    """Return what results say of block devices in steps in which no other source has read these."""
+
+    def place(sample: StepSamples) -> tuple[str, str | None]:
+        return sample.step, topology.known_as.get((sample.source, "lun", sample.entity))
+
+    read = {place(sample) for sample in samples}
+    return [summary for summary in summaries if place(summary) not in read]
 
 
 def _span(recording: Recording, received_us: tuple[int, int] | None) -> tuple[int, int]:

@@ -3,6 +3,7 @@ copy, a deployment."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -81,10 +82,29 @@ def _topmost(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tup
         if lun is not None:
             key = (sample.step, lun)
             rates[key] = max(rates.get(key, 0.0), sum(sample.rate(f"bytes_{d}_total") or 0.0 for d in DIRECTIONS))
+    topmost: dict[tuple[str, str], list[tuple[StepSamples, str]]] = defaultdict(list)
     for sample, lun in zip(samples, luns, strict=True):
         hosts = topology.related(lun, "attached_to", "host") if lun is not None else []
         if lun is None or not hosts:
             continue
         above = sum(rates.get((sample.step, upper), 0.0) for upper in topology.uppers(lun, "lun"))
         if not above or above < MOVED_ABOVE * rates[sample.step, lun]:
-            yield sample, hosts[0]
+            topmost[sample.step, hosts[0]].append((sample, lun))
+    for (step, host), devices in topmost.items():
+        levels: dict[int, list[tuple[StepSamples, str]]] = defaultdict(list)
+        for sample, lun in devices:
+            levels[_level(topology, lun)].append((sample, lun))
+        totals = {level: sum(rates[step, lun] for _, lun in found) for level, found in levels.items()}
+        top = max(level for level, total in totals.items() if total >= max(totals.values()) / 2)
+        yield from ((sample, host) for sample, lun in devices if _level(topology, lun) == top)
+
+
+def _level(topology: Topology, lun: str) -> int:
+    """Return how high a device stands, by its name, if its parts are not known: iostat reports none.
+
+    0: a disk, or a device whose parts are known. 1: software RAID. 2: a map of the device mapper, which may stand on
+    either. What two levels of one host move is the same I/O."""
+    name = next(iter(topology.entities[lun].ids.get("device", ())), "")
+    if topology.members(lun, "lun"):
+        return 0
+    return 2 if name.startswith("dm-") else 1 if name.startswith("md") else 0

@@ -25,6 +25,9 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         values = [attributes.get(name) for attributes in attributes_of_jobs]
         return values if values and all(value is not None for value in values) else None
 
+    # A file of several runs describes its load once: another run has other threads.
+    described = _number(every("in_flight_configured"), sum)
+    is_described = None in (described, load.in_flight_configured) or described == load.in_flight_configured
     return {
         "working_set_bytes": _number(every("working_set_bytes"), sum),
         "cache_bytes": _cache(topology, load),
@@ -33,7 +36,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "synchronous": _truth(every("synchronous"), any),
         "asked_in_flight": _number(every("asked_in_flight"), sum),
         "requested_ops_per_second": _number(every("requested_ops_per_second"), sum),
-        "threads": _number(every("threads"), sum),
+        "threads": _number(every("threads"), sum) if is_described else None,
         "files": _number(every("files"), sum),
         "fill": _common_value(every("fill")),
         "preconditioned": _truth(every("preconditioned"), all),

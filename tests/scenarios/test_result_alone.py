@@ -1,0 +1,182 @@
+"""A result file, or iostat's output, and nothing else: all that it says is used, and nothing that it lacks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnosis.model import Diagnosis
+from sanpath.recorder.importing.importer import ImportRequest, import_file
+from sanpath.recording.reading.recording import Recording
+from sanpath.summary.summarise import summary
+from sanpath.topology.identity import resolve
+from tests.support.stories import judged
+
+SECONDS = 20
+
+
+def fio_text(
+    *,
+    ops: int = 2_000,
+    latency_us: float = 16_000.0,
+    depth: int = 32,
+    jobs: int = 1,
+    cpu: str = "usr=1.00%, sys=2.00%",
+    levels: str = "1=0.1%, 32=100.0%, >=64=0.0%",
+    flush_us: float = 0.0,
+    device_us: float | None = None,
+    engine: str = "libaio",
+) -> str:
+    """fio's text output of random reads of 4 KiB (writes with flushes). `cpu`: "" leaves the line out. `device_us`:
+    how long sdb took for an I/O, None: not printed."""
+    kind, done = ("write" if flush_us else "read"), ops * SECONDS
+    counts = f"0,{done}" if flush_us else f"{done},0"
+    lines = [
+        f"job: (g=0): rw=rand{kind}, bs=(R) 4096B-4096B, (W) 4096B-4096B, ioengine={engine}, iodepth={depth}",
+        "fio-3.33",
+        f"job: (groupid=0, jobs={jobs}): err= 0: pid=7: Mon Jun 15 21:10:40 2026",
+        f"  {kind}: IOPS={ops}, BW=1MiB/s (1MB/s)({done * 4}KiB/{SECONDS}000msec)",
+        f"     lat (usec): min=1, max=99999999, avg={latency_us:.2f}, stdev= 4.20",
+    ]
+    if flush_us:
+        lines += ["  fsync/fdatasync/sync_file_range:", f"    sync (usec): min=1, max=99999, avg={flush_us}, stdev=1"]
+    lines += [f"  cpu          : {cpu}, ctx=1, majf=0, minf=1"] if cpu else []
+    lines += [
+        f"  IO depths    : {levels}",
+        f"     issued rwts: total={counts},0,{done if flush_us else 0} short=0,0,0,0",
+    ]
+    if device_us is not None:
+        ticks = round(done * device_us / 1000)
+        lines += [
+            "Disk stats (read/write):",
+            f"  sdb: ios={done}/0, merge=0/0, ticks={ticks}/0, in_queue={ticks}, util=99%",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def imported(folder: Path, text: str) -> Diagnosis:
+    file = folder / "result.txt"
+    file.write_text(text)
+    import_file(ImportRequest(file, folder / "r.sanpath", host="db1"))
+    return judged(Recording(folder / "r.sanpath"))
+
+
+def first_screen(folder: Path, text: str) -> tuple[str, str, str | None]:
+    """Verdict, consequence and first action."""
+    diagnosis = imported(folder, text)
+    found = summary(diagnosis, resolve(Recording(folder / "r.sanpath").inventory()))
+    return found.verdict, found.consequence or "", found.action
+
+
+def likelihoods(diagnosis: Diagnosis) -> dict[str, float]:
+    kinds: dict[str, float] = {}
+    for suspect in diagnosis.verdict.suspects:
+        kinds[suspect.verdict] = kinds.get(suspect.verdict, 0.0) + suspect.probability
+    return kinds
+
+
+def test_the_time_at_the_device_that_a_result_prints_is_a_clock(tmp_path: Path) -> None:
+    """15 of 16 ms pass at sdb: what limits is not a queue of the host."""
+    diagnosis = imported(tmp_path, fio_text(device_us=15_000))
+    places = {suspect.place or suspect.entity: suspect.probability for suspect in diagnosis.verdict.suspects}
+    assert places["something below sdb of db1"] > 0.3 > 0.1 > places.get("lun:db1/sdb", 0.0)
+    planes = {plane.entity: plane.measured for step in diagnosis.steps for plane in step.in_flight.planes}
+    assert planes["lun:db1/sdb"][0] == pytest.approx(30, rel=0.02)
+
+
+def test_what_waits_above_the_device_is_not_sought_below(tmp_path: Path) -> None:
+    suspects = imported(tmp_path, fio_text(device_us=1_000)).verdict.suspects
+    assert sum(suspect.probability for suspect in suspects if "below" in suspect.place) < 0.3
+
+
+def test_a_load_that_flushes_each_write_does_not_ask_for_no_more(tmp_path: Path) -> None:
+    """144 writes a second, each of 12 microseconds, and a flush of 6.9 ms after it."""
+    text = fio_text(ops=144, latency_us=12, depth=1, flush_us=6_900, levels="1=200.0%", engine="psync")
+    verdict, consequence, action = first_screen(tmp_path, text)
+    assert verdict == "The load waits for flushes: 1 outstanding at any time"
+    assert "its flushes take 6.90 ms more" in consequence
+    assert action == "Run the test with more processes, so that their flushes overlap"
+
+
+def test_a_processor_that_was_not_reported_clears_nobody(tmp_path: Path) -> None:
+    with_line, without = tmp_path / "with", tmp_path / "without"
+    for folder in (with_line, without):
+        folder.mkdir()
+    assert any(cleared.entity.startswith("load:") for cleared in imported(with_line, fio_text()).cleared)
+    assert not any(cleared.entity.startswith("load:") for cleared in imported(without, fio_text(cpu="")).cleared)
+
+
+def test_processes_that_together_may_fill_the_machine_are_not_cleared(tmp_path: Path) -> None:
+    """Eight processes at 11 % use 0.88 cores: the machine may have one."""
+    text = fio_text(jobs=8, depth=4, cpu="usr=5.00%, sys=6.00%", levels="1=0.1%, 4=100.0%")
+    assert imported(tmp_path, text).cleared == ()
+
+
+@pytest.mark.parametrize("ops", [50_000, 100_000, 200_000])
+def test_a_thread_without_a_pause_between_its_ios_is_the_limit_itself(tmp_path: Path, ops: int) -> None:
+    """A tenth of the time an I/O is outstanding, the rest of it the thread works: up to 18 microseconds an I/O."""
+    text = fio_text(ops=ops, latency_us=1e5 / ops, depth=1, cpu="", levels="1=100.0%", engine="psync")
+    found = likelihoods(imported(tmp_path, text))
+    assert found["generator_limited"] > 0.6 > found.get("demand_limited", 0.0)
+
+
+def test_a_depth_that_the_engine_never_reached_is_no_wish_of_the_load(tmp_path: Path) -> None:
+    """64 were asked for, 16 were outstanding, and never more than 31: the storage takes 160 ms for each."""
+    levels = "1=0.1%, 4=0.2%, 8=46.6%, 16=53.1%, 32=0.0%, >=64=0.0%"
+    text = fio_text(ops=100, latency_us=160_000, depth=64, levels=levels, engine="posixaio")
+    found = likelihoods(imported(tmp_path, text))
+    assert max(found, key=found.__getitem__) == "cannot_tell"
+
+
+def test_iops_that_are_the_same_with_all_block_sizes_count_ios(tmp_path: Path) -> None:
+    """What limits then is no link and no bandwidth."""
+    for minute, kib in ((10, 4), (20, 64)):
+        text = fio_text(ops=4_000, latency_us=8_000).replace("4096B-4096B", f"{kib * 1024}B-{kib * 1024}B")
+        moved = f"({4_000 * SECONDS * kib}KiB/{SECONDS}000msec)"
+        lines = [re.sub(r"\(\d+KiB/\d+msec\)", moved, line) for line in text.splitlines()]
+        file = tmp_path / f"{kib}k.txt"
+        file.write_text("\n".join([*lines, ""]).replace("21:10:40", f"21:{minute}:40"))
+        import_file(ImportRequest(file, tmp_path / "r.sanpath", host="db1"))
+    diagnosis = judged(Recording(tmp_path / "r.sanpath"))
+    words = [reason for step in diagnosis.steps for reason in step.verdict.because]
+    assert any("IOPS are the same with blocks of 4 KiB to 64 KiB" in reason for reason in words)
+
+
+IOSTAT = """Linux 6.1.0 (db1) \t06/15/2026 \t_x86_64_\t(16 CPU)
+
+06/15/2026 09:10:40 PM
+Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz  \
+aqu-sz  %util
+{rows}
+
+06/15/2026 09:10:50 PM
+Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz  \
+aqu-sz  %util
+{rows}
+"""
+
+
+def iostat_row(device: str, writes: float, wait_ms: float) -> str:
+    kib = 4 * writes
+    return f"{device}  0.00  0.00  0.00  0.00  0.00  0.00  {writes}  {kib}  0.00  0.00  {wait_ms}  4.00  1.00  50.00"
+
+
+@pytest.mark.parametrize(
+    ("devices", "expected_ops"),
+    [
+        ({"nvme0n1": (50_000, 0.1), "dm-0": (60_000, 3.0)}, 60_000),
+        ({"sda": (10_000, 0.5), "sdb": (10_000, 0.5), "md0": (20_000, 0.6)}, 20_000),
+        ({"sda": (10_000, 0.5), "md0": (20_000, 0.6), "sdb": (10_000, 0.5), "dm-3": (20_000, 0.7)}, 20_000),
+        ({"nvme0n1": (50_000, 0.1), "dm-0": (20, 0.3)}, 50_000),
+    ],
+    ids=["a map over a drive", "RAID", "a volume on RAID", "the system's volume is elsewhere"],
+)
+def test_an_io_that_iostat_counts_at_two_levels_is_one(
+    tmp_path: Path, devices: dict[str, tuple[float, float]], expected_ops: float
+) -> None:
+    rows = "\n".join(iostat_row(device, *figures) for device, figures in devices.items())
+    diagnosis = imported(tmp_path, IOSTAT.format(rows=rows))
+    (step,) = diagnosis.steps
+    assert step.directions["write"].ops_per_second == pytest.approx(expected_ops, rel=0.01)
