@@ -89,13 +89,14 @@ class InFlight:
     """I/Os in flight: those configured, and throughput x latency of all directions.
 
     `law`: R = N / X with its numbers, of the busier direction. `planes`: the I/Os at every observed plane, from the
-    load down.
+    load down. `flushes`: flushes (fsync) that the load waits for on average, which `measured` does not count.
     """
 
     configured: float | None
     measured: float | None
     law: str | None = None
     planes: Sequence[PlaneInFlight] = ()
+    flushes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

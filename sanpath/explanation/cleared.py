@@ -8,11 +8,11 @@ from dataclasses import replace
 from sanpath.diagnosis.model import Cleared
 from sanpath.facts.compute import Facts
 from sanpath.facts.fabric.links import wire_seconds
-from sanpath.facts.load.loads import flat_over_load
+from sanpath.facts.load.loads import LoadFacts, flat_over_load
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.rulebook.model import Finding
-from sanpath.topology.paths import array_of
+from sanpath.topology.paths import array_of, machines_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, response_small
 from sanpath.verdict.places.cpu_quota import quota_used
@@ -233,8 +233,22 @@ def _cleared_load(facts: Facts, judgements: Sequence[Judgement], limiters: set[s
         return []
     if any(judged.kind not in _NOTHING_LIMITS and _reads_late(facts, judged) for judged in judgements):
         return []
+    if any(_may_fill_the_machine(facts, load) for load in loads):
+        return []
     up_to = {"ops_per_second": max(f.ops_per_second for f in loads)}
     return [Cleared(loads[0].entity, up_to, f"its busiest process used {percent(busiest)} of a core at most")]
+
+
+def _may_fill_the_machine(facts: Facts, load: LoadFacts) -> bool:
+    """Whether all processes of a load together use a core or more of a machine whose processors were not read: it may
+    have no more than they use."""
+    step = {"step": load.step}
+    machines = machines_of(facts.topology, load.entity)
+    if any(row["cpu_ratio"] is not None for row in facts.tables["host"].select(**step) if row["entity"] in machines):
+        return False
+    rows = facts.tables["load"].select(**step, direction=load.direction, entity=load.entity)
+    threads = sum(number(row, "threads") for row in rows)
+    return threads > 1 and threads * (load.cpu_ratio or 0.0) >= BUSY
 
 
 def as_far_as_valid(cleared: Sequence[Cleared], findings: Sequence[Finding]) -> Iterator[Cleared]:

@@ -26,7 +26,8 @@ def in_flight(facts: Facts, step: Step, loads: Sequence[LoadFacts]) -> InFlight:
     main = max(loads, key=lambda load: (load.bytes_per_second, load.ops_per_second))
     planes = tuple(plane for load in loads for plane in _planes(facts, load))
     measured = sum(load.in_flight_measured for load in loads)
-    return InFlight(loads[0].in_flight_configured, measured, little(facts, main), planes)
+    flushes = max(load.flushes_in_flight for load in loads)
+    return InFlight(loads[0].in_flight_configured, measured, little(facts, main), planes, flushes)
 
 
 def _planes(facts: Facts, load: LoadFacts) -> Iterator[PlaneInFlight]:

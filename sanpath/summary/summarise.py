@@ -77,6 +77,8 @@ def _verdict(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             return f"{subject}: {bandwidth(rate)}, {reached}"
         case "concurrency_limited":
             cleared = ": nothing on the path is saturated" if _path_is_cleared(diagnosis) else ""
+            if (flushes := step.in_flight.flushes) > _in_flight(step):
+                return f"The load waits for flushes: {count(flushes)} outstanding at any time"
             return f"Too few outstanding I/Os ({count(_in_flight(step))}){cleared}"
         case "demand_limited":
             return f"The load asks for no more than {reached}"
@@ -232,7 +234,7 @@ def _consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
     if first is not None and _slows_down(first, result):
         slow = iops(first.ceiling_ops_per_second or 0.0)
         return f"{iops(result.ops_per_second)} on average, {slow} once it slows down."
-    words = _law_words(step, direction, result)
+    words = _law_words(step, direction, result) + _flush_words(step)
     if first is not None and (flat_words := _flat_words(diagnosis, direction, result)) is not None:
         words = flat_words
     if (
@@ -243,6 +245,12 @@ def _consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
     if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
         words += f". {also}"
     return f"{words}."
+
+
+def _flush_words(step: StepResult) -> str:
+    """Words for the flushes of each I/O; "" where they take less time than the I/Os."""
+    flushes, ops = step.in_flight.flushes, sum(result.ops_per_second for result in step.directions.values())
+    return f"; its flushes take {duration(flushes / ops)} more" if flushes > _in_flight(step) and ops else ""
 
 
 def _also_saturated(first: Bottleneck) -> str:
@@ -395,6 +403,7 @@ _OWN_ACTIONS: Mapping[str, str] = {
     "generator_limited": "Give the load generator more processes, or faster processors",
 }
 """Verdicts about the test itself: what to do, where no rule says more."""
+_OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes overlap"
 
 
 def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, int | None, str | None]:
@@ -404,9 +413,14 @@ def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, 
     undecided = verdict.kind == "cannot_tell" or step is None
     if verdict.decide_with and undecided:
         return f"{verdict.decide_with[0].upper()}{verdict.decide_with[1:]}", None, None
-    if first_step is None or (first_step.purpose == "risk" and not undecided):
-        # What removes a risk changes nothing of the limit.
-        return _OWN_ACTIONS.get(verdict.kind), None, None
+    own = _OWN_ACTIONS.get(verdict.kind)
+    if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > _in_flight(step):
+        own = _OVERLAP_FLUSHES
+    if first_step is None or (
+        first_step.purpose != "limit" and not undecided and (own or first_step.purpose == "risk")
+    ):
+        # What removes a risk, or makes the test valid, changes nothing of the limit.
+        return own, None, None
     return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
 
 

@@ -18,8 +18,8 @@ from sanpath_testbed.experiments import heaviest_step_alone
 from sanpath_testbed.outcome import judge
 from sanpath_testbed.probes import lab_runner, probe_plan
 
-SEED = 70109
-"""One step is not sure whether too few I/Os are outstanding or the queue of the LUN is full; the array is unread."""
+SEED = 70154
+"""One step is not sure whether too few I/Os are outstanding or the array limits."""
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_every_step_is_in_the_recording(probed: tuple[Path, list[Diagnosis], Fin
     assert more.is_seen is True
     assert "2.00 times the start, more throughput" in more.outcome
     assert "too few outstanding I/Os" in more.why
-    assert set(more.ruled_out) == {"lun:sqlvm1/sda"}
+    assert set(more.ruled_out) == {"array:fa1"}
     before, after = (
         next(s.probability for s in trial.suspects if s.name == "too few outstanding I/Os") for trial in (start, more)
     )
@@ -69,8 +69,8 @@ def test_reports_show_what_was_tried(probed: tuple[Path, list[Diagnosis], Finish
     for report in (text.render(last, 100), markdown.render(last)):
         tried = report.partition("What was tried")[2].partition("Where the")[0]
         assert "the load as it was given" in tried
-        assert "repeat it with 4 outstanding I/Os" in tried
-        assert "sqlvm1/sda" in tried
+        assert "repeat it with 24 outstanding I/Os" in tried
+        assert "fa1" in tried
     assert '"experiment": "more_in_flight"' in json.render(last)
 
 

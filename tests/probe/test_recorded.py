@@ -28,8 +28,8 @@ from tests.support.stories import mixed, published
 
 FIO: dict[str, Scalar] = {"engine": "fio", "read_ratio": 1.0, "random_ratio": 1.0, "block_bytes": 65536, "threads": 4}
 EVIL = "x --filename=/dev/evil --rw=write; touch /tmp/evil $(evil) `evil`\nfilename=/dev/evil"
-SEED = 70109
-"""One step is not sure whether too few I/Os are outstanding or the queue of the LUN is full; the array is unread."""
+SEED = 70154
+"""One step is not sure whether too few I/Os are outstanding or the array limits."""
 
 
 def recorded(folder: Path, in_flight: int = 16, **about: Scalar) -> Path:

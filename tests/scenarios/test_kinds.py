@@ -68,7 +68,7 @@ def test_more_ios_that_bring_no_more_throughput_show_that_there_were_enough(tmp_
 
 
 def test_a_load_that_thinks_without_a_rate_is_not_healthy(tmp_path: Path) -> None:
-    assert judged(calm(San(tmp_path), in_flight=32).write()).verdict.kind == "demand_limited"
+    assert judged(calm(San(tmp_path), in_flight=32, rate_limited=True).write()).verdict.kind == "demand_limited"
 
 
 @pytest.mark.parametrize(

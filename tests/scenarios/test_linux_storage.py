@@ -150,6 +150,7 @@ def test_a_load_that_waits_for_a_flush_or_a_file_does_not_ask_for_less(
         disk={"write": Flow(100, 0.0029)},
         ports={"fc1/7": (NOTHING, counted), "fc1/1": (NOTHING, counted)},
         array={"write": AtArray(0.0028, queue=None)},
+        rate_limited=counted_by is None,
     )
     assert judged(san.write()).verdict.kind == kind
 

@@ -116,7 +116,7 @@ def test_a_rate_above_what_the_storage_gives_is_not_what_limits(tmp_path: Path) 
 
 
 def test_a_load_that_thinks_between_its_ios_asks_for_no_more(tmp_path: Path) -> None:
-    assert judged(calm(San(tmp_path), in_flight=32).write()).verdict.kind == "demand_limited"
+    assert judged(calm(San(tmp_path), in_flight=32, rate_limited=True).write()).verdict.kind == "demand_limited"
 
 
 def test_a_process_at_the_end_of_its_core_is_the_limit() -> None:

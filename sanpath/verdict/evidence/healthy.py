@@ -6,6 +6,8 @@ as healthy.
 
 from __future__ import annotations
 
+from math import sqrt
+
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
@@ -16,6 +18,9 @@ from sanpath.verdict.places.table import PlaceTable
 
 _MET = 0.97
 """Share of the requested rate from which it is met: generators pace in bursts."""
+_RANDOM_STARTS = 2.0
+"""Standard errors by which a rate is missed by chance, where I/Os start at random (vdbench): the square root of their
+number."""
 _BURSTS = 5.0
 """A 99th percentile of this many times the mean is a burst that the means of a step hide."""
 
@@ -33,7 +38,15 @@ def requested_rate(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
 def rate_met(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
     """The same where the requested rate is met. None: it is not met, or none is known."""
     rate = requested_rate(facts, load)
-    return rate if rate is not None and rate[1] >= _MET * rate[0] else None
+    least = min(_MET, 1 - _RANDOM_STARTS * rate_error(facts, load))
+    return rate if rate is not None and rate[1] >= least * rate[0] else None
+
+
+def rate_error(facts: Facts, load: LoadFacts) -> float:
+    """Standard error of the reached rate, as a ratio, if I/Os start at random times: of few, some more or less fall
+    into a step (Poisson)."""
+    seconds = next(step.seconds for step in facts.steps if step.name == load.step)
+    return 1 / sqrt(max(1.0, facts.ops_per_second_in(load.step) * seconds))
 
 
 def not_healthy(table: PlaceTable) -> str | None:

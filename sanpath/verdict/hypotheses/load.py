@@ -4,14 +4,14 @@ flight."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import log
+from math import ceil, hypot, log, log1p, log2
 from typing import cast
 
 from sanpath.diagnosis.experiment import Kind
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.units import count, in_series, iops, percent
-from sanpath.verdict.evidence.healthy import in_words, rate_met, requested_rate
+from sanpath.units import count, duration, in_series, iops, percent
+from sanpath.verdict.evidence.healthy import in_words, rate_error, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import at_limit, normal, without_pause
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
@@ -23,9 +23,17 @@ from sanpath.verdict.places.table import PlaceTable
 _CPU_ERROR = 0.04
 """A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""
 _CPU_UNREAD = -1.5
+_USUAL_COST_SECONDS = 4e-6
+"""Processor time that a generator takes for an I/O, to a factor of a few: fio and DiskSpd 2 to 10 microseconds."""
+_HALF_BUSY, _COST_WEIGHT, _COST_LEAST, _COST_MOST = 0.2, 1.5, -3.0, 2.0
+"""Utilisation of a thread by that cost which says nothing, weight of its logarithm, and the limits of the result."""
 _FULL_CORE = 3.5
 """Largest log-likelihood ratio of a full core, or of full processors: unrelated threads may fill them, or an engine
 that polls."""
+_CORES_UNREAD = -1.5
+"""Log-odds of a machine that has just as many processors as its load uses, rounded up to a power of two."""
+_LEAST_CORES_USED = 0.5
+"""No machine has less than one."""
 _FAIR_SHARE = 0.2
 """Share of a core that a thread gets beside many others that never pause."""
 _NOT_STARVED = -4.0
@@ -39,6 +47,10 @@ _NOT_ONE_CORE = -3.0
 """Least log-odds of one full core as the limit on such a machine."""
 _OF_THE_LOAD = 0.9
 """From this share of a core on, a process of the load accounts for a full core itself."""
+_SHORTEST_PAUSE_SECONDS = 50e-6
+"""A thread that sleeps wakes up no earlier (Linux: PR_SET_TIMERSLACK of 50 microseconds; Windows: a millisecond)."""
+_NO_PAUSE_WEIGHT, _NO_PAUSE_LEAST = 2.0, -4.0
+"""Weight of the logarithm of a shorter time between I/Os, and the lowest result."""
 _RATE_ERROR = 0.015
 """A requested rate is met to a few percent: generators pace in bursts."""
 _REACH_RATE = 0.9
@@ -46,13 +58,18 @@ _REACH_RATE = 0.9
 other."""
 _HAS_RATE = 1.0
 """Log-likelihood ratio of a rate or a time to think that was set, but not its figure."""
-_NOTHING_HOLDS_BACK = -2.5
+_NOTHING_HOLDS_BACK = -4.0
 """Log-odds of a load that asks for no more although nothing was set that holds it back: it starts each I/O when
-another one ends. Some have pauses that their settings do not show."""
+another one ends. Hardly any has pauses that its settings do not show."""
+_FILL_HALF = 32.0
+"""Outstanding I/Os that saturate half of what is tested: a disk takes a few, a flash drive some dozens, an array
+hundreds. Other steps tell more."""
 _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
 _REFUTED = -5.0
 """Log-odds of too few outstanding I/Os where twice as many were given without effect."""
+_TOO_ROUNDED = 0.3
+"""A smaller log-likelihood ratio of a number of I/Os says nothing: it is too large to be exact to a part of one."""
 _NO_RATE = -2.0
 """Log-odds of a load that reports neither a rate nor a limit of I/Os in flight: one in eight has a rate."""
 
@@ -78,7 +95,11 @@ def _generator(table: PlaceTable) -> Claim:
         # None of its threads is busier than the busiest core of its machine, and a full core is mostly its own.
         words = "how busy the generator's processes are is not known"
         cores = [used for row in table.machine_rows if isinstance(used := row["busiest_core_ratio"], float)]
-        weight = _CPU_UNREAD + (min(_FULL_CORE, without_pause(max(cores))) if cores else 0.0)
+        weight = _CPU_UNREAD + min(_FULL_CORE, without_pause(max(cores))) if cores else _CPU_UNREAD
+        threads = 0.0 if cores else _threads(table)
+        if threads:
+            ops = table.facts.ops_per_second_in(table.load.step) / threads
+            words, weight = f"each of its threads starts {iops(ops)}", _by_usual_cost(ops)
     else:
         words, weight = f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR)
     is_shared = cpu_ratio is None
@@ -91,6 +112,18 @@ def _generator(table: PlaceTable) -> Claim:
     return _claim("generator_limited", explains, evidence, because, "saturates" if is_shared else "any")
 
 
+def _threads(table: PlaceTable) -> float:
+    """Threads of the load. 0: it does not report them."""
+    rows = table.rows("load", direction=table.load.direction, entity=table.load.entity)
+    return sum(number(row, "threads") for row in rows)
+
+
+def _by_usual_cost(ops_per_second: float) -> float:
+    """Log-likelihood ratio of threads that nothing shows to be busy, by the I/Os that each of them starts."""
+    busy_ratio = _USUAL_COST_SECONDS * ops_per_second
+    return max(_COST_LEAST, min(_COST_MOST, _COST_WEIGHT * log(max(busy_ratio, 1e-9) / _HALF_BUSY)))
+
+
 def _machine(table: PlaceTable) -> Iterator[Claim]:
     """The processors of the load's machine are busy.
 
@@ -98,6 +131,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     """
     busiest = max(table.machine_rows, key=lambda row: number(row, "cpu_ratio"), default=None)
     if busiest is None or busiest["cpu_ratio"] is None:
+        yield from _unread_machine(table)
         return
     words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {busiest['entity']} are busy"
     explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
@@ -111,6 +145,20 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     evidence += _unused_slots(table)
     because = (f"{words}; nothing measured below it is saturated",)
     yield _claim("generator_limited", explains, evidence, because, prior=SELDOM)
+
+
+def _unread_machine(table: PlaceTable) -> Iterator[Claim]:
+    """The processors of a machine that no source reads: it may have no more than the processes of the load use."""
+    threads = _threads(table)
+    cores_used = threads * (table.load.cpu_ratio or 0.0)
+    if threads < 2 or cores_used < _LEAST_CORES_USED:
+        return
+    cores = 2 ** max(0, ceil(log2(cores_used)))
+    words = f"its {count(threads)} processes use {cores_used:.2g} cores together, and the machine's are not known"
+    explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
+    weight = _CORES_UNREAD + min(_FULL_CORE, without_pause(cores_used / cores))
+    because = (f"{words}; nothing measured below it is saturated",)
+    yield _claim("generator_limited", explains, [Evidence(words, weight)], because, prior=SELDOM)
 
 
 def of_cores(table: PlaceTable) -> Iterator[Claim]:
@@ -177,20 +225,34 @@ def _demand(table: PlaceTable) -> Claim:
         )
     elif not table.step.rate_limited:
         evidence.append(Evidence("neither its rate nor its configured outstanding I/Os are known", _NO_RATE))
-        evidence.append(_paced(table))
+        evidence += _paced(table)
     if (rate := requested_rate(table.facts, table.load)) is not None:
-        density_of_rate = normal(min(rate[1] / rate[0], 1.0), 1.0, _RATE_ERROR)
+        error = hypot(_RATE_ERROR, rate_error(table.facts, table.load))
+        density_of_rate = normal(min(rate[1] / rate[0], 1.0), 1.0, error)
         evidence.append(Evidence(in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
         if rate_met(table.facts, table.load) is not None:
             because = [f"{in_words(rate)}, with {because[0]}"]
     elif in_flight_ratio is not None and [row["rate_limited"] for row in own_rows] == [False]:
         evidence.append(Evidence("neither a rate nor time to think was set", _NOTHING_HOLDS_BACK))
+    elif (between := _time_between(table)) is not None and between < _SHORTEST_PAUSE_SECONDS:
+        words = f"only {duration(between)} pass between two I/Os: whoever waits on purpose waits longer"
+        weight = max(_NO_PAUSE_LEAST, _NO_PAUSE_WEIGHT * log(max(between, 1e-9) / _SHORTEST_PAUSE_SECONDS))
+        evidence.append(Evidence(words, weight))
     elif table.step.rate_limited and in_flight_ratio is not None and in_flight_ratio <= 1 - FILLED_ERROR:
         evidence.append(Evidence("it was given a rate, or time to think", _HAS_RATE))
     return _claim("demand_limited", frozenset(), evidence, because, "any")
 
 
-def _paced(table: PlaceTable) -> Evidence:
+def _time_between(table: PlaceTable) -> float | None:
+    """Seconds between the end of an I/O and the start of the next one in its place, by Little's law. None: the load
+    does not report how many it keeps outstanding, or has a rate, or all of them are outstanding."""
+    load, ratio = table.load, table.in_flight_ratio
+    if not load.in_flight_configured or ratio is None or ratio > 1 - FILLED_ERROR or table.step.rate_limited:
+        return None
+    return (1 - ratio) * load.in_flight_configured / table.facts.ops_per_second_in(load.step)
+
+
+def _paced(table: PlaceTable) -> list[Evidence]:
     """Evidence, of the I/Os in flight in all steps, that a load of unknown settings starts them at a rate.
 
     A load that has a rate in one step has one in all, and may be at a limit below it in any of them.
@@ -203,7 +265,8 @@ def _paced(table: PlaceTable) -> Evidence:
     ratios = {step: closed_loop_ratio(*measured) for step, measured in in_flight.items()}
     weight = -log(ratios.pop(table.load.step, 1.0)) + sum(log((1 + 1 / ratio) / 2) for ratio in ratios.values())
     counts = in_series([f"{total:.1f}" for total, _ in in_flight.values()])
-    return Evidence(f"{counts} I/Os are outstanding: a load without a rate has a whole number", weight)
+    words = f"{counts} I/Os are outstanding: a load without a rate has a whole number"
+    return [Evidence(words, weight)] if abs(weight) >= _TOO_ROUNDED else []
 
 
 def _concurrency(table: PlaceTable) -> Claim:
@@ -230,6 +293,9 @@ def _concurrency(table: PlaceTable) -> Claim:
         evidence.append(Evidence(words, weight))
     weight, words = tail_weight(table.load)
     evidence += [Evidence(words, -weight)] if weight else []
+    is_alone = not (table.towards_fewer or table.towards_more)
+    if is_alone and table.array is None and total >= _FILL_HALF / 2:
+        evidence.append(Evidence(f"{count(total)} outstanding I/Os fill many a path", -log1p(total / _FILL_HALF)))
     if (no_more := _no_more_with_more(table)) is not None:
         words = f"with {count(no_more.in_flight_configured or 0.0)} configured throughput is the same"
         evidence.append(Evidence(words, _REFUTED))

@@ -28,11 +28,9 @@ from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable, place_tables
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS, Judgement
 
-_NAMED = 0.5
-"""Probability from which a suspect is named: it is more probable than all others together."""
-_ACCUSED = 0.6
-"""The same for an element, and for the probability that is reported: three to two. Whoever accuses the wrong one is
-not believed again, and what is most likely is reported below it as well."""
+_NAMED = 0.6
+"""Probability, as it is reported, from which a suspect is named: three to two. Whoever accuses the wrong one is not
+believed again, and what is most likely is reported below it as well."""
 _ACQUITS = 0.875
 """The same for the verdict that nothing limits, seven to one: whoever reads that stops looking."""
 _COINCIDENT = 0.1
@@ -50,6 +48,8 @@ _COUNTED = 2.0
 _UNCONFIRMED = 0.9
 """Factor on the probability where nothing confirms it: a single step, or time that has to be distance."""
 _MOST_SUSPECTS = 8
+_BELOW_THE_LOAD = "something below the load"
+"""Where all places are that are not read, if they differ."""
 
 
 def judge_all(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
@@ -91,7 +91,7 @@ def _needed(claim: Claim, certainty: float) -> float:
     """The probability that a suspect needs to be named. `certainty`: factor from it to the one that is reported."""
     if claim.verdict == "concurrency_limited":
         return _ACQUITS
-    return _NAMED if claim.entity is None else _ACCUSED / certainty
+    return _NAMED / certainty
 
 
 def _grouped(claims: Sequence[Claim]) -> list[list[Claim]]:
@@ -115,7 +115,7 @@ def _grouped(claims: Sequence[Claim]) -> list[list[Claim]]:
         group.sort(key=lambda claim: (claim.kind != kind, any(e.weight < 0 for e in claim.evidence)))
         likely = [claim for claim in group if claim.probability >= _COINCIDENT * group[0].probability]
         if len({claim.place for claim in likely}) > 1:
-            group[:] = [replace(claim, place="") for claim in group]
+            group[:] = [replace(claim, place=_BELOW_THE_LOAD) for claim in group]
     return groups
 
 

@@ -224,7 +224,7 @@ def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
     """Experiments that read a source which was not read."""
     if not table.paths and not table.initiators:
-        text = "read how busy each device, link and processor below the load was, and what the caches there answered"
+        text = "read the devices, links and processors below the load as well (sanpath init adds their sources)"
         shows: tuple[str, ...] = (*_FABRIC, "array", "unseen", "data_sheet")
         yield Proposal(table, "read_below", text, "a saturated one", 0.0, shows=shows)
     elif any(row["utilisation"] is None for row in table.links) or not table.links:

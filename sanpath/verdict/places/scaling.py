@@ -12,12 +12,17 @@ from math import hypot, isclose, log
 from operator import attrgetter
 
 from sanpath.facts.load.loads import MORE, LoadFacts, flat_over_load
-from sanpath.units import count, iops, percent
+from sanpath.units import count, iops, kibibytes, percent
 
 _LEAST_SPREAD = 0.02
 """Smallest relative spread between two runs of the same step."""
 _SAME_MIX = 0.05
 """Steps whose mixes of directions differ by no more than this share are the same mix."""
+_SAME_IN_FLIGHT = 0.1
+_SAME_CEILING = 0.1
+"""Ratio up to which two throughputs stand at the same limit, whatever is at it now and then."""
+_OTHER_SIZE = 2.0
+"""Ratio of the larger to the smaller block from which sizes differ clearly."""
 COLLAPSED = 1.5
 """Ratio of throughput before to after from which more load has made it collapse: repeated runs of one test differ far
 less."""
@@ -76,6 +81,33 @@ def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
             f"from {count(calm.in_flight_measured)} outstanding I/Os on, throughput does not grow: "
             f"{times:.1f} times as many bring {percent(gain)}, so something limits"
         )
+    if (words := _over_block_sizes(loads, load)) is not None:
+        yield words
+
+
+def _over_block_sizes(loads: Sequence[LoadFacts], load: LoadFacts) -> str | None:
+    """Words for steps with blocks of other sizes and as many I/Os in flight, if they have the same IOPS, or move the
+    same bytes. None: there are none, or neither is the same."""
+    size = load.operation_bytes
+    others = {
+        other.operation_bytes: other
+        for other in loads
+        if other.step != load.step
+        and other.direction == load.direction
+        and isclose(other.in_flight_measured, load.in_flight_measured, rel_tol=_SAME_IN_FLIGHT)
+        and other.operation_bytes
+    }
+    for rate, same, limit in (
+        ("ops_per_second", "IOPS are the same", "I/Os, not bytes"),
+        ("bytes_per_second", "as many bytes are moved", "bytes, not I/Os"),
+    ):
+        own = getattr(load, rate)
+        alike = [each for each, other in others.items() if isclose(getattr(other, rate), own, rel_tol=_SAME_CEILING)]
+        sizes = [*alike, size] if size else []
+        if sizes and max(sizes) >= _OTHER_SIZE * min(sizes):
+            limits = f"{kibibytes(min(sizes))} to {kibibytes(max(sizes))}"
+            return f"{same} with blocks of {limits}: what limits counts {limit}"
+    return None
 
 
 def _slope(load: LoadFacts, other_load: LoadFacts | None) -> Slope | None:
