@@ -23,6 +23,7 @@ cannot exceed the configured number."""
 _FREE_PERCENT = 50.0
 """Use of a core up to which a process is not what keeps I/Os back."""
 _NEARLY_ALL = 0.8
+_AT_CEILING_PERCENT = 30.0
 _ASYNCHRONOUS = "an asynchronous engine"
 Remark = tuple[str, str]
 
@@ -84,16 +85,19 @@ def is_depth_unreached(
 ) -> bool:
     """Whether a job never had as many I/Os outstanding as it was asked for, although its processor was free.
 
-    Its engine, or the system, then admits no more. A requested rate would explain it as well. `levels`: depth → share
-    of the I/Os, in per cent, that were started at this depth or more, up to the next one. `measured`: I/Os in flight
-    by throughput and latency.
+    Its engine, or the system, then admits no more: many I/Os are started at the highest depth reached, and about as
+    many are in flight. With a requested rate, which not every form of the output tells, only a few are.
+
+    `levels`: depth → share of the I/Os, in per cent, that were started at this depth or more, up to the next one.
+    `measured`: I/Os in flight by throughput and latency.
     """
     if measured is None or measured > _NEARLY_ALL * (profile.in_flight or 0.0):
         return False
     depth = (profile.in_flight or 0.0) / max(1, processes)
     reached = max((level for level, share in levels.items() if share > 0), default=0)
     asked = max((level for level in levels if level <= depth), default=0)
-    return 0 < reached < asked and not profile.rate_limited and (cpu_percent or 0.0) < _FREE_PERCENT
+    is_ceiling = 0 < reached < asked and levels[reached] >= _AT_CEILING_PERCENT and measured >= reached / 2
+    return is_ceiling and not profile.rate_limited and (cpu_percent or 0.0) < _FREE_PERCENT
 
 
 def depth_not_reached(name: str, profile: LoadProfile, processes: int, levels: Mapping[int, float]) -> Remark:

@@ -240,7 +240,7 @@ class Entry:
         for direction, figures in self._figures.items():
             block_bytes = common(header.block_bytes(direction) for header in headers)
             by_rate = figures.ops_per_second * figures.runtime_ms / 1000
-            numbers.append(round(figures.moved_bytes / block_bytes if block_bytes else by_rate))
+            numbers.append(integer(figures.moved_bytes / block_bytes if block_bytes else by_rate, 0))
         return numbers[0], numbers[1], 0, 0
 
     def _flushes(self, ops: int, flushes: int) -> dict[str, Number]:
@@ -250,10 +250,10 @@ class Entry:
         """
         if self._flush_ns is None:
             return {}
-        number = flushes or round(ops * (sum(self._levels.values()) / 100 - 1))
-        if number <= 0:
+        number = flushes or integer(ops * (sum(self._levels.values()) / 100 - 1), 0)
+        if number == 0:
             return {}
-        return {"ops_flush_total": number, "latency_seconds_flush_total": round(number * self._flush_ns)}
+        return {"ops_flush_total": number, "latency_seconds_flush_total": integer(number * self._flush_ns, 0)}
 
     def _latency(self, line: str, figures: _Figures) -> None:
         if match := _LATENCY.match(line):
