@@ -30,7 +30,7 @@ _FLOOR = 1e-3
 _POWERS_OF_TWO = 0.6
 """Share of queue depths that are powers of two: 32 and 64 are drivers' defaults, 30 and 254 are among the others."""
 _LEAST_DEFAULT_DEPTH = 12.0
-_DEFAULT_DEPTHS = ((16.0, 0.15), (32.0, 0.35), (64.0, 0.65), (128.0, 0.9), (256.0, 1.0))
+_DEFAULT_DEPTHS = ((16.0, 0.25), (32.0, 0.4), (64.0, 0.7), (128.0, 0.9), (256.0, 1.0))
 """I/Os with the share of queues that have fewer slots: drivers of SCSI admit 30, 32, 64 or 128 commands to a LUN by
 default (lpfc, qla2xxx, iSCSI, PVSCSI, virtio-scsi), NVMe about a thousand. Fewer are a deliberate setting."""
 _EXPONENT_ERROR = 0.015
