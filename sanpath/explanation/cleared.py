@@ -17,6 +17,7 @@ from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, response_small
 from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.submission import threads_of
 from sanpath.verdict.places.tcp_path import tcp_path
 from sanpath.verdict.step_judgement import WINDOWS, Judgement
 from sanpath.whatif.proven_ceilings import array_dominates
@@ -242,12 +243,11 @@ def _cleared_load(facts: Facts, judgements: Sequence[Judgement], limiters: set[s
 def _may_fill_the_machine(facts: Facts, load: LoadFacts) -> bool:
     """Whether all processes of a load together use a core or more of a machine whose processors were not read: it may
     have no more than they use."""
-    step = {"step": load.step}
     machines = machines_of(facts.topology, load.entity)
-    if any(row["cpu_ratio"] is not None for row in facts.tables["host"].select(**step) if row["entity"] in machines):
+    rows = facts.tables["host"].select(step=load.step)
+    if any(row["cpu_ratio"] is not None for row in rows if row["entity"] in machines):
         return False
-    rows = facts.tables["load"].select(**step, direction=load.direction, entity=load.entity)
-    threads = sum(number(row, "threads") for row in rows)
+    threads = threads_of(facts, load)
     return threads > 1 and threads * (load.cpu_ratio or 0.0) >= BUSY
 
 

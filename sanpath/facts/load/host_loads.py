@@ -96,7 +96,7 @@ def _topmost(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tup
             levels[_level(topology, lun)].append((sample, lun))
         totals = {level: sum(rates[step, lun] for _, lun in found) for level, found in levels.items()}
         top = max(level for level, total in totals.items() if total >= max(totals.values()) / 2)
-        yield from ((sample, host) for sample, lun in devices if _level(topology, lun) == top)
+        yield from ((sample, host) for sample, _ in levels[top])
 
 
 def _level(topology: Topology, lun: str) -> int:

@@ -17,7 +17,7 @@ from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
 from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
-from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density, closed_loop_ratio
+from sanpath.verdict.places.submission import FILLED_ERROR, closed_loop_density, closed_loop_ratio, threads_of
 from sanpath.verdict.places.table import PlaceTable
 
 _CPU_ERROR = 0.04
@@ -94,10 +94,11 @@ def _generator(table: PlaceTable) -> Claim:
     if cpu_ratio is None:
         # None of its threads is busier than the busiest core of its machine, and a full core is mostly its own.
         words = "how busy the generator's processes are is not known"
+        weight = _CPU_UNREAD
         cores = [used for row in table.machine_rows if isinstance(used := row["busiest_core_ratio"], float)]
-        weight = _CPU_UNREAD + min(_FULL_CORE, without_pause(max(cores))) if cores else _CPU_UNREAD
-        threads = 0.0 if cores else _threads(table)
-        if threads:
+        if cores:
+            weight += min(_FULL_CORE, without_pause(max(cores)))
+        elif threads := threads_of(table.facts, table.load):
             ops = table.facts.ops_per_second_in(table.load.step) / threads
             words, weight = f"each of its threads starts {iops(ops)}", _by_usual_cost(ops)
     else:
@@ -110,12 +111,6 @@ def _generator(table: PlaceTable) -> Claim:
     because = (f"{words}; nothing measured below it is saturated",)
     # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
     return _claim("generator_limited", explains, evidence, because, "saturates" if is_shared else "any")
-
-
-def _threads(table: PlaceTable) -> float:
-    """Threads of the load. 0: it does not report them."""
-    rows = table.rows("load", direction=table.load.direction, entity=table.load.entity)
-    return sum(number(row, "threads") for row in rows)
 
 
 def _by_usual_cost(ops_per_second: float) -> float:
@@ -149,7 +144,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
 
 def _unread_machine(table: PlaceTable) -> Iterator[Claim]:
     """The processors of a machine that no source reads: it may have no more than the processes of the load use."""
-    threads = _threads(table)
+    threads = threads_of(table.facts, table.load)
     cores_used = threads * (table.load.cpu_ratio or 0.0)
     if threads < 2 or cores_used < _LEAST_CORES_USED:
         return

@@ -43,13 +43,18 @@ def closed_loop_ratio(in_flight: float, relative_error: float) -> float:
     return sum(((1 - _BETWEEN_IOS) * kept.pdf(ratio) + _BETWEEN_IOS) * ratio**2 for ratio in ratios) / in_flight
 
 
+def threads_of(facts: Facts, load: LoadFacts) -> float:
+    """Threads, or processes, of a load. 0: it does not report them."""
+    rows = facts.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
+    return sum(number(row, "threads") for row in rows)
+
+
 def blocked_ratio(facts: Facts, load: LoadFacts, in_flight_ratio: float | None) -> float:
     """Share of the time that the threads of a load wait to submit an I/O, 0 to 1; 0 where that is not known.
 
     `in_flight_ratio`: as in PlaceTable. A load that has all its I/Os outstanding waits for their completion instead.
     """
-    rows = facts.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
-    threads = sum(number(row, "threads") for row in rows)
+    threads = threads_of(facts, load)
     if not threads or in_flight_ratio is None:
         return 0.0
     waiting = sum(
