@@ -51,7 +51,7 @@ from sanpath.summary.summarise import summary
 from sanpath.topology.paths import host_of
 from sanpath.units import counted
 from sanpath.verdict.judgement.judge import judge_all
-from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict
+from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict, verdicts_of_other_io
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.configuration import configuration
 from sanpath.whatif.next_limit import with_next_limit
@@ -133,7 +133,7 @@ def conclude(
         figures=tuple(facts.figures),
         probe=probe(facts, _meaningful_loads(facts)),
     )
-    return replace(diagnosis, summary=summary(diagnosis, facts.topology))
+    return replace(diagnosis, summary=summary(diagnosis, facts.topology, verdicts_of_other_io(facts, judgements)))
 
 
 def judge_recording(

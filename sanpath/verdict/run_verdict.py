@@ -120,6 +120,29 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement]) -> Verdict:
     )
 
 
+def verdicts_of_other_io(facts: Facts, judgements: Sequence[Judgement]) -> list[Verdict]:
+    """One verdict for each kind of I/O that the deciding step does not do, in the order of the run; none of a probe,
+    whose steps are experiments with one load."""
+    if any(step.experiment for step in facts.steps):
+        return []
+    of_step: dict[str, list[Judgement]] = {}
+    for judged in judgements:
+        of_step.setdefault(judged.load.step, []).append(judged)
+    kinds: list[list[Judgement]] = []
+    for own in of_step.values():
+        alike = next((kind for kind in kinds if _do_the_same(kind[0], own)), None)
+        if alike is None:
+            kinds.append(own)
+        else:
+            alike += own
+    decided = deciding_of_run(facts, judgements) if judgements else None
+    return [run_verdict(facts, kind) for kind in kinds if decided not in kind]
+
+
+def _do_the_same(judged: Judgement, of_step: Sequence[Judgement]) -> bool:
+    return any(judged.load.comparable(other.load) for other in of_step)
+
+
 def _no_judgement(facts: Facts) -> tuple[str, str]:
     """Why nothing can be judged, and what would help."""
     if not facts.loads and has_generator(facts.events):

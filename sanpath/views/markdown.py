@@ -51,7 +51,7 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
     yield ""
     kind = words.TITLES[diagnosis.verdict.kind]
     yield f"{kind}. {first_screen.confidence(diagnosis)}. {safe(first_screen.test_name(diagnosis))}."
-    for line in (summary.consequence, summary.acquittal):
+    for line in (summary.consequence, *summary.other_io, summary.acquittal):
         if line is not None:
             yield ""
             yield safe(line)

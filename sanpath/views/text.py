@@ -54,7 +54,7 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     )
     yield Text(words.printable(title), style="dim")
     yield Text(words.printable(summary.verdict), style="bold red" if alarm else "bold")
-    for line in (summary.consequence, summary.acquittal):
+    for line in (summary.consequence, *summary.other_io, summary.acquittal):
         if line is not None:
             yield Text(words.printable(line))
     if summary.path:

@@ -58,7 +58,7 @@ _REACH_RATE = 0.9
 other."""
 _HAS_RATE = 1.0
 """Log-likelihood ratio of a rate or a time to think that was set, but not its figure."""
-_NOTHING_HOLDS_BACK = -4.0
+_NOTHING_HOLDS_BACK = -6.0
 """Log-odds of a load that asks for no more although nothing was set that holds it back: it starts each I/O when
 another one ends. Hardly any has pauses that its settings do not show."""
 _FILL_HALF = 32.0
@@ -239,12 +239,15 @@ def _demand(table: PlaceTable) -> Claim:
 
 
 def _time_between(table: PlaceTable) -> float | None:
-    """Seconds between the end of an I/O and the start of the next one in its place, by Little's law. None: the load
-    does not report how many it keeps outstanding, or has a rate, or all of them are outstanding."""
+    """Seconds between the end of an I/O and the start of the next one in its place, by Little's law, without the
+    processor time of its thread. None: the load does not report how many it keeps outstanding, or has a rate, or all
+    of them are outstanding."""
     load, ratio = table.load, table.in_flight_ratio
     if not load.in_flight_configured or ratio is None or ratio > 1 - FILLED_ERROR or table.step.rate_limited:
         return None
-    return (1 - ratio) * load.in_flight_configured / table.facts.ops_per_second_in(load.step)
+    busy_threads = threads_of(table.facts, load) * (load.cpu_ratio or 0.0)
+    waiting = max(0.0, (1 - ratio) * load.in_flight_configured - busy_threads)
+    return waiting / table.facts.ops_per_second_in(load.step)
 
 
 def _paced(table: PlaceTable) -> list[Evidence]:

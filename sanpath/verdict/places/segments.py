@@ -80,6 +80,9 @@ once anything from a few drives' number to some thousands."""
 _SERVED_BY_ANY = (1.0, 4096.0)
 """I/Os that fill a single drive, and that fill any array."""
 _FEWEST_INSIDE = 2.0
+_REQUEST_BYTES = 512 * 1024.0
+"""A larger I/O is several requests below the block layer, and these queue one behind another (Linux: max_sectors_kb,
+often 512 or 1280; NVMe: MDTS, 128 KiB to 1 MiB)."""
 _PARTS = 8
 """Number of shares for which an integral from the lowest to the highest wait is evaluated."""
 _REPEATS = 0.02
@@ -205,6 +208,8 @@ def segments(
         remaining += max(0.0, segment.middle)
         # By Little's law. Of N, at most N - 1 wait at once while one is served.
         inside = in_flight * segment.middle / load.latency_seconds
+        if segment.includes_service:
+            inside *= max(1.0, (load.operation_bytes or 0.0) / _REQUEST_BYTES)
         serves = segment.includes_service or segment.kind == "host_receive"
         waiting_ratio = 1 - 1 / max(1.0, inside if serves else in_flight)
         calm_segment = calm_segments.get(_same_place(segment))
@@ -460,7 +465,8 @@ def _wait_without_calm(
             grown = max(grown, low - _SLOWEST_SERVICE_SECONDS - wire)
             return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
         case _:
-            transfer = nearest + (wire if segment.kind == "below" else 0.0)
+            of_request = wire if is_counted else min(wire, _REQUEST_BYTES / _LINK_BYTES_PER_SECOND)
+            transfer = nearest + (of_request if segment.kind == "below" else 0.0)
             longest = max(grown, min(waiting_ratio * high - transfer, high - transfer - _SHORTEST_SERVICE_SECONDS))
             certain = min(longest, max(grown, low - _SLOWEST_SERVICE_SECONDS - wire))
             return certain, (certain + longest) / 2, longest

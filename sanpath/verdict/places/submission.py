@@ -17,17 +17,15 @@ from sanpath.verdict.places.host_queues import host_queues
 
 FILLED_ERROR = 0.03
 """I/Os in flight are throughput times latency, and a generator takes a moment between two I/Os."""
-_DEPTH_IGNORED = 0.005
-"""Share of the loads that keep fewer I/Os in flight than they were given, such as a synchronous engine with a queue
-depth."""
 _CLOSED_LOOP = NormalDist(1.0, FILLED_ERROR)
 _BETWEEN_IOS = 0.05
-"""Share of the closed loops that take long between two I/Os, such as those over a cache in memory."""
+"""Share of the closed loops that take long between two I/Os, such as those over a cache in memory, or keep fewer in
+flight than they were given, such as a synchronous engine with a queue depth."""
 
 
 def closed_loop_density(in_flight_ratio: float) -> float:
     """Density of the share of configured I/Os that a closed loop keeps in flight."""
-    return (1 - _DEPTH_IGNORED) * _CLOSED_LOOP.pdf(min(in_flight_ratio, 1.0)) + _DEPTH_IGNORED
+    return (1 - _BETWEEN_IOS) * _CLOSED_LOOP.pdf(min(in_flight_ratio, 1.0)) + _BETWEEN_IOS
 
 
 def closed_loop_ratio(in_flight: float, relative_error: float) -> float:

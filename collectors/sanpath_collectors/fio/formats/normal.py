@@ -20,7 +20,9 @@ People indent the whole text when they copy it into a document, or lose all inde
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from sanpath_collectors.fio.formats.command_line import jobs_of_command
 from sanpath_collectors.fio.formats.normal_entry import Entry
 from sanpath_collectors.fio.formats.normal_header import Header
 from sanpath_collectors.fio.status import Number, Status, unique_names
@@ -47,6 +49,8 @@ class NormalText:
         self._disks: dict[str, dict[str, Number]] = {}
         self._ended = False
         self._indentation = ""
+        self._commanded: Mapping[str, Mapping[str, str]] = {}
+        self._next_commanded: Mapping[str, Mapping[str, str]] = {}
 
     def read_line(self, line: str) -> Status | None:
         """Reads a line. Returns the previous status if this line begins the next one, else None."""
@@ -80,7 +84,10 @@ class NormalText:
         return Status(
             time_us=max((entry.time_us for entry in entries if entry.time_us is not None), default=None),
             time_in_seconds=True,
-            jobs=tuple(e.status(name, self._headers, self._version) for e, name in zip(entries, names, strict=True)),
+            jobs=tuple(
+                entry.status(name, self._headers, self._version, self._commanded.get(entry.name, {}))
+                for entry, name in zip(entries, names, strict=True)
+            ),
             disks=disks,
             version=self._version,
             banner=self._banner,
@@ -94,7 +101,9 @@ class NormalText:
         elif header := Header.of(line):
             completed = self.finish()
             # A header after the banner belongs to the next run.
-            self._headers = [header] if self._version else [*self._headers, header]
+            if self._version or not self._headers:
+                self._headers, self._commanded, self._next_commanded = [], self._next_commanded, {}
+            self._headers.append(header)
             self._version = None
         elif match := _BANNER.fullmatch(line):
             completed = self.finish()
@@ -102,6 +111,8 @@ class NormalText:
             self._banner += 1
         elif line.startswith(("Run status group", "Disk stats")):
             self._ended = True
+        elif jobs := jobs_of_command(line):
+            self._next_commanded = jobs
         elif self._entries and not self._ended:
             self._entries[-1].read_line(f" {line}")  # many pages lose the indentation
         return completed

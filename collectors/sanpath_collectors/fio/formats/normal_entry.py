@@ -157,11 +157,14 @@ class Entry:
         elif self._current is not None:
             self._latency(line, self._current)
 
-    def status(self, name: str, headers: Sequence[Header], version: str | None) -> JobStatus:
-        """The status of the job. `headers`: the headers of all jobs."""
+    def status(
+        self, name: str, headers: Sequence[Header], version: str | None, commanded: Mapping[str, str]
+    ) -> JobStatus:
+        """The status of the job. `headers`: the headers of all jobs. `commanded`: its options by the command line;
+        empty: that is not known."""
         group = [header for header in headers if header.group == self.group]
         job_headers = group if self.processes > 1 else [header for header in group if header.name == self.name][:1]
-        load_profile = profile(job_headers, self.processes, version)
+        load_profile = profile(job_headers, self.processes, version, commanded)
         if self._has_latency_target:
             in_flight = load_profile.in_flight if load_profile.synchronous else None
             load_profile = replace(load_profile, in_flight=in_flight, rate_limited=True)

@@ -10,12 +10,13 @@ The second line means that there are more processes of the same job, but not how
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import LoadProfile
 from sanpath_collectors.fio.options import SYNCHRONOUS, common
+from sanpath_collectors.fio.options import profile as options_profile
 from sanpath_collectors.fio.status import integer
 
 _HEADER = re.compile(
@@ -69,8 +70,11 @@ class Header:
         return [d for d in DIRECTIONS if d in self.rw] or DIRECTIONS
 
 
-def profile(headers: Sequence[Header], processes: int, version: str | None) -> LoadProfile:
-    """The load of the jobs of an entry that has so many processes. `in_flight` None: unknown."""
+def profile(
+    headers: Sequence[Header], processes: int, version: str | None, commanded: Mapping[str, str]
+) -> LoadProfile:
+    """The load of the jobs of an entry that has so many processes. `in_flight` None: unknown. `commanded`: their
+    options by the command line, which says more than a header; empty: not known."""
     depths = [header.depth for header in headers]
     common_depth, in_flight = common(depths), None
     if common_depth is not None:
@@ -80,8 +84,9 @@ def profile(headers: Sequence[Header], processes: int, version: str | None) -> L
     asked_depth = common(header.asked_depth for header in headers)
     is_ignored = asked_depth is not None and common_depth == 1 < asked_depth
     kind = common(header.rw for header in headers) or ""
-    return LoadProfile(
-        engine="fio",
+    more = options_profile(tuple(commanded.items()), processes, version) if commanded else LoadProfile(engine="fio")
+    return replace(
+        more,
         engine_version=version,
         in_flight=in_flight,
         asked_in_flight=asked_depth * processes if asked_depth is not None and is_ignored else None,

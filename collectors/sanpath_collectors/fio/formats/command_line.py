@@ -1,0 +1,51 @@
+"""Parses a command line of fio that was copied together with its output: job → options. Pure.
+
+    $ sudo fio --name=rand --rw=randread --bs=4k --iodepth=32 --direct=1 --runtime=60 --group_reporting
+
+fio takes long options with one dash or two, their values after "=" or a blank, and those before the first name as
+options of all jobs.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+
+_COMMAND = re.compile(r"(?:^|[\s#$>%;&])fio\s+(-{1,2}[a-z].*)")
+_OPTION = re.compile(r"--?([a-z][a-z0-9_-]*)(?:=(.*))?")
+_ALIASES = {"readwrite": "rw", "blocksize": "bs"}
+_LONGEST = 8192
+
+
+def jobs_of_command(line: str) -> Mapping[str, Mapping[str, str]]:
+    """The options of each job, as fio prints them in JSON. Empty: the line is no command line, or names a job file,
+    which may say more.
+
+    >>> jobs_of_command("$ fio --direct=1 -rw randread --name=a --iodepth=4")
+    {'a': {'direct': '1', 'rw': 'randread', 'iodepth': '4'}}
+    """
+    match = _COMMAND.search(line[:_LONGEST])
+    try:
+        words = shlex.split(match[1].partition(" | ")[0].partition(" > ")[0]) if match else []
+    except ValueError:
+        return {}
+    shared: dict[str, str] = {}
+    jobs: dict[str, dict[str, str]] = {}
+    current, name = shared, ""
+    for word in words:
+        option = _OPTION.fullmatch(word)
+        if option is None and not name:
+            return {}
+        if option is not None:
+            name, value = _ALIASES.get(option[1], option[1].replace("-", "_")), option[2]
+            if value is None:
+                continue  # it has none, or it follows
+        else:
+            value = word
+        if name == "name":
+            current = jobs.setdefault(value, dict(shared))
+        else:
+            current[name] = value
+        name = ""
+    return jobs

@@ -1,0 +1,112 @@
+"""What the verdict means for throughput and latency, in one line."""
+
+from __future__ import annotations
+
+from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
+from sanpath.facts.load.loads import FLAT
+from sanpath.summary.names import readable
+from sanpath.summary.step_figures import in_flight, is_single_direction, main_direction, of_size, slows_down, use_of
+from sanpath.units import count, counted, duration, iops, percent_rounded
+
+_FEWER = 0.7
+_FOREIGN_SHARE = 0.05
+
+
+def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
+    """Throughput and latency at the outstanding I/Os, and the share of others on the limiting link."""
+    verdict = diagnosis.verdict
+    first = verdict.bottlenecks[0] if verdict.bottlenecks else None
+    direction = first.direction if first is not None else main_direction(step)
+    result = step.directions.get(direction)
+    if result is None:
+        return None
+    if first is not None and slows_down(first, result):
+        slow = iops(first.ceiling_ops_per_second or 0.0)
+        return f"{iops(result.ops_per_second)} on average, {slow} once it slows down."
+    words = _law_words(step, direction, result) + _flush_words(step)
+    if first is not None and (flat_words := _flat_words(diagnosis, direction, result)) is not None:
+        words = flat_words
+    if (
+        first is not None
+        and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= _FOREIGN_SHARE
+    ):
+        words += f". {percent_rounded(foreign_share)} of the link's bytes are other hosts'"
+    if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
+        words += f". {also}"
+    return f"{words}."
+
+
+def _flat_words(diagnosis: Diagnosis, direction: str, result: DirectionResult) -> str | None:
+    """Words for more outstanding I/Os that add only latency. None: no other step shows that."""
+    for curve in diagnosis.verdict.curves:
+        point = next((candidate for candidate in curve.points if candidate.step == diagnosis.verdict.from_step), None)
+        if curve.direction != direction or point is None:
+            continue
+        equally_fast = [
+            candidate
+            for candidate in curve.points
+            if abs(candidate.ops_per_second / point.ops_per_second - 1) <= FLAT
+        ]
+        low, high = (
+            min(equally_fast, key=lambda candidate: candidate.in_flight),
+            max(equally_fast, key=lambda candidate: candidate.in_flight),
+        )
+        if low.in_flight <= _FEWER * high.in_flight and low.latency_seconds < high.latency_seconds:
+            return (
+                f"From {count(low.in_flight)} to {count(high.in_flight)} outstanding {_noun(diagnosis, direction)}, "
+                f"throughput stays at {iops(point.ops_per_second)}{of_size(result)} and latency grows from "
+                f"{duration(low.latency_seconds)} to {duration(high.latency_seconds)}"
+            )
+    return None
+
+
+def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str:
+    """Little's law with its numbers."""
+    latency = result.latency_seconds.mean
+    is_single = is_single_direction(step, direction)
+    in_flight = counted(result.ops_per_second * latency, f"outstanding {'I/O' if is_single else direction}")
+    if is_single:
+        return f"{iops(result.ops_per_second)}{of_size(result)} at {duration(latency)} with {in_flight}"
+    total = iops(sum(each.ops_per_second for each in step.directions.values()))
+    rate = f"{result.ops_per_second:,.0f} of {total} are {direction}s{of_size(result)}"
+    return f"{rate}, at {duration(latency)} with {in_flight}"
+
+
+def _flush_words(step: StepResult) -> str:
+    """Words for the flushes of each I/O; "" where they take less time than the I/Os."""
+    flushes, ops = step.in_flight.flushes, sum(result.ops_per_second for result in step.directions.values())
+    return f"; its flushes take {duration(flushes / ops)} more" if flushes > in_flight(step) and ops else ""
+
+
+def _also_saturated(first: Bottleneck) -> str:
+    """Words for links that are saturated as well; "" for none. Relieving only one of them gains next to nothing."""
+    if first.kind != "link" or not first.coincident:
+        return ""
+    if len(first.coincident) == 1:
+        return f"{readable(first.coincident[0])} is saturated as well: relieve both"
+    return f"{len(first.coincident)} more links are saturated as well: relieve all"
+
+
+def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:
+    """Words for the time that a switch may not send to the device that slows the others down; "" if not counted."""
+    ratios = [
+        ratio
+        for finding in diagnosis.findings
+        if finding.entity == first.entity
+        and isinstance(ratio := finding.evidence.get("credit_stall_ratio"), float)
+        and first.kind == "credit_stall"
+    ]
+    return (
+        f"The switch has no credit to send to the device {percent_rounded(max(ratios))} of the time" if ratios else ""
+    )
+
+
+def _noun(diagnosis: Diagnosis, direction: str) -> str:
+    step = next(s for s in diagnosis.steps if s.name == diagnosis.verdict.from_step)
+    return "I/Os" if is_single_direction(step, direction) else f"{direction}s"
+
+
+def _foreign_share(use: ElementUse | None) -> float:
+    if use is None or not use.foreign_bytes_per_second or not use.bytes_per_second:
+        return 0.0
+    return use.foreign_bytes_per_second / use.bytes_per_second

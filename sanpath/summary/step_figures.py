@@ -1,0 +1,49 @@
+"""Figures of the step of the verdict that several lines of the summary state."""
+
+from __future__ import annotations
+
+from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
+from sanpath.facts.load.loads import FLAT
+from sanpath.units import kibibytes
+
+_SINGLE_DIRECTION = 0.99
+
+
+def use_of(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | None:
+    """How busy an element is. None: nothing counts it."""
+    step = diagnosis.verdict.from_step
+    return next((u for u in diagnosis.elements if (u.entity, u.step, u.direction) == (entity, step, direction)), None)
+
+
+def slows_down(first: Bottleneck, result: DirectionResult) -> bool:
+    """Whether the element holds the test below its mean throughput, after a while."""
+    return bool(first.ceiling_ops_per_second) and (first.ceiling_ops_per_second or 0.0) < (
+        (1 - FLAT) * result.ops_per_second
+    )
+
+
+def main_direction(step: StepResult) -> str:
+    """The direction with the most outstanding I/Os, which the verdict is about."""
+
+    def in_flight(direction: str) -> float:
+        result = step.directions[direction]
+        return result.ops_per_second * result.latency_seconds.mean
+
+    return max(step.directions, key=in_flight, default="read")
+
+
+def is_single_direction(step: StepResult, direction: str) -> bool:
+    """Whether a direction represents the whole test."""
+    total = sum(result.ops_per_second for result in step.directions.values())
+    return step.directions[direction].ops_per_second >= _SINGLE_DIRECTION * total
+
+
+def in_flight(step: StepResult) -> float:
+    """Outstanding I/Os as measured, else as configured; 0: neither is known."""
+    return step.in_flight.measured or step.in_flight.configured or 0.0
+
+
+def of_size(result: DirectionResult) -> str:
+    """The mean size of its I/Os: " of 64 KiB"."""
+    mean_bytes = result.bytes_per_second / result.ops_per_second if result.ops_per_second else 0.0
+    return f" of {kibibytes(mean_bytes)}" if mean_bytes >= 0.1 * 1024 else ""

@@ -1,0 +1,166 @@
+"""The verdict in one line of at most 12 words."""
+
+from __future__ import annotations
+
+from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
+from sanpath.summary.names import noun, readable, with_owner
+from sanpath.summary.step_figures import in_flight, slows_down, use_of
+from sanpath.topology.identity import Topology
+from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
+
+_FULL = 0.8
+
+
+def verdict_line(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
+    """The verdict in a line. `step`: the step that it is from."""
+    text = _words(diagnosis, topology, step)
+    return f"{text[:1].upper()}{text[1:]}" if text.startswith(("link ", "something ")) else text
+
+
+def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
+    verdict = diagnosis.verdict
+    first = verdict.bottlenecks[0] if verdict.bottlenecks else None
+    reached = iops(sum(result.ops_per_second for result in step.directions.values()))
+    match verdict.kind:
+        case "bottleneck" if first is not None:
+            return _bottleneck(diagnosis, topology, first, step)
+        case "configured_cap" if first is not None:
+            limit_kind = {"vdisk": "IOPS limit", "cgroup": "Limit", "host": "Limit"}.get(first.kind, "QoS limit")
+            subject = f"{limit_kind} of {noun(first.entity)} {readable(first.entity)} is reached"
+            rate = sum(result.bytes_per_second for result in step.directions.values())
+            return f"{subject}: {bandwidth(rate)}, {reached}"
+        case "concurrency_limited":
+            cleared = ": nothing on the path is saturated" if _path_is_cleared(diagnosis) else ""
+            if (flushes := step.in_flight.flushes) > in_flight(step):
+                return f"The load waits for flushes: {count(flushes)} outstanding at any time"
+            return f"Too few outstanding I/Os ({count(in_flight(step))}){cleared}"
+        case "demand_limited":
+            return f"The load asks for no more than {reached}"
+        case "generator_limited":
+            cleared = "; nothing below is saturated" if _path_is_cleared(diagnosis) else ""
+            return f"The load generator or its machine is CPU-bound{cleared}"
+        case "healthy":
+            return f"Healthy: the requested {reached} are served with headroom"
+        case _:
+            return _unproven(diagnosis)
+
+
+def _path_is_cleared(diagnosis: Diagnosis) -> bool:
+    """Whether anything below the load was measured and is not the problem."""
+    return any(not cleared.entity.startswith("load:") for cleared in diagnosis.cleared)
+
+
+def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, step: StepResult) -> str:
+    name = readable(first.entity)
+    match first.kind:
+        case "link":
+            use = use_of(diagnosis, first.entity, first.direction)
+            speed = _speed(use)
+            utilisation = (
+                f"{percent_rounded(use.utilisation)} utilised, "
+                if use is not None and use.utilisation is not None
+                else ""
+            )
+            return f"{speed}link {name} is saturated ({utilisation}{first.direction}s)"
+        case "path_policy" if not first.coincident:
+            return f"I/Os of {name} use paths that are not optimised"
+        case "path_policy":
+            return f"Paths of {name} are used one at a time"
+        case "credit_stall" if (first.utilisation or 0.0) >= _FULL:
+            return f"Saturated link to {_device(topology, first)} backs up the fabric"
+        case "credit_stall" if first.culprit is None:
+            return f"Link {name} has too few buffer credits"
+        case "credit_stall":
+            return f"Slow-drain device {_device(topology, first)} stalls the fabric"
+        case "data_sheet":
+            return f"{name} is at the limit that was entered for it ({percent_rounded(first.utilisation or 1.0)})"
+        case "retries" if first.entity.startswith("path:"):
+            return f"Path {name} fails: its I/Os wait for time-outs"
+        case "retries":
+            return f"Errors on {name} cost the latency: lost I/Os are retried"
+        case "tcp_window":
+            return f"TCP window of {name} is full"
+        case "io_thread":
+            return f"Thread that serves the disk of {noun(first.entity)} {name} is saturated"
+        case "io_stack":
+            return f"I/Os wait in {noun(first.entity)} {name} above its block device"
+        case "core" if first.utilisation is None:
+            return f"{noun(first.entity).capitalize()} {name} is slow to read received data"
+        case "core":
+            return f"One processor core of {name} is saturated"
+        case "pcie":
+            return f"PCIe lanes of {noun(first.entity)} {with_owner(first.entity)} are saturated"
+        case "lun" | "hba" | "vdisk":
+            return f"Queue of {noun(first.entity)} {with_owner(first.entity)} is full{_depth(first, step)}"
+        case "drive" if first.coincident:
+            also = f"{len(first.coincident)} more"
+            return f"Drive {with_owner(first.entity)} and {also} are saturated ({first.direction})"
+        case "drive":
+            return f"Drive {with_owner(first.entity)} is saturated ({first.direction})"
+        case _:
+            return _array(diagnosis, first, step)
+
+
+def _device(topology: Topology, first: Bottleneck) -> str:
+    """The culprit with its host, unless its own name contains the host."""
+    culprit = first.culprit or first.entity
+    hosts = topology.related(culprit, "attached_to", "host") if culprit in topology.entities else []
+    name = readable(culprit)
+    return f"{name} of {readable(hosts[0])}" if hosts and readable(hosts[0]) not in name else name
+
+
+def _depth(first: Bottleneck, step: StepResult) -> str:
+    planes = [p for p in step.in_flight.planes if p.entity == first.entity and p.admitted]
+    # A limit below the reported depth may be what holds the I/Os back.
+    admitted = sum(p.measured[1] for p in planes if p.plane == planes[0].plane)
+    return f" ({counted(min(planes[0].admitted or 0.0, admitted), 'slot')})" if planes else ""
+
+
+def _array(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> str:
+    result = step.directions.get(first.direction)
+    if result is not None and slows_down(first, result):
+        return f"{noun(first.entity).capitalize()} {readable(first.entity)} slows down under sustained load"
+    rate = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
+    reached = f" at {iops(rate)} ({first.direction})" if rate else f" ({first.direction})"
+    # An array that no source reads is named by the first of its ports.
+    name = f"{noun(first.entity)} {readable(first.entity)}"
+    if first.entity.startswith("array_port:"):
+        name = f"array behind port {readable(first.entity)}"
+    if not _is_timed(diagnosis, first):
+        return f"{name[0].upper()}{name[1:]} limits{reached}, by exclusion"
+    if not first.entity.startswith("array_port:"):
+        name = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "") + name
+    return f"{name[0].upper()}{name[1:]} is saturated{reached}"
+
+
+def _is_timed(diagnosis: Diagnosis, first: Bottleneck) -> bool:
+    """Whether a clock or a busy part of the array itself shows that it is saturated, and not only what remains."""
+    step = diagnosis.verdict.from_step
+    budgets = [budget for budget in diagnosis.latency_budget if budget.step == step]
+    return first.utilisation is not None or any(part.plane == "array" for budget in budgets for part in budget.parts)
+
+
+def _unproven(diagnosis: Diagnosis) -> str:
+    if not diagnosis.verdict.suspects:
+        return "Bottleneck not proven: too little was measured"
+    first = diagnosis.verdict.suspects[0]
+    name = first.place or {
+        "concurrency_limited": "too few outstanding I/Os",
+        "demand_limited": "a load that asks for no more",
+        "generator_limited": "the load generator",
+    }.get(first.verdict, "something not measured")
+    if first.entity is not None and first.kind != "unseen":
+        name = f"{noun(first.entity)} {readable(first.entity)}"
+    what = "Not proven" if first.place else "Bottleneck not proven"
+    return f"{what}; most likely {name} ({percent_likely(first.probability)})"
+
+
+def _speed(use: ElementUse | None) -> str:
+    """The speed in words: 4GFC is a link of 4 Gb/s; the technology is left out."""
+    if use is None or use.speed is None:
+        return ""
+    return (
+        f"{use.speed.removesuffix('GFC')} Gb/s "
+        if use.speed.endswith("GFC")
+        else f"{use.speed.removesuffix(' Ethernet')} "
+    )
