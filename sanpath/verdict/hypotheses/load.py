@@ -56,8 +56,9 @@ _RATE_ERROR = 0.015
 _REACH_RATE = 0.9
 """Share of the loads that ask for no more that reach their requested rate: the others think, or wait for each
 other."""
-_HAS_RATE = 1.0
-"""Log-likelihood ratio of a rate or a time to think that was set, but not its figure."""
+_HAS_RATE = 3.0
+"""Log-likelihood ratio of a rate, or a time to think, that was set: one in twenty loads that something else limits has
+one, and unused I/Os as well."""
 _NOTHING_HOLDS_BACK = -6.0
 """Log-odds of a load that asks for no more although nothing was set that holds it back: it starts each I/O when
 another one ends. Hardly any has pauses that its settings do not show."""
@@ -233,7 +234,7 @@ def _demand(table: PlaceTable) -> Claim:
         words = f"only {duration(between)} pass between two I/Os: whoever waits on purpose waits longer"
         weight = max(_NO_PAUSE_LEAST, _NO_PAUSE_WEIGHT * log(max(between, 1e-9) / _SHORTEST_PAUSE_SECONDS))
         evidence.append(Evidence(words, weight))
-    elif table.step.rate_limited and in_flight_ratio is not None and in_flight_ratio <= 1 - FILLED_ERROR:
+    if table.step.rate_limited and in_flight_ratio is not None and in_flight_ratio <= 1 - FILLED_ERROR:
         evidence.append(Evidence("it was given a rate, or time to think", _HAS_RATE))
     return _claim("demand_limited", frozenset(), evidence, because, "any")
 
