@@ -36,7 +36,7 @@ class Summary:
     nothing was cleared. `path`: the loaded path that the verdict names, from load to volume. `off_path`: limiting
     elements that are not on it. `more_paths`: number of other paths. `action`: the first thing to do. `plan_step`:
     its number in the plan; None: it decides between suspects, or there is nothing to do. `gain`: what it would bring,
-    None: unknown. `other_io`: the verdict of each other kind of I/O of the run, in a sentence; only those that differ.
+    None: unknown. `other_io`: the verdict of each other kind of I/O of the run in a sentence, where it differs.
     """
 
     verdict: str

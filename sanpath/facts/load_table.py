@@ -8,6 +8,7 @@ from math import isclose
 from sanpath.facts.host.cpu_quotas import cpu_quota_facts
 from sanpath.facts.host.planes import devices_of_load, planes_of
 from sanpath.facts.host.tested_machines import UnderTest, device_names, platform
+from sanpath.facts.load.device_share import device_share
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.load.validity import validity_facts
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
@@ -50,6 +51,7 @@ def load_rows(
             "in_flight_measured": load.in_flight_measured,
             "filled_ratio": load.filled_ratio(total),
             **_first_device(topology, load, tables["plane"]),
+            "device_share": device_share(topology, load, tested),
             "latency_ratio": load.latency_seconds / lightest.latency_seconds,
             "held_back": _is_limited_by_queue(topology, load, loads, tables["plane"]),
             "busiest_utilisation": _busiest(links),

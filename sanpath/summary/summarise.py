@@ -106,6 +106,8 @@ _OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes over
 def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, int | None, str | None]:
     """(what to do first, its number in the plan, what it would bring)."""
     verdict = diagnosis.verdict
+    if (void := _makes_valid(diagnosis)) is not None:
+        return void.action, void.number, _gain(diagnosis, void, step)
     first_step = diagnosis.plan[0] if diagnosis.plan else None
     undecided = verdict.kind == "cannot_tell" or step is None
     if verdict.decide_with and undecided:
@@ -119,6 +121,14 @@ def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, 
         # What removes a risk, or makes the test valid, changes nothing of the limit.
         return own, None, None
     return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
+
+
+def _makes_valid(diagnosis: Diagnosis) -> PlanStep | None:
+    """The step without which the test says nothing about the storage: what limits it is not worth a change before.
+    None: it does."""
+    severe = {(f.rule, f.entity) for f in diagnosis.findings if f.outcome == "hit" and f.severity == "high"}
+    tests = (each for each in diagnosis.plan if each.purpose == "test")
+    return next((each for each in tests if any((r.rule, r.entity) in severe for r in each.resolves)), None)
 
 
 def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str | None:
@@ -140,7 +150,7 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str
             best_rate = iops(links * result.ops_per_second)
             return f"up to {best_rate} over {count(links)} links of the same speed; not tested"
     if first.purpose == "test":
-        return "a result that can be trusted; throughput stays as it is"
+        return "a result that can be trusted"
     return None
 
 

@@ -57,8 +57,8 @@ _REACH_RATE = 0.9
 """Share of the loads that ask for no more that reach their requested rate: the others think, or wait for each
 other."""
 _HAS_RATE = 3.0
-"""Log-likelihood ratio of a rate, or a time to think, that was set: one in twenty loads that something else limits has
-one, and unused I/Os as well."""
+"""Log-likelihood ratio of a rate, or a time to think, that was set: of the loads that something else limits, one in
+twenty has one, and unused I/Os as well."""
 _NOTHING_HOLDS_BACK = -6.0
 """Log-odds of a load that asks for no more although nothing was set that holds it back: it starts each I/O when
 another one ends. Hardly any has pauses that its settings do not show."""
