@@ -52,7 +52,7 @@ from sanpath.topology.paths import host_of
 from sanpath.units import counted
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict, verdicts_of_other_io
-from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.step_judgement import WINDOWS, Judgement
 from sanpath.whatif.configuration import configuration
 from sanpath.whatif.next_limit import with_next_limit
 
@@ -292,22 +292,22 @@ def _step_verdict(judgements: Sequence[Judgement]) -> StepVerdict:
     """The step's kind is that of its busiest direction; every direction's bottlenecks are listed."""
     if not judgements:
         return StepVerdict("cannot_tell", "C", (), ("no complete window of the load is in this step",))
-    judge_recording = deciding(judgements)
-    ordered = [judge_recording, *(j for j in judgements if j is not judge_recording)]
+    decided = deciding(judgements)
+    ordered = [decided, *(j for j in judgements if j is not decided)]
     return StepVerdict(
-        judge_recording.kind,
-        judge_recording.grade,
+        decided.kind,
+        decided.grade,
         tuple(b for j in ordered for b in j.bottlenecks),
-        judge_recording.because,
+        decided.because,
     )
 
 
 def _validity_notes(facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts]) -> list[str]:
     notes = []
     # A load that reports a single figure has enough windows; other sources have windows of their own.
-    if windows < (1 if loads and all(load.summary for load in loads) and windows == 1 else 4):
+    if windows < WINDOWS and not (windows == 1 and loads and all(load.summary for load in loads)):
         reason = "too short" if windows else "too short, or a source gave nothing"
-        notes.append(f"{reason}: {counted(windows, 'complete window')} of the slowest source, 4 are needed")
+        notes.append(f"{reason}: {counted(windows, 'complete window')} of the slowest source, {WINDOWS} are needed")
     if any(load.summary for load in loads):
         notes.append("whether the step was steady is not known: the load gave one figure for all of it")
     if step.origin == "found":

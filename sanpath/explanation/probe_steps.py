@@ -110,7 +110,7 @@ def _in_words(step: Step, experiment: Experiment | None) -> str:
         return step.name
     # How many I/Os were outstanding is known from the step; the plan may have allowed fewer than were proposed.
     if experiment is None or experiment.in_flight is not None:
-        return f"repeat it with {outstanding(step.offered or 0)}"
+        return f"repeat the step with {outstanding(step.offered or 0)}"
     return experiment.text
 
 

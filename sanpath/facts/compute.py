@@ -30,6 +30,7 @@ from sanpath.facts.load.load_events import Histogram, SourceEvents, has_generato
 from sanpath.facts.load.loads import LoadFacts, load_facts
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.manual_figures import ManualFigures, manual_figures
+from sanpath.facts.load.split_directions import split_by_devices
 from sanpath.facts.load_table import load_rows
 from sanpath.facts.peers.peer_rows import compared, peer_rows
 from sanpath.facts.samples.clock_offsets import ClockOffset
@@ -171,11 +172,14 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     loads = loads or list(host_loads(topology, samples.get("lun", ()), 1.0 if has_generator(events) else 0.0))
     distributions_of_loads = histograms_of_loads(steps, events)
     shares = local_read_shares(topology, samples.get("cluster_node", ()))
+    clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}
+    if any(load.is_mean_of_both for load in loads):
+        planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
+        loads = list(split_by_devices(topology, loads, planes))
     measurements = Measurements(topology, steps, load_samples, loads, distributions_of_loads, shares)
     figures = figure_comparisons(events, measurements)
     by_hand = manual_figures(topology, steps, loads, samples, events)
     known: Samples = {**samples, **by_hand.samples}
-    clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}
     placements = vm_placements(inventory, topology, steps)
     tables = _joined([_tables(placement, loads, known, clocks, events) for placement in placements])
     tables |= {

@@ -41,7 +41,7 @@ def test_hit_names_direction_utilisation_and_speed() -> None:
     assert judgement.outcome == "hit"
     assert judgement.summary == (
         "link:sw1/fc1/7 is saturated in the read direction: 97.7 % of the data rate at 4 Gb/s, "
-        "where a saturated link reads 98.4 %"
+        "where a saturated link shows 98.4 %"
     )
 
 

@@ -203,4 +203,4 @@ def test_a_load_that_holds_its_ios_back_is_repeated_without_what_holds_it_back(
     san = calm(San(tmp_path / "r.sanpath"), in_flight=in_flight, ops=2000, latency=0.001, rate_limited=limited)
     experiments = {each.action: each for each in judged(san.write()).verdict.experiments}
     assert ("no rate limit" in experiments["more_in_flight"].text) == limited
-    assert experiments["fewer_in_flight"].text == "repeat it with 1 outstanding I/O"
+    assert experiments["fewer_in_flight"].text == "repeat the step with 1 outstanding I/O"

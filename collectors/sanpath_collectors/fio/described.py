@@ -20,7 +20,7 @@ _STEADY_MS = 1000
 _MORE_IN_FLIGHT = 2.0
 """Ratio of outstanding I/Os, measured to configured, from which the configuration is not that of the job. A mean
 cannot exceed the configured number."""
-_FREE_PERCENT = 50.0
+_FREE_PERCENT = 85.0
 """Use of a core up to which a process is not what keeps I/Os back."""
 _NEARLY_ALL = 0.8
 _AT_CEILING_PERCENT = 30.0

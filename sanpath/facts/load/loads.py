@@ -57,6 +57,7 @@ class LoadFacts:
     (Little's law). `active_ratio`: share of the configured I/Os that the jobs could keep in flight in the mean over
     the step; below 1, some of them began later or ended before the others. `tail_shares`: (a part of each job's I/Os,
     the least share of the time that as many of its slowest take), empty: a job reports no percentiles.
+    `is_mean_of_both`: its latency follows from both directions' I/Os together, so that the split is not known.
     """
 
     roots: tuple[str, ...]
@@ -86,6 +87,7 @@ class LoadFacts:
     metadata_in_flight: float = 0.0
     active_ratio: float = 1.0
     tail_shares: tuple[tuple[float, float], ...] = ()
+    is_mean_of_both: bool = False
 
     @property
     def seconds(self) -> float | None:
@@ -299,6 +301,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         sum(job.rate("latency_seconds_metadata_total") or 0.0 for job in jobs),
         _active_ratio(jobs, shares),
         tuple(_tail_shares(with_latency, direction)),
+        all(_is_mean_of_both(job) for job in active),
     )
 
 
@@ -350,6 +353,14 @@ def _latency(job: StepSamples, direction: Direction, step: Step, jobs: int) -> t
     # No more I/Os are in flight than were configured: the mean is at most N / X.
     highest = min(max(closed_loop, floor), floor + resolution)
     return highest, floor, highest
+
+
+def _is_mean_of_both(job: StepSamples) -> bool:
+    """Whether a job reads and writes, and reports the latency of neither."""
+    both = all(_rate(job, "ops", direction) for direction in DIRECTIONS)
+    timed = (f"latency_seconds_{direction}_total" for direction in DIRECTIONS)
+    means = (f"latency_seconds_mean_{direction}" for direction in DIRECTIONS)
+    return both and not any(map(job.rate, timed)) and not any(map(job.means.get, means))
 
 
 def _spread(jobs: Sequence[StepSamples], direction: Direction) -> float | None:

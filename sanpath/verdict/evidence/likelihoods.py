@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log, log2, pi, sqrt
+from math import exp, floor, log, log2, log10, pi, sqrt
 
 import numpy as np
 
@@ -33,6 +33,10 @@ _LEAST_DEFAULT_DEPTH = 12.0
 _DEFAULT_DEPTHS = ((16.0, 0.25), (32.0, 0.4), (64.0, 0.7), (128.0, 0.9), (256.0, 1.0))
 """I/Os with the share of queues that have fewer slots: drivers of SCSI admit 30, 32, 64 or 128 commands to a LUN by
 default (lpfc, qla2xxx, iSCSI, PVSCSI, virtio-scsi), NVMe about a thousand. Fewer are a deliberate setting."""
+_ROUND_NUMBERS = ((1, 0.25), (2, 0.25))
+"""Significant digits with the share of rates that have no more and were set by a person, such as 1,000 or 2,500."""
+_RATE_LOG_ERROR = 0.001
+"""Standard error of the natural logarithm of a rate that something holds: generators and limiters pace in bursts."""
 _EXPONENT_ERROR = 0.015
 """Error of the binary logarithm of a number of I/Os: one percent."""
 
@@ -109,3 +113,14 @@ def usual_depth(slots: float) -> float:
         return 0.0
     exponent = log2(slots)
     return log(_POWERS_OF_TWO * normal(exponent - round(exponent), 0.0, _EXPONENT_ERROR) + 1 - _POWERS_OF_TWO)
+
+
+def set_by_hand(rate: float) -> float:
+    """Log-likelihood ratio that a person has set a rate, by how close it is to a round number."""
+    density = 1 - sum(share for _, share in _ROUND_NUMBERS)
+    for digits, share in _ROUND_NUMBERS:
+        exponent = floor(log10(max(rate, 1e-9))) - digits + 1
+        nearest = round(rate / 10**exponent) * 10.0**exponent
+        numbers_per_decade = 9 * 10 ** (digits - 1)
+        density += share * normal(log(rate / nearest), 0.0, _RATE_LOG_ERROR) * log(10) / numbers_per_decade
+    return log(density)

@@ -42,7 +42,7 @@ _OTHERS_MAY_FILL = {"host": -4.0, "array": -2.0}
 port than at the host's own."""
 _SLOWER = -2.5
 """The same of a port whose capability alone is known: it may run slower than that, and be full."""
-_UNCOUNTED_OVERTURN = ("byte counters of the switch ports there below 95 % of what a saturated link reads",)
+_UNCOUNTED_OVERTURN = ("byte counters of the switch ports there below 95 % of what a saturated link carries",)
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -161,7 +161,7 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
     if flat is not None:
         yield flat
     if _may_be_capped(table, link):
-        yield "a little less than a saturated link reads: without data of the array, a cap there is possible"
+        yield "a little less than a saturated link carries: without data of the array, a cap there is possible"
 
 
 def _overturn(link: PathLink, is_alone: bool) -> Iterator[str]:

@@ -4,7 +4,7 @@ flight."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, hypot, log, log1p, log2
+from math import hypot, log, log1p
 from typing import cast
 
 from sanpath.diagnosis.experiment import Kind
@@ -12,7 +12,7 @@ from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, in_series, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_error, rate_met, requested_rate
-from sanpath.verdict.evidence.likelihoods import at_limit, normal, without_pause
+from sanpath.verdict.evidence.likelihoods import at_limit, normal, set_by_hand, without_pause
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, Growth, limited_by
 from sanpath.verdict.places.cpu_quota import quota_used
@@ -30,8 +30,9 @@ _HALF_BUSY, _COST_WEIGHT, _COST_LEAST, _COST_MOST = 0.2, 1.5, -3.0, 2.0
 _FULL_CORE = 3.5
 """Largest log-likelihood ratio of a full core, or of full processors: unrelated threads may fill them, or an engine
 that polls."""
-_CORES_UNREAD = -1.5
-"""Log-odds of a machine that has just as many processors as its load uses, rounded up to a power of two."""
+_CORES = (1, 0.04), (2, 0.16), (4, 0.36), (8, 0.56), (16, 0.74), (32, 0.86), (64, 0.94), (128, 0.98)
+"""Numbers of processors, with the share of machines that have no more: the smallest cloud instances have one or two,
+servers of two sockets up to some hundred threads."""
 _LEAST_CORES_USED = 0.5
 """No machine has less than one."""
 _FAIR_SHARE = 0.2
@@ -69,10 +70,12 @@ _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
 _REFUTED = -5.0
 """Log-odds of too few outstanding I/Os where twice as many were given without effect."""
+_FLUSHES_MATTER = 0.1
+"""Ratio of flushes to I/Os in flight from which they are mentioned."""
 _TOO_ROUNDED = 0.3
 """A smaller log-likelihood ratio of a number of I/Os says nothing: it is too large to be exact to a part of one."""
 _NO_RATE = -2.0
-"""Log-odds of a load that reports neither a rate nor a limit of I/Os in flight: one in eight has a rate."""
+"""Log-odds of a load that does not report whether it has a rate: one in eight has."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -149,10 +152,14 @@ def _unread_machine(table: PlaceTable) -> Iterator[Claim]:
     cores_used = threads * (table.load.cpu_ratio or 0.0)
     if threads < 2 or cores_used < _LEAST_CORES_USED:
         return
-    cores = 2 ** max(0, ceil(log2(cores_used)))
+    fewer, (cores, no_more) = 0.0, _CORES[0]
+    for larger, share in _CORES[1:]:
+        if cores < cores_used:
+            fewer, cores, no_more = no_more, larger, share
     words = f"its {count(threads)} processes use {cores_used:.2g} cores together, and the machine's are not known"
     explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
-    weight = _CORES_UNREAD + min(_FULL_CORE, without_pause(cores_used / cores))
+    just_as_many = log((no_more - fewer) / (1 - no_more))
+    weight = just_as_many + min(_FULL_CORE, without_pause(min(1.0, cores_used / cores)))
     because = (f"{words}; nothing measured below it is saturated",)
     yield _claim("generator_limited", explains, [Evidence(words, weight)], because, prior=SELDOM)
 
@@ -204,39 +211,52 @@ def _busy_anyway(table: PlaceTable, row: FactRow, fact: str, weight: float) -> l
 
 def _demand(table: PlaceTable) -> Claim:
     """The load asks for no more."""
-    configured, in_flight_ratio = table.load.in_flight_configured, table.in_flight_ratio
-    total = table.facts.in_flight_in(table.load.step)
+    configured, total = table.load.in_flight_configured, table.facts.in_flight_in(table.load.step)
     subject = f"{count(total)} of {count(configured)} I/Os" if configured else f"{count(total)} I/Os"
-    own_rows = table.rows("load", direction=table.load.direction, entity=table.load.entity)
+    if table.load.flushes_in_flight >= _FLUSHES_MATTER * total:
+        subject += f" and {count(table.load.flushes_in_flight)} flushes"
     because = [f"{subject} outstanding: the load asks for no more"]
-    evidence = []
-    if in_flight_ratio is not None:
-        # Any ratio below full is equally probable: a load that asks for less may ask for anything.
-        near_full = normal(in_flight_ratio, 0.9, FILLED_ERROR) / 10
-        density = 1 / (1 - FILLED_ERROR) if in_flight_ratio < 1 - 2 * FILLED_ERROR else near_full
-        evidence.append(
-            Evidence(
-                f"{subject} are outstanding", log(max(density, 1e-3) / _density_of_others(table, in_flight_ratio))
-            )
-        )
-    elif not table.step.rate_limited:
-        evidence.append(Evidence("neither its rate nor its configured outstanding I/Os are known", _NO_RATE))
-        evidence += _paced(table)
+    evidence = [*_share_outstanding(table, subject), *_held_back(table)]
     if (rate := requested_rate(table.facts, table.load)) is not None:
         error = hypot(_RATE_ERROR, rate_error(table.facts, table.load))
         density_of_rate = normal(min(rate[1] / rate[0], 1.0), 1.0, error)
         evidence.append(Evidence(in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
         if rate_met(table.facts, table.load) is not None:
             because = [f"{in_words(rate)}, with {because[0]}"]
-    elif in_flight_ratio is not None and [row["rate_limited"] for row in own_rows] == [False]:
-        evidence.append(Evidence("neither a rate nor time to think was set", _NOTHING_HOLDS_BACK))
     elif (between := _time_between(table)) is not None and between < _SHORTEST_PAUSE_SECONDS:
         words = f"only {duration(between)} pass between two I/Os: whoever waits on purpose waits longer"
         weight = max(_NO_PAUSE_LEAST, _NO_PAUSE_WEIGHT * log(max(between, 1e-9) / _SHORTEST_PAUSE_SECONDS))
         evidence.append(Evidence(words, weight))
-    if table.step.rate_limited and in_flight_ratio is not None and in_flight_ratio <= 1 - FILLED_ERROR:
-        evidence.append(Evidence("it was given a rate, or time to think", _HAS_RATE))
     return _claim("demand_limited", frozenset(), evidence, because, "any")
+
+
+def _share_outstanding(table: PlaceTable, subject: str) -> Iterator[Evidence]:
+    """Evidence of the share of its I/Os that the load keeps outstanding; `subject`: their number in words."""
+    ratio = table.in_flight_ratio
+    if ratio is None:
+        return
+    # Any ratio below full is equally probable: a load that asks for less may ask for anything.
+    density = 1 / (1 - FILLED_ERROR) if ratio < 1 - 2 * FILLED_ERROR else normal(ratio, 0.9, FILLED_ERROR) / 10
+    yield Evidence(f"{subject} are outstanding", log(max(density, 1e-3) / _density_of_others(table, ratio)))
+
+
+def _held_back(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence of what is known of a rate, or a time to think, that was set."""
+    ratio = table.in_flight_ratio
+    if table.step.rate_limited:
+        if ratio is not None and ratio <= 1 - FILLED_ERROR:
+            yield Evidence("it was given a rate, or time to think", _HAS_RATE)
+        return
+    own_rows = table.rows("load", direction=table.load.direction, entity=table.load.entity)
+    if [row["rate_limited"] for row in own_rows] == [False]:
+        yield Evidence("neither a rate nor time to think was set", _NOTHING_HOLDS_BACK)
+        return
+    yield Evidence("whether it was given a rate, or time to think, is not known", _NO_RATE)
+    total = table.facts.ops_per_second_in(table.load.step)
+    if (weight := set_by_hand(total)) > 0 and ratio is not None and ratio <= 1 - FILLED_ERROR:
+        yield Evidence(f"{iops(total)} is a round number, as rates are that somebody has set", weight)
+    elif ratio is None:
+        yield from _paced(table)
 
 
 def _time_between(table: PlaceTable) -> float | None:

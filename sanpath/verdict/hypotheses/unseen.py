@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import exp, log
 
 from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.table import number
-from sanpath.units import duration
+from sanpath.units import duration, iops
+from sanpath.verdict.evidence.likelihoods import set_by_hand
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.drives import drives_of_load
@@ -31,6 +33,8 @@ _FEW_PLACES = -1.8
 driver and interrupts are left, or the host is not read, and its queues are a claim of their own."""
 _LONGEST_NAME = 16
 """Letters of a device's name that a sentence can hold, such as PhysicalDisk2; identifiers are longer."""
+_SET_LIMITS = 0.3
+"""Share of the limits that no source reads which somebody has set: QoS, cloud volumes and instances."""
 _SLOW = 5.0
 """Ratio of transfer time to wire time from which the transfer waits for something."""
 
@@ -43,7 +47,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone. What is in the
     # hands of TCP waits in the network: nothing outside of it makes it wait there.
     elsewhere = (gaps - table.in_tcp) | table.indices("array_service")
-    evidence, window_bytes = [*_slow_transfer(table), *_few_are_slow(table)], _in_window(table)
+    evidence = [*_slow_transfer(table), *_few_are_slow(table), *_round_rate(table)]
+    window_bytes = _in_window(table)
     if window_bytes:
         words = f"up to {window_bytes / 1e3:,.0f} kB are on the way at once, which a TCP window may limit"
         evidence.append(Evidence(words, 0.0))
@@ -148,6 +153,14 @@ def _few_are_slow(table: PlaceTable) -> Iterator[Evidence]:
     weight, words = tail_weight(table.load)
     if weight:
         yield Evidence(words, weight)
+
+
+def _round_rate(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence of a limit that somebody has set, such as the IOPS of a cloud volume: these are round numbers."""
+    total = table.facts.ops_per_second_in(table.load.step)
+    if (weight := set_by_hand(total)) > 0:
+        words = f"{iops(total)} is a round number, as limits are that somebody has set"
+        yield Evidence(words, log(1 - _SET_LIMITS + _SET_LIMITS * exp(weight)))
 
 
 def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:

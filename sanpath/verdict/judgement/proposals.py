@@ -160,14 +160,15 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     admitted = min(fewest, _admitted(table))
     doubled, halved = max(2, round(2 * most)), max(1, round(admitted / 2))
     held_back = " and no rate limit or pauses" if (table.in_flight_ratio or 1.0) < 0.5 else ""
-    text = f"repeat it with {outstanding(doubled)}{held_back}"
+    text = f"repeat the step with {outstanding(doubled)}{held_back}"
     yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, 0.1, sqrt(doubled / most), doubled)
-    text = f"repeat it with {outstanding(halved)}"
+    text = f"repeat the step with {outstanding(halved)}"
     yield Proposal(table, "fewer_in_flight", text, _SAME_THROUGHPUT, 0.15, sqrt(halved / admitted), halved)
-    yield Proposal(table, "smaller_blocks", "repeat it with blocks of half the size", "twice the IOPS", 0.2, _DOUBLE)
+    text = "repeat the step with blocks of half the size"
+    yield Proposal(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE)
     text = "spread the same outstanding I/Os over twice as many jobs"
     yield Proposal(table, "more_jobs", text, _MORE_THROUGHPUT, 0.2, _MORE)
-    text = "repeat it on a range so small that the array's cache answers it"
+    text = "repeat the step on a range so small that the array's cache answers it"
     yield Proposal(table, "cached_range", text, _MORE_THROUGHPUT, 0.3, _MORE)
 
 
@@ -197,14 +198,14 @@ def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
         growth = sum(t.load.ops_per_second for t in (table, *table.opposite_direction)) / table.load.ops_per_second
         direction = table.load.direction
         action: Action = "one_direction" if direction == "read" else "writes_only"
-        text, watch = f"repeat it with {direction}s only", f"more {direction} throughput"
+        text, watch = f"repeat the step with {direction}s only", f"more {direction} throughput"
         yield Proposal(table, action, text, watch, 0.1, sqrt(growth))
-    text = "repeat it with the same outstanding I/Os on one "
+    text = "repeat the step with the same outstanding I/Os on one "
     yield Proposal(table, "one_target", text + "target", _SAME_THROUGHPUT, 0.1, _SAME)
     yield Proposal(table, "one_path", text + "path", _SAME_THROUGHPUT, 0.1, _SAME)
-    yield Proposal(table, "other_host", "repeat it from another host", _MORE_THROUGHPUT, 0.2, _MORE)
+    yield Proposal(table, "other_host", "repeat the step from another host", _MORE_THROUGHPUT, 0.2, _MORE)
     if others_in(table):
-        text, watch = "pause it, and see how other hosts do without it", "lower latency of other hosts"
+        text, watch = "pause the load, and watch how other hosts do without it", "lower latency of other hosts"
         yield Proposal(table, PAUSE, text, watch, 0.1, _FASTER_ALONE)
 
 
@@ -237,8 +238,8 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
         shows = ("credit_stall", "unseen")
         yield Proposal(table, "read_switches", text, "a port that waits", 0.0, shows=shows)
     elif table.in_tcp:
-        text = "read rate limits, queues and drops on the way, and ports there that are no source"
-        yield Proposal(table, "read_switches", text, "one that is reached", 0.0, shows=("unseen_in_tcp",))
+        text = "read the rate limits, queues and drops of the network in between, and ports that no source reads"
+        yield Proposal(table, "read_switches", text, "a limit that is reached", 0.0, shows=("unseen_in_tcp",))
     if table.array is None:
         entity, shows = next(iter(table.arrays), None), ("array", "volume", "data_sheet", "unseen")
         entities = [] if entity is None else [entity]
@@ -283,7 +284,7 @@ def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     for queue in table.queues:
         text, shows = f"give {queue.entity} a deeper queue", (f"bottleneck {queue.entity}",)
         yield Proposal(table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=queue.entity, shows=shows)
-    text = "repeat it while other hosts on these ports and volumes are quiet"
+    text = "repeat the step while other hosts on these ports and volumes are quiet"
     yield Proposal(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)
     if first.verdict == "configured_cap":
         text, shows = "lift the limit", (f"configured_cap {first.entity}",)

@@ -103,7 +103,7 @@ def _counted(table: PlaceTable) -> Iterator[PathLink]:
         share = None if own_row["on_loaded_path"] is None else number(own_row, "share")
         is_steady = _is_steady(number(row, "utilisation_max") / number(row, "full_ratio"), ratios)
         ceiling = number(row, "ceiling_bytes_per_second") or table.load.bytes_per_second
-        words = f"{entity} is at {percent(filled)} of what a saturated link reads"
+        words = f"{entity} is at {percent(filled)} of what a saturated link carries"
         if row["direction"] != table.load.direction:
             payload = "answers" if table.load.direction == "write" else "commands"
             words += f" in the {row['direction']} direction, which {payload} take"
@@ -137,7 +137,7 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
             fullest = row.get(f"filled_ratio_max_{load.direction}")
             both = [number(row, f"filled_ratio_{direction}") for direction in DIRECTIONS]
             is_steady = fullest is not None and _is_steady(float(fullest), both)
-            words = f"{entity} counts {percent(filled)} of what a saturated link reads"
+            words = f"{entity} counts {percent(filled)} of what a saturated link carries"
             known_share = share if is_used else None
             yield PathLink((entity,), side, filled, filled, is_steady, known_share, load.bytes_per_second, words)
 

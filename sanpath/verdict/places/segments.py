@@ -80,9 +80,9 @@ once anything from a few drives' number to some thousands."""
 _SERVED_BY_ANY = (1.0, 4096.0)
 """I/Os that fill a single drive, and that fill any array."""
 _FEWEST_INSIDE = 2.0
-_REQUEST_BYTES = 512 * 1024.0
-"""A larger I/O is several requests below the block layer, and these queue one behind another (Linux: max_sectors_kb,
-often 512 or 1280; NVMe: MDTS, 128 KiB to 1 MiB)."""
+_REQUEST_BYTES = 256 * 1024.0
+"""A larger I/O is several requests below the block layer, and these queue one behind another (NVMe: MDTS, 128 KiB to
+1 MiB; iSCSI: MaxBurstLength, 256 KiB by default, RFC 7143; Linux: max_sectors_kb, 512 or 1280)."""
 _PARTS = 8
 """Number of shares for which an integral from the lowest to the highest wait is evaluated."""
 _REPEATS = 0.02

@@ -24,8 +24,10 @@ flight than they were given, such as a synchronous engine with a queue depth."""
 
 
 def closed_loop_density(in_flight_ratio: float) -> float:
-    """Density of the share of configured I/Os that a closed loop keeps in flight."""
-    return (1 - _BETWEEN_IOS) * _CLOSED_LOOP.pdf(min(in_flight_ratio, 1.0)) + _BETWEEN_IOS
+    """Density of the share of configured I/Os that a closed loop keeps in flight. The smaller it is, the less of the
+    time between two I/Os is left to chance."""
+    ratio = min(in_flight_ratio, 1.0)
+    return (1 - _BETWEEN_IOS) * _CLOSED_LOOP.pdf(ratio) + _BETWEEN_IOS * 2 * max(ratio, 0.01)
 
 
 def closed_loop_ratio(in_flight: float, relative_error: float) -> float:

@@ -229,10 +229,8 @@ class Entry:
         The header says it, but people copy less. A level counts I/Os that were issued at a depth from it up to the
         next one.
         """
-        if self._depth is None:
-            return None
-        level = max((level for level in self._levels if level <= self._depth), default=0)
-        if self._levels.get(level, 0.0) >= _MOSTLY:
+        level = max((level for level in self._levels if level <= (self._depth or 0)), default=0)
+        if self._depth is not None and self._levels.get(level, 0.0) >= _MOSTLY:
             return self._depth
         return 1 if self._levels.get(1, 0.0) >= 100.0 else None
 

@@ -1,0 +1,33 @@
+"""Splits a latency that is known of reads and writes together only, by the clock of the device below them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sanpath.facts.host.planes import planes_of
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.table import FactTable, number
+from sanpath.topology.identity import Topology
+
+
+def split_by_devices(topology: Topology, loads: Sequence[LoadFacts], planes: FactTable) -> Iterator[LoadFacts]:
+    """Yield the loads, those with one mean for both directions with the latencies of their directions.
+
+    A queue above the device treats reads and writes alike: they differ by what the device takes, and wait equally
+    long above it. Loads whose device is not read in both directions keep the mean.
+    """
+    for load in loads:
+        opposite = next((o for o in loads if (o.step, o.entity) == (load.step, load.entity) and o is not load), None)
+        if not load.is_mean_of_both or opposite is None:
+            yield load
+            continue
+        both = load, opposite
+        rows = [row for each in both for row in planes_of(topology, each, planes)[:1]]
+        if len(rows) < len(both) or rows[0]["plane"] != rows[1]["plane"]:
+            yield load
+            continue
+        waiting = sum(each.in_flight_measured for each in both) - sum(number(r, "in_flight_measured") for r in rows)
+        wait_seconds = max(0.0, waiting) / sum(each.ops_per_second for each in both)
+        seconds = number(rows[0], "latency_seconds") + wait_seconds
+        yield replace(load, latency_seconds=seconds, in_flight_measured=load.ops_per_second * seconds)
