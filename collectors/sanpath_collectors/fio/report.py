@@ -16,7 +16,7 @@ from typing import Any, Literal
 from sanpath.plugin import CollectorError, Failure, Item, ResultClock, warning
 from sanpath_collectors.fio.formats import client, terse
 from sanpath_collectors.fio.formats.normal import NormalText
-from sanpath_collectors.fio.formats.normal_entry import Entry
+from sanpath_collectors.fio.formats.normal_entry import Entry, begins_figures
 from sanpath_collectors.fio.inventory import Inventory
 from sanpath_collectors.fio.parse import LARGEST, Documents, parse_status
 from sanpath_collectors.fio.run import LoadIds, Run
@@ -29,7 +29,8 @@ _WARNINGS_PER_CODE = 3
 
 _BEGINNING = re.compile(
     r'\{\s*"fio version"\s*:|^(?:<[^>]+> )?[345];(?:fio-)?\d+\.\d[^;]*;|^.+: \(groupid=\d+, jobs=\d+\): err=|'
-    r"^.+: \(g=\d+\): rw=\w+, bs=|^fio: pid=\d+, err=\d+/|^\S+: verify failed at file ",
+    r"^.+: \(g=\d+\): rw=\w+, bs=|^fio: pid=\d+, err=\d+/|^\S+: verify failed at file |"
+    r"^[ \t]*(?:read|write|mixed) ?: (?:IOPS=[\d.]+k?, BW=|io=[\d.,]+[kMG]?B?, bw=)",
     re.MULTILINE,
 )
 _WARNING_PATTERNS = {
@@ -129,7 +130,7 @@ class Report:
             if self._form in (None, "terse") and (status := self._terse.read_line(line)) is not None:
                 self._form = "terse"
         elif self._form in (None, "normal"):
-            if "(groupid=" in line and Entry.of(line) is not None:
+            if ("(groupid=" in line and Entry.of(line) is not None) or begins_figures(line):
                 self._form = "normal"
             status = self._normal.read_line(line)
         if status is not None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sanpath.facts.host.tested_machines import UnderTest
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
+from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.identity import Topology
 
 _MOST_MERGED = 512.0
@@ -16,7 +17,7 @@ _MOST_MERGED = 512.0
 def device_share(topology: Topology, load: LoadFacts, tested: Sequence[UnderTest]) -> float | None:
     """Return what the devices did over what the load did: bytes, or I/Os where no bytes are counted.
 
-    None: the load names no device, or one is not counted. I/Os of sequential loads are merged, so a share of theirs
+    None: the load names no device, or one does not count. I/Os of sequential loads are merged, so a share of theirs
     is only known where it is far below any merging.
     """
     devices = {device for root in load.roots for device in topology.related(root, "targets", "lun")}
@@ -24,19 +25,26 @@ def device_share(topology: Topology, load: LoadFacts, tested: Sequence[UnderTest
         [sample for step in tested if step.load.step == load.step for sample in step.samples_of(device)]
         for device in devices
     ]
-    if not devices or not load.ops_per_second:
+    if not devices or not all(map(_counts, by_device)):
         return None
-    moved = _total(by_device, f"bytes_per_second_{load.direction}", f"bytes_{load.direction}_total")
+    moved = _total(by_device, "bytes", load.direction)
     if moved is not None and load.bytes_per_second:
         return moved / load.bytes_per_second
-    done = _total(by_device, f"ops_per_second_{load.direction}", f"ops_{load.direction}_total")
+    done = _total(by_device, "ops", load.direction)
     share = done / load.ops_per_second if done is not None else 1.0
     is_exact = load.access.random_ratio == 1.0 or share < 1 / _MOST_MERGED
     return share if done is not None and is_exact else None
 
 
-def _total(by_device: Sequence[Sequence[StepSamples]], gauge: str, counter: str) -> float | None:
+def _counts(samples: Sequence[StepSamples]) -> bool:
+    """Whether a device has counted anything at all: some do not count, such as the multipath heads of NVMe in older
+    kernels."""
+    return any(_total([samples], quantity, direction) for quantity in ("bytes", "ops") for direction in DIRECTIONS)
+
+
+def _total(by_device: Sequence[Sequence[StepSamples]], quantity: str, direction: Direction) -> float | None:
     """A rate of all devices, of each by the source that saw most. None: no source counts one of them."""
+    gauge, counter = f"{quantity}_per_second_{direction}", f"{quantity}_{direction}_total"
     total = 0.0
     for samples in by_device:
         rates = [rate for sample in samples if (rate := gauge_or_rates(sample, gauge, counter)) is not None]

@@ -14,17 +14,23 @@ _QUARTER_US = 900 * 1_000_000
 """Time zones differ by quarters of an hour."""
 
 
+def steps_of_tool(recording: Recording, collector: str, host: str | None) -> Iterator[tuple[str, int, int]]:
+    """Yield (source, begin, end) of the steps that sources of a tool have had, times in microseconds, but not on
+    another machine than `host`, which a person named."""
+    sources = {declaration.name for declaration in recording.declarations if declaration.collector == collector}
+    for source in sorted(sources - of_other_hosts(recording, host)):
+        for begin, end in step_limits([each for each in recording.events() if each[0] == source]).values():
+            if end is not None:
+                yield source, begin, end
+
+
 def overlapping_loads(placement: Placement, recording: Recording, collector: str, host: str | None) -> Iterator[str]:
     """Yield a remark if a source of the same tool has loads at the same time: it may be the same run, unless it is of
     another machine than `host`, which a person named."""
     if not placement.steps or placement.first is None or placement.last is None:
         return
-    for source in sorted(
-        {declaration.name for declaration in recording.declarations if declaration.collector == collector}
-        - of_other_hosts(recording, host)
-    ):
-        steps = step_limits([sourced for sourced in recording.events() if sourced[0] == source]).values()
-        if any(end is not None and begin < placement.last and placement.first < end for begin, end in steps):
+    for source, begin, end in steps_of_tool(recording, collector, host):
+        if begin < placement.last and placement.first < end:
             yield f"{source} has loads at the same time: if both files are of one run, it is now counted twice"
             return
 
@@ -54,16 +60,18 @@ def placing_option(clock: ResultClock, requested: Placement) -> str:
     return "--utc-offset" if clock == "local" else ""
 
 
-def outside_recording(placement: Placement, recording: Recording, option: str) -> Iterator[str]:
-    """Yield a remark if the file lies outside of everything else in the recording.
+def outside_recording(placement: Placement, recording: Recording, collector: str, option: str) -> Iterator[str]:
+    """Yield a remark if the file lies outside of everything else in the recording but runs of the same tool.
 
     `option`: the option that placed it; "": none.
     """
-    first, last, polls = placement.first, placement.last, recording.polls()
+    same_tool = {declaration.name for declaration in recording.declarations if declaration.collector == collector}
+    polls = [poll for poll in recording.polls() if poll.source not in same_tool]
+    first, last = placement.first, placement.last
     if first is None or last is None or not polls:
         return
     began = min(poll.started for poll in polls)
-    imported = (event.seen for _, event in recording.events() if event.name == "imported")
+    imported = (event.seen for s, event in recording.events() if event.name == "imported" and s not in same_tool)
     ended = max(*(poll.ended for poll in polls), *imported, began)  # The poll of an import has no duration.
     gap_us = max(began - last, first - ended)
     if gap_us > 0:

@@ -20,10 +20,11 @@ from sanpath.recorder.importing import doubtful_placement as doubts
 from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.other_hosts import of_other_hosts
-from sanpath.recorder.importing.placement import Placement, step_limits
+from sanpath.recorder.importing.placement import Placement
 from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, read_bytes
 from sanpath.recorder.importing.recognition import recognised
 from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
+from sanpath.recorder.importing.untimed import marked, placed
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.reading.recording import Recording
@@ -95,7 +96,13 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     spec, reader = recognised(files[0], request.reader)
     recording = open_recording(request.folder)
     requested = replace(request.placement)
-    placement, placement_remarks = _placement(request, recording, lambda: _length_us(files, reader))
+    placement, placement_remarks = request.placement, list[str]()
+    if request.marks:
+        placement = marked(placement, request.marks, recording)
+    else:
+        placement, placement_remarks = placed(
+            placement, files, reader, recording, spec.name, request.host, follows_file=request.follows_file
+        )
     clock = RecorderClock()
     source = free_name(request.name or spec.name, source_names(recording))
     writer = Writer(request.folder, writer_name(clock), compacts=False)
@@ -113,7 +120,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         if recording is not None:
             if not (request.follows_file and {each.collector for each in recording.declarations} == {spec.name}):
                 option = doubts.placing_option(result.clock, requested)
-                task.remarks += doubts.outside_recording(placement, recording, option)
+                task.remarks += doubts.outside_recording(placement, recording, spec.name, option)
             task.remarks += doubts.overlapping_loads(placement, recording, spec.name, request.host)
         task.remarks += doubts.assumed_zone(placement, result.clock)
         task.warn()
@@ -363,49 +370,6 @@ def _digest(file: ImportedFile) -> str:
 
 def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
-
-
-def _placement(
-    request: ImportRequest, recording: Recording | None, length_us: Callable[[], int | None]
-) -> tuple[Placement, list[str]]:
-    """Return the placement of the file, with remarks about guesses."""
-    placement = request.placement
-    if request.marks:
-        if recording is None:
-            raise UsageError("--mark names a step of a recording; there is none yet: use --at")
-        steps = step_limits(recording.events())
-        for name in request.marks:
-            if name not in steps:
-                step_names = ", ".join(steps) or "none"
-                raise UsageError(f"the recording has no step {name!r}; there are: {step_names}")
-        placement.marks = tuple(steps[name][0] for name in request.marks)
-        return placement, []
-    if placement.begins is not None:
-        return placement, []
-    if (length := length_us()) is None:
-        placement.begins = recording.started_us if recording is not None else None
-        return placement, []
-    placement.begins = max(round(file.stat().st_mtime * 1e6) for file in request.files) - length
-    guess = "its modification time is taken as the end of its last load; --mark or --at is more exact"
-    return placement, [f"the file holds no times: {guess}"]
-
-
-def _length_us(files: Sequence[ImportedFile], reader: type[ResultReader]) -> int | None:
-    """Return the total duration of the loads of files without times; None: they have times."""
-    last = 0
-    trial = reader("trial")
-    try:
-        for item in trial.read_parts(files):
-            if trial.clock != "elapsed":
-                return None
-            times_us = item.seen if isinstance(item, Rows) else [item.seen] if isinstance(item, Event) else []
-            last = max(last, *times_us, 0)
-    except CollectorError:
-        pass  # The actual import reports it.
-    finally:
-        for file in files:
-            file.read_bytes = 0
-    return last if trial.clock == "elapsed" else None
 
 
 def _host(requested: str | None, recording: Recording | None) -> tuple[str | None, list[str]]:

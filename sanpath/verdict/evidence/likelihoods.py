@@ -33,8 +33,8 @@ _LEAST_DEFAULT_DEPTH = 12.0
 _DEFAULT_DEPTHS = ((16.0, 0.25), (32.0, 0.4), (64.0, 0.7), (128.0, 0.9), (256.0, 1.0))
 """I/Os with the share of queues that have fewer slots: drivers of SCSI admit 30, 32, 64 or 128 commands to a LUN by
 default (lpfc, qla2xxx, iSCSI, PVSCSI, virtio-scsi), NVMe about a thousand. Fewer are a deliberate setting."""
-_ROUND_NUMBERS = ((1, 0.25), (2, 0.25))
-"""Significant digits with the share of rates that have no more and were set by a person, such as 1,000 or 2,500."""
+_ROUND_SHARE, _ROUND_PER_DECADE = 0.4, 18
+"""Share of the rates set by a person that are 1, 1.5, 2, 2.5 to 9.5 times a power of ten, and how many these are."""
 _RATE_LOG_ERROR = 0.001
 """Standard error of the natural logarithm of a rate that something holds: generators and limiters pace in bursts."""
 _EXPONENT_ERROR = 0.015
@@ -117,10 +117,7 @@ def usual_depth(slots: float) -> float:
 
 def set_by_hand(rate: float) -> float:
     """Log-likelihood ratio that a person has set a rate, by how close it is to a round number."""
-    density = 1 - sum(share for _, share in _ROUND_NUMBERS)
-    for digits, share in _ROUND_NUMBERS:
-        exponent = floor(log10(max(rate, 1e-9))) - digits + 1
-        nearest = round(rate / 10**exponent) * 10.0**exponent
-        numbers_per_decade = 9 * 10 ** (digits - 1)
-        density += share * normal(log(rate / nearest), 0.0, _RATE_LOG_ERROR) * log(10) / numbers_per_decade
-    return log(density)
+    half = 10.0 ** floor(log10(max(rate, 1e-9))) / 2
+    nearest = half * round(rate / half)
+    density_per_number = normal(log(rate / nearest), 0.0, _RATE_LOG_ERROR) * log(10) / _ROUND_PER_DECADE
+    return log(1 - _ROUND_SHARE + _ROUND_SHARE * density_per_number)

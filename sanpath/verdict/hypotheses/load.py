@@ -254,7 +254,7 @@ def _held_back(table: PlaceTable) -> Iterator[Evidence]:
     yield Evidence("whether it was given a rate, or time to think, is not known", _NO_RATE)
     total = table.facts.ops_per_second_in(table.load.step)
     if (weight := set_by_hand(total)) > 0 and ratio is not None and ratio <= 1 - FILLED_ERROR:
-        yield Evidence(f"{iops(total)} is a round number, as rates are that somebody has set", weight)
+        yield Evidence(f"{iops(total)} is close to a round number, as rates are that somebody has set", weight)
     elif ratio is None:
         yield from _paced(table)
 

@@ -159,7 +159,7 @@ def _round_rate(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence of a limit that somebody has set, such as the IOPS of a cloud volume: these are round numbers."""
     total = table.facts.ops_per_second_in(table.load.step)
     if (weight := set_by_hand(total)) > 0:
-        words = f"{iops(total)} is a round number, as limits are that somebody has set"
+        words = f"{iops(total)} is close to a round number, as limits are that somebody has set"
         yield Evidence(words, log(1 - _SET_LIMITS + _SET_LIMITS * exp(weight)))
 
 

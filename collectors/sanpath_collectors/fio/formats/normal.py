@@ -23,8 +23,9 @@ import re
 from collections.abc import Mapping
 
 from sanpath_collectors.fio.formats.command_line import jobs_of_command
-from sanpath_collectors.fio.formats.normal_entry import Entry
+from sanpath_collectors.fio.formats.normal_entry import Entry, begins_figures
 from sanpath_collectors.fio.formats.normal_header import Header
+from sanpath_collectors.fio.options import positive_count
 from sanpath_collectors.fio.status import Number, Status, unique_names
 
 _BANNER = re.compile(r"(?:fio[- ])?(\d+\.\d[\w.-]*)\s*")
@@ -34,6 +35,7 @@ _DISK_METRICS = (
     *("ops_read_total", "ops_write_total", "latency_seconds_read_total", "latency_seconds_write_total"),
     "in_flight_seconds_total",
 )
+_STARTED = re.compile(r"\s*Starting (\d{1,6}) (?:process|thread)")
 _ALL_CLIENTS = "All clients"
 """The name that fio --client gives to the sum of all clients."""
 
@@ -49,6 +51,7 @@ class NormalText:
         self._disks: dict[str, dict[str, Number]] = {}
         self._ended = False
         self._indentation = ""
+        self._processes: int | None = None
         self._commanded: Mapping[str, Mapping[str, str]] = {}
         self._next_commanded: Mapping[str, Mapping[str, str]] = {}
 
@@ -57,6 +60,14 @@ class NormalText:
         if "(g=" in line or "(groupid=" in line:
             self._indentation = line[: len(line) - len(line.lstrip())]
         line = line.removeprefix(self._indentation)
+        if (fragment := self._fragment(f" {line}")) is not None:
+            completed = self.finish()
+            self._take_command()
+            self._entries.append(fragment)
+            fragment.read_line(f" {line}")
+            return completed
+        if match := _STARTED.match(line):
+            self._processes = int(match[1])
         if line[:1] not in ("", " ", "\t"):
             return self._unindented_line(line)
         if self._entries and not self._ended:
@@ -76,7 +87,7 @@ class NormalText:
         complete = complete or [entry for entry in self._entries if entry.has_run]
         entries = [entry for entry in complete if entry.name != _ALL_CLIENTS] or complete
         disks, self._disks = self._disks, {}
-        self._entries, self._ended = [], False
+        self._entries, self._ended, self._processes = [], False, None
         if not entries:
             return None
         several_hosts = len({entry.host for entry in entries}) > 1
@@ -93,6 +104,24 @@ class NormalText:
             banner=self._banner,
         )
 
+    def _fragment(self, line: str) -> Entry | None:
+        """The entry that begins with this line of figures, in a copy without the line before it. None: it continues
+        one, or the number of its processes is not known."""
+        is_open = bool(self._entries) and not self._ended
+        if not begins_figures(line) or (is_open and not self._entries[-1].has_read(line)):
+            return None
+        jobs = self._next_commanded or self._commanded
+        name, options = next(iter(jobs.items()), ("", dict[str, str]()))
+        processes = self._processes or (positive_count(options.get("numjobs"), 1) if jobs else None)
+        if len(self._headers) > 1 or len(jobs) > 1 or processes is None:
+            return None
+        header = next(iter(self._headers), None)
+        return Entry(header.name if header is not None else name, None, 0, processes, 0, None)
+
+    def _take_command(self) -> None:
+        if self._next_commanded:
+            self._commanded, self._next_commanded = self._next_commanded, {}
+
     def _unindented_line(self, line: str) -> Status | None:
         completed = None
         if entry := Entry.of(line):
@@ -102,7 +131,8 @@ class NormalText:
             completed = self.finish()
             # A header after the banner belongs to the next run.
             if self._version or not self._headers:
-                self._headers, self._commanded, self._next_commanded = [], self._next_commanded, {}
+                self._headers = []
+                self._take_command()
             self._headers.append(header)
             self._version = None
         elif match := _BANNER.fullmatch(line):

@@ -128,9 +128,17 @@ class Entry:
         group, jobs, error = (int(match[part]) for part in ("group", "jobs", "error"))
         return cls(match["name"], match["host"], group, jobs, error, _time_us(match) if match["year"] else None)
 
+    def has_read(self, line: str) -> bool:
+        """Whether a line has the figures of a direction that were read already: it begins another entry."""
+        match = _moved(line)
+        return any(
+            match is not None and match["direction"] == direction and figures.runtime_ms
+            for direction, figures in self._figures.items()
+        )
+
     def read_line(self, line: str) -> None:
         """Reads one of the lines that follow."""
-        if match := (_MOVED.match(line) or _MOVED_BEFORE_3.match(line)):
+        if match := _moved(line):
             # unified_rw_reporting=both: after reads and writes comes their sum, which is not needed.
             if match["direction"] == "mixed" and any(figures.runtime_ms for figures in self._figures.values()):
                 self._current = None
@@ -294,6 +302,15 @@ class Entry:
             ops=ops,
             runtime_ms=self._runtime_ms,
         )
+
+
+def begins_figures(line: str) -> bool:
+    """Whether a line has the figures of a direction: a copy may begin with it."""
+    return _moved(line) is not None
+
+
+def _moved(line: str) -> re.Match[str] | None:
+    return _MOVED.match(line) or _MOVED_BEFORE_3.match(line)
 
 
 def _time_us(match: re.Match[str]) -> int:

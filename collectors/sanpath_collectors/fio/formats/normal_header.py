@@ -85,6 +85,8 @@ def profile(
     is_ignored = asked_depth is not None and common_depth == 1 < asked_depth
     kind = common(header.rw for header in headers) or ""
     more = options_profile(tuple(commanded.items()), processes, version) if commanded else LoadProfile(engine="fio")
+    if commanded and not headers:
+        return more
     return replace(
         more,
         engine_version=version,

@@ -1,0 +1,82 @@
+"""Places a file that holds no times: where a person says, or where its modification time puts it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanpath.errors import CollectorError, UsageError
+from sanpath.model import Event
+from sanpath.plugin import ResultReader, Rows
+from sanpath.recorder.importing.doubtful_placement import steps_of_tool
+from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.placement import Placement, step_limits
+from sanpath.recording.reading.recording import Recording
+
+_BETWEEN_US = 1_000_000
+
+
+def marked(placement: Placement, marks: Sequence[str], recording: Recording | None) -> Placement:
+    """Return the placement at marks, which are names of the recording's steps. Raises UsageError: there is none of
+    that name."""
+    if recording is None:
+        raise UsageError("--mark names a step of a recording; there is none yet: use --at")
+    steps = step_limits(recording.events())
+    for name in marks:
+        if name not in steps:
+            step_names = ", ".join(steps) or "none"
+            raise UsageError(f"the recording has no step {name!r}; there are: {step_names}")
+    placement.marks = tuple(steps[name][0] for name in marks)
+    return placement
+
+
+def placed(
+    placement: Placement,
+    files: Sequence[ImportedFile],
+    reader: type[ResultReader],
+    recording: Recording | None,
+    collector: str,
+    host: str | None,
+    *,
+    follows_file: bool,
+) -> tuple[Placement, list[str]]:
+    """Return the placement of files of one run, with remarks about guesses.
+
+    Two files without times are two runs, one after the other: copied together, they have the same modification time,
+    or the same --at (`follows_file`).
+    """
+    requested_us = placement.begins
+    if requested_us is not None and not follows_file:
+        return placement, []
+    if (length_us := _length_us(files, reader)) is None:
+        if requested_us is None and recording is not None:
+            placement.begins = recording.started_us
+        return placement, []
+    begins = max(round(file.path.stat().st_mtime * 1e6) for file in files) - length_us
+    placement.begins = begins if requested_us is None else requested_us
+    steps = list(steps_of_tool(recording, collector, host)) if recording is not None else []
+    if any(begin < placement.begins + length_us and placement.begins < end for _, begin, end in steps):
+        source, _, ended = max(steps, key=lambda step: step[2])
+        placement.begins = ended + _BETWEEN_US
+        return placement, [f"the file holds no times: it is placed after {source}, as a run of its own"]
+    if requested_us is not None:
+        return placement, []
+    guess = "its modification time is taken as the end of its last load; --mark or --at is more exact"
+    return placement, [f"the file holds no times: {guess}"]
+
+
+def _length_us(files: Sequence[ImportedFile], reader: type[ResultReader]) -> int | None:
+    """Return the total duration of the loads of files without times; None: they have times."""
+    last = 0
+    trial = reader("trial")
+    try:
+        for item in trial.read_parts(files):
+            if trial.clock != "elapsed":
+                return None
+            times_us = item.seen if isinstance(item, Rows) else [item.seen] if isinstance(item, Event) else []
+            last = max(last, *times_us, 0)
+    except CollectorError:
+        pass  # The actual import reports it.
+    finally:
+        for file in files:
+            file.read_bytes = 0
+    return last if trial.clock == "elapsed" else None
