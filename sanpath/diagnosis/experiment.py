@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,15 @@ Kind = Literal[
     "healthy",
     "cannot_tell",
 ]
+KIND_WORDS: Mapping[Kind, str] = {
+    "bottleneck": "bottleneck",
+    "concurrency_limited": "too few outstanding I/Os",
+    "demand_limited": "the load asks for no more",
+    "generator_limited": "load generator",
+    "configured_cap": "configured limit",
+    "healthy": "healthy",
+    "cannot_tell": "cannot tell",
+}
 LoadChange = Literal[
     "more_in_flight",
     "fewer_in_flight",

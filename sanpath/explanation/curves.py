@@ -8,7 +8,7 @@ others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import hypot, isclose
+from math import hypot, isclose, log2
 
 from sanpath.diagnosis.model import Curve, CurvePoint, Knee, Shape
 from sanpath.explanation.scalability import FEWEST, fit_scalability
@@ -17,6 +17,8 @@ from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machine_of
 from sanpath.units import count, counted, duration, iops, outstanding, percent_rounded
 
+_NEARLY_FLAT = 0.15
+"""Most that throughput gains on a plateau, however many more I/Os are outstanding."""
 _LEAST_CHANGE = 0.03
 """A smaller relative change is chance, however steady the steps were."""
 _SAME_LOAD = 0.02
@@ -93,8 +95,10 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
         return "unknown", "no step has half as many outstanding I/Os as another: the steps lie too close together"
     before = fewer[-1]
     gain = last.ops_per_second / before.ops_per_second - 1
-    if abs(gain) <= max(FLAT, _chance(before, last)):
-        calm = next(load for load in distinct if load.ops_per_second >= (1 - FLAT) * last.ops_per_second)
+    doublings = log2(last.in_flight_measured / before.in_flight_measured)
+    least_gain = max(min(FLAT * doublings, _NEARLY_FLAT), FLAT, _chance(before, last))
+    if abs(gain) <= least_gain:
+        calm = next(load for load in distinct if load.ops_per_second * (1 + least_gain) >= last.ops_per_second)
         return "plateau", (
             f"{iops(last.ops_per_second)} from {count(calm.in_flight_measured)} to "
             f"{outstanding(last.in_flight_measured)}: more add only latency"

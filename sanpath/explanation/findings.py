@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import Bottleneck, Verdict
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.findings import group
@@ -175,7 +176,7 @@ def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str
     if verdict.kind == "cannot_tell":
         return "whether it limits this run is not known"
     if not verdict.bottlenecks:
-        return f"it does not limit this run: {verdict.kind.replace('_', ' ')}"
+        return f"it does not limit this run: {KIND_WORDS[verdict.kind]}"
     first = verdict.bottlenecks[0]
     if first.entity == finding.entity:  # The finding is about another step or direction.
         return f"what limits this run is its {first.direction} direction in step {verdict.from_step}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.facts.figures.model import amount
 from sanpath.units import bandwidth, count, duration, iops, percent
-from sanpath.views.words import plain, printable, short
+from sanpath.views.words import printable, short
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis, StepResult
@@ -37,10 +38,10 @@ def step_cells(step: StepResult) -> list[list[str]]:
                 bandwidth(result.bytes_per_second),
                 duration(result.latency_seconds.mean),
                 law,
-                f"{plain(step.verdict.kind)} {step.verdict.grade}",
+                f"{KIND_WORDS[step.verdict.kind]} {step.verdict.grade}",
             ]
         )
-    return rows or [[printable(step.name), *["-"] * 6, f"{plain(step.verdict.kind)} {step.verdict.grade}"]]
+    return rows or [[printable(step.name), *["-"] * 6, f"{KIND_WORDS[step.verdict.kind]} {step.verdict.grade}"]]
 
 
 STEP_HEADER = ("step", "direction", "outstanding", "IOPS", "payload", "latency", "I/Os÷IOPS", "verdict")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import Probe, Trial
 from sanpath.units import percent_likely, percent_rounded
-from sanpath.views.words import bar, plain, printable, short
+from sanpath.views.words import bar, printable, short
 
 TITLE = "What was tried"
 HEADER: Sequence[str] = ("step", "why", "outcome", "ruled out", "likely after it", "verdict")
@@ -58,4 +59,4 @@ def closing_lines(probe: Probe) -> list[str]:
 def _verdict(trial: Trial) -> str:
     if not trial.probability:
         return "-"
-    return f"{plain(trial.verdict)} ({trial.grade}, {percent_likely(trial.probability)})"
+    return f"{KIND_WORDS[trial.verdict]} ({trial.grade}, {percent_likely(trial.probability)})"

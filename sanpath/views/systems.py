@@ -8,11 +8,12 @@ from rich.text import Text
 
 from sanpath.comparison.drift import Drift
 from sanpath.comparison.side_by_side import Row, SideBySide
+from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import CurvePoint
 from sanpath.units import count, counted, duration, iops, kibibytes, percent, percent_change
 from sanpath.views.compare import latency_text
 from sanpath.views.terminal import as_lines
-from sanpath.views.words import plain, printable, short
+from sanpath.views.words import printable, short
 
 
 def as_text(comparison: SideBySide, width: int | None = None) -> str:
@@ -22,7 +23,7 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
     for letter, system in zip(letters, comparison.systems, strict=True):
         limits = ", ".join(short(entity) for entity in system.limits)
         parts.append(
-            Text(printable(f"{letter}  {system.name}: {plain(system.kind)}{f': {limits}' if limits else ''}"))
+            Text(printable(f"{letter}  {system.name}: {KIND_WORDS[system.kind]}{f': {limits}' if limits else ''}"))
         )
     if comparison.rows:
         table = Table("direction", "block", "outstanding", *letters, box=None, padding=(0, 2, 0, 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.rulebook.text import printable as printable
 from sanpath.summary.names import noun as noun
 from sanpath.units import bandwidth, counted, duration, iops, kibibytes, outstanding, percent, percent_likely
@@ -25,15 +26,7 @@ if TYPE_CHECKING:
     )
     from sanpath.rulebook.model import Finding
 
-TITLES = {
-    "bottleneck": "Bottleneck",
-    "concurrency_limited": "Too few outstanding I/Os",
-    "demand_limited": "The load asks for no more",
-    "generator_limited": "Load generator",
-    "configured_cap": "Configured limit",
-    "healthy": "Healthy",
-    "cannot_tell": "Cannot tell",
-}
+TITLES = {kind: f"{words[:1].upper()}{words[1:]}" for kind, words in KIND_WORDS.items()}
 KINDS = {kind: title.upper() for kind, title in TITLES.items()}
 
 LAYERS = {
@@ -113,11 +106,6 @@ def elapsed(seconds: float) -> str:
     minutes, whole_seconds = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{whole_seconds:02}" if hours else f"{minutes}:{whole_seconds:02}"
-
-
-def plain(kind: str) -> str:
-    """A verdict's kind in words: without underscores."""
-    return kind.replace("_", " ")
 
 
 def short(entity: str) -> str:
@@ -320,14 +308,14 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
         else:
             low, high = knee.law.contention
             law = f"knee {knee.said} (Universal Scalability Law, contention {low:.2g} to {high:.2g})"
-        texts.append(f"{curve.direction}{size}: {plain(curve.shape)}, {curve.said}; {law}")
+        texts.append(f"{curve.direction}{size}: {curve.shape.replace('_', ' ')}, {curve.said}; {law}")
     return texts
 
 
 def limit_text(step: StepResult) -> str:
     """The verdict on a step in a few words: its kind, and the elements that limit."""
     limits = [f"{short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks]
-    return f"{plain(step.verdict.kind)}{': ' if limits else ''}{', '.join(limits)}"
+    return f"{KIND_WORDS[step.verdict.kind]}{': ' if limits else ''}{', '.join(limits)}"
 
 
 def cleared_text(cleared: Cleared) -> str:

@@ -294,7 +294,9 @@ def _concurrency(table: PlaceTable) -> Claim:
     counted = [row for row in table.on_path if row["utilisation"] is not None]
     busiest = max(counted, key=lambda row: number(row, "utilisation"), default=None)
     words = f"{count(total)} I/Os are outstanding and nothing measured is saturated"
-    if table.load.in_flight_configured:
+    if table.load.flushes_in_flight > total:
+        words = f"{count(table.load.flushes_in_flight)} flushes are outstanding and nothing measured is saturated"
+    elif table.load.in_flight_configured:
         words = f"every configured I/O is outstanding ({count(total)}) and nothing measured is saturated"
     if busiest is not None:
         words += f": the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}"

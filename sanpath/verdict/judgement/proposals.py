@@ -161,6 +161,8 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     doubled, halved = max(2, round(2 * most)), max(1, round(admitted / 2))
     held_back = " and no rate limit or pauses" if (table.in_flight_ratio or 1.0) < 0.5 else ""
     text = f"repeat the step with {outstanding(doubled)}{held_back}"
+    if table.load.flushes_in_flight > most:
+        text = "repeat the step with twice as many processes, so that their flushes overlap"
     yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, 0.1, sqrt(doubled / most), doubled)
     text = f"repeat the step with {outstanding(halved)}"
     yield Proposal(table, "fewer_in_flight", text, _SAME_THROUGHPUT, 0.15, sqrt(halved / admitted), halved)
@@ -225,7 +227,7 @@ def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
     """Experiments that read a source which was not read."""
     if not table.paths and not table.initiators:
-        text = "read the devices, links and processors below the load as well (sanpath init adds their sources)"
+        text = "repeat the test while sanpath reads its host and the storage below it (sanpath init adds them)"
         shows: tuple[str, ...] = (*_FABRIC, "array", "unseen", "data_sheet")
         yield Proposal(table, "read_below", text, "a saturated one", 0.0, shows=shows)
     elif any(row["utilisation"] is None for row in table.links) or not table.links:
