@@ -15,6 +15,7 @@ from sanpath.rulebook.model import Finding
 from sanpath.topology.paths import array_of, machines_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, response_small
+from sanpath.verdict.hypotheses.unseen import SLOW_TRANSFER
 from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.submission import threads_of
@@ -26,8 +27,6 @@ _CALM = 2.0
 """Queueing has not begun while service and queue time are below this multiple of those at the lowest load."""
 _QUEUEING = 0.5
 """Queueing has begun from this ratio of wait to service time."""
-_SLOW_TRANSFER = 5.0
-"""On a free link, something makes a transfer wait if it takes at least this multiple of the wire time."""
 _NOTHING_LIMITS = ("concurrency_limited", "demand_limited", "healthy")
 _SUSPECTED = 0.05
 """A suspect with at least this probability is not cleared."""
@@ -78,7 +77,7 @@ def _transfer_waits(facts: Facts, judged: Judgement) -> bool:
     if judged.limiter is not None or row is None or row["san_seconds"] is None or not wire:
         return False
     transfer = number(row, "san_seconds")
-    return transfer >= max(_SLOW_TRANSFER * wire, below_queues(facts, judged.load) / 2)
+    return transfer >= max(SLOW_TRANSFER * wire, below_queues(facts, judged.load) / 2)
 
 
 def _queues_in_tcp(facts: Facts, judged: Judgement) -> bool:
@@ -88,7 +87,7 @@ def _queues_in_tcp(facts: Facts, judged: Judgement) -> bool:
     transfer = None if tcp is None else tcp.transfer((below, below))
     if judged.limiter is not None or tcp is None or transfer is None or tcp.round_trip is None:
         return False
-    return tcp.round_trip >= _SLOW_TRANSFER * tcp.smallest and transfer[0] - tcp.distance[1] >= below / 2
+    return tcp.round_trip >= SLOW_TRANSFER * tcp.smallest and transfer[0] - tcp.distance[1] >= below / 2
 
 
 def _reads_late(facts: Facts, judged: Judgement) -> bool:

@@ -64,20 +64,22 @@ def accounts(
         failed = [p for p in completed if p.outcome in ("failed", "partial")]
         source_accounts.append(
             SourceAccount(
-                declaration.name,
-                declaration.collector,
-                len(completed),
-                len(failed),
-                len(source_polls) - len(completed),
-                clock.seconds if clock is not None else None,
-                sum(p.ended - p.started for p in completed) / 1e6,
-                sum(p.requests for p in completed),
-                failed[-1].message if failed else "",
-                declaration.every_seconds,
-                iso(max(p.ended for p in completed if p.rows)) if any(p.rows for p in completed) else None,
-                clock.uncertainty_seconds if clock is not None else None,
-                clock.compared_by if clock is not None else None,
-                read_by.get(declaration.name),
+                name=declaration.name,
+                kind=declaration.collector,
+                polls=len(completed),
+                failures=len(failed),
+                gaps=len(source_polls) - len(completed),
+                clock_offset_seconds=clock.seconds if clock is not None else None,
+                cost_seconds=sum(p.ended - p.started for p in completed) / 1e6,
+                requests=sum(p.requests for p in completed),
+                last_failure=failed[-1].message if failed else "",
+                every_seconds=declaration.every_seconds,
+                last_answer=iso(max(p.ended for p in completed if p.rows))
+                if any(p.rows for p in completed)
+                else None,
+                clock_uncertainty_seconds=clock.uncertainty_seconds if clock is not None else None,
+                clock_told_by=clock.compared_by if clock is not None else None,
+                recorder=read_by.get(declaration.name),
             )
         )
     return tuple(source_accounts)

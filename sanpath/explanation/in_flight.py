@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sanpath.diagnosis.model import InFlight, PlaneInFlight
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads import SINGLE_DIRECTION, LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
 from sanpath.model import Step
@@ -15,8 +15,6 @@ from sanpath.verdict.places.host_queues import HostQueue, host_queues
 
 _QUEUES = {"vdisk": "virtual_disk", "lun": "device"}
 """Entity kind → fact table that has its queue depth."""
-_SINGLE_DIRECTION = 0.99
-"""A direction with at least this share of the operations stands for the test."""
 
 
 def in_flight(facts: Facts, step: Step, loads: Sequence[LoadFacts]) -> InFlight:
@@ -68,7 +66,7 @@ def _queue_depth(facts: Facts, load: LoadFacts, queue: HostQueue) -> float | Non
 def throughput(facts: Facts, load: LoadFacts) -> str:
     """The throughput of a step: for a mix the direction's and the total."""
     total = facts.ops_per_second_in(load.step)
-    if load.ops_per_second >= _SINGLE_DIRECTION * total:
+    if load.ops_per_second >= SINGLE_DIRECTION * total:
         return iops(total)
     return f"{load.ops_per_second:,.0f} {load.direction}s a second of {iops(total)}"
 
@@ -76,7 +74,7 @@ def throughput(facts: Facts, load: LoadFacts) -> str:
 def little(facts: Facts, load: LoadFacts) -> str:
     """The sentence R = N / X with its figures; for a mix, those of one direction, because Little's law holds for each
     direction."""
-    if load.ops_per_second >= _SINGLE_DIRECTION * facts.ops_per_second_in(load.step):
+    if load.ops_per_second >= SINGLE_DIRECTION * facts.ops_per_second_in(load.step):
         in_flight = outstanding(load.in_flight_measured)
         return f"{duration(load.latency_seconds)} = {in_flight} / {iops(load.ops_per_second)}"
     in_flight = counted(load.in_flight_measured, f"outstanding {load.direction}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -42,7 +42,7 @@ from sanpath.facts.storage.clusters import local_read_shares, media_rows, node_r
 from sanpath.facts.storage.controllers import controller_rows
 from sanpath.facts.storage.load_volumes import path_pair_rows
 from sanpath.facts.storage.pauses import Pause, pauses
-from sanpath.facts.table import FactTable
+from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.load_edges import Unplaced
 from sanpath.facts.time.placement import place_in_time
 from sanpath.facts.time.recorder_coverage import Absence, Presence, absences, deaths, presences
@@ -192,22 +192,22 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     }
     distributions = histograms(steps, events)
     return Facts(
-        tuple(steps),
-        topology,
-        tables,
-        loads,
-        timed.clocks,
-        timed.unplaced,
-        distributions,
-        events,
-        by_hand,
-        placements,
-        presences(recording),
-        absences(recording, steps),
-        samples_over_time,
-        figures,
-        pauses(recording, topology, loads, events),
-        max((sample.windows for sample in load_samples), default=0),
+        steps=tuple(steps),
+        topology=topology,
+        tables=tables,
+        loads=loads,
+        clocks=timed.clocks,
+        unplaced=timed.unplaced,
+        histograms=distributions,
+        events=events,
+        by_hand=by_hand,
+        vm_placements=placements,
+        recorders=presences(recording),
+        absences=absences(recording, steps),
+        over_time=samples_over_time,
+        figures=figures,
+        pauses=pauses(recording, topology, loads, events),
+        load_windows=max((sample.windows for sample in load_samples), default=0),
     )
 
 
@@ -225,40 +225,32 @@ def _tables(
         kind: [sample for sample in entity_samples if sample.step in names]
         for kind, entity_samples in all_samples.items()
     }
-    tables = {
-        "plane": FactTable("plane", tuple(plane_rows(topology, samples, clocks))),
-        "link": FactTable("link", tuple(with_neighbour_facts(link_rows(topology, steps, loads, samples)))),
-    }
+    planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
+    links = FactTable("link", tuple(with_neighbour_facts(link_rows(topology, steps, loads, samples))))
+    tested = under_test(topology, loads, samples, links)
+    groups = FactTable("control_group", tuple(control_group_rows(topology, tested)))
+    tables = {"plane": planes, "link": links, "control_group": groups}
+    controllers = samples.get("controller", ())
     for kind in ("array", "volume"):
-        rows = array_rows(topology, kind, loads, tables["link"], samples.get(kind, ()), samples.get("controller", ()))
-        tables[kind] = FactTable(kind, tuple(rows))
-    tested = under_test(topology, loads, samples, tables["link"])
-    tables["control_group"] = FactTable("control_group", tuple(control_group_rows(topology, tested)))
-    tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables, tested)))
-    tables["path_pair"] = FactTable("path_pair", tuple(path_pair_rows(topology, loads, tables)))
-    tables |= {
-        "switch_port": FactTable(
-            "switch_port", tuple(switch_port_rows(topology, steps, tables["link"], samples.get("switch_port", ())))
-        ),
-        "tcp_connection": FactTable(
-            "tcp_connection", tuple(tcp_connection_rows(topology, loads, samples.get("tcp_connection", ())))
-        ),
-        "array_port": FactTable("array_port", tuple(array_port_rows(topology, steps, samples.get("array_port", ())))),
-        "array_front": FactTable("array_front", tuple(front_end_rows(topology, steps, loads, tables["link"]))),
+        rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
+        tables[kind] = FactTable(kind, tuple(rows_of_kind))
+    rows: dict[str, Iterable[FactRow]] = {
+        "load": load_rows(topology, loads, tables, tested),
+        "path_pair": path_pair_rows(topology, loads, tables),
+        "switch_port": switch_port_rows(topology, steps, links, samples.get("switch_port", ())),
+        "tcp_connection": tcp_connection_rows(topology, loads, samples.get("tcp_connection", ())),
+        "array_port": array_port_rows(topology, steps, samples.get("array_port", ())),
+        "array_front": front_end_rows(topology, steps, loads, links),
+        "device": device_rows(topology, tested),
+        "multipath": multipath_rows(topology, tested, events, {step.name: step for step in steps}),
+        "host": host_rows(topology, tested),
+        "initiator": initiator_rows(topology, tested),
+        "virtual_disk": virtual_disk_rows(topology, tested),
+        "cluster_node": node_rows(topology, tested),
+        "media": media_rows(topology, tested),
+        "peer": peer_rows(topology, tested),
     }
-    tables |= {
-        "device": FactTable("device", tuple(device_rows(topology, tested))),
-        "multipath": FactTable(
-            "multipath", tuple(multipath_rows(topology, tested, events, {step.name: step for step in steps}))
-        ),
-        "host": FactTable("host", tuple(host_rows(topology, tested))),
-        "initiator": FactTable("initiator", tuple(initiator_rows(topology, tested))),
-        "virtual_disk": FactTable("virtual_disk", tuple(virtual_disk_rows(topology, tested))),
-        "cluster_node": FactTable("cluster_node", tuple(node_rows(topology, tested))),
-        "media": FactTable("media", tuple(media_rows(topology, tested))),
-        "peer": FactTable("peer", tuple(peer_rows(topology, tested))),
-    }
-    return tables
+    return tables | {kind: FactTable(kind, tuple(found)) for kind, found in rows.items()}
 
 
 def _joined(tables: Sequence[Mapping[str, FactTable]]) -> dict[str, FactTable]:

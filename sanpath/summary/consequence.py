@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
 from sanpath.facts.load.loads import FLAT
+from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.summary.names import readable
 from sanpath.summary.step_figures import in_flight, is_single_direction, main_direction, of_size, slows_down, use_of
 from sanpath.units import count, counted, duration, iops, percent_rounded
 
 _FEWER = 0.7
-_FOREIGN_SHARE = 0.05
 
 
 def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
@@ -26,10 +26,7 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
     words = _law_words(step, direction, result) + _flush_words(step)
     if first is not None and (flat_words := _flat_words(diagnosis, direction, result)) is not None:
         words = flat_words
-    if (
-        first is not None
-        and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= _FOREIGN_SHARE
-    ):
+    if first is not None and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= SHARED:
         words += f". {percent_rounded(foreign_share)} of the link's bytes are other hosts'"
     if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
         words += f". {also}"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
-from sanpath.facts.load.loads import FLAT
+from sanpath.facts.load.loads import FLAT, SINGLE_DIRECTION
 from sanpath.units import kibibytes
-
-_SINGLE_DIRECTION = 0.99
 
 
 def use_of(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | None:
@@ -35,7 +33,7 @@ def main_direction(step: StepResult) -> str:
 def is_single_direction(step: StepResult, direction: str) -> bool:
     """Whether a direction represents the whole test."""
     total = sum(result.ops_per_second for result in step.directions.values())
-    return step.directions[direction].ops_per_second >= _SINGLE_DIRECTION * total
+    return step.directions[direction].ops_per_second >= SINGLE_DIRECTION * total
 
 
 def in_flight(step: StepResult) -> float:

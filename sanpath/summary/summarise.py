@@ -26,19 +26,26 @@ def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] 
     action, number, gain = _action(diagnosis, step)
     if step is None:
         return Summary(
-            _no_verdict(diagnosis), diagnosis.verdict.headline, None, path, off_path, other_paths, action, number
+            verdict=_no_verdict(diagnosis),
+            consequence=diagnosis.verdict.headline,
+            acquittal=None,
+            path=path,
+            off_path=off_path,
+            more_paths=other_paths,
+            action=action,
+            plan_step=number,
         )
     return Summary(
-        verdict_line(diagnosis, topology, step),
-        consequence(diagnosis, step),
-        _acquittal(diagnosis, step),
-        path,
-        off_path,
-        other_paths,
-        action,
-        number,
-        gain,
-        tuple(other_io(diagnosis, topology, others)),
+        verdict=verdict_line(diagnosis, topology, step),
+        consequence=consequence(diagnosis, step),
+        acquittal=_acquittal(diagnosis, step),
+        path=path,
+        off_path=off_path,
+        more_paths=other_paths,
+        action=action,
+        plan_step=number,
+        gain=gain,
+        other_io=tuple(other_io(diagnosis, topology, others)),
     )
 
 

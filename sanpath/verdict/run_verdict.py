@@ -94,7 +94,18 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement]) -> Verdict:
     """The verdict of the run, without its headline unless there is nothing to judge, and without curves."""
     if not judgements:
         reason, advice = _no_judgement(facts)
-        return Verdict("cannot_tell", "C", "", reason, (), None, None, R0(None, None), None, advice)
+        return Verdict(
+            kind="cannot_tell",
+            grade="C",
+            from_step="",
+            headline=reason,
+            bottlenecks=(),
+            knee_in_flight=None,
+            knee_below=None,
+            r0=R0(None, None),
+            next=None,
+            decide_with=advice,
+        )
     judged = deciding_of_run(facts, judgements)
     calm = calmest_judgement(facts, judgements, judged)
     r0 = R0(None, None) if calm is None else R0(calm.load.latency_seconds, calm.load.step)
@@ -103,16 +114,19 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement]) -> Verdict:
     fewest = min(j.load.in_flight_measured for j in alike)
     below = fewest if judged.limiter and knee is None else None
     return Verdict(
-        judged.kind,
-        judged.grade,
-        judged.load.step,
-        "",
-        (*judged.bottlenecks, *(b for j in limits_of_other_direction(judgements, judged) for b in j.bottlenecks)),
-        knee,
-        below,
-        r0,
-        judged.following,
-        judged.experiment.in_words if judged.experiment is not None else None,
+        kind=judged.kind,
+        grade=judged.grade,
+        from_step=judged.load.step,
+        headline="",
+        bottlenecks=(
+            *judged.bottlenecks,
+            *(b for j in limits_of_other_direction(judgements, judged) for b in j.bottlenecks),
+        ),
+        knee_in_flight=knee,
+        knee_below=below,
+        r0=r0,
+        next=judged.following,
+        decide_with=judged.experiment.in_words if judged.experiment is not None else None,
         probability=judged.probability,
         suspects=judged.suspects,
         experiment=judged.experiment,

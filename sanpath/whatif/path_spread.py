@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sanpath.facts.compute import Facts
+from sanpath.facts.host.multipath import SINGLE_PATH_POLICIES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import io_paths
-from sanpath.verdict.hypotheses.path_policy import ADAPTIVE, IN_TURN, ONE_PATH
+from sanpath.verdict.hypotheses.path_policy import ADAPTIVE, IN_TURN
 from sanpath.whatif.change import Change, Policy
 
 _STANDBY = ("standby", "ghost", "passive", "disabled", "dead", "active/non", "active/unopt", "non-opt")
@@ -66,7 +67,7 @@ class PathUse:
         return min((rates[link] / share for link, share in path.links.items() if link in rates), default=float("inf"))
 
     def _path_shares(self, rates: Sequence[float]) -> list[float]:
-        if self.policy.name in ONE_PATH:
+        if self.policy.name in SINGLE_PATH_POLICIES:
             return [1.0, *[0.0] * (len(rates) - 1)]
         if self.policy.name in ADAPTIVE and max(rates) < float("inf"):
             return [rate / sum(rates) for rate in rates]

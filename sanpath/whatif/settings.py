@@ -14,12 +14,13 @@ from difflib import get_close_matches
 from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.errors import UsageError
 from sanpath.facts.compute import Facts
+from sanpath.facts.host.multipath import SINGLE_PATH_POLICIES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
 from sanpath.topology.paths import Cable
 from sanpath.units import count
-from sanpath.verdict.hypotheses.path_policy import ADAPTIVE, IN_TURN, ONE_PATH
+from sanpath.verdict.hypotheses.path_policy import ADAPTIVE, IN_TURN
 from sanpath.whatif.ceilings import technology_of
 from sanpath.whatif.change import Change, Policy
 from sanpath.whatif.configuration import cables_by_port, configuration, controller_depth
@@ -29,7 +30,7 @@ SETTINGS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "queue_depth": (("lun", "vdisk"), "outstanding I/Os that it allows: 128"),
     "controller_type": (("vdisk",), "pvscsi, lsi_logic, lsi_logic_sas"),
     "limit_ops_per_second": (("vdisk",), "operations a second, or none"),
-    "path_policy": (("lun",), ", ".join((*IN_TURN, *ADAPTIVE, *ONE_PATH))),
+    "path_policy": (("lun",), ", ".join((*IN_TURN, *ADAPTIVE, *SINGLE_PATH_POLICIES))),
     "path_switch_operations": (("lun",), "I/Os down one path before Round Robin takes the next: 1"),
     "qos_ops_per_second": (("volume",), "operations a second, or none"),
     "qos_bytes_per_second": (("volume",), "bytes a second: 400e6, 400MB/s, or none"),
@@ -184,10 +185,10 @@ def _set_policy(draft: _ChangeDraft, entity: str, setting: str, value: str) -> W
     before = draft.policies.get(entity, Policy())
     if setting == "path_switch_operations":
         policy = Policy(before.name, _count(setting, value))
-    elif value in (*IN_TURN, *ADAPTIVE, *ONE_PATH):
+    elif value in (*IN_TURN, *ADAPTIVE, *SINGLE_PATH_POLICIES):
         policy = Policy(value, before.switch_operations)
     else:
-        matches = get_close_matches(value, (*IN_TURN, *ADAPTIVE, *ONE_PATH), 1)
+        matches = get_close_matches(value, (*IN_TURN, *ADAPTIVE, *SINGLE_PATH_POLICIES), 1)
         suggestion = f"; did you mean {matches[0]}?" if matches else ""
         raise UsageError(f"path_policy={value}: write one of {SETTINGS[setting][1]}{suggestion}")
     row = next(iter(draft.facts.tables["multipath"].select(step=draft.load.step, entity=entity)), None)

@@ -17,7 +17,7 @@ from sanpath.recording.handover import decoded, encoded
 from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.pages.now import Now
 from sanpath.views.live.reading.shown_verdict import DebouncedVerdict, verdict_of
-from sanpath.views.live.screenful import screenful
+from sanpath.views.live.screenful import Painter
 from sanpath_collectors.fio.tables import LOAD
 from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
 from tests.benchmarks.rounds import interleaved, spread
@@ -94,7 +94,7 @@ class Watched:
             self._newest.take(*result)
         pulse = self._newest.pulse(self._second * _US, 0, [], self._wiring)
         self.drawn.append(
-            _cpu(lambda: screenful(self._look, Cursor(), self._steady, *SIZE, Now(pulse, 1.0)) and None)
+            _cpu(lambda: Painter().screenful(self._look, Cursor(), self._steady, *SIZE, Now(pulse, 1.0)) and None)
         )
 
 

@@ -26,7 +26,6 @@ Entry = Mapping[str, Any]
 
 _MAX_COUNTER = 2**64
 _MAX_GAUGE = 2**63
-_MILLION = 1_000_000
 _FASTEST_GIGABITS = 1_000
 """Speeds without a unit are Gb/s or Mb/s: no Fibre Channel port has 1,000 Gb/s, and none has less than 1,000 Mb/s."""
 _INTERFACE = re.compile(r"v?fc\d+(?:/\d+)*|(?:san-)?port-channel\s?\d+")

@@ -9,7 +9,6 @@ from sanpath_collectors.diskspd.outcome import SpanOutcome
 from sanpath_collectors.diskspd.parse import TextForm
 from sanpath_collectors.diskspd.parse_xml import XmlForm
 
-_HEAD = 1 << 16
 _BEGIN, _END = "<Results>", "</Results>"
 _TEXT = re.compile(r"^[^\S\n]*+(?:Results for (?:timespan|job) \d+:|timespan:[^\S\n]++\d++[^\S\n]*+$)", re.MULTILINE)
 _XML = re.compile(r"<Results>\s*<(?:System>\s*<(?:ComputerName|Tool)|Profile>\s*<(?:Progress|ResultFormat|Verbose))")

@@ -23,7 +23,8 @@ from sanpath.model import Scalar, Step
 from sanpath.topology.identity import Topology
 from sanpath.topology.paths import switch_of
 
-_SINGLE_PATH_POLICIES = ("most_recently_used", "fixed", "failover_only")
+SINGLE_PATH_POLICIES = ("most_recently_used", "fixed", "failover_only")
+"""They use one path until it fails."""
 _STANDBY = ("standby", "ghost", "passive", "disabled")
 """Prefixes of the states of a path that works but carries nothing: its controller does not own the LUN."""
 _NON_OPTIMISED = ("active/non-optimized", "active/unoptimized", "non-optimized")
@@ -183,7 +184,7 @@ def _policy(topology: Topology, lun: str, paths: Sequence[_Path]) -> dict[str, F
     return {
         "policy": policy,
         "policy_native": as_text(attributes.get("path_policy_native")),
-        "one_path_policy": None if policy is None else policy in _SINGLE_PATH_POLICIES,
+        "one_path_policy": None if policy is None else policy in SINGLE_PATH_POLICIES,
         "equal_paths": _has_equal_paths(topology, lun, paths),
         "switch_operations": as_number(attributes.get("path_switch_operations")),
     }

@@ -68,7 +68,15 @@ def under_test(
         )
         busiest = max((number(row, "utilisation") for row in loaded), default=None) if all_known else None
         result.append(
-            UnderTest(main, tuple(machines), tuple(hosts), tuple(devices), busiest, step_samples, tuple(step_loads))
+            UnderTest(
+                load=main,
+                machines=tuple(machines),
+                hosts=tuple(hosts),
+                devices=tuple(devices),
+                busiest_utilisation=busiest,
+                samples=step_samples,
+                loads=tuple(step_loads),
+            )
         )
     return result
 

@@ -41,7 +41,18 @@ def host_loads(
             if operations and wait:
                 windows = min(d.windows for d in devices)
                 mean = wait / operations
-                yield LoadFacts((host,), step, direction, windows, operations, byte_rate, mean, None, wait, None)
+                yield LoadFacts(
+                    roots=(host,),
+                    step=step,
+                    direction=direction,
+                    windows=windows,
+                    ops_per_second=operations,
+                    bytes_per_second=byte_rate,
+                    latency_seconds=mean,
+                    in_flight_configured=None,
+                    in_flight_measured=wait,
+                    cpu_ratio=None,
+                )
 
 
 def _in_flight(devices: Sequence[StepSamples], direction: str) -> float:

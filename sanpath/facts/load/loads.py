@@ -18,6 +18,8 @@ from sanpath.topology.paths import root_of
 
 FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
+SINGLE_DIRECTION = 0.99
+"""A direction with at least this share of the operations stands for the test."""
 SAME_SIZE = 0.1
 """I/Os whose mean sizes differ by less count as the same: the means of a mix of sizes scatter."""
 
@@ -267,27 +269,29 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
     summaries = {load.source for load in step.loads if load.summary_window is not None}
     series = [job for job in active if job.source not in summaries]
     shares = _shares_of_time(step, jobs)
+    of_windows, latency_of_windows = _series(series, direction)
     return LoadFacts(
-        tuple(dict.fromkeys(_root(topology, job) for job in active)),
-        step.name,
-        direction,
-        min((job.windows for job in series), default=1),
-        operations,
-        byte_rate or operations * (step.block_bytes or 0),
-        wait / operations,
-        _offered(jobs, shares) if step.offered is None else step.offered,
-        wait,
-        max((cpu for job in active if (cpu := job.means.get("cpu_ratio")) is not None), default=None),
-        single_job.get(f"latency_seconds_p50_{direction}"),
-        single_job.get(f"latency_seconds_p95_{direction}"),
-        single_job.get(f"latency_seconds_p99_{direction}"),
-        _slowest([job.last_values.get(f"latency_seconds_max_{direction}") for job in active]),
-        _spread(series, direction) if len(series) == len(active) else None,
-        (low / operations, high / operations) if high > low else None,
-        len(series) < len(active),
-        entities,
-        *_series(series, direction),
-        min(
+        roots=tuple(dict.fromkeys(_root(topology, job) for job in active)),
+        step=step.name,
+        direction=direction,
+        windows=min((job.windows for job in series), default=1),
+        ops_per_second=operations,
+        bytes_per_second=byte_rate or operations * (step.block_bytes or 0),
+        latency_seconds=wait / operations,
+        in_flight_configured=_offered(jobs, shares) if step.offered is None else step.offered,
+        in_flight_measured=wait,
+        cpu_ratio=max((cpu for job in active if (cpu := job.means.get("cpu_ratio")) is not None), default=None),
+        p50=single_job.get(f"latency_seconds_p50_{direction}"),
+        p95=single_job.get(f"latency_seconds_p95_{direction}"),
+        p99=single_job.get(f"latency_seconds_p99_{direction}"),
+        max=_slowest([job.last_values.get(f"latency_seconds_max_{direction}") for job in active]),
+        throughput_spread=_spread(series, direction) if len(series) == len(active) else None,
+        latency_interval=(low / operations, high / operations) if high > low else None,
+        summary=len(series) < len(active),
+        jobs=entities,
+        series=of_windows,
+        latency_series=latency_of_windows,
+        summary_seconds=min(
             (
                 (load.summary_window[1] - load.summary_window[0]) / 1e6
                 for load in step.loads
@@ -295,13 +299,13 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
             ),
             default=None,
         ),
-        "" if step.experiment in SAME_LOAD else step.experiment,
-        access_of(topology, entities),
-        sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
-        sum(job.rate("latency_seconds_metadata_total") or 0.0 for job in jobs),
-        _active_ratio(jobs, shares),
-        tuple(_tail_shares(with_latency, direction)),
-        all(_is_mean_of_both(job) for job in active),
+        variation="" if step.experiment in SAME_LOAD else step.experiment,
+        access=access_of(topology, entities),
+        flushes_in_flight=sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
+        metadata_in_flight=sum(job.rate("latency_seconds_metadata_total") or 0.0 for job in jobs),
+        active_ratio=_active_ratio(jobs, shares),
+        tail_shares=tuple(_tail_shares(with_latency, direction)),
+        is_mean_of_both=all(_is_mean_of_both(job) for job in active),
     )
 
 

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
 
 SLOW_FACTOR = 2.0
 """In a slow window, an I/O at the peer takes at least this many times as long as expected: the limit of Hao and

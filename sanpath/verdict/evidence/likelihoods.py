@@ -8,10 +8,13 @@ import numpy as np
 
 _FULL_ERROR = 0.025
 """Standard error of a utilisation: 1 % from the frame model, the rest from agents' caches and late polls."""
-_BURSTS = 0.15
+BURSTS = 0.15
 """Share of limiting elements whose mean is below their limit: they work in bursts, or are just at the knee."""
-_PROCESSOR_ERROR, _PROCESSOR_BURSTS = 0.03, 0.03
-"""Both for a processor or a thread."""
+NO_BURSTS = 0.03
+"""The same of those whose mean over a step hardly hides it: parts of an array, processors, links without a window at
+the limit."""
+_PROCESSOR_ERROR = 0.03
+"""Standard error of the use of a processor or a thread."""
 _FULL_BY_CHANCE = 0.05
 """Density of elements that are full but limit nothing: behind an equal cap, or next to another full element."""
 _USUAL_STALL = 0.03
@@ -46,7 +49,7 @@ def normal(value: float, mean: float, error: float) -> float:
     return exp(-(((value - mean) / error) ** 2) / 2) / (error * sqrt(2 * pi))
 
 
-def at_limit(utilisation: float, error: float = _FULL_ERROR, bursts: float = _BURSTS) -> float:
+def at_limit(utilisation: float, error: float = _FULL_ERROR, bursts: float = BURSTS) -> float:
     """Log-likelihood ratio of a utilisation of a limit: the element limits, or it does not.
 
     One that does not limit is less probable the closer it is to its limit: when nearly full, it delays I/Os. Far
@@ -64,7 +67,7 @@ def without_pause(busy_ratio: float) -> float:
     It shows 97 to 100 %, because kernels count in ticks and a thread also waits for its processor. The mean of a step
     hardly hides it: only bursts would.
     """
-    return at_limit(busy_ratio, _PROCESSOR_ERROR, _PROCESSOR_BURSTS)
+    return at_limit(busy_ratio, _PROCESSOR_ERROR, NO_BURSTS)
 
 
 def counted(events: float, usual: float = 0.5) -> float:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import log
-
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.units import percent
+from sanpath.verdict.evidence.likelihoods import beyond_usual
 
 _USUAL = 0.1
 """Mean share of the time that the slowest few of the I/Os hold if none is lost (exponential tail)."""
@@ -16,4 +15,4 @@ def tail_weight(load: LoadFacts) -> tuple[float, str]:
     """Return the log-odds that a few slow I/Os hold the latency, at least 0, and what says so."""
     slowest, share = max(load.tail_shares, key=lambda tail: tail[1], default=(0.0, 0.0))
     words = f"the slowest {percent(slowest)} of the I/Os take {percent(share)} of the time"
-    return min(_MOST, max(0.0, share / _USUAL + log(_USUAL))), words
+    return max(0.0, beyond_usual(share, _USUAL, _MOST)), words

@@ -16,7 +16,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
-from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, beyond_usual
+from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, NO_BURSTS, UNEXPLAINED, at_limit, beyond_usual
 from sanpath.verdict.evidence.step import slowed_within
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import below_queues
@@ -38,8 +38,6 @@ _SLOWED = 3.0
 else does that."""
 _TAKEN = 1.5
 """Log-likelihood ratio where the test's gain is other hosts' loss."""
-_NO_BURSTS = 0.03
-"""Share of the limits inside an array that its means over a step do not show."""
 _PART_UNREPORTED = -2.5
 """Log-odds that a part of the array limits which is neither controller nor media, or only one of many."""
 _BUSY = 0.9
@@ -118,7 +116,7 @@ def _device_slots(table: PlaceTable) -> Iterator[Evidence]:
     volumes = volumes_of(table.facts.topology, table.load, table.facts.tables)
     rows = [each for each in table.rows("volume") if each["entity"] in volumes]
     used = max((number(each, "device_slots_ratio") for each in rows), default=0.0)
-    if (weight := at_limit(used, DEPTH_ERROR, _NO_BURSTS)) > 0:
+    if (weight := at_limit(used, DEPTH_ERROR, NO_BURSTS)) > 0:
         words = f"the block device behind the volume has {percent(used)} of its slots in use: other I/Os wait for one"
         yield Evidence(words, weight)
 
@@ -150,7 +148,7 @@ def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evid
     not fill them. A write cache may still be full of earlier writes. One part with headroom excludes nothing:
     another may be full."""
     for fact in facts:
-        if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=_NO_BURSTS)) <= 0:
+        if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=NO_BURSTS)) <= 0:
             continue
         if fact == _WRITE_CACHE or not _is_busy_anyway(table, row, fact):
             yield Evidence(f"{_UTILISATION_NAMES[fact].format(row['entity'])} at {percent(float(used))}", weight)
@@ -173,7 +171,7 @@ def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     if row.get("controller_busy_ratio") is None or row.get("media_busy_ratio") is None:
         return
     busiest = max(number(row, fact) for fact in served)
-    weight = max(_PART_UNREPORTED, at_limit(busiest, bursts=_NO_BURSTS))
+    weight = max(_PART_UNREPORTED, at_limit(busiest, bursts=NO_BURSTS))
     if weight < 0:
         yield Evidence(f"controllers and media of {row['entity']} are at most at {percent(busiest)}", weight)
 

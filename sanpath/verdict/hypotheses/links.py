@@ -17,7 +17,7 @@ from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import number
 from sanpath.model import Layer
 from sanpath.units import bandwidth, counted, percent
-from sanpath.verdict.evidence.likelihoods import at_limit, stall_weight
+from sanpath.verdict.evidence.likelihoods import BURSTS, NO_BURSTS, at_limit, stall_weight
 from sanpath.verdict.evidence.step import flat_words
 from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Conclusion, Evidence, gain_of, limited_by, next_of
 from sanpath.verdict.hypotheses.tcp_windows import congestion
@@ -27,8 +27,6 @@ from sanpath.verdict.places.table import PlaceTable
 _BUSY = 0.5
 """Utilisation from which a port that makes others wait for credit is full. A port that does not drain carries
 little."""
-_BURSTS, _NO_BURSTS = 0.15, 0.03
-"""Share of limiting links whose mean is below their limit; the same of those that have no window at the limit."""
 _OTHERS_FILL = 1.5
 _LIKELIEST_USE = 0.5
 """Highest probability that the test uses a link of which that is not known: one of the two of two fabrics."""
@@ -74,7 +72,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iterator[Evidence]:
     """Evidence for and against a full link. `use_probability`: that the test uses it."""
-    weight = at_limit(link.filled, link.error, _NO_BURSTS if link.is_steady else _BURSTS)
+    weight = at_limit(link.filled, link.error, NO_BURSTS if link.is_steady else BURSTS)
     if link.cables:
         port = table.facts.topology.entities[link.cables[0].switch_port]
         is_speed_known = port.kind != "hba" or port.attributes.get("speed_bits_per_second") is not None

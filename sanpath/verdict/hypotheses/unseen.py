@@ -35,8 +35,8 @@ _LONGEST_NAME = 16
 """Letters of a device's name that a sentence can hold, such as PhysicalDisk2; identifiers are longer."""
 _SET_LIMITS = 0.3
 """Share of the limits that no source reads which somebody has set: QoS, cloud volumes and instances."""
-_SLOW = 5.0
-"""Ratio of transfer time to wire time from which the transfer waits for something."""
+SLOW_TRANSFER = 5.0
+"""Ratio of transfer time to wire time from which, on a free link, the transfer waits for something."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -169,6 +169,6 @@ def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
     if table.array is None or table.array["san_seconds"] is None or not wire:
         return
     transfer_seconds = number(table.array, "san_seconds")
-    if transfer_seconds > _SLOW * wire:
+    if transfer_seconds > SLOW_TRANSFER * wire:
         words = f"the array takes {duration(transfer_seconds)} to transfer what the wire carries in {duration(wire)}"
         yield Evidence(words, 0.0)

@@ -247,23 +247,27 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     processors_used = max([quota, *(number(row, "cpu_ratio") for row in machine_rows)])
     # A thread that does not run waits for a processor where none is idle.
     blocked = blocked_ratio(facts, load, in_flight_ratio) * min(1.0, max(0.0, 1 - processors_used) / _IDLE_ENOUGH)
+    towards_fewer, towards_more = slopes(load, same)
     return PlaceTable(
-        facts,
-        load,
-        next(step for step in facts.steps if step.name == load.step),
-        _with_full_device(segments(facts, load, calm, _calm_ratio(facts, load, calm)), blocked),
-        tuple(links),
-        array_row,
-        tuple(sorted(arrays)),
-        tuple(uncounted),
-        tuple(paths),
-        tuple(same),
-        *slopes(load, same),
-        in_flight_ratio,
-        0 if _were_read_in_another_step(facts, load, (*uncounted, *arrays)) else min(windows, default=load.windows),
-        _processor_wait_seconds(facts, load, same, processors_used),
-        blocked,
-        tuple(machine_rows),
+        facts=facts,
+        load=load,
+        step=next(step for step in facts.steps if step.name == load.step),
+        segments=_with_full_device(segments(facts, load, calm, _calm_ratio(facts, load, calm)), blocked),
+        links=tuple(links),
+        array=array_row,
+        arrays=tuple(sorted(arrays)),
+        uncounted=tuple(uncounted),
+        paths=tuple(paths),
+        same_io=tuple(same),
+        towards_fewer=towards_fewer,
+        towards_more=towards_more,
+        in_flight_ratio=in_flight_ratio,
+        windows=0
+        if _were_read_in_another_step(facts, load, (*uncounted, *arrays))
+        else min(windows, default=load.windows),
+        processor_wait_seconds=_processor_wait_seconds(facts, load, same, processors_used),
+        blocked_ratio=blocked,
+        machine_rows=tuple(machine_rows),
         tcp=tcp_path(facts, load),
     )
 

@@ -120,20 +120,20 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
     segment = _mean(rows, lambda row: row.get("segment_bytes")) or 0.0
     unread = _mean(rows, _unread) or 0.0
     return TcpPath(
-        tuple(rows),
-        tuple(opposite_rows),
-        smallest if round_trip is None else min(smallest, round_trip),
-        round_trip,
-        _mean(rows, lambda row: row.get("sending_seconds")),
-        _mean(rows, lambda row: row.get("unsent_seconds")) or 0.0,
-        _mean(rows, _backlog) or 0.0,
-        _mean(rows, _slow_receiver) or 0.0,
-        unread,
-        unread if load.direction == "write" else _mean(opposite_rows, _unread) or 0.0,
-        _mean(opposite_rows, lambda row: row.get("sending_seconds")),
-        fmean(number(row, "windows") + 1 for row in rows),
-        min(1.0, (load.operation_bytes or 0.0) / segment / _PROMPT_SEGMENTS) if segment else 0.0,
-        MOST_ROUND_TRIPS[load.direction],
+        rows=tuple(rows),
+        opposite_rows=tuple(opposite_rows),
+        smallest=smallest if round_trip is None else min(smallest, round_trip),
+        round_trip=round_trip,
+        sending=_mean(rows, lambda row: row.get("sending_seconds")),
+        unsent=_mean(rows, lambda row: row.get("unsent_seconds")) or 0.0,
+        backlog_ratio=_mean(rows, _backlog) or 0.0,
+        slow_receiver_ratio=_mean(rows, _slow_receiver) or 0.0,
+        unread=unread,
+        unread_by_target=unread if load.direction == "write" else _mean(opposite_rows, _unread) or 0.0,
+        answers_sending=_mean(opposite_rows, lambda row: row.get("sending_seconds")),
+        polls=fmean(number(row, "windows") + 1 for row in rows),
+        prompt_ratio=min(1.0, (load.operation_bytes or 0.0) / segment / _PROMPT_SEGMENTS) if segment else 0.0,
+        round_trips=MOST_ROUND_TRIPS[load.direction],
     )
 
 

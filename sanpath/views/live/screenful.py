@@ -86,18 +86,6 @@ class Painter:
         return self._judged
 
 
-def screenful(
-    snapshot: Snapshot | None,
-    cursor: Cursor,
-    debounced: DebouncedVerdict,
-    width: int,
-    height: int,
-    now: Now | None = None,
-) -> list[Text]:
-    """The lines of one screen, see `Painter`."""
-    return Painter().screenful(snapshot, cursor, debounced, width, height, now)
-
-
 def _frame(
     snapshot: Snapshot | None, cursor: Cursor, now: Now, width: int, height: int
 ) -> tuple[list[Text], list[Text]]:
