@@ -21,6 +21,7 @@ from sanpath.facts.host.control_groups import control_group_rows
 from sanpath.facts.host.machines import host_rows, initiator_rows
 from sanpath.facts.host.multipath import multipath_rows
 from sanpath.facts.host.plane_rows import plane_rows
+from sanpath.facts.host.split_directions import split_by_devices
 from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
@@ -30,7 +31,6 @@ from sanpath.facts.load.load_events import Histogram, SourceEvents, has_generato
 from sanpath.facts.load.loads import LoadFacts, load_facts
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.manual_figures import ManualFigures, manual_figures
-from sanpath.facts.load.split_directions import split_by_devices
 from sanpath.facts.load_table import load_rows
 from sanpath.facts.peers.peer_rows import compared, peer_rows
 from sanpath.facts.samples.clock_offsets import ClockOffset

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.facts.host.cpu_quotas import cpu_quota_facts
+from sanpath.facts.host.device_share import device_share
 from sanpath.facts.host.planes import devices_of_load, planes_of
 from sanpath.facts.host.tested_machines import UnderTest, device_names, platform
-from sanpath.facts.load.device_share import device_share
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.load.validity import validity_facts
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
