@@ -36,10 +36,12 @@ def other_io(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict]
         yield f"{left_out} more kinds of I/O have other verdicts, see the steps."
 
 
-def _limit(verdict: Verdict) -> tuple[str, str | None]:
+def _limit(verdict: Verdict) -> tuple[str | None, ...]:
     """What limits, or what is most likely to."""
-    named = verdict.bottlenecks or verdict.suspects
-    return verdict.kind, named[0].entity if named else None
+    if verdict.bottlenecks:
+        return verdict.kind, verdict.bottlenecks[0].entity
+    first = next(iter(verdict.suspects), None)
+    return (verdict.kind,) if first is None else (verdict.kind, first.verdict, first.entity, first.place)
 
 
 def _io(step: StepResult) -> str:

@@ -2,79 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from sanpath.diagnosis.model import Diagnosis
-from sanpath.recorder.importing.importer import ImportRequest, import_file
 from sanpath.recording.reading.recording import Recording
-from sanpath.summary.summarise import summary
-from sanpath.topology.identity import resolve
+from tests.support.fio_text import fio_text, first_screen, imported, likelihoods
 from tests.support.stories import judged
-
-SECONDS = 20
-
-
-def fio_text(
-    *,
-    ops: int = 2_000,
-    latency_us: float = 16_000.0,
-    depth: int = 32,
-    jobs: int = 1,
-    cpu: str = "usr=1.00%, sys=2.00%",
-    levels: str = "1=0.1%, 32=100.0%, >=64=0.0%",
-    flush_us: float = 0.0,
-    device_us: float | None = None,
-    engine: str = "libaio",
-) -> str:
-    """fio's text output of random reads of 4 KiB (writes with flushes). `cpu`: "" leaves the line out. `device_us`:
-    how long sdb took for an I/O, None: not printed."""
-    kind, done = ("write" if flush_us else "read"), ops * SECONDS
-    counts = f"0,{done}" if flush_us else f"{done},0"
-    lines = [
-        f"job: (g=0): rw=rand{kind}, bs=(R) 4096B-4096B, (W) 4096B-4096B, ioengine={engine}, iodepth={depth}",
-        "fio-3.33",
-        f"job: (groupid=0, jobs={jobs}): err= 0: pid=7: Mon Jun 15 21:10:40 2026",
-        f"  {kind}: IOPS={ops}, BW=1MiB/s (1MB/s)({done * 4}KiB/{SECONDS}000msec)",
-        f"     lat (usec): min=1, max=99999999, avg={latency_us:.2f}, stdev= 4.20",
-    ]
-    if flush_us:
-        lines += ["  fsync/fdatasync/sync_file_range:", f"    sync (usec): min=1, max=99999, avg={flush_us}, stdev=1"]
-    lines += [f"  cpu          : {cpu}, ctx=1, majf=0, minf=1"] if cpu else []
-    lines += [
-        f"  IO depths    : {levels}",
-        f"     issued rwts: total={counts},0,{done if flush_us else 0} short=0,0,0,0",
-    ]
-    if device_us is not None:
-        ticks = round(done * device_us / 1000)
-        lines += [
-            "Disk stats (read/write):",
-            f"  sdb: ios={done}/0, merge=0/0, ticks={ticks}/0, in_queue={ticks}, util=99%",
-        ]
-    return "\n".join([*lines, ""])
-
-
-def imported(folder: Path, text: str) -> Diagnosis:
-    file = folder / "result.txt"
-    file.write_text(text)
-    import_file(ImportRequest(file, folder / "r.sanpath", host="db1"))
-    return judged(Recording(folder / "r.sanpath"))
-
-
-def first_screen(folder: Path, text: str) -> tuple[str, str, str | None]:
-    """Verdict, consequence and first action."""
-    diagnosis = imported(folder, text)
-    found = summary(diagnosis, resolve(Recording(folder / "r.sanpath").inventory()))
-    return found.verdict, found.consequence or "", found.action
-
-
-def likelihoods(diagnosis: Diagnosis) -> dict[str, float]:
-    kinds: dict[str, float] = {}
-    for suspect in diagnosis.verdict.suspects:
-        kinds[suspect.verdict] = kinds.get(suspect.verdict, 0.0) + suspect.probability
-    return kinds
 
 
 def test_the_time_at_the_device_that_a_result_prints_is_a_clock(tmp_path: Path) -> None:
@@ -133,12 +67,7 @@ def test_a_depth_that_the_engine_never_reached_is_no_wish_of_the_load(tmp_path: 
 def test_iops_that_are_the_same_with_all_block_sizes_count_ios(tmp_path: Path) -> None:
     """What limits then is no link and no bandwidth."""
     for minute, kib in ((10, 4), (20, 64)):
-        text = fio_text(ops=4_000, latency_us=8_000).replace("4096B-4096B", f"{kib * 1024}B-{kib * 1024}B")
-        moved = f"({4_000 * SECONDS * kib}KiB/{SECONDS}000msec)"
-        lines = [re.sub(r"\(\d+KiB/\d+msec\)", moved, line) for line in text.splitlines()]
-        file = tmp_path / f"{kib}k.txt"
-        file.write_text("\n".join([*lines, ""]).replace("21:10:40", f"21:{minute}:40"))
-        import_file(ImportRequest(file, tmp_path / "r.sanpath", host="db1"))
+        imported(tmp_path, fio_text(ops=4_000, latency_us=8_000, block=kib * 1024, minute=minute))
     diagnosis = judged(Recording(tmp_path / "r.sanpath"))
     words = [reason for step in diagnosis.steps for reason in step.verdict.because]
     assert any("IOPS are the same with blocks of 4 KiB to 64 KiB" in reason for reason in words)

@@ -333,7 +333,20 @@ def test_runs_of_one_tool_that_follow_each_other_are_no_mistake_of_the_time_zone
     reports = sorted((Path(__file__).parents[3] / "examples/vsan-jetstress/hybrid").glob("*.html"))
     zone = ("--utc-offset", "UTC", "--into", tmp_path / "a.sanpath")
     assert "away from everything else in the recording" not in run(*reports[:2], *zone)
-    assert "--utc-offset may be wrong by about" in run(reports[2], *zone)
+    assert "away from everything else in the recording" not in run(reports[2], *zone)
+
+
+@pytest.mark.parametrize("options", [(), ("--at", at(0))], ids=["modified at the same time", "one --at for all"])
+def test_files_without_times_are_runs_one_after_the_other(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """A checkout or an archive gives all its files the same time: the loads would be added up."""
+    files = [written(tmp_path, sqlio(threads=threads), f"{threads}.txt") for threads in (10, 20, 40)]
+    for file in files:
+        os.utime(file, (1_800_000_000, 1_800_000_000))
+    reported = run(*files, "--into", tmp_path / "a.sanpath", *options)
+    assert "it is placed after sqlio, as a run of its own" in reported
+    steps = judged(tmp_path / "a.sanpath").steps
+    assert len(steps) == 3
+    assert all(step.directions["read"].ops_per_second == pytest.approx(X, rel=0.01) for step in steps)
 
 
 @pytest.mark.parametrize(

@@ -107,8 +107,8 @@ class NormalText:
     def _fragment(self, line: str) -> Entry | None:
         """The entry that begins with this line of figures, in a copy without the line before it. None: it continues
         one, or the number of its processes is not known."""
-        is_open = bool(self._entries) and not self._ended
-        if not begins_figures(line) or (is_open and not self._entries[-1].has_read(line)):
+        is_open = bool(self._entries) and not self._ended and not self._next_commanded
+        if not begins_figures(line) or (is_open and self._entries[-1].expects(line)):
             return None
         jobs = self._next_commanded or self._commanded
         name, options = next(iter(jobs.items()), ("", dict[str, str]()))

@@ -128,13 +128,13 @@ class Entry:
         group, jobs, error = (int(match[part]) for part in ("group", "jobs", "error"))
         return cls(match["name"], match["host"], group, jobs, error, _time_us(match) if match["year"] else None)
 
-    def has_read(self, line: str) -> bool:
-        """Whether a line has the figures of a direction that were read already: it begins another entry."""
+    def expects(self, line: str) -> bool:
+        """Whether a line of figures of a direction continues the entry: they are not yet read, and come before the
+        number of I/Os."""
         match = _moved(line)
-        return any(
-            match is not None and match["direction"] == direction and figures.runtime_ms
-            for direction, figures in self._figures.items()
-        )
+        direction = match["direction"] if match is not None else ""
+        read = {name for name, figures in self._figures.items() if figures.runtime_ms}
+        return self.issued is None and direction not in read
 
     def read_line(self, line: str) -> None:
         """Reads one of the lines that follow."""
