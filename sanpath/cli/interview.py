@@ -18,7 +18,8 @@ from sanpath.config_keys import SECRET, ConfigKey, keys_of
 from sanpath.errors import ConfigError, UsageError
 from sanpath.plugin import Spec
 from sanpath.recorder.check import SourcedInventory, check_all
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from sanpath.topology.unread_switches import missing_switches
 from sanpath.views.words import printable
 

@@ -89,7 +89,7 @@ def rendered(diagnosis: Diagnosis, form: Format, folder: Location) -> str:
 def _html(diagnosis: Diagnosis, folder: Location) -> str:
     from sanpath.facts.timeline import series
     from sanpath.recording.reading.recording import Recording
-    from sanpath.topology.identity import resolve
+    from sanpath.topology.resolve import resolve
     from sanpath.views.html.page import render
 
     with progress_notice("drawing the report"):

@@ -16,8 +16,8 @@ from sanpath.model import Poll
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.clock import CLOCK_JUMP
 from sanpath.topology.descriptions import DESCRIPTION
-from sanpath.topology.identity import SAME_TRAFFIC, Topology
 from sanpath.topology.paths import hosts_of, io_paths
+from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.units import counted
 
 _MOST_PORTS = 4

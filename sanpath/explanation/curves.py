@@ -13,8 +13,8 @@ from math import hypot, isclose, log2
 from sanpath.diagnosis.model import Curve, CurvePoint, Knee, Shape
 from sanpath.explanation.scalability import FEWEST, fit_scalability
 from sanpath.facts.load.loads import FLAT, LoadFacts
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machine_of
+from sanpath.topology.topology import Topology
 from sanpath.units import count, counted, duration, iops, outstanding, percent_rounded
 
 _NEARLY_FLAT = 0.15

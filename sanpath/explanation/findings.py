@@ -12,8 +12,8 @@ from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.remedy import applicable_remedies
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import array_of, switch_of
+from sanpath.topology.topology import Topology
 from sanpath.units import iops
 from sanpath.verdict.step_judgement import Judgement
 

@@ -19,7 +19,7 @@ from sanpath.model import DIRECTIONS, Poll
 from sanpath.recording.reading.recording import Recording
 from sanpath.rulebook.judge import not_judged, rule_condition
 from sanpath.rulebook.model import Finding, Rule
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 from sanpath.units import in_series
 
 _STEPS = "steps"

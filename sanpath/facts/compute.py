@@ -50,8 +50,9 @@ from sanpath.facts.time.steps import load_steps
 from sanpath.facts.time.unmarked_steps import find_unmarked_steps
 from sanpath.model import Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import on_paths
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 
 CHART_KINDS = ("load", "lun", "volume", "array", "switch_port")
 """Entity kinds that charts show."""

@@ -12,7 +12,7 @@ from sanpath.facts.over_time import Grid, Values, Window, counter_windows, gauge
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 Measure = Literal["cpu", "queue", "data_rate"]
 _MIN_UTILISATION = 0.001

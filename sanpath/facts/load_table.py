@@ -12,7 +12,7 @@ from sanpath.facts.host.tested_machines import UnderTest, device_names, platform
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.load.validity import validity_facts
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _USED = 0.2
 """From this share of the test's bytes on, a link is in use and not just probed."""

@@ -19,8 +19,8 @@ from sanpath.facts.time.steps import load_steps
 from sanpath.facts.time.unmarked_steps import find_unmarked_steps
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import cables, io_paths, luns_of, machine_of, on_paths, targets_of
+from sanpath.topology.topology import Topology
 
 Quantity = Literal["payload", "load_latency", "device_latency", "array_latency", "utilisation"]
 

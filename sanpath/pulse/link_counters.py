@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from sanpath.catalogue.capacity import Technology
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import Cable, cables, io_paths, machine_of
+from sanpath.topology.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)

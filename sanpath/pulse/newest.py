@@ -16,7 +16,7 @@ from sanpath.pulse.model import Freshness, LinkNow, Pulse
 from sanpath.pulse.poll_rounds import NOW, Rounds
 from sanpath.recording.format.documents import Declaration
 from sanpath.recording.handover import LiveItem
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 PORTS = "switch_port"
 METRICS = {PORTS: frozenset((SPEED, "bytes_rx_total", "bytes_tx_total"))}

@@ -20,7 +20,7 @@ from sanpath.recording.handover import LONGEST_BYTES, Hello, decoded, socket_pat
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.tail import Flushed
 from sanpath.recording.storage.store import Location, store_at
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 
 CHECK_SECONDS = 1.0
 """How often the viewer looks for recorders, and for new flushes of recorders that it cannot connect to."""

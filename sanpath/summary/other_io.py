@@ -12,7 +12,7 @@ from dataclasses import replace
 from sanpath.diagnosis.model import Diagnosis, StepResult, Verdict
 from sanpath.summary.step_figures import of_size
 from sanpath.summary.verdict_line import verdict_line
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _MOST = 3
 """At most so many are on the first screen; the table of steps has them all."""

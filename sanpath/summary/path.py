@@ -8,8 +8,8 @@ from dataclasses import replace
 from sanpath.diagnosis.model import Diagnosis, ElementUse
 from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.summary.names import readable
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, switch_of, targets_of
+from sanpath.topology.topology import Topology
 
 _DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by", "ends_at")
 """Relations of an entity to the entity that represents it in the drawing."""

@@ -14,7 +14,7 @@ from sanpath.summary.other_io import other_io
 from sanpath.summary.path import summary_path
 from sanpath.summary.step_figures import in_flight, main_direction
 from sanpath.summary.verdict_line import verdict_line
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, duration, iops, outstanding, percent_rounded
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
 from sanpath.summary.names import noun, readable, with_owner
 from sanpath.summary.step_figures import in_flight, slows_down, use_of
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
 
 _FULL = 0.8

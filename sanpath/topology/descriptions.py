@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sanpath.model import Entity, Link
 
 if TYPE_CHECKING:
-    from sanpath.topology.identity import Topology
+    from sanpath.topology.topology import Topology
 
 DESCRIPTION = "port description"
 """How the evidence of such a cable begins."""

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Literal
 
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import Cable, cables, initiators_of, targets_of
+from sanpath.topology.topology import Topology
 
 
 def open_ends(topology: Topology, loads: Sequence[str]) -> list[Cable]:

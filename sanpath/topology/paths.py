@@ -10,8 +10,8 @@ from typing import Literal, cast
 import networkx as nx
 
 from sanpath.errors import RecordingError
-from sanpath.topology.identity import Topology
 from sanpath.topology.keys import INITIATOR_KEYS
+from sanpath.topology.topology import Topology
 
 _HOPS = 14
 """Longest path that is searched: initiator, port, switch, port and so on over four switches. Without a limit, a mesh

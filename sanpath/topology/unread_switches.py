@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _LINKS = ("logged_in", "cabled_to", "attached_to")
 

@@ -7,8 +7,8 @@ import json
 import networkx as nx
 
 from sanpath.topology.descriptions import description, open_ports
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths, machine_of, targets_of
+from sanpath.topology.topology import Topology
 from sanpath.views.words import printable
 
 _MOST_PORTS = 20

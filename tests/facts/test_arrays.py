@@ -14,7 +14,7 @@ from sanpath.facts.storage.arrays import array_rows
 from sanpath.facts.table import FactTable
 from sanpath.model import Column, Scalar, SourceEntity, Table
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath_collectors.flasharray.tables import ARRAY, VOLUME
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, San

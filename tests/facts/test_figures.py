@@ -12,7 +12,8 @@ from sanpath.facts.figures.measured import Measurements
 from sanpath.facts.figures.model import FigureComparison, FigureValue, amount, disagreement
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Event, SourceEntity, SourceLink, Step
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from sanpath_collectors.figures.parse import figure
 
 LOAD = "load:a"

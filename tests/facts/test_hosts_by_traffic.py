@@ -15,7 +15,8 @@ from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import SourceEntity, SourceLink, Step
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from sanpath.topology.vm_moves import Report
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, X, fast

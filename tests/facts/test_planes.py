@@ -13,7 +13,8 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactTable
 from sanpath.model import SourceEntity, SourceLink
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 
 RATES = st.floats(1.0, 1e5)
 SECONDS = st.floats(5e-5, 0.05)

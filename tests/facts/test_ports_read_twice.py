@@ -12,7 +12,7 @@ from sanpath import registry
 from sanpath.facts.compute import Facts, compute
 from sanpath.facts.table import number
 from sanpath.model import SourceEntity, SourceLink
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath.transport.replay import ReplayContext
 from sanpath_collectors.brocade_rest.tables import OPTICS as REST_OPTICS
 from sanpath_collectors.brocade_rest.tables import SWITCH_PORT as REST_PORT

@@ -6,7 +6,8 @@ import pytest
 
 from sanpath.facts.host.queue_depths import requests_held, with_command_windows
 from sanpath.model import Scalar, SourceEntity, SourceLink
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 
 LUN = "lun:db1/dm-0"
 

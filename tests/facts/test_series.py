@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.facts.timeline import Line, Quantity, Series, series
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import San

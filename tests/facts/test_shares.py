@@ -19,8 +19,9 @@ from sanpath.facts.fabric.test_shares import (
     with_open_host_links,
 )
 from sanpath.model import SourceEntity, SourceLink
-from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import Cable, IoPath
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 
 A, B, C = (Cable(f"link:a{n}", f"switch_port:sw1/{n}", f"hba:h/{n}", "host", "host", "host") for n in range(3))
 P, Q = (

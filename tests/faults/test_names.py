@@ -14,7 +14,7 @@ from sanpath.comparison.compare import compare
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath.views import compare as compared
 from sanpath.views import json as json_view
 from sanpath.views import topology as drawn

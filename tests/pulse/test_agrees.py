@@ -19,7 +19,8 @@ from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import Newest
 from sanpath.pulse.poll_rounds import NOW
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from tests.pulse.support import judged_again
 from tests.support.stories import recorded
 

@@ -20,7 +20,7 @@ from sanpath.model import SourceEntity, SourceLink, Table
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.redaction.redact import Redacted, redact
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath.views import json as view
 from tests.collectors.snmp_switch.test_recorded_walks import DS5100B, INTERCONNECT, SNS2124, WALKS, switch
 from tests.collectors.test_recordings import rest2, with_flasharray

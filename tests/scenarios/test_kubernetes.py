@@ -18,8 +18,8 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar, SourceEntity, SourceLink
-from sanpath.topology.identity import resolve
 from sanpath.topology.paths import hosts_of
+from sanpath.topology.resolve import resolve
 from sanpath.transport.replay import ReplayContext
 from sanpath_collectors.kubernetes.collector import Kubernetes
 from sanpath_collectors.kubernetes.config import KubernetesConfig

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sanpath.diagnosis.model import Diagnosis, StepResult
-from sanpath.topology.identity import resolve
 from sanpath.topology.paths import host_of
+from sanpath.topology.resolve import resolve
 from sanpath_collectors.vsphere.tables import LUN, VDISK
 from tests.support.recording import RecordingBuilder, microseconds
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, Port, San

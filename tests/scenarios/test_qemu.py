@@ -13,8 +13,8 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis, Finding
 from sanpath.model import Scalar
-from sanpath.topology.identity import resolve
 from sanpath.topology.paths import hosts_of
+from sanpath.topology.resolve import resolve
 from sanpath_collectors.linux_host.tables import LUN
 from sanpath_collectors.qemu.tables import VDISK
 from tests.support.recording import Number, RecordingBuilder

@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.diagnosis.experiment import Kind
 from sanpath.summary.summarise import summary
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import STORIES, diagnosed, judged, recorded
 

@@ -8,7 +8,7 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.recorder.importing.importer import ImportRequest, import_file
 from sanpath.recording.reading.recording import Recording
 from sanpath.summary.summarise import summary
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from tests.support.stories import judged
 
 SECONDS = 20

@@ -11,7 +11,7 @@ import yaml
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath.views.topology import as_tree
 from tests.support.recording import RecordingBuilder
 from tests.support.san import KIB, PORTS, AtArray, Flow, Port, San

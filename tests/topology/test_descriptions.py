@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sanpath.model import SourceEntity, SourceLink
-from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import cables
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from sanpath.views.topology import as_tree
 
 Item = tuple[str, SourceEntity | SourceLink]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sanpath.model import SourceEntity, SourceLink
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 
 HOST, TARGET, UPLINK, OTHER_UPLINK = "20000025b5100001", "524a9371af4e8200", "201f002a6a000000", "2020002a6a000000"
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 
 from sanpath.model import SourceEntity, SourceLink
-from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import (
     cabled_paths,
     cables,
@@ -20,6 +19,8 @@ from sanpath.topology.paths import (
     machine_of,
     targets_of,
 )
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from sanpath.views.topology import as_json, as_tree
 
 NAA = "naa.624a93706c1b16ce1c034d1c00013918"

@@ -7,7 +7,8 @@ from itertools import permutations
 import pytest
 
 from sanpath.model import SourceEntity, SourceLink
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 
 Item = tuple[str, SourceEntity | SourceLink]
 

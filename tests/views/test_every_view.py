@@ -17,7 +17,7 @@ from sanpath.cli.options import Format
 from sanpath.cli.output import rendered
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import series
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath.views import curve, progress
 from sanpath.views.html.page import render as as_html
 from tests.support.stories import STORIES, diagnosed, recorded

@@ -21,7 +21,7 @@ from sanpath.diagnosis.source_accounts import Mark
 from sanpath.facts.timeline import series
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.mark import add_mark
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath.views.html import percentiles
 from sanpath.views.html.page import render
 from sanpath.views.html.path import drawn

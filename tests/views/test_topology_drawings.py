@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.facts.table import number
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from sanpath.views import json as report
 from sanpath.views import progress
 from sanpath.views.topology import as_graphml, as_json, as_tree

@@ -97,7 +97,7 @@ def _two(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float |
             return as_markdown(comparison)
         case Form.html:
             from sanpath.facts.timeline import series
-            from sanpath.topology.identity import resolve
+            from sanpath.topology.resolve import resolve
             from sanpath.views.html.comparison import render
 
             before, after = (

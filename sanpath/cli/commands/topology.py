@@ -24,7 +24,7 @@ def topology(
 ) -> None:
     """Show the I/O paths from load to volume, every join with its evidence, and what could not be joined."""
     from sanpath.recording.reading.recording import Recording as Reader
-    from sanpath.topology.identity import resolve
+    from sanpath.topology.resolve import resolve
     from sanpath.views.topology import as_graphml, as_json, as_tree
 
     draw = {Drawing.tree: as_tree, Drawing.json: as_json, Drawing.graphml: as_graphml}[form]

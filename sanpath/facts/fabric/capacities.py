@@ -7,8 +7,8 @@ from typing import cast
 from sanpath.catalogue.capacity import Capacity, Technology, link_capacity
 from sanpath.facts.table import FactTable
 from sanpath.model import Scalar
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import Cable
+from sanpath.topology.topology import Topology
 
 
 def cable_capacity(topology: Topology, links: FactTable, cable: Cable) -> Capacity | None:

@@ -38,9 +38,9 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS, Direction, Step
-from sanpath.topology.identity import Topology
 from sanpath.topology.open_ends import open_ends
 from sanpath.topology.paths import Cable, IoPath, cables, initiators_of, io_paths, luns_of, switch_of
+from sanpath.topology.topology import Topology
 
 FULL = 0.95
 """A window counts as full from this share of the utilisation that a full link shows; the limit of the rule

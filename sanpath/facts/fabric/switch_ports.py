@@ -8,7 +8,7 @@ from statistics import median
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactTable, FactValue
 from sanpath.model import Step
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _MINUTE_SECONDS = 60.0
 _COUNTERS: Mapping[str, tuple[str, ...]] = {

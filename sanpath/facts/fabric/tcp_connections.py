@@ -8,9 +8,9 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, counter_ratio
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.topology.identity import Topology
 from sanpath.topology.keys import normalise
 from sanpath.topology.paths import hosts_of, machines_of, targets_of
+from sanpath.topology.topology import Topology
 
 _KIND = "tcp_connection"
 

@@ -18,8 +18,8 @@ import networkx as nx
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import Cable, IoPath, initiators_of, switch_of
+from sanpath.topology.topology import Topology
 
 OVERHEAD_TOLERANCE = 1.02
 """Allowance for retransmissions, command and status frames: only bytes beyond it count as foreign."""

@@ -10,8 +10,8 @@ from sanpath.facts.load.load_events import Histogram
 from sanpath.facts.load.loads import LoadFacts, load_facts_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Step
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import hosts_of, initiators_of, io_paths, targets_of
+from sanpath.topology.topology import Topology
 
 _LOAD_QUANTITIES = ("latency", "throughput", "io_size", "share_within")
 _WITHIN = re.compile(r"ratio within ([0-9.e+-]+) ms")

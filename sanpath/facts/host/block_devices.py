@@ -20,7 +20,7 @@ from sanpath.facts.host.tested_machines import (
     rate,
 )
 from sanpath.facts.table import FactRow
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _KIB = 1024
 _BLOCK_BYTES = 4096

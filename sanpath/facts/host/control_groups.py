@@ -9,7 +9,7 @@ from sanpath.facts.host.disk_limits import Rates, disk_rates, limit_facts, load_
 from sanpath.facts.host.tested_machines import UnderTest, as_number, as_text, gauge, rate
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _SAME_RATE = 0.05
 """Relative difference up to which a group carries the load: both are measured over windows of their own."""

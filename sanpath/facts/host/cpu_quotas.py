@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from sanpath.facts.host.tested_machines import UnderTest, as_number, as_text, gauge, rate
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machines_of
+from sanpath.topology.topology import Topology
 
 _MOST = 0.5
 """Share of the test's bytes from which a control group holds the test, as in the rule control-group-limit."""

@@ -8,7 +8,7 @@ from sanpath.facts.host.tested_machines import UnderTest
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _MOST_MERGED = 512.0
 """I/Os that become one request: 320 of 4 KiB are 1280 KiB (Linux: the default of max_sectors_kb)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 
 def local_drives(topology: Topology, devices: Iterable[str]) -> list[str]:

@@ -21,7 +21,7 @@ from sanpath.facts.host.tested_machines import (
 from sanpath.facts.samples.step_samples import StepSamples, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import DIRECTIONS
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _ERRORS = ("invalid_crc_total", "invalid_words_total", "errors_rx_total", "errors_tx_total")
 _LINK_LOSSES = ("link_failures_total", "loss_of_sync_total", "loss_of_signal_total")

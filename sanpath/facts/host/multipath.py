@@ -20,8 +20,8 @@ from sanpath.facts.host.tested_machines import (
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import Scalar, Step
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import switch_of
+from sanpath.topology.topology import Topology
 
 SINGLE_PATH_POLICIES = ("most_recently_used", "fixed", "failover_only")
 """They use one path until it fails."""

@@ -11,8 +11,8 @@ from sanpath.facts.samples.clocks import running_clocks
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machines_of
+from sanpath.topology.topology import Topology
 
 _BLOCK_DEVICES = ("guest_block", "windows_disk", "host_block")
 """Planes at which an operating system counts the I/Os that it has sent to a device."""

@@ -10,8 +10,8 @@ from sanpath.catalogue.load import planes as catalogue_planes
 from sanpath.facts.load.host_loads import MOVED_ABOVE
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import hosts_of, luns_of, machines_of
+from sanpath.topology.topology import Topology
 
 _RATE_TOLERANCE = 0.05
 """A device carries the load's I/O if their rates agree within this ratio."""

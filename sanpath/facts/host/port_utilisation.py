@@ -9,7 +9,7 @@ from sanpath.catalogue.capacity import Technology, full_ratio, link_capacity
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactValue
 from sanpath.model import Scalar
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _AT_HOST = {"read": "rx", "write": "tx"}
 """Direction of the data → direction in which a host's port counts it; a target port counts it in the opposite one."""

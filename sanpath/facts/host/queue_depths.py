@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sanpath.facts.host.tested_machines import as_number
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machines_of, root_of
+from sanpath.topology.topology import Topology
 
 
 def requests_held(topology: Topology, lun: str) -> float | None:

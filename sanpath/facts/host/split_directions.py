@@ -8,7 +8,7 @@ from dataclasses import replace
 from sanpath.facts.host.planes import planes_of
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactTable, number
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 
 def split_by_devices(topology: Topology, loads: Sequence[LoadFacts], planes: FactTable) -> Iterator[LoadFacts]:

@@ -9,8 +9,8 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactTable, FactValue, number
 from sanpath.model import DIRECTIONS, Scalar
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import hosts_of, machines_of
+from sanpath.topology.topology import Topology
 
 _USED_RATIO = 0.2
 """If no source reports which devices the load uses, a block device with this share of its I/Os counts as used."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath
+from sanpath.topology.topology import Topology
 
 
 def usable_paths(

@@ -17,7 +17,7 @@ from sanpath.facts.host.tested_machines import (
 )
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _BUSY = 0.05
 """From this share of the load's I/Os on, a virtual disk is part of the test."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Step
-from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import machines_of
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from sanpath.topology.vm_moves import Report, moves
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from math import isclose
 
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _SAME_RATIO = 0.1
 """Shares of the I/Os that differ by less are the same: a mix of jobs scatters."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Step
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""

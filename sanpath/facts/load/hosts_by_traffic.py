@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from sanpath.facts.load.traffic import Traffic, flows_of, moves_the_same, traffic_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Entity, SourceEntity, SourceLink, Step
-from sanpath.topology.identity import SAME_TRAFFIC, Topology
 from sanpath.topology.keys import INITIATOR_KEYS
 from sanpath.topology.paths import hosts_of, initiators_of, machine_of, machines_of, root_of, targets_of
+from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.topology.vm_moves import Report
 
 

@@ -13,8 +13,8 @@ from sanpath.facts.load.access import UNKNOWN_ACCESS, Access, access_of
 from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Direction, Scalar, Step
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import root_of
+from sanpath.topology.topology import Topology
 
 FLAT = 0.05
 """Throughput that changes less between two loads is flat."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sanpath.facts.load.traffic import flows_of, moves_the_same, traffic_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Step
-from sanpath.topology.identity import SAME_TRAFFIC, Topology
 from sanpath.topology.paths import machines_of, root_of
 from sanpath.topology.result_files import on_machine
+from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.topology.vm_moves import Report
 
 

@@ -10,8 +10,8 @@ from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Event, Scalar, Step
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import cables
+from sanpath.topology.topology import Topology
 
 _TOLERANCE_RATIO = 0.2
 """A figure that differs from the measured value by more than this ratio is worth a remark."""

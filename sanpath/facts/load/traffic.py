@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sanpath.facts.load.loads import LoadFacts, load_facts_of
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.model import DIRECTIONS, Direction, Step
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _SMALL_RATIO = 0.1
 """A direction with a smaller share of the bytes need not be the same to within a ratio of its own."""

@@ -8,8 +8,8 @@ from math import sqrt
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import Scalar
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import machines_of, targets_of
+from sanpath.topology.topology import Topology
 
 _MIN_WINDOWS = 8
 """With fewer windows a trend may be chance."""

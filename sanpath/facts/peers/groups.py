@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sanpath.facts.host.tested_machines import UnderTest, as_number, as_text
 from sanpath.model import Entity, Scalar
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _MODEL = ("vendor", "model", "rotational", "size_bytes", "kind")
 """Attributes in which block devices of one kind agree."""

@@ -10,7 +10,7 @@ from sanpath.facts.peers.groups import Group, groups
 from sanpath.facts.peers.windows import Windows, averaged, counted
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 WHOLE_RUN = "whole run"
 FEWEST_WINDOWS = 5

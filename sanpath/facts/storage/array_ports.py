@@ -10,8 +10,8 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import Step
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath, cabled_paths
+from sanpath.topology.topology import Topology
 
 _GAUGES = (
     "crc_errors_per_second",

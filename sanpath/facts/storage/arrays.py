@@ -11,8 +11,8 @@ from sanpath.facts.storage.cloud_limits import COUNTED, SHARES, limit_shares
 from sanpath.facts.storage.controllers import UNKNOWN_USE, controller_use
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import targets_of
+from sanpath.topology.topology import Topology
 
 _TIMES = ("service_seconds", "queue_seconds", "array_seconds", "growth_within", "spread_seconds")
 _COMPARED = ("growth", "throughput_gain", "held_throughput", "queue_ratio", "upstream_utilisation")

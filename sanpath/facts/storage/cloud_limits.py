@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 COUNTED = ("over_volume_ops", "over_volume_bytes", "over_host_ops", "over_host_bytes")
 """Limits of the volume and of the host for which an array may count how long the demand exceeded them."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sanpath.facts.host.tested_machines import UnderTest, as_number, as_text, gauge, rate
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow, FactValue
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _REMOTE = ("bytes_remote_read_total", "bytes_remote_write_total")
 _RDMA = tuple(

@@ -9,7 +9,7 @@ from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.step_samples import StepSamples, counter_ratio, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _WORKING_STATES = ("ready", "ok", "healthy")
 """States of a controller that can serve I/O, by the names that arrays use."""

@@ -8,8 +8,8 @@ from math import isclose
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import io_paths, machine_luns, targets_of
+from sanpath.topology.topology import Topology
 
 SHARED = 0.05
 """With a larger share of foreign bytes, an array's average says nothing about the test's own I/Os."""

@@ -12,8 +12,9 @@ from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.facts.time.placement import place_in_time
 from sanpath.model import Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import Topology, resolve
 from sanpath.topology.paths import targets_of
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)

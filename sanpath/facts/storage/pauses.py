@@ -15,7 +15,7 @@ from sanpath.facts.table import FactTable, number
 from sanpath.model import Step
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.progress import PROBE_PAUSE
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _KINDS = ("volume", "switch_port")
 

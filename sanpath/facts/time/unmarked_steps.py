@@ -20,7 +20,7 @@ from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.facts.time.steps import COMMAND
 from sanpath.model import Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 
 _BUSY_RATIO = 0.1
 """A load is busy from this share of its high throughput, which a tenth of its windows exceed."""

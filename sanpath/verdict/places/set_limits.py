@@ -11,8 +11,8 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
 from sanpath.model import Scalar
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import only_host
+from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, iops
 
 Rate = Literal["bytes_per_second", "ops_per_second"]

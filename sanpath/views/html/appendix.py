@@ -10,7 +10,7 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.diagnosis.source_accounts import SourceAccount
 from sanpath.model import Scalar
 from sanpath.rulebook.model import Finding
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, duration, iops, percent
 from sanpath.views import cells
 

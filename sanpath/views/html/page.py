@@ -9,7 +9,7 @@ from markupsafe import Markup
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import Series
 from sanpath.model import DIRECTIONS
-from sanpath.topology.identity import Topology
+from sanpath.topology.topology import Topology
 from sanpath.units import duration, percent_rounded
 from sanpath.views import cells, first_screen, probe, words
 from sanpath.views import curve as curve_table

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sanpath.diagnosis.model import Diagnosis, ElementUse
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import Cable, IoPath, host_of, io_paths, machine_of, switch_of, targets_of
+from sanpath.topology.topology import Topology
 from sanpath.units import percent
 from sanpath.views.words import short
 

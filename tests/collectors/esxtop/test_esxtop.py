@@ -9,7 +9,7 @@ import pytest
 
 from sanpath import registry
 from sanpath.plugin import CollectorError, Item, Rows, SourceEntity, SourceLink
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath_collectors.esxtop import parse
 from sanpath_collectors.esxtop.reader import EsxtopLog
 from sanpath_collectors.perfmon.reader import PerfMonLog

@@ -15,7 +15,8 @@ from sanpath.config import load_config
 from sanpath.errors import ConfigError
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.plugin import Context, Cost, Rows
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from sanpath.transport.context import LiveContext
 from sanpath.transport.replay import ReplayContext
 from sanpath_collectors.linux_host import devices, multipath, parse, samples

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import SecretStr
 
 from sanpath.plugin import Check, Cost, Rows, SnmpValue, SourceEntity, SourceLink
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath.transport.replay import ReplaySnmp
 from sanpath.transport.snmp.walk import VarBind
 from sanpath_collectors.snmp_switch.collector import SnmpSwitch

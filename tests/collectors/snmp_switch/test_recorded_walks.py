@@ -21,7 +21,8 @@ from pydantic import SecretStr
 
 from sanpath.model import Rows, SourceEntity, SourceLink
 from sanpath.plugin import Check, Cost, Item
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from sanpath.transport.replay import ReplaySnmp, read_snmprec
 from sanpath_collectors.snmp_switch.collector import SnmpSwitch
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity, SourceLink
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from sanpath_collectors.perfmon.reader import PerfMonLog
 from sanpath_collectors.windows_san import mpclaim, reader
 from sanpath_collectors.windows_san.reader import WindowsSan

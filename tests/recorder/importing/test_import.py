@@ -18,7 +18,7 @@ from sanpath.errors import SanpathError, UsageError
 from sanpath.model import Event, SourceEntity
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from tests.support.recording import microseconds
 from tests.support.san import HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from tests.recorder.importing.test_one_run import flatfile
 
 PARAMETERS = """* Contents of parameter file: parm.txt

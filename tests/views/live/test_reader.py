@@ -14,7 +14,7 @@ from sanpath.cli.sessions.child_process import environment, python
 from sanpath.diagnose import diagnose
 from sanpath.facts.timeline import series
 from sanpath.rulebook.site.options import Choice
-from sanpath.topology.identity import resolve
+from sanpath.topology.resolve import resolve
 from sanpath.views.live.reading.feed import ReaderProcess
 from sanpath.views.live.reading.judging import read_snapshot
 from tests.support.recording import START_US

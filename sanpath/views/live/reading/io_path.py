@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sanpath.topology.identity import Topology
 from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, switch_of, targets_of
+from sanpath.topology.topology import Topology
 
 LEVELS = (
     *("load", "vm", "vdisk", "host", "lun", "hba", "link", "switch", "array_port"),

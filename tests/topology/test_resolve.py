@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.model import Scalar, SourceEntity, SourceLink
-from sanpath.topology.identity import Topology, resolve
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 
 Reported = tuple[str, SourceEntity | SourceLink]
 NAA = "naa.624a93706c1b16ce1c034d1c00013918"

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
-
-import networkx as nx
 
 from sanpath.model import Entity, Link, Scalar, SourceEntity, SourceLink
 from sanpath.topology.descriptions import connect_described
@@ -22,15 +19,8 @@ from sanpath.topology.logins import (
 from sanpath.topology.machine_names import spellings, with_spelling
 from sanpath.topology.result_files import of_numbered_loads, on_only_machine
 from sanpath.topology.same_entity import same_entities
+from sanpath.topology.topology import CONFIG, SAME_TRAFFIC, Topology, Unjoined
 from sanpath.topology.vm_moves import Report, links_at
-
-if TYPE_CHECKING:
-    from sanpath.topology.paths import IoPath
-
-CONFIG = "config"
-"""The source name of sanpath.yaml. Its name for an entity has precedence."""
-SAME_TRAFFIC = "same traffic"
-"""The source name of what was concluded from throughput: no source of sanpath.yaml can have a space in its name."""
 
 _LOCAL_KINDS = ("switch_port", "array_port", "controller", "volume", "media", "path")
 """Kinds whose names are unique only within their device."""
@@ -40,93 +30,6 @@ _MACHINES = ("host", "vm")
 """Kinds whose names are those of machines."""
 _PARTS_OF_MACHINES = ("hba", "lun", "vdisk", "cgroup")
 """Kinds whose names may begin with that of their machine and a slash."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unjoined:
-    """A join that was not found, and the reason."""
-
-    subject: str
-    reason: str
-
-
-@dataclass(slots=True)
-class Topology:
-    """The entities, their links, and the failed joins.
-
-    `links`: add_link adds to them. `known_as`: (source, kind, the source's own id) → entity. `with_unread_target`:
-    loads that name a target which no source reports, such as the address of a server. `paths_of_loads`,
-    `initiators_of_hosts`: caches: loads → their I/O paths, host → its loads' initiators. The rest does not
-    change once it is resolved."""
-
-    entities: dict[str, Entity] = field(default_factory=dict)
-    links: list[Link] = field(default_factory=list)
-    known_as: dict[Local, str] = field(default_factory=dict)
-    unjoined: list[Unjoined] = field(default_factory=list)
-    with_unread_target: set[str] = field(default_factory=set)
-    paths_of_loads: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
-    initiators_of_hosts: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
-    _links_of: dict[str, list[Link]] = field(default_factory=dict, compare=False, repr=False)
-    _by_kind: dict[str, list[Entity]] = field(default_factory=dict, compare=False, repr=False)
-
-    def add_link(self, link: Link) -> None:
-        """Add a link, so that it is found from both ends."""
-        self.links.append(link)
-        for end in {link.from_entity, link.to_entity}:
-            self._links_of.setdefault(end, []).append(link)
-
-    def of_kind(self, kind: str) -> list[Entity]:
-        """Return the entities of a kind, sorted by id."""
-        if self._by_kind:
-            return list(self._by_kind.get(kind, ()))
-        return sorted((e for e in self.entities.values() if e.kind == kind), key=lambda e: e.id)
-
-    def index_kinds(self) -> None:
-        """Find the entities of a kind faster from now on: once no entity is added or replaced any more."""
-        for entity in sorted(self.entities.values(), key=lambda entity: entity.id):
-            self._by_kind.setdefault(entity.kind, []).append(entity)
-
-    def related(self, entity: str, relation: str, kind: str | None = None) -> list[str]:
-        """Return the entities that `entity` has this relation to, in either direction. `kind` None: of any kind."""
-        related = []
-        for link in self._links_of.get(entity, ()):
-            if link.relation == relation:
-                far_end = link.to_entity if link.from_entity == entity else link.from_entity
-                if kind is None or self.entities[far_end].kind == kind:
-                    related.append(far_end)
-        return related
-
-    def members(self, entity: str, kind: str) -> list[str]:
-        """Return the entities of a kind that are part of an entity: the ports of a bond, the paths of a map."""
-        parts = [link.from_entity for link in self._member_links(entity) if link.to_entity == entity]
-        return [part for part in parts if self.entities[part].kind == kind]
-
-    def uppers(self, entity: str, kind: str) -> list[str]:
-        """Return the entities of a kind that an entity is part of: the bond of a port, the map of a path."""
-        wholes = [link.to_entity for link in self._member_links(entity) if link.from_entity == entity]
-        return [whole for whole in wholes if self.entities[whole].kind == kind]
-
-    def _member_links(self, entity: str) -> list[Link]:
-        return [link for link in self._links_of.get(entity, ()) if link.relation == "member_of"]
-
-    def behind(self, entities: Iterable[str], kind: str) -> set[str]:
-        """Return the entities of a kind among these entities and those that back them, over all known levels."""
-        found: set[str] = set()
-        level = set(entities)
-        while level:
-            found |= level
-            links = [link for entity in level for link in self._links_of.get(entity, ()) if link.from_entity in level]
-            level = {link.to_entity for link in links if link.relation == "backed_by"} - found
-        return {entity for entity in found if self.entities[entity].kind == kind}
-
-    def graph(self) -> nx.Graph[str]:
-        """Return all entities and links as an undirected graph; edges carry their relation."""
-        graph: nx.Graph[str] = nx.Graph()
-        for entity in self.entities.values():
-            graph.add_node(entity.id, kind=entity.kind, label=entity.label)
-        for link in self.links:
-            graph.add_edge(link.from_entity, link.to_entity, relation=link.relation)
-        return graph
 
 
 def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topology:
