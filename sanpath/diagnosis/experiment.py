@@ -24,6 +24,12 @@ KIND_WORDS: Mapping[Kind, str] = {
     "healthy": "healthy",
     "cannot_tell": "cannot tell",
 }
+SUSPECT_WORDS: Mapping[Kind, str] = {
+    "concurrency_limited": "too few outstanding I/Os",
+    "demand_limited": "a load that asks for no more",
+    "generator_limited": "the load generator",
+}
+"""Suspects that are no element."""
 LoadChange = Literal[
     "more_in_flight",
     "fewer_in_flight",

@@ -16,6 +16,16 @@ from sanpath.units import bandwidth, in_series, iops, outstanding, percent
 from sanpath.verdict.run_verdict import deciding_of_run, limits_of_other_direction
 from sanpath.verdict.step_judgement import Judgement
 
+_SENTENCES = {
+    "lun": "{entity} is the limit: {because}; {latency}.",
+    "io_thread": "A thread of the hypervisor is saturated: {every_reason}; {latency}.",
+    "io_stack": "I/Os wait in {entity}, before they reach a block device: {because}; {law}.",
+    "pcie": "The PCIe lanes of {entity} are saturated: {because}; {latency}.",
+    "tcp_window": "A TCP window of {entity} is full: {because}; {latency}.",
+    "retries": "{entity} loses I/Os, which are sent again: {because}; {law}.",
+    "data_sheet": "A limit that was entered by hand is reached: {because}; {latency}.",
+}
+"""Kinds of bottlenecks that one sentence says."""
 _MOSTLY_OTHERS = 0.5
 """Share of a link's bytes from which other hosts fill it."""
 
@@ -76,31 +86,22 @@ def _bottleneck_headline(
     latency = f"the latency is time in the load's own queue: {law}"
     if calm.step != load.step and abs(calm.ops_per_second / load.ops_per_second - 1) <= FLAT:
         latency += f", and throughput is the same with {outstanding(calm.in_flight_measured)}"
-    if bottleneck.kind == "lun":
-        return f"{bottleneck.entity} is the limit: {bottleneck.because[0]}; {latency}."
-    if bottleneck.kind == "io_thread":
-        return f"A thread of the hypervisor is saturated: {'; '.join(bottleneck.because)}; {latency}."
-    if bottleneck.kind == "io_stack":
-        return f"I/Os wait in {bottleneck.entity}, before they reach a block device: {bottleneck.because[0]}; {law}."
-    if bottleneck.kind == "pcie":
-        return f"The PCIe lanes of {bottleneck.entity} are saturated: {bottleneck.because[0]}; {latency}."
+    if (sentence := _SENTENCES.get(bottleneck.kind)) is not None:
+        every = "; ".join(bottleneck.because)
+        return sentence.format(
+            entity=bottleneck.entity, because=bottleneck.because[0], every_reason=every, latency=latency, law=law
+        )
     if bottleneck.kind == "core":
         state = (
             "is slow to read received data" if bottleneck.utilisation is None else "has a saturated processor core"
         )
         return f"{bottleneck.entity} {state}: {bottleneck.because[0]}; {latency}."
-    if bottleneck.kind == "tcp_window":
-        return f"A TCP window of {bottleneck.entity} is full: {bottleneck.because[0]}; {latency}."
-    if bottleneck.kind == "retries":
-        return f"{bottleneck.entity} loses I/Os, which are sent again: {bottleneck.because[0]}; {law}."
     if bottleneck.kind == "path_policy":
         opening = "The paths are used one after the other" if bottleneck.coincident else "The wrong paths are used"
         return f"{opening}: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "credit_stall":
         culprit = bottleneck.culprit or bottleneck.entity
         return f"{culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
-    if bottleneck.kind == "data_sheet":
-        return f"A limit that was entered by hand is reached: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind != "link":
         ceiling = bottleneck.ceiling_ops_per_second or load.ops_per_second
         if ceiling < (1 - FLAT) * load.ops_per_second:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sanpath.diagnosis.experiment import SUSPECT_WORDS
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
 from sanpath.summary.names import noun, readable, with_owner
 from sanpath.summary.step_figures import in_flight, slows_down, use_of
@@ -144,11 +145,7 @@ def _unproven(diagnosis: Diagnosis) -> str:
     if not diagnosis.verdict.suspects:
         return "Bottleneck not proven: too little was measured"
     first = diagnosis.verdict.suspects[0]
-    name = first.place or {
-        "concurrency_limited": "too few outstanding I/Os",
-        "demand_limited": "a load that asks for no more",
-        "generator_limited": "the load generator",
-    }.get(first.verdict, "something not measured")
+    name = first.place or SUSPECT_WORDS.get(first.verdict, "something not measured")
     if first.entity is not None and first.kind != "unseen":
         name = f"{noun(first.entity)} {readable(first.entity)}"
     what = "Not proven" if first.place else "Bottleneck not proven"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from sanpath.diagnosis.experiment import PAUSE, Action
+from sanpath.diagnosis.experiment import PAUSE, SUSPECT_WORDS, Action
 from sanpath.diagnosis.model import Suspect
 from sanpath.facts.storage.other_loads import OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
@@ -147,11 +147,7 @@ def name_of(claim: Claim | Suspect) -> str:
         return "the path policy"
     if claim.entity is not None:
         return claim.entity
-    return claim.place or {
-        "concurrency_limited": "too few outstanding I/Os",
-        "demand_limited": "a load that asks for no more",
-        "generator_limited": "the load generator",
-    }.get(claim.verdict, "something not measured")
+    return claim.place or SUSPECT_WORDS.get(claim.verdict, "something not measured")
 
 
 def load_steps(table: PlaceTable) -> Iterator[Proposal]:
