@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sanpath.model import DIRECTIONS, Scalar
-from sanpath.plugin import Item, LoadStep, Rows, SourceEntity, histogram, warning
+from sanpath.plugin import Item, LoadStep, Rows, SourceEntity, SourceLink, histogram, warning
 from sanpath_collectors.sqlio.parse import KIB, Run, histogram_of
 from sanpath_collectors.sqlio.tables import LOAD
 
@@ -48,10 +48,10 @@ class Runs:
                 f"run {self.started} is left out: its threads, its I/O size or its IOs/sec are missing or damaged",
             )
             return
-        yield from self._load_entity(run)
+        yield from self._entities(run)
         step = LoadStep(
             name=run.name,
-            loads=(self._load,),
+            loads=(self._local_id(run),),
             offered=run.in_flight,
             block_bytes=run.block_bytes,
             group=self.finished,
@@ -66,8 +66,9 @@ class Runs:
         self.finished += 1
         self._begin_us = end + _GAP_US
 
-    def _load_entity(self, run: Run) -> Iterator[Item]:
-        """Yield the load when its attributes change: they are those that all runs so far have in common."""
+    def _entities(self, run: Run) -> Iterator[Item]:
+        """Yield the run as a load of its own, and the load of the file, which has what all runs so far have in
+        common."""
         attributes = run.profile.attributes
         common = (
             attributes if not self.finished else {k: v for k, v in self._attributes.items() if attributes.get(k) == v}
@@ -75,6 +76,13 @@ class Runs:
         if not self.finished or common != self._attributes:
             self._attributes = common
             yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, common)
+        local_id = self._local_id(run)
+        yield SourceEntity("load", local_id, local_id, {"name": (local_id,)}, attributes)
+        yield SourceLink("member_of", ("load", local_id), ("load", self._load), "run of SQLIO")
+
+    def _local_id(self, run: Run) -> str:
+        """Commas are replaced, because they separate the loads of a step."""
+        return f"{self._load}/{run.name.replace(',', ';')}#{self.finished + 1}"
 
     def _rows(self, run: Run) -> Rows | None:
         if run.direction is None or not run.seconds or run.block_bytes is None or run.ops_per_second is None:
@@ -91,12 +99,12 @@ class Runs:
         values[f"latency_seconds_max_{run.direction}"] = [None, run.max_ms]
         values["in_flight_configured"] = [run.in_flight, run.in_flight]
         end = self._begin_us + run.seconds * 1_000_000
-        return Rows(LOAD, [self._load] * 2, [self._begin_us, end], {**values})
+        return Rows(LOAD, [self._local_id(run)] * 2, [self._begin_us, end], {**values})
 
     def _histogram(self, run: Run, seen_us: int) -> Iterator[Item]:
         buckets = histogram_of(run)
         if buckets is not None and run.direction is not None:
-            yield histogram(seen_us, self._load, run.direction, buckets)
+            yield histogram(seen_us, self._local_id(run), run.direction, buckets)
         elif run.percents:
             text = f"the histogram of run {self.started} is left out: its shares do not add up, or it is cut"
             yield warning(seen_us, "histogram-damaged", text)

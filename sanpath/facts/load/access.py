@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from math import isclose
 
 from sanpath.topology.topology import Topology
 
@@ -35,18 +34,16 @@ class Access:
         """Return whether both access their data alike. What is not known counts as alike.
 
         Media and caches serve random I/O, and a larger working set, at another speed. A load that is made larger by
-        more threads may give each of them data of its own: that is the same load, only more of it.
+        more threads may give each of them data of its own, or let some of them share it: that is the same load, only
+        more of it.
         """
         for name in _SHARES:
             own, its = getattr(self, name), getattr(other, name)
             if None not in (own, its) and abs(own - its) > _SAME_RATIO:
                 return False
         factors = [1.0, *self._factors("threads", other), *self._factors("in_flight", other)]
-        return all(
-            any(isclose(factor, growth, rel_tol=_SAME_EXTENT) for growth in factors)
-            for name in _EXTENTS
-            for factor in self._factors(name, other)
-        )
+        least, most = min(factors) * (1 - _SAME_EXTENT), max(factors) / (1 - _SAME_EXTENT)
+        return all(least <= factor <= most for name in _EXTENTS for factor in self._factors(name, other))
 
     def _factors(self, name: str, other: Access) -> Iterator[float]:
         own, its = getattr(self, name), getattr(other, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import sqrt
 
 from sanpath.facts.load.loads import LoadFacts
@@ -19,7 +19,7 @@ _SIGNIFICANT_ERRORS = 3.0
 
 def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
     """Return the configuration of a load's jobs as facts of the load's row. None: not every job reports it."""
-    attributes_of_jobs = [topology.entities[job].attributes if job in topology.entities else {} for job in load.jobs]
+    attributes_of_jobs = [_attributes(topology, job, is_only=len(load.jobs) == 1) for job in load.jobs]
 
     def every(name: str) -> list[Scalar] | None:
         values = [attributes.get(name) for attributes in attributes_of_jobs]
@@ -47,6 +47,15 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "throughput_trend": trend(load.series),
         "latency_trend": trend(load.latency_series),
     }
+
+
+def _attributes(topology: Topology, job: str, *, is_only: bool) -> Mapping[str, Scalar]:
+    """The attributes of a job. Of the only one of its load, also those that its load was described with, as by a file
+    of parameters."""
+    if job not in topology.entities:
+        return {}
+    wholes = topology.related(job, "member_of", "load") if is_only else []
+    return {k: v for each in (*wholes, job) for k, v in topology.entities[each].attributes.items() if v is not None}
 
 
 def trend(series: Sequence[tuple[float, float]]) -> float | None:

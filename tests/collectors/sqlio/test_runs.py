@@ -81,9 +81,16 @@ def test_no_moment_belongs_to_two_runs() -> None:
 
 def test_a_load_has_the_attributes_that_all_of_its_runs_had() -> None:
     entities = [item for item in read(content(RESULTS[0])) if isinstance(item, SourceEntity)]
-    assert entities[0].attributes["in_flight_configured"] == 16
-    assert "in_flight_configured" not in entities[-1].attributes
-    assert entities[-1].attributes["block_bytes"] == 65536
+    of_file = [entity for entity in entities if entity.local_id == entities[0].local_id]
+    assert of_file[0].attributes["in_flight_configured"] == 16
+    assert "in_flight_configured" not in of_file[-1].attributes
+    assert of_file[-1].attributes["block_bytes"] == 65536
+
+
+def test_each_run_is_a_load_with_its_own_attributes() -> None:
+    entities = [item for item in read(content(RESULTS[0])) if isinstance(item, SourceEntity)]
+    runs = [entity for entity in entities if entity.local_id.startswith(f"{entities[0].local_id}/")]
+    assert [run.attributes["in_flight_configured"] for run in runs] == [16, 512]
 
 
 def test_file_cache_is_told_from_disk_cache() -> None:

@@ -336,6 +336,14 @@ def test_runs_of_one_tool_that_follow_each_other_are_no_mistake_of_the_time_zone
     assert "away from everything else in the recording" not in run(reports[2], *zone)
 
 
+def test_sequential_runs_are_not_compared_with_random_ones(tmp_path: Path) -> None:
+    """Both are in one file, as a batch of SQLIO writes it: what either does says nothing of the other."""
+    text = sqlio(threads=10) + sqlio(threads=40, ops=2 * X).replace("random IOs", "sequential IOs")
+    run(written(tmp_path, text), "--into", tmp_path / "a.sanpath", "--at", at(0))
+    curves = judged(tmp_path / "a.sanpath").verdict.curves
+    assert sorted(len(curve.points) for curve in curves) == [1, 1]
+
+
 @pytest.mark.parametrize("options", [(), ("--at", at(0))], ids=["modified at the same time", "one --at for all"])
 def test_files_without_times_are_runs_one_after_the_other(tmp_path: Path, options: tuple[str, ...]) -> None:
     """A checkout or an archive gives all its files the same time: the loads would be added up."""
