@@ -156,9 +156,10 @@ def _few_are_slow(table: PlaceTable) -> Iterator[Evidence]:
 
 
 def _round_rate(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence of a limit that somebody has set, such as the IOPS of a cloud volume: these are round numbers."""
+    """Evidence of a limit that somebody has set, such as the IOPS of a cloud volume: these are round numbers. An array
+    that is read shows its own limits."""
     total = table.facts.ops_per_second_in(table.load.step)
-    if (weight := set_by_hand(total)) > 0:
+    if table.array is None and (weight := set_by_hand(total)) > 0:
         words = f"{iops(total)} is close to a round number, as limits are that somebody has set"
         yield Evidence(words, log(1 - _SET_LIMITS + _SET_LIMITS * exp(weight)))
 
