@@ -98,7 +98,7 @@ def test_the_pause_is_proposed_only_where_others_are_measured(media: list[Diagno
 def test_reports_show_it_as_a_step(media: list[Diagnosis]) -> None:
     for report in (text.render(media[-1], 100), markdown.render(media[-1])):
         tried = report.partition("What was tried")[2].partition("Where the")[0]
-        assert "pause it, and see how other hosts do without it" in tried
+        assert "pause the load, and watch how other hosts do without it" in tried
     assert '"experiment": "pause"' in json.render(media[-1])
 
 

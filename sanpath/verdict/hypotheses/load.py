@@ -102,9 +102,12 @@ def _generator(table: PlaceTable) -> Claim:
         cores = [used for row in table.machine_rows if isinstance(used := row["busiest_core_ratio"], float)]
         if cores:
             weight += min(_FULL_CORE, without_pause(max(cores)))
-        elif threads := threads_of(table.facts, table.load):
-            ops = table.facts.ops_per_second_in(table.load.step) / threads
-            words, weight = f"each of its threads starts {iops(ops)}", _by_usual_cost(ops)
+        else:
+            ops, threads = table.facts.ops_per_second_in(table.load.step), threads_of(table.facts, table.load)
+            if threads:
+                words, weight = f"each of its threads starts {iops(ops / threads)}", _by_usual_cost(ops / threads)
+            elif (of_one_thread := _by_usual_cost(ops)) < weight:
+                words, weight = f"its threads start {iops(ops)} together", of_one_thread
     else:
         words, weight = f"a process of the load used {percent(cpu_ratio)} of a core", at_limit(cpu_ratio, _CPU_ERROR)
     is_shared = cpu_ratio is None

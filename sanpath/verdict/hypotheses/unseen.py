@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import exp, log
 
 from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.table import number
-from sanpath.units import duration, iops
-from sanpath.verdict.evidence.likelihoods import set_by_hand
+from sanpath.units import duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.drives import drives_of_load
@@ -33,8 +31,6 @@ _FEW_PLACES = -1.8
 driver and interrupts are left, or the host is not read, and its queues are a claim of their own."""
 _LONGEST_NAME = 16
 """Letters of a device's name that a sentence can hold, such as PhysicalDisk2; identifiers are longer."""
-_SET_LIMITS = 0.3
-"""Share of the limits that no source reads which somebody has set: QoS, cloud volumes and instances."""
 SLOW_TRANSFER = 5.0
 """Ratio of transfer time to wire time from which, on a free link, the transfer waits for something."""
 
@@ -47,7 +43,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     # What the array times itself may grow with the wait in a gap, but is not explained by it alone. What is in the
     # hands of TCP waits in the network: nothing outside of it makes it wait there.
     elsewhere = (gaps - table.in_tcp) | table.indices("array_service")
-    evidence = [*_slow_transfer(table), *_few_are_slow(table), *_round_rate(table)]
+    evidence = [*_slow_transfer(table), *_few_are_slow(table)]
     window_bytes = _in_window(table)
     if window_bytes:
         words = f"up to {window_bytes / 1e3:,.0f} kB are on the way at once, which a TCP window may limit"
@@ -153,15 +149,6 @@ def _few_are_slow(table: PlaceTable) -> Iterator[Evidence]:
     weight, words = tail_weight(table.load)
     if weight:
         yield Evidence(words, weight)
-
-
-def _round_rate(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence of a limit that somebody has set, such as the IOPS of a cloud volume: these are round numbers. An array
-    that is read shows its own limits."""
-    total = table.facts.ops_per_second_in(table.load.step)
-    if table.array is None and (weight := set_by_hand(total)) > 0:
-        words = f"{iops(total)} is close to a round number, as limits are that somebody has set"
-        yield Evidence(words, log(1 - _SET_LIMITS + _SET_LIMITS * exp(weight)))
 
 
 def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
