@@ -148,11 +148,15 @@ def test_what_binds_is_never_healthy_whatever_rate_it_meets(tmp_path: Path, stor
 
 
 def test_a_generator_whose_processes_nobody_reads_is_a_suspect_of_the_time_above_the_disk(tmp_path: Path) -> None:
-    """7.5 of 8 ms pass above the clock of the disk."""
-    san = calm(San(tmp_path), in_flight=32, ops=4000, latency=0.008, cpu=None)
-    san.steps[0] = replace(san.steps[0], disk={"read": Flow(4000, 0.0005)})
-    suspects = {suspect.verdict: suspect.probability for suspect in judged(san.write()).verdict.suspects}
-    assert suspects["generator_limited"] > 0.1
+    """Fifteen sixteenths of the time pass above the clock of the disk: the more, the more I/Os its processes start."""
+
+    def of_generator(ops: float) -> float:
+        san = calm(San(tmp_path / str(ops)), in_flight=32, ops=ops, latency=32 / ops, cpu=None)
+        san.steps[0] = replace(san.steps[0], disk={"read": Flow(ops, 2 / ops)})
+        suspects = {suspect.verdict: suspect.probability for suspect in judged(san.write()).verdict.suspects}
+        return suspects["generator_limited"]
+
+    assert of_generator(40_000) > 0.1 > of_generator(4_000) > 0.05
 
 
 def test_too_little_in_flight_is_no_cause_beside_a_generator_at_the_end_of_its_core() -> None:

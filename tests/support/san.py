@@ -236,9 +236,10 @@ class San:
         shift = self.clock.get("fio", 0.0)
         for number, step in enumerate(self.steps):
             job = f"fio/{step.name}"
-            result: dict[str, Scalar] = {"block_bytes": step.block, **self.about}
+            result: dict[str, Scalar] = {"block_bytes": step.block}
             if step.in_flight:  # A load that does not report how many it keeps reports no rate either.
                 result |= {"rate_limited": step.rate_limited}
+            result |= self.about
             out.entity("fio", "load", job, ids={"name": (job,)}, attributes=result)
             out.link("fio", "member_of", (("load", job), ("load", "fio")), "fio job")
             if "steps" not in self.leave_out:
