@@ -148,7 +148,7 @@ def test_what_binds_is_never_healthy_whatever_rate_it_meets(tmp_path: Path, stor
 
 
 def test_a_generator_whose_processes_nobody_reads_is_a_suspect_of_the_time_above_the_disk(tmp_path: Path) -> None:
-    """Fifteen sixteenths of the time pass above the clock of the disk: the more, the more I/Os its processes start."""
+    """Fifteen sixteenths of the time pass above the clock of the disk: the more I/Os they start, the more likely."""
 
     def of_generator(ops: float) -> float:
         san = calm(San(tmp_path / str(ops)), in_flight=32, ops=ops, latency=32 / ops, cpu=None)
