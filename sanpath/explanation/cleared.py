@@ -229,7 +229,7 @@ def _cleared_load(facts: Facts, judgements: Sequence[Judgement], limiters: set[s
     if busiest is None or busiest >= BUSY or any(quota_used(facts, load)[0] >= BUSY for load in loads):
         return []
     # A generator limits by more than a busy processor: it may not issue what is configured.
-    if loads[0].entity in limiters or any(judged.kind == "generator_limited" for judged in judgements):
+    if loads[0].entity in limiters or any(map(_suspects_generator, judgements)):
         return []
     if any(judged.kind not in _NOTHING_LIMITS and _reads_late(facts, judged) for judged in judgements):
         return []
@@ -237,6 +237,14 @@ def _cleared_load(facts: Facts, judgements: Sequence[Judgement], limiters: set[s
         return []
     up_to = {"ops_per_second": max(f.ops_per_second for f in loads)}
     return [Cleared(loads[0].entity, up_to, f"its busiest process used {percent(busiest)} of a core at most")]
+
+
+def _suspects_generator(judged: Judgement) -> bool:
+    """Whether the generator limits a step, or is a suspect of one that something limits."""
+    suspects = () if judged.kind in _NOTHING_LIMITS else judged.suspects
+    return judged.kind == "generator_limited" or any(
+        suspect.verdict == "generator_limited" and suspect.probability >= _SUSPECTED for suspect in suspects
+    )
 
 
 def _may_fill_the_machine(facts: Facts, load: LoadFacts) -> bool:

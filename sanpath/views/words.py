@@ -46,6 +46,8 @@ GRADES = {
 } | {"C": "the lowest; the most likely of several explanations"}
 """The meaning of a grade."""
 
+_CLEARLY = 0.6
+"""Probability from which a suspect would be named if it were an element."""
 _MENTIONED = 0.01
 """Suspects with a lower probability are not listed."""
 
@@ -54,6 +56,9 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
     """The meaning of the verdict's grade, or why its step does not allow a better one."""
     verdict = diagnosis.verdict
     if verdict.kind == "cannot_tell":
+        first = next(iter(verdict.suspects), None)
+        if first is not None and first.verdict == "cannot_tell" and first.probability >= _CLEARLY:
+            return "what limits lies where no source reads"
         return "no explanation is likely enough to be named"
     if (windows := _too_few_windows(diagnosis)) is None:
         return GRADES[verdict.grade]

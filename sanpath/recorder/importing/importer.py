@@ -320,6 +320,9 @@ class Importing:
         if item.kind == "host":
             text = f"the file has several machines: only the first, {self.own_host}, is called {self.host}"
             self.remarks += [] if text in self.remarks else [text]
+        # Some files name their machine in front of its devices only (iostat).
+        if item.kind == "lun" and self.own_host is None and label.endswith(f"/{item.local_id}"):
+            return replace(item, label=f"{self.host}/{item.local_id}")
         if label.startswith(f"{self.own_host}/"):
             return replace(item, label=f"{self.host}{label.removeprefix(str(self.own_host))}")
         return item

@@ -66,6 +66,9 @@ another one ends. Hardly any has pauses that its settings do not show."""
 _FILL_HALF = 32.0
 """Outstanding I/Os that saturate half of what is tested: a disk takes a few, a flash drive some dozens, an array
 hundreds. Other steps tell more."""
+_OF_OTHERS, _SHARED_DEVICE = 2.0, -4.0
+"""Ratio of what the tested devices do to what the load does from which others use them, as of the rule
+`device-shared`, and the log-odds of too few outstanding I/Os there: many of others are outstanding as well."""
 _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
 _REFUTED = -5.0
@@ -250,8 +253,7 @@ def _held_back(table: PlaceTable) -> Iterator[Evidence]:
         if ratio is not None and ratio <= 1 - FILLED_ERROR:
             yield Evidence("it was given a rate, or time to think", _HAS_RATE)
         return
-    own_rows = table.rows("load", direction=table.load.direction, entity=table.load.entity)
-    if [row["rate_limited"] for row in own_rows] == [False]:
+    if [row["rate_limited"] for row in _own_rows(table)] == [False]:
         yield Evidence("neither a rate nor time to think was set", _NOTHING_HOLDS_BACK)
         return
     yield Evidence("whether it was given a rate, or time to think, is not known", _NO_RATE)
@@ -320,10 +322,21 @@ def _concurrency(table: PlaceTable) -> Claim:
     is_alone = not (table.towards_fewer or table.towards_more)
     if is_alone and table.array is None and total >= _FILL_HALF / 2:
         evidence.append(Evidence(f"{count(total)} outstanding I/Os fill many a path", -log1p(total / _FILL_HALF)))
+    if (times := max((share for row in _own_rows(table) if (share := _share(row))), default=0.0)) > _OF_OTHERS:
+        words = f"the devices that it tests do {times:.1f} times its {table.load.direction}s: others use them as well"
+        evidence.append(Evidence(words, _SHARED_DEVICE))
     if (no_more := _no_more_with_more(table)) is not None:
         words = f"with {count(no_more.in_flight_configured or 0.0)} configured throughput is the same"
         evidence.append(Evidence(words, _REFUTED))
     return _claim("concurrency_limited", frozenset(), evidence, because, "follows")
+
+
+def _own_rows(table: PlaceTable) -> list[FactRow]:
+    return table.rows("load", direction=table.load.direction, entity=table.load.entity)
+
+
+def _share(row: FactRow) -> float | None:
+    return cast("float | None", row["device_share"])
 
 
 def _no_more_with_more(table: PlaceTable) -> LoadFacts | None:

@@ -100,7 +100,7 @@ class PlaceTable:
 
     def wait_words(self, indices: Iterable[int]) -> str:
         """How much of the latency is likely to be waiting in these segments."""
-        wait = sum(self.segments[index].wait[1] for index in indices)
+        wait = min(self.load.latency_seconds, sum(self.segments[index].wait[1] for index in indices))
         about = "hardly any" if wait < _HARDLY_ANY * self.load.latency_seconds else f"about {duration(wait)}"
         return f"{about} of {duration(self.load.latency_seconds)}"
 
