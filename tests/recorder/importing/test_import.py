@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import zipfile
 from datetime import UTC, datetime
@@ -338,16 +337,11 @@ def test_runs_of_one_tool_that_follow_each_other_are_no_mistake_of_the_time_zone
 
 
 def test_devices_that_a_file_names_with_its_machine_are_of_the_host_that_is_given(tmp_path: Path) -> None:
-    report = {
-        "timestamp": "11/27/26 16:29:35",
-        "disk": [{"disk_device": "vda", "r/s": 1.0, "rkB/s": 4.0, "r_await": 1}],
-    }
-    host = {"nodename": "vm-of-the-cloud", "number-of-cpus": 2, "date": "11/27/26", "statistics": [report, report]}
-    file = written(tmp_path, json.dumps({"sysstat": {"hosts": [host]}}), "iostat.json")
+    file = Path(__file__).parents[2] / "collectors/iostat/json-two-runs-the-second-killed/iostat.json"
     run(file, "--into", tmp_path / "a.sanpath", "--host", "db1", "--utc-offset", "UTC")
     names = resolve(Recording(tmp_path / "a.sanpath").inventory()).entities
-    assert "lun:db1/vda" in names
-    assert not any("vm-of-the-cloud" in name for name in names)
+    assert "lun:db1/sda" in names
+    assert not any("db-3" in name for name in names)
 
 
 def test_sequential_runs_are_not_compared_with_random_ones(tmp_path: Path) -> None:
