@@ -12,13 +12,15 @@ from sanpath.topology.topology import Topology
 
 _MOST_MERGED = 512.0
 """I/Os that become one request: 320 of 4 KiB are 1280 KiB (Linux: the default of max_sectors_kb)."""
+_UNSPLIT_BYTES = 128 * 1024
+"""I/Os up to this size are one request: the smallest limit of common drives (NVMe: MDTS)."""
 
 
 def device_share(topology: Topology, load: LoadFacts, tested: Sequence[UnderTest]) -> float | None:
     """Return what the devices did over what the load did: bytes, or I/Os where no bytes are counted.
 
-    None: the load names no device, or one does not count. I/Os of sequential loads are merged, so a share of theirs
-    is only known where it is far below any merging.
+    None: the load names no device, or one does not count. I/Os of sequential loads are merged, and large ones split,
+    so a share of theirs is only known where it is far below any merging.
     """
     devices = {device for root in load.roots for device in topology.related(root, "targets", "lun")}
     by_device = [
@@ -32,7 +34,8 @@ def device_share(topology: Topology, load: LoadFacts, tested: Sequence[UnderTest
         return moved / load.bytes_per_second
     done = _total(by_device, "ops", load.direction)
     share = done / load.ops_per_second if done is not None else 1.0
-    is_exact = load.access.random_ratio == 1.0 or share < 1 / _MOST_MERGED
+    is_whole = share <= 1 or (load.operation_bytes or 0.0) <= _UNSPLIT_BYTES
+    is_exact = (load.access.random_ratio == 1.0 and is_whole) or share < 1 / _MOST_MERGED
     return share if done is not None and is_exact else None
 
 

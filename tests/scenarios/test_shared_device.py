@@ -1,0 +1,23 @@
+"""A device that other processes of the host use as well, by its own counters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.san import Flow, San
+from tests.support.stories import calm, judged
+
+
+@pytest.mark.parametrize(("times", "is_shared"), [(1.0, False), (1.4, False), (4.0, True)])
+def test_a_device_that_does_far_more_than_the_load_is_shared(tmp_path: Path, times: float, is_shared: bool) -> None:
+    """The load has all its 32 I/Os outstanding and nothing else is measured: they are not too few for sure."""
+    san = calm(San(tmp_path, about={"random_ratio": 1.0}), in_flight=32, ops=4_700, latency=0.0068)
+    san.steps[0] = replace(san.steps[0], disk={"read": Flow(4_700 * times, 0.0068)})
+    diagnosis = judged(san.write())
+    hits = {finding.rule for finding in diagnosis.findings if finding.outcome == "hit"}
+    assert ("device-shared" in hits) is is_shared
+    against = [words for s in diagnosis.verdict.suspects if s.verdict == "concurrency_limited" for words in s.against]
+    assert any("others use them as well" in words for words in against) is is_shared
