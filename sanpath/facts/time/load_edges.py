@@ -110,7 +110,7 @@ def offset(load: Work, source_work: Work) -> ClockOffset | str:
     unexplained = _unexplained(load, limits, rates, shifts)
     best = int(np.argmin(unexplained))
     if unexplained[best] > 1 - _FIT**2:
-        return "it does not rise and fall with the load"
+        return "its throughput fits that of the load at no offset"
     candidates = np.flatnonzero(unexplained <= 2 * unexplained[best] + _FIT_TOLERANCE)
     if np.any(np.diff(candidates) > 1):
         return "its throughput fits the load's at several offsets: all steps and pauses have the same length"

@@ -144,7 +144,7 @@ def _kind(table: PlaceTable, kind: Kind) -> tuple[Kind, tuple[str, ...]]:
 def _waiting_reason(table: PlaceTable) -> str | None:
     """Why too much of the latency waits for a verdict that nothing limits. None: it does not."""
     segment_waits = [(_surely_waiting_seconds(segment), segment) for segment in table.segments]
-    share = sum(seconds for seconds, _ in segment_waits) / table.load.latency_seconds
+    share = min(1.0, sum(seconds for seconds, _ in segment_waits) / table.load.latency_seconds)
     if share <= _QUEUEING:
         return None
     longest = max(segment_waits, key=lambda wait: wait[0])[1]
