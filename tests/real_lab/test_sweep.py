@@ -101,6 +101,6 @@ def test_the_report_ends_with_the_curve_and_the_knee(swept: tuple[dict[str, Any]
     curve = swept[1].partition("## Throughput and latency over outstanding I/Os")[2]
     rows = [line for line in curve.splitlines() if line.startswith("| 16 KiB")]
     assert len(rows) == len(IN_FLIGHT)
-    assert "concurrency limited" in rows[0]
+    assert "too few outstanding I/Os" in rows[0]
     assert "bottleneck: host1/eth0 - sw1/p-host read" in rows[-1]
     assert "Knee at host1/eth0 - sw1/p-host" in curve
