@@ -146,7 +146,7 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
             yield "no switch port there was measured: these are its own counters"
         return
     moved, capacity = number(row, "bytes_per_second"), number(row, "capacity_bytes_per_second")
-    full = f"a saturated {row['speed']} link reads {percent(number(row, 'full_ratio'))}"
+    full = f"a saturated {row['speed']} link shows {percent(number(row, 'full_ratio'))}"
     yield f"{bandwidth(moved)} counted of {bandwidth(capacity)} = {percent(number(row, 'utilisation'))}; {full}"
     windows = counted(number(row, "windows"), "window")
     yield f"saturated in {percent(number(row, 'full_windows_ratio'))} of {windows}"
