@@ -27,6 +27,7 @@ def load_rows(
 ) -> Iterator[FactRow]:
     """Yield one row for each load, step and direction with I/O. `tables`: those of links, planes and control
     groups."""
+    tested_in = {step.load.step: step for step in tested}
     for load in loads:
         step_and_direction = {"step": load.step, "direction": load.direction}
         links = [row for row in tables["link"].select(**step_and_direction) if row["on_loaded_path"]]
@@ -51,7 +52,7 @@ def load_rows(
             "in_flight_measured": load.in_flight_measured,
             "filled_ratio": load.filled_ratio(total),
             **_first_device(topology, load, tables["plane"]),
-            "device_share": device_share(topology, load, tested),
+            "device_share": device_share(topology, load, tested_in.get(load.step)),
             "latency_ratio": load.latency_seconds / lightest.latency_seconds,
             "held_back": _is_limited_by_queue(topology, load, loads, tables["plane"]),
             "busiest_utilisation": _busiest(links),

@@ -16,18 +16,16 @@ _UNSPLIT_BYTES = 128 * 1024
 """I/Os up to this size are one request: the smallest limit of common drives (NVMe: MDTS)."""
 
 
-def device_share(topology: Topology, load: LoadFacts, tested: Sequence[UnderTest]) -> float | None:
-    """Return what the devices did over what the load did: bytes, or I/Os where no bytes are counted.
+def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) -> float | None:
+    """Return what the devices did over what the load did: bytes, or I/Os where no bytes are counted. `tested`: the
+    step of the load.
 
     None: the load names no device, or one does not count. I/Os of sequential loads are merged, and large ones split,
     so a share of theirs is only known where it is far below any merging.
     """
     devices = {device for root in load.roots for device in topology.related(root, "targets", "lun")}
-    by_device = [
-        [sample for step in tested if step.load.step == load.step for sample in step.samples_of(device)]
-        for device in devices
-    ]
-    if not devices or not all(map(_counts, by_device)):
+    by_device = [tested.samples_of(device) for device in devices] if tested is not None else []
+    if not by_device or not all(map(_counts, by_device)):
         return None
     moved = _total(by_device, "bytes", load.direction)
     if moved is not None and load.bytes_per_second:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sanpath.facts.host.planes import planes_of
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactTable, number
+from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
 
 
@@ -17,12 +18,13 @@ def split_by_devices(topology: Topology, loads: Sequence[LoadFacts], planes: Fac
     A queue above the device treats reads and writes alike: they differ by what the device takes, and wait equally
     long above it. Loads whose device is not read in both directions keep the mean.
     """
+    by_direction = {(load.step, load.entity, load.direction): load for load in loads}
     for load in loads:
-        opposite = next((o for o in loads if (o.step, o.entity) == (load.step, load.entity) and o is not load), None)
-        if not load.is_mean_of_both or opposite is None:
+        others = (by_direction.get((load.step, load.entity, d)) for d in DIRECTIONS if d != load.direction)
+        both = [load, *(other for other in others if other is not None)]
+        if not load.is_mean_of_both or len(both) < len(DIRECTIONS):
             yield load
             continue
-        both = load, opposite
         rows = [row for each in both for row in planes_of(topology, each, planes)[:1]]
         if len(rows) < len(both) or rows[0]["plane"] != rows[1]["plane"]:
             yield load
