@@ -210,6 +210,8 @@ class NamedEntities:
             # A rule about the load names the kinds of verdict that it explains. A path policy that uses one path at a
             # time concerns the load, too.
             return self._kind in cause_of or (self._policy and not cause_of)
+        if each == "host" and cause_of:
+            return True  # Its facts are those of the machines that the load runs on.
         # The path policy of a LUN is not the depth of its queue.
         if self._policy and each != "multipath" and finding.entity.startswith("lun:"):
             return False

@@ -120,6 +120,8 @@ def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, 
     if verdict.decide_with and undecided:
         return f"{verdict.decide_with[0].upper()}{verdict.decide_with[1:]}", None, None
     own = _OWN_ACTIONS.get(verdict.kind)
+    if verdict.kind == "generator_limited" and verdict.suspects and (place := verdict.suspects[0].place):
+        own = f"Free {place} of everything else, or use more or faster ones"
     if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > in_flight(step):
         own = _OVERLAP_FLUSHES
     if first_step is None or (

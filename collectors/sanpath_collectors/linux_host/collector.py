@@ -13,6 +13,7 @@ from sanpath_collectors.linux_host.config import LinuxHostConfig
 from sanpath_collectors.linux_host.devices import wwid
 from sanpath_collectors.linux_host.host import Host
 from sanpath_collectors.linux_host.inventory import FILES, NAMES, Inventory, path_entity
+from sanpath_collectors.linux_host.load_threads import LoadThreads
 from sanpath_collectors.linux_host.messages import name_list, quantity
 from sanpath_collectors.linux_host.paths import HostPath
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -40,6 +41,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         self._cores: dict[str, tuple[int, int]] = {}
         self._connections = StorageConnections(TCP_CONNECTION, "write")
         self._groups = LoadGroups(self._name, config.load_processes)
+        self._threads = LoadThreads()
 
     async def open(self, ctx: Context) -> None:
         """Logs in, and reads the host's name and devices. Raises MISCONFIGURED for a device that does not exist."""
@@ -111,8 +113,9 @@ class LinuxHost(Collector[LinuxHostConfig]):
             raise CollectorError(Failure.UNREADABLE, f"{_DISKSTATS} holds none of the devices")
         yield samples.luns(stats, devices, seen_us, device_time_us)
         before, self._cores = self._cores, parse.core_times(snapshot.content(_STAT))
-        busiest = parse.busiest_core_ratio(before, self._cores)
-        if (rows := samples.host(snapshot, self._name, busiest, seen_us, device_time_us)) is not None:
+        ratios = {"cpu_busiest_core_ratio": parse.busiest_core_ratio(before, self._cores)}
+        ratios |= self._threads.ratios(snapshot, self._groups.found, seen_us)
+        if (rows := samples.host(snapshot, self._name, ratios, seen_us, device_time_us)) is not None:
             yield rows
         if self._inventory is None:
             return
@@ -177,6 +180,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
 
     def _polled_files(self) -> list[str]:
         files = [_DISKSTATS, _STAT, _UPTIME, _NET_DEV, "/proc/net/snmp", *self._groups.files()]
+        files += self._threads.files(self._groups.found)
         for port in self._inventory.fc_hosts if self._inventory is not None else ():
             folder = f"/sys/class/fc_host/{port}"
             files += [f"{folder}/port_state", f"{folder}/speed"]

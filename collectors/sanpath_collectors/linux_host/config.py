@@ -82,5 +82,6 @@ class LinuxHostConfig(MachineConfig):
     )
     load_processes: list[str] = Field(
         default=["fio", "java", "diskspd", "dynamo"],
-        description="processes whose control groups are read, [] none; java is vdbench, dynamo Iometer's generator",
+        description="processes of the load, whose threads and control groups are read, [] none; java is vdbench, "
+        "dynamo Iometer's generator",
     )

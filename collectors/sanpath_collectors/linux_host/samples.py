@@ -51,14 +51,15 @@ def _counted(own: Sequence[int], paths: Sequence[Sequence[int]]) -> Sequence[int
 
 
 def host(
-    snapshot: Snapshot, name: str, busiest_core_ratio: float | None, seen_us: int, device_time_us: int | None
+    snapshot: Snapshot, name: str, ratios: Mapping[str, float | None], seen_us: int, device_time_us: int | None
 ) -> Rows | None:
-    """One row for all processors together; None: /proc/stat cannot be read."""
+    """One row for all processors together; None: /proc/stat cannot be read. `ratios`: metric → value of what was
+    computed from two polls."""
     times = parse.processor_times(snapshot.content("/proc/stat"))
     if times is None:
         return None
     segments = parse.tcp_segments(snapshot.content("/proc/net/snmp"))
-    values = {**times, "cpu_busiest_core_ratio": busiest_core_ratio, **segments}
+    values = {**times, **ratios, **segments}
     return rows(HOST, {name: values}, seen_us, device_time_us)
 
 

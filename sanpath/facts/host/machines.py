@@ -52,6 +52,8 @@ def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
                     (ratio for sample in samples if (ratio := tcp_retransmit_ratio(sample)) is not None), None
                 ),
                 "busiest_core_ratio": gauge(samples, "cpu_busiest_core_ratio"),
+                "load_thread_run_ratio": gauge(samples, "load_thread_run_ratio"),
+                "load_thread_wait_ratio": gauge(samples, "load_thread_wait_ratio"),
                 "fc_ports": float(len(ports)) if ports else None,
                 "fc_ports_down": float(up.count(False)) if ports and None not in up else None,
                 "fc_port_down": next(

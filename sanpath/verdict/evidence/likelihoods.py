@@ -17,6 +17,8 @@ _PROCESSOR_ERROR = 0.03
 """Standard error of the use of a processor or a thread."""
 _FULL_BY_CHANCE = 0.05
 """Density of elements that are full but limit nothing: behind an equal cap, or next to another full element."""
+_USUAL_RUN_QUEUE = 0.1
+"""Mean share of the time that a thread waits for a processor which limits nothing: other threads preempt it."""
 _USUAL_STALL = 0.03
 """Mean share of the time that a port of a sound, busy fabric waits for credit."""
 UNEXPLAINED = 0.08
@@ -82,6 +84,17 @@ def beyond_usual(share: float, usual: float, most: float) -> float:
     share is equally probable.
     """
     return min(most, share / usual + log(usual))
+
+
+def run_queue_weight(wait_ratio: float) -> float:
+    """Log-likelihood ratio of the share of the time that threads wait for a processor: the processors limit, or
+    something else does.
+
+    Without that wait the threads would start 1 / (1 - share) times the I/Os: the larger it is, the more of the
+    throughput is lost to it. Otherwise it is `_USUAL_RUN_QUEUE` in the mean (exponential tail).
+    """
+    limiting, usual = 2 * wait_ratio + _FLOOR, exp(-wait_ratio / _USUAL_RUN_QUEUE) / _USUAL_RUN_QUEUE
+    return log(limiting / (usual + _FLOOR))
 
 
 def stall_weight(stall: float) -> float:

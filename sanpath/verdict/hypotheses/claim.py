@@ -117,6 +117,31 @@ def limited_by(
     return conclude
 
 
+def of_the_load(
+    verdict: Kind,
+    explains: frozenset[int],
+    evidence: Sequence[Evidence],
+    because: Sequence[str],
+    growth: Growth = "saturates",
+    prior: float = 0.0,
+    place: str = "",
+) -> Claim:
+    """A claim that the load, or the machine that it runs on, is the limit; it names no element."""
+    conclusion = Conclusion((), tuple(because))
+    return Claim(
+        verdict,
+        None,
+        explains,
+        tuple(evidence),
+        lambda _: conclusion,
+        prior,
+        verdict,
+        growth=growth,
+        hidden=True,
+        place=place,
+    )
+
+
 def share_gone(seconds: float, latency_seconds: float) -> float:
     """Share of a latency that goes if only `seconds` of it are left, 0 to 1."""
     return min(1.0, max(0.0, 1 - seconds / latency_seconds))

@@ -114,7 +114,7 @@ def _grouped(claims: Sequence[Claim]) -> list[list[Claim]]:
         kind = group[0].kind
         group.sort(key=lambda claim: (claim.kind != kind, any(e.weight < 0 for e in claim.evidence)))
         likely = [claim for claim in group if claim.probability >= _COINCIDENT * group[0].probability]
-        if len({claim.place for claim in likely}) > 1:
+        if group[0].verdict == "cannot_tell" and len({claim.place for claim in likely}) > 1:
             group[:] = [replace(claim, place=_BELOW_THE_LOAD) for claim in group]
     return groups
 

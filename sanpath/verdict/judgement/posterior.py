@@ -28,6 +28,7 @@ from sanpath.verdict.hypotheses import (
     load,
     path_policy,
     pcie_lanes,
+    processors,
     queues,
     retries,
     slow_drain,
@@ -55,9 +56,9 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     array_limits.claims,
     data_sheet.claims,
     load.claims,
+    processors.claims,
     drives.claims,
     queues.of_unread_host,
-    load.of_cores,
     unseen.claims,
 )
 """All modules that make claims. To add a hypothesis, write its module and name it here."""

@@ -222,7 +222,7 @@ def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
 
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
     """Experiments that read a source which was not read."""
-    if not _crosses_a_network(table):
+    if not table.crosses_a_network:
         text = "repeat the test while sanpath reads its host and the storage below it (sanpath init adds them)"
         shows: tuple[str, ...] = (*_FABRIC, "array", "unseen", "data_sheet")
         yield Proposal(table, "read_below", text, "a saturated one", 0.0, shows=shows)
@@ -247,14 +247,6 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
         hosts = unread_machines(table)
         if (advice := _reading(table, "host", hosts, in_series(hosts) or "the host")) is not None:
             yield Proposal(table, "read_host", advice, "time spent there, or a full queue", 0.0)
-
-
-def _crosses_a_network(table: PlaceTable) -> bool:
-    """Whether the load is known to leave its host: over paths, over TCP, or by an initiator for storage alone. Every
-    host has network cards."""
-    known = table.facts.topology.entities
-    is_storage_alone = any(known[hba].attributes.get("technology") != "ethernet" for hba in table.initiators)
-    return bool(table.paths) or table.tcp is not None or is_storage_alone
 
 
 def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -> str | None:

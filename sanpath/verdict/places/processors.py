@@ -34,6 +34,16 @@ def follows_load(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], ma
     return False
 
 
+def busy_for_load(row: FactRow) -> float:
+    """How busy the processors of a host are for a load, 0 to 1; 0: unknown.
+
+    Where the load's threads hardly wait for them, they are as if the others were idle: in M/M/1 the wait is
+    rho / (1 - rho) times the service, so rho = wait / (wait + service).
+    """
+    busy, ran, waited = (number(row, f) for f in ("cpu_ratio", "load_thread_run_ratio", "load_thread_wait_ratio"))
+    return min(busy, waited / (ran + waited)) if ran else busy
+
+
 def as_busy_with_fewer(
     facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str
 ) -> str | None:

@@ -30,6 +30,12 @@ def closed_loop_density(in_flight_ratio: float) -> float:
     return (1 - _BETWEEN_IOS) * _CLOSED_LOOP.pdf(ratio) + _BETWEEN_IOS * 2 * max(ratio, 0.01)
 
 
+def density_of_others(in_flight_ratio: float, blocked_ratio: float) -> float:
+    """The same if something else limits than the load: nearly all are in flight, unless the load's threads are kept
+    from submitting them (`blocked_ratio`)."""
+    return blocked_ratio + (1 - blocked_ratio) * closed_loop_density(in_flight_ratio)
+
+
 def closed_loop_ratio(in_flight: float, relative_error: float) -> float:
     """Probability density of a number of I/Os in flight if a closed loop of unknown depth keeps them there, over that
     if a load asks for no more.

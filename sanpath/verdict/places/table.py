@@ -14,7 +14,7 @@ from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, ma
 from sanpath.units import duration
 from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.host_queues import HostQueue
-from sanpath.verdict.places.processors import as_busy_with_fewer
+from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load
 from sanpath.verdict.places.scaling import Slope, same_io, slopes
 from sanpath.verdict.places.segments import Segment, segments
 from sanpath.verdict.places.submission import blocked_ratio
@@ -113,6 +113,14 @@ class PlaceTable:
     def initiators(self) -> list[str]:
         """The initiators of the load's hosts."""
         return [hba for root in self.load.roots for hba in initiators_of(self.facts.topology, root)]
+
+    @property
+    def crosses_a_network(self) -> bool:
+        """Whether the load is known to leave its host: over paths, over TCP, or by an initiator for storage alone.
+        Every host has network cards."""
+        known = self.facts.topology.entities
+        is_storage_alone = any(known[hba].attributes.get("technology") != "ethernet" for hba in self.initiators)
+        return bool(self.paths) or self.tcp is not None or is_storage_alone
 
     @property
     def targets(self) -> set[str]:
@@ -244,7 +252,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     in_flight_ratio = load.filled_ratio(in_flight) or (in_flight if in_flight < 1 else None)
     machine_rows = _machine_rows(facts, load)
     quota, _ = quota_used(facts, load)
-    processors_used = max([quota, *(number(row, "cpu_ratio") for row in machine_rows)])
+    processors_used = max([quota, *(busy_for_load(row) for row in machine_rows)])
     # A thread that does not run waits for a processor where none is idle.
     blocked = blocked_ratio(facts, load, in_flight_ratio) * min(1.0, max(0.0, 1 - processors_used) / _IDLE_ENOUGH)
     towards_fewer, towards_more = slopes(load, same)

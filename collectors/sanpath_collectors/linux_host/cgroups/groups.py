@@ -30,7 +30,7 @@ class LoadGroups:
 
     A process may start, and move to another group, at any time: the search for processes never ends. A group is
     reported for each block device that it has a limit for, or, if the load is in it, that its members used; and for
-    the processors, if it has a quota of their time.
+    the processors, if it has a quota of their time. `found`: ids of the processes that the last search has found.
     """
 
     host: str
@@ -40,6 +40,7 @@ class LoadGroups:
     _search_at_us: int = 0
     _patience_us: int = _PATIENCE_US
     _known: set[str] = field(default_factory=set)
+    found: tuple[str, ...] = ()
 
     def files(self) -> list[str]:
         """The files of a poll that tell of the groups found so far."""
@@ -86,6 +87,7 @@ class LoadGroups:
         names = {name[:_COMM_LETTERS] for name in self.processes}
         comm = Snapshot(await machine.read([_COMM]))
         found = [p for p in comm.children("/proc") if comm.text(f"/proc/{p}/comm") in names][:_MOST_PROCESSES]
+        self.found = tuple(found)
         memberships = await machine.read([f"/proc/{process}/cgroup" for process in found]) if found else {}
         contents = dict.fromkeys(content.decode("utf-8", "replace") for content in memberships.values())
         self._groups = _distinct(contents, groups_of)

@@ -1,0 +1,227 @@
+"""Processors limit: that of a process of the load, all of its machine, or one core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log
+from typing import cast
+
+from sanpath.facts.table import FactRow, number
+from sanpath.units import count, iops, percent
+from sanpath.verdict.evidence.likelihoods import at_limit, run_queue_weight, without_pause
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by, of_the_load
+from sanpath.verdict.places.cpu_quota import quota_used
+from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
+from sanpath.verdict.places.submission import density_of_others, threads_of
+from sanpath.verdict.places.table import PlaceTable
+
+_CPU_ERROR = 0.04
+"""A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""
+_CPU_UNREAD = -1.5
+_USUAL_COST_SECONDS = 4e-6
+"""Processor time that a generator takes for an I/O, to a factor of a few: fio and DiskSpd 2 to 10 microseconds."""
+_HALF_BUSY, _COST_WEIGHT, _COST_LEAST, _COST_MOST = 0.2, 1.5, -3.0, 2.0
+"""Utilisation of a thread by that cost which says nothing, weight of its logarithm, and the limits of the result."""
+_FULL_CORE = 3.5
+"""Largest log-likelihood ratio of a full core, or of full processors: unrelated threads may fill them, or an engine
+that polls."""
+_CORES = (1, 0.04), (2, 0.16), (4, 0.36), (8, 0.56), (16, 0.74), (32, 0.86), (64, 0.94), (128, 0.98)
+"""Numbers of processors, with the share of machines that have no more: the smallest cloud instances have one or two,
+servers of two sockets up to some hundred threads."""
+_LEAST_CORES_USED = 0.5
+"""No machine has less than one."""
+_FAIR_SHARE = 0.2
+"""Share of a core that a thread gets beside many others that never pause."""
+_NOT_STARVED = -4.0
+"""Least log-odds of processors that make a load wait which hardly wants any."""
+_BUSY_ANYWAY = -1.5
+"""Log-odds of a processor that was as busy at clearly less throughput, with fewer I/Os in flight: it polls, or does
+other work. One that limits is busy in proportion to its I/Os (utilisation law, Denning and Buzen 1978)."""
+_ALL_BUSY = 0.05
+"""Idle share of all processors together below which a full core is that of a full machine."""
+_NOT_ONE_CORE = -3.0
+"""Least log-odds of one full core as the limit on such a machine."""
+_OF_THE_LOAD = 0.9
+"""From this share of a core on, a process of the load accounts for a full core itself."""
+
+
+def claims(table: PlaceTable) -> Iterator[Claim]:
+    """One claim for the load's own processor, one for those of its machine, and one for each full core."""
+    yield _generator(table)
+    yield from _machine(table)
+    yield from _cores(table)
+
+
+def _generator(table: PlaceTable) -> Claim:
+    """The processes of the load generator use their cores, or the CPU quota of their control group, fully."""
+    (cpu_ratio, cpu_words), (quota_ratio, quota_words) = _own_use(table), quota_used(table.facts, table.load)
+    # Above the first clock below the load, the host's or the array's, an I/O waits for the generator's own thread.
+    # Where no such clock is read, only a thread that was seen to be busy, or stopped, accounts for it.
+    is_timed = bool(table.segments) and (
+        table.segments[0].kind != "below" or cpu_ratio is not None or bool(quota_words)
+    )
+    explains = frozenset({0}) if is_timed else frozenset[int]()
+    if cpu_ratio is None:
+        # None of its threads is busier than the busiest core of its machine, and a full core is mostly its own.
+        words = "how busy the generator's processes are is not known"
+        weight = _CPU_UNREAD
+        cores = [used for row in table.machine_rows if isinstance(used := row["busiest_core_ratio"], float)]
+        if cores:
+            weight += min(_FULL_CORE, without_pause(max(cores)))
+        else:
+            ops, threads = table.facts.ops_per_second_in(table.load.step), threads_of(table.facts, table.load)
+            if threads:
+                words, weight = f"each of its threads starts {iops(ops / threads)}", _by_usual_cost(ops / threads)
+            elif (of_one_thread := _by_usual_cost(ops)) < weight:
+                words, weight = f"its threads start {iops(ops)} together", of_one_thread
+    else:
+        words, weight = cpu_words, at_limit(cpu_ratio, _CPU_ERROR)
+    is_shared = cpu_ratio is None
+    if quota_words and (of_quota := at_limit(quota_ratio, _CPU_ERROR)) > weight:
+        # A quota is shared by all processes, however many there are, and holds them on cores that idle.
+        words, weight, is_shared = quota_words, of_quota, True
+    evidence = [Evidence(words, weight), *_unused_slots(table)]
+    because = (f"{words}; nothing measured below it is saturated",)
+    # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
+    return of_the_load("generator_limited", explains, evidence, because, "saturates" if is_shared else "any")
+
+
+def _own_use(table: PlaceTable) -> tuple[float | None, str]:
+    """Share of a core that a process of the load uses, by itself or else by its machine, and that in words. None:
+    neither reports it."""
+    if (used := table.load.cpu_ratio) is not None:
+        return used, f"a process of the load used {percent(used)} of a core"
+    ran = [ratio for row in table.machine_rows if isinstance(ratio := row["load_thread_run_ratio"], float)]
+    return (max(ran), f"its threads ran in {percent(max(ran))} of the time") if ran else (None, "")
+
+
+def _by_usual_cost(ops_per_second: float) -> float:
+    """Log-likelihood ratio of threads that nothing shows to be busy, by the I/Os that each of them starts."""
+    busy_ratio = _USUAL_COST_SECONDS * ops_per_second
+    return max(_COST_LEAST, min(_COST_MOST, _COST_WEIGHT * log(max(busy_ratio, 1e-9) / _HALF_BUSY)))
+
+
+def _machine(table: PlaceTable) -> Iterator[Claim]:
+    """The processors of the load's machine are busy.
+
+    They also handle what arrives from the network. So I/Os wait for them above the array, wherever the clocks are.
+    """
+    busiest = max(table.machine_rows, key=lambda row: number(row, "cpu_ratio"), default=None)
+    if busiest is None or busiest["cpu_ratio"] is None:
+        yield from _unread_machine(table)
+        return
+    words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {busiest['entity']} are busy"
+    explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
+    weight = min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))
+    # How long the load's threads wait says more than what else keeps the processors busy.
+    is_measured = busiest["load_thread_wait_ratio"] is not None
+    evidence = [Evidence(words, weight)]
+    evidence += [] if is_measured else _busy_anyway(table, busiest, "cpu_ratio", weight)
+    if not _works_for_load(table, busiest):
+        evidence += _hardly_waits(table, busiest, weight)
+    evidence += _unused_slots(table)
+    because = (f"{words}; nothing measured below it is saturated",)
+    place = f"the processors of {table.facts.topology.entities[str(busiest['entity'])].label}"
+    yield of_the_load("generator_limited", explains, evidence, because, prior=SELDOM, place=place)
+
+
+def _hardly_waits(table: PlaceTable, row: FactRow, weight: float) -> Iterator[Evidence]:
+    """Evidence that the load's threads wait for a processor too seldom for the processors to limit, however busy
+    others keep them. It outweighs how busy they are, whose log-likelihood ratio is `weight`. `row`: of the host."""
+    used, waiting = table.load.cpu_ratio, cast("float | None", row["load_thread_wait_ratio"])
+    if waiting is not None:
+        words = f"its threads wait for a processor in {percent(waiting)} of the time"
+        yield Evidence(words, min(0.0, run_queue_weight(waiting) - weight))
+        return
+    if used is None:
+        return
+    if (in_device := _time_in_device(table)) is not None:
+        words = f"a thread runs in {percent(used)} of the time, and its I/O is in the device in {percent(in_device)}"
+        yield Evidence(words, min(0.0, run_queue_weight(max(0.0, 1 - used - in_device)) - weight))
+    elif used < _FAIR_SHARE:
+        # A thread that always wants to run gets its share of a core, whatever else runs.
+        words = f"a process of the load wanted only {percent(used)} of a core"
+        yield Evidence(words, max(_NOT_STARVED, 2 * log(max(used, 1e-3) / _FAIR_SHARE)))
+
+
+def _time_in_device(table: PlaceTable) -> float | None:
+    """Share of the time in which a thread's I/O is in its block device. None: unknown, or it has several I/Os
+    outstanding, or leaves its host: then processors also work below the device."""
+    threads, configured = threads_of(table.facts, table.load) or 1, table.load.in_flight_configured
+    if not configured or configured > threads or table.crosses_a_network or not table.queues:
+        return None
+    tables = (table, *table.opposite_direction)
+    in_device = sum(each.load.ops_per_second * each.seconds(range(1, len(each.segments))) for each in tables)
+    return min(1.0, in_device / threads)
+
+
+def _unread_machine(table: PlaceTable) -> Iterator[Claim]:
+    """The processors of a machine that no source reads: it may have no more than the processes of the load use."""
+    threads = threads_of(table.facts, table.load)
+    cores_used = threads * (table.load.cpu_ratio or 0.0)
+    if threads < 2 or cores_used < _LEAST_CORES_USED:
+        return
+    fewer, (cores, no_more) = 0.0, _CORES[0]
+    for larger, share in _CORES[1:]:
+        if cores < cores_used:
+            fewer, cores, no_more = no_more, larger, share
+    words = f"its {count(threads)} processes use {cores_used:.2g} cores together, and the machine's are not known"
+    explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
+    just_as_many = log((no_more - fewer) / (1 - no_more))
+    weight = just_as_many + min(_FULL_CORE, without_pause(min(1.0, cores_used / cores)))
+    because = (f"{words}; nothing measured below it is saturated",)
+    yield of_the_load("generator_limited", explains, [Evidence(words, weight)], because, prior=SELDOM)
+
+
+def _cores(table: PlaceTable) -> Iterator[Claim]:
+    """One claim for each machine of the load, or host of that, with a full core while the others idle.
+
+    It serves the interrupts of an adapter, or a thread of the I/O path. Completions wait for the core, between the
+    host's last clock and the array's. What has arrived and is not read waits for a core, also where none was read.
+    """
+    late = table.indices("host_receive")
+    gaps = table.gaps | late
+    waits = [Evidence(f"data wait until the host reads them, {table.wait_words(late)}", 0.0)] if late else []
+    for row in table.machine_rows:
+        entity, used = str(row["entity"]), cast("float | None", row["busiest_core_ratio"])
+        evidence = list(waits)
+        if used is not None:
+            weight = min(_FULL_CORE, without_pause(used))
+            # Where all processors are busy, it is not one core.
+            idle_ratio = 1 - number(row, "cpu_ratio")
+            if weight > 0:
+                weight *= min(1.0, 2 * idle_ratio)
+                weight += max(_NOT_ONE_CORE, min(0.0, log(max(idle_ratio, 1e-3) / _ALL_BUSY)))
+            if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
+                weight = min(0.0, weight)
+            evidence.insert(0, Evidence(f"the busiest core of {entity} is at {percent(used)}", weight))
+            evidence += _busy_anyway(table, row, "busiest_core_ratio", weight)
+        words = (reading.words for reading in evidence)
+        because = (*words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
+        overturn_if = ("the same throughput while no core of the host is full",)
+        conclude = limited_by(table, "host", because, overturn_if, waits_inside=True, utilisation=used)
+        for index in sorted(late if used is None else gaps):
+            gap = frozenset({index})
+            yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
+
+
+def _works_for_load(table: PlaceTable, row: FactRow) -> bool:
+    """Whether the processors of a host are busy in proportion to the load's I/Os."""
+    return follows_load(table.facts, table.load, table.same_io, str(row["entity"]), "cpu_ratio")
+
+
+def _busy_anyway(table: PlaceTable, row: FactRow, fact: str, weight: float) -> list[Evidence]:
+    """Evidence that I/Os do not fill a processor. It outweighs how busy it is, whose log-likelihood ratio is
+    `weight`. `row`: of the host in this step."""
+    machine = str(row["entity"])
+    words = as_busy_with_fewer(table.facts, table.load, table.same_io, machine, fact) if weight > 0 else None
+    return [Evidence(words, _BUSY_ANYWAY - weight)] if words is not None else []
+
+
+def _unused_slots(table: PlaceTable) -> list[Evidence]:
+    """Evidence of unused I/Os in flight: a generator that cannot keep up leaves some unused with even odds."""
+    if table.in_flight_ratio is None:
+        return []
+    others = density_of_others(table.in_flight_ratio, table.blocked_ratio)
+    weight = log(0.5 + 0.5 * others) - log(others)
+    return [Evidence(f"{percent(table.in_flight_ratio)} of the configured I/Os are outstanding", weight)]

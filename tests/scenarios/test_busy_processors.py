@@ -1,0 +1,84 @@
+"""Processors that are all busy: with the load's I/Os, or with what others do on its machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnosis.model import Diagnosis
+from sanpath_collectors.linux_host.tables import CGROUP, HOST, LUN
+from tests.scenarios.test_control_groups import Grouped
+from tests.support.recording import RecordingBuilder
+from tests.support.san import KIB, Flow
+from tests.support.stories import judged
+
+TICKS = 200
+"""Ticks of a second, on two processors."""
+
+
+@dataclass(slots=True)
+class OnBusyProcessors(Grouped):
+    """All processors of db7 are busy. `waits`, `runs`: share of the time that a thread of the load waits for one, and
+    runs on it; None: not read."""
+
+    waits: float | None = None
+    runs: float | None = None
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        Grouped._configuration(self, out)
+        out.source("db7", "linux_host", LUN, CGROUP, HOST)
+        ratios = {"load_thread_run_ratio": self.runs, "load_thread_wait_ratio": self.waits}
+        for at in range(int(self.steps[-1].end) + 2):
+            busy = {"cpu_busy_seconds_total": at * TICKS, "cpu_seconds_total": at * TICKS}
+            out.samples("db7", HOST, at, {"db7": {**busy, "cpu_busiest_core_ratio": 1.0, **ratios}})
+
+
+def reads(
+    folder: Path, in_flight: int, seconds: float, at_device: float, cpu: float | None, **read: float
+) -> Diagnosis:
+    """Reads of 8 KiB. `seconds`: their latency; `at_device`: the part of it from the block device on."""
+    san = OnBusyProcessors(folder / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, **read)
+    ops = in_flight / seconds
+    san.step("s", in_flight, block=8 * KIB, read=Flow(ops, seconds), disk={"read": Flow(ops, at_device)}, cpu=cpu)
+    return judged(san.write())
+
+
+def generator(found: Diagnosis) -> float:
+    """How probable it is that the load generator, or its machine, limits."""
+    return sum(s.probability for s in found.verdict.suspects if s.verdict == "generator_limited")
+
+
+def test_threads_that_wait_for_a_processor_are_limited_by_the_processors(tmp_path: Path) -> None:
+    """32 outstanding, one of them in the device: the thread waits three fifths of the time, and never sleeps."""
+    found = reads(tmp_path, 32, 2e-3, 6e-5, 0.39, waits=0.6, runs=0.39)
+    assert found.verdict.kind == "generator_limited"
+    assert found.verdict.suspects[0].place == "the processors of db7"
+    assert found.summary.action == "Free the processors of db7 of everything else, or use more or faster ones"
+
+
+@pytest.mark.parametrize("cpu", [0.25, None], ids=["its process reports its use", "it does not"])
+def test_processors_that_others_fill_do_not_limit_threads_that_hardly_wait_for_them(
+    tmp_path: Path, cpu: float | None
+) -> None:
+    found = reads(tmp_path, 1, 7.1e-5, 5e-5, cpu, waits=0.03, runs=0.25)
+    assert generator(found) < 0.02
+    assert found.verdict.suspects[0].verdict == "concurrency_limited"
+
+
+def test_the_longer_threads_wait_the_more_processors_are_suspected(tmp_path: Path) -> None:
+    waits = [0.01, 0.1, 0.3, 0.6, 0.9]
+    found = [generator(reads(tmp_path / str(w), 1, 7.1e-5, 5e-5, 0.1, waits=w, runs=0.1)) for w in waits]
+    assert found == sorted(found)
+    assert found[0] < 0.02
+    assert found[-1] > 0.6
+
+
+@pytest.mark.parametrize(("at_device", "most"), [(5e-5, 0.25), (1e-5, 1.0)], ids=["in the device", "elsewhere"])
+def test_a_thread_whose_io_is_in_the_device_does_not_wait_for_a_processor(
+    tmp_path: Path, at_device: float, most: float
+) -> None:
+    """Where no source reads how long it waits, its time is told: it runs, its I/O is in the device, or it waits."""
+    probability = generator(reads(tmp_path, 1, 7.1e-5, at_device, 0.26))
+    assert most - 0.5 < probability < most
