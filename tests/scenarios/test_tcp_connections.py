@@ -230,7 +230,7 @@ def test_few_lost_segments_limit_where_few_ios_hold_the_latency(tmp_path: Path, 
 def test_loss_speaks_for_a_full_link_that_nobody_counts(tmp_path: Path) -> None:
     suspects = plateau(tmp_path / "a", replace(LOSS, lost=0.02), leave_out=frozenset({"switch"})).verdict.suspects
     (link,) = (suspect for suspect in suspects if suspect.kind == "link")
-    assert "2.0 % of the data were sent again" in " ".join(link.because)
+    assert "2.0 % of the data were lost" in " ".join(link.because)
 
 
 def test_a_full_link_that_drops_what_it_cannot_queue_is_full_and_not_lossy(tmp_path: Path) -> None:

@@ -12,6 +12,9 @@ from sanpath.topology.topology import Topology
 
 _MOST_MERGED = 512.0
 """I/Os that become one request: 320 of 4 KiB are 1280 KiB (Linux: the default of max_sectors_kb)."""
+_JOURNAL_BYTES, _JOURNAL_WRITES = 64 * 1024.0, 4.0
+"""What a file system may write to its journal for each flush: ext4 a descriptor, blocks of metadata and a commit, XFS
+a log buffer of 32 KiB (mount option logbsize), btrfs the nodes of a log tree of 16 KiB each."""
 _UNSPLIT_BYTES = 128 * 1024
 """I/Os up to this size are one request: the smallest limit of common drives (NVMe: MDTS)."""
 
@@ -29,12 +32,20 @@ def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) 
         return None
     moved = _total(by_device, "bytes", load.direction)
     if moved is not None and load.bytes_per_second:
-        return moved / load.bytes_per_second
+        return _without_journal(load, moved, load.bytes_per_second, _JOURNAL_BYTES)
     done = _total(by_device, "ops", load.direction)
-    share = done / load.ops_per_second if done is not None else 1.0
+    share = _without_journal(load, done, load.ops_per_second, _JOURNAL_WRITES) if done is not None else 1.0
     is_whole = share <= 1 or (load.operation_bytes or 0.0) <= _UNSPLIT_BYTES
     is_exact = (load.access.random_ratio == 1.0 and is_whole) or share < 1 / _MOST_MERGED
     return share if done is not None and is_exact else None
+
+
+def _without_journal(load: LoadFacts, at_device: float, own: float, most: float) -> float:
+    """Return what the devices did over the load's own, less what its flushes wrote to a journal: at most `most` for
+    each of its writes."""
+    if load.direction == "write" and load.flushes_in_flight:
+        at_device = max(min(at_device, own), at_device - most * load.ops_per_second)
+    return at_device / own
 
 
 def _counts(samples: Sequence[StepSamples]) -> bool:

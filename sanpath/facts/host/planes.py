@@ -27,13 +27,15 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
 
     On the path is what carries the load's bytes: one device, or all devices of the load together. Where bytes are not
     counted, operations are compared, though I/Os may be split on their path. A device that several loads share shows
-    nothing about any of them.
+    nothing about any of them, and neither does one that is written to by flushes alone.
     """
     path = devices_of_load(topology, load)
     order = catalogue_planes()
     by_plane: dict[str, FactRow] = {}
     step_rows = [
-        _by_its_disks(topology, row, planes) for row in planes.select(step=load.step, direction=load.direction)
+        _by_its_disks(topology, row, planes)
+        for row in planes.select(step=load.step, direction=load.direction)
+        if not _writes_at_flush(row, load)
     ]
     carrying = [row for row in step_rows if _carries(row, load)]
     for row in [
@@ -198,6 +200,13 @@ def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
         ]
         devices |= {*disks, *(lun for disk in disks for lun in topology.related(disk, "backed_by", "lun"))}
     return devices
+
+
+def _writes_at_flush(row: FactRow, load: LoadFacts) -> bool:
+    """Return whether the load's writes end in a file cache, and its flushes wait for the device: then the device's
+    clock, which shows more than a write takes, tells nothing of the write."""
+    device_seconds = number(row, "latency_seconds") - number(row, "resolution_seconds")
+    return load.flushes_in_flight > load.in_flight_measured and device_seconds > load.latency_seconds
 
 
 def _carries(row: FactRow, load: LoadFacts) -> bool:

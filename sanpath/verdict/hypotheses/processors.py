@@ -113,26 +113,25 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {busiest['entity']} are busy"
     explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
     weight = min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))
-    # How long the load's threads wait says more than what else keeps the processors busy.
-    is_measured = busiest["load_thread_wait_ratio"] is not None
     evidence = [Evidence(words, weight)]
-    evidence += [] if is_measured else _busy_anyway(table, busiest, "cpu_ratio", weight)
-    if not _works_for_load(table, busiest):
-        evidence += _hardly_waits(table, busiest, weight)
+    waiting = cast("float | None", busiest["load_thread_wait_ratio"])
+    if waiting is not None:
+        # It outweighs how busy they are: threads that mostly sleep run at once, whatever else runs.
+        words_of_wait = f"its threads wait for a processor in {percent(waiting)} of the time"
+        evidence.append(Evidence(words_of_wait, min(0.0, run_queue_weight(waiting) - weight)))
+    else:
+        evidence += _busy_anyway(table, busiest, "cpu_ratio", weight)
+        evidence += [] if _works_for_load(table, busiest) else _hardly_waits(table, weight)
     evidence += _unused_slots(table)
     because = (f"{words}; nothing measured below it is saturated",)
     place = f"the processors of {table.facts.topology.entities[str(busiest['entity'])].label}"
     yield of_the_load("generator_limited", explains, evidence, because, prior=SELDOM, place=place)
 
 
-def _hardly_waits(table: PlaceTable, row: FactRow, weight: float) -> Iterator[Evidence]:
-    """Evidence that the load's threads wait for a processor too seldom for the processors to limit, however busy
-    others keep them. It outweighs how busy they are, whose log-likelihood ratio is `weight`. `row`: of the host."""
-    used, waiting = table.load.cpu_ratio, cast("float | None", row["load_thread_wait_ratio"])
-    if waiting is not None:
-        words = f"its threads wait for a processor in {percent(waiting)} of the time"
-        yield Evidence(words, min(0.0, run_queue_weight(waiting) - weight))
-        return
+def _hardly_waits(table: PlaceTable, weight: float) -> Iterator[Evidence]:
+    """Evidence that the load's threads can wait for a processor too seldom for the processors to limit, however busy
+    others keep them. `weight`: log-likelihood ratio of how busy they are, which it outweighs."""
+    used = table.load.cpu_ratio
     if used is None:
         return
     if (in_device := _time_in_device(table)) is not None:

@@ -76,7 +76,7 @@ def congestion(table: PlaceTable) -> Iterator[Evidence]:
     sign = max(queued, min(1.0, lost / _LOST))
     words = _queue_words(tcp)
     if lost >= _LOST * queued:
-        words += f"; {percent(lost)} of the data were sent again"
+        words += f"; {percent(lost)} of the data were lost"
     yield Evidence(words, log(_LEAST + (2 - _LEAST) * sign))
 
 
@@ -103,7 +103,7 @@ def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]
     full = Evidence(f"bytes on the way fill {percent(filled)} of the congestion window", weight)
     of_each = number(row, "congestion_window_bytes") / max(1.0, number(row, "connections"))
     by_loss = min(1.0, of_each / (most_with_loss(number(row, "segment_bytes"), again) or inf))
-    lost = Evidence(f"{percent(again)} of its segments were sent again", _QUEUED * by_loss)
+    lost = Evidence(f"{percent(again)} of its segments were lost", _QUEUED * by_loss)
     yield (full, queues, lost), "fabric", "more connections"
 
 

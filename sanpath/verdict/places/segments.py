@@ -98,8 +98,9 @@ class Segment:
     `entity`: what lies there, None: unknown. `source`: what reports the time. `wait`: (low, likely, high) seconds of
     waiting. `own_wait`: the same if they wait for I/Os of the test only: then what took as long with fewer of them in
     flight is no wait. `independent_wait`: the same if I/Os wait without others in flight, as for a time-out.
-    `remaining_seconds`: from the start of this segment to the end of the path. `slots`: I/Os of both directions that
-    it lets through at once; `filled_ratio`: share of them in use; both None where no source reports them.
+    `remaining_seconds`: from the start of this segment to the end of the path, and of the flush after a write.
+    `slots`: I/Os of both directions that it lets through at once; `filled_ratio`: share of them in use; both None
+    where no source reports them.
     `hidden_wait_probability`: probability that its reported service time would include the wait if it were saturated;
     0: its wait is reported separately. `usual_service`: median of the service time of what serves there, seconds, and
     standard error of its natural logarithm. `service_likelihood`: how usual its time is if it includes no wait, over
@@ -203,7 +204,8 @@ def segments(
     calm_segments = {} if calm is None else {_same_place(segment): segment for segment in segments(facts, calm)}
     own_ratio = 1.0 if calm is None else min(1.0, calm.ops_per_second / load.ops_per_second)
     result: list[Segment] = []
-    remaining = 0.0
+    # A write that waits for a flush has its time and that of the flush for one I/O of the load.
+    remaining = flush_seconds(load)
     for segment in reversed(_limited_by_latency(timed, load)):
         remaining += max(0.0, segment.middle)
         # By Little's law. Of N, at most N - 1 wait at once while one is served.
@@ -240,6 +242,11 @@ def segments(
             )
         )
     return tuple(result[::-1])
+
+
+def flush_seconds(load: LoadFacts) -> float:
+    """Seconds that the flushes take for each write of a load; 0 for reads."""
+    return load.flushes_in_flight / load.ops_per_second if load.direction == "write" else 0.0
 
 
 def _filled(inside: float, few: float, many: float) -> float:
