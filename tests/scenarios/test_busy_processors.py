@@ -20,19 +20,29 @@ TICKS = 200
 
 @dataclass(slots=True)
 class OnBusyProcessors(Grouped):
-    """All processors of db7 are busy. `waits`, `runs`: share of the time that a thread of the load waits for one, and
-    runs on it; None: not read."""
+    """The processors of db7 are busy, and one core has no pause.
+
+    `waits`, `runs`: share of the time that a thread of the load waits for a processor, and runs on it; None: not read.
+    `together`: busy share of all processors. `interrupts`: share of its time that the full core serves interrupts.
+    """
 
     waits: float | None = None
     runs: float | None = None
+    together: float = 1.0
+    interrupts: float | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
         Grouped._configuration(self, out)
         out.source("db7", "linux_host", LUN, CGROUP, HOST)
-        ratios = {"load_thread_run_ratio": self.runs, "load_thread_wait_ratio": self.waits}
+        ratios = {
+            "load_thread_run_ratio": self.runs,
+            "load_thread_wait_ratio": self.waits,
+            "cpu_busiest_core_ratio": 1.0,
+            "cpu_busiest_core_interrupt_ratio": self.interrupts,
+        }
         for at in range(int(self.steps[-1].end) + 2):
-            busy = {"cpu_busy_seconds_total": at * TICKS, "cpu_seconds_total": at * TICKS}
-            out.samples("db7", HOST, at, {"db7": {**busy, "cpu_busiest_core_ratio": 1.0, **ratios}})
+            busy = {"cpu_busy_seconds_total": round(at * TICKS * self.together), "cpu_seconds_total": at * TICKS}
+            out.samples("db7", HOST, at, {"db7": {**busy, **ratios}})
 
 
 def reads(
@@ -82,3 +92,12 @@ def test_a_thread_whose_io_is_in_the_device_does_not_wait_for_a_processor(
     """Where no source reads how long it waits, its time is told: it runs, its I/O is in the device, or it waits."""
     probability = generator(reads(tmp_path, 1, 7.1e-5, at_device, 0.26))
     assert most - 0.5 < probability < most
+
+
+def test_a_full_core_without_interrupts_is_less_suspected_than_one_that_serves_them(tmp_path: Path) -> None:
+    def core(interrupts: float | None) -> float:
+        read = {} if interrupts is None else {"interrupts": interrupts}
+        found = reads(tmp_path / str(interrupts), 16, 4e-3, 3.9e-3, 0.1, together=0.6, **read)
+        return sum(s.probability for s in found.verdict.suspects if s.kind == "core")
+
+    assert core(0.0) < core(0.2) < core(0.9) == pytest.approx(core(None))

@@ -38,7 +38,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         self._inventory: Inventory | None = None
         self._paths: dict[str, HostPath] = {}
         self._states: dict[str, str] = {}
-        self._cores: dict[str, tuple[int, int]] = {}
+        self._cores: dict[str, parse.CoreTicks] = {}
         self._connections = StorageConnections(TCP_CONNECTION, "write")
         self._groups = LoadGroups(self._name, config.load_processes)
         self._threads = LoadThreads()
@@ -113,7 +113,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
             raise CollectorError(Failure.UNREADABLE, f"{_DISKSTATS} holds none of the devices")
         yield samples.luns(stats, devices, seen_us, device_time_us)
         before, self._cores = self._cores, parse.core_times(snapshot.content(_STAT))
-        ratios = {"cpu_busiest_core_ratio": parse.busiest_core_ratio(before, self._cores)}
+        ratios = parse.busiest_core(before, self._cores)
         ratios |= self._threads.ratios(snapshot, self._groups.found, seen_us)
         if (rows := samples.host(snapshot, self._name, ratios, seen_us, device_time_us)) is not None:
             yield rows

@@ -86,29 +86,44 @@ def processor_times(content: bytes) -> dict[str, int | None] | None:
     }
 
 
-def core_times(content: bytes) -> dict[str, tuple[int, int]]:
-    """Core → ticks in which it was busy, and all its ticks since boot, from /proc/stat.
+CoreTicks = tuple[int, int, int]
+"""Ticks of a core since boot: in which it was busy, all, and those in which it served interrupts."""
+
+
+def core_times(content: bytes) -> dict[str, CoreTicks]:
+    """Core → its ticks, from /proc/stat.
 
     >>> core_times(b"cpu  60 2 13 150 7 0 4 1 9 0\\ncpu0 20 0 5 60 5 0 4 1 0 0\\n")
-    {'cpu0': (30, 95)}
+    {'cpu0': (30, 95, 4)}
     """
     lines = re.findall(rb"^(cpu\d{1,5}) (.*)$", content, re.MULTILINE)
-    return {core.decode(): _busy_and_all(line.decode("ascii", "replace").split()) for core, line in lines}
+    words = {core.decode(): line.decode("ascii", "replace").split() for core, line in lines}
+    return {
+        core: (*_busy_and_all(ticks), sum(number(word) or 0 for word in ticks[5:7])) for core, ticks in words.items()
+    }
 
 
-def busiest_core_ratio(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]) -> float | None:
-    """Share of the time between two polls that the busiest core was busy; None: no core was there both times.
+def busiest_core(before: Mapping[str, CoreTicks], after: Mapping[str, CoreTicks]) -> dict[str, float]:
+    """Metric → value of the core that was busiest between two polls: its busy share of the time, and the share of
+    that in which it served interrupts. {}: no core was there both times.
 
-    >>> busiest_core_ratio({"cpu0": (30, 95), "cpu1": (0, 95)}, {"cpu0": (120, 195), "cpu1": (9, 195)})
-    0.9
+    >>> busiest_core({"cpu0": (30, 95, 4), "cpu1": (0, 95, 0)}, {"cpu0": (120, 195, 49), "cpu1": (9, 195, 0)})
+    {'cpu_busiest_core_ratio': 0.9, 'cpu_busiest_core_interrupt_ratio': 0.5}
     """
-    ratios = [
-        (busy - before[core][0]) / (total - before[core][1])
-        for core, (busy, total) in after.items()
-        if core in before and total > before[core][1]
+    spent = [
+        tuple(now - then for now, then in zip(ticks, before[core], strict=True))
+        for core, ticks in after.items()
+        if core in before and ticks[1] > before[core][1]
     ]
+    if not spent:
+        return {}
+    busy, total, interrupts = max(spent, key=lambda ticks: ticks[0] / ticks[1])
     # The time that a core waits for I/O may decrease (man 5 proc).
-    return max(0.0, min(1.0, max(ratios))) if ratios else None
+    ratios = {"cpu_busiest_core_ratio": max(0.0, min(1.0, busy / total))}
+    # A kernel that charges interrupts to what they interrupt has none.
+    if busy > 0 and any(ticks[2] for ticks in after.values()):
+        ratios["cpu_busiest_core_interrupt_ratio"] = max(0.0, min(1.0, interrupts / busy))
+    return ratios
 
 
 def _busy_and_all(words: Sequence[str]) -> tuple[int, int]:

@@ -51,7 +51,7 @@ def _counted(own: Sequence[int], paths: Sequence[Sequence[int]]) -> Sequence[int
 
 
 def host(
-    snapshot: Snapshot, name: str, ratios: Mapping[str, float | None], seen_us: int, device_time_us: int | None
+    snapshot: Snapshot, name: str, ratios: Mapping[str, float], seen_us: int, device_time_us: int | None
 ) -> Rows | None:
     """One row for all processors together; None: /proc/stat cannot be read. `ratios`: metric → value of what was
     computed from two polls."""

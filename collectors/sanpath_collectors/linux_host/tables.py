@@ -80,6 +80,7 @@ HOST = Table(
         Column("cpu_busy_seconds_total", bits=64, scale=_TICK_SECONDS),
         Column("cpu_seconds_total", bits=64, scale=_TICK_SECONDS),
         Column("cpu_busiest_core_ratio"),
+        Column("cpu_busiest_core_interrupt_ratio"),
         Column("load_thread_run_ratio"),
         Column("load_thread_wait_ratio"),
         Column("tcp_segments_tx_total", bits=64),

@@ -30,7 +30,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         self._machine: Machine | None = None
         self._inventory: Inventory | None = None
         self._connections = StorageConnections(TCP_CONNECTION, "read")
-        self._cores: dict[str, tuple[int, int]] = {}
+        self._cores: dict[str, host_parse.CoreTicks] = {}
 
     async def open(self, ctx: Context) -> None:
         """Logs in. Raises MISCONFIGURED for a machine that does not run Linux."""
@@ -85,7 +85,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         seen_us = ctx.clock.now_us()
         stats = host_parse.diskstats(snapshot.content(_DISKSTATS))
         before, self._cores = self._cores, host_parse.core_times(snapshot.content(_STAT))
-        busiest = host_parse.busiest_core_ratio(before, self._cores)
+        busiest = host_parse.busiest_core(before, self._cores).get("cpu_busiest_core_ratio")
         devices = self._inventory.devices
         for rows in (
             samples.volumes(stats, devices, seen_us),

@@ -52,6 +52,7 @@ def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
                     (ratio for sample in samples if (ratio := tcp_retransmit_ratio(sample)) is not None), None
                 ),
                 "busiest_core_ratio": gauge(samples, "cpu_busiest_core_ratio"),
+                "busiest_core_interrupt_ratio": gauge(samples, "cpu_busiest_core_interrupt_ratio"),
                 "load_thread_run_ratio": gauge(samples, "load_thread_run_ratio"),
                 "load_thread_wait_ratio": gauge(samples, "load_thread_wait_ratio"),
                 "fc_ports": float(len(ports)) if ports else None,

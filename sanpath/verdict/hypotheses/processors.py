@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import log
+from math import exp, log
 from typing import cast
 
 from sanpath.facts.table import FactRow, number
@@ -37,6 +37,9 @@ _NOT_STARVED = -4.0
 _BUSY_ANYWAY = -1.5
 """Log-odds of a processor that was as busy at clearly less throughput, with fewer I/Os in flight: it polls, or does
 other work. One that limits is busy in proportion to its I/Os (utilisation law, Denning and Buzen 1978)."""
+_BY_INTERRUPTS, _USUAL_INTERRUPTS = 0.7, 0.1
+"""Share of the full cores that limit which interrupts fill, the others being filled by a thread of the I/O path, and
+the mean share of its time that a core spends on interrupts if a program fills it (exponential tail)."""
 _ALL_BUSY = 0.05
 """Idle share of all processors together below which a full core is that of a full machine."""
 _NOT_ONE_CORE = -3.0
@@ -195,6 +198,7 @@ def _cores(table: PlaceTable) -> Iterator[Claim]:
                 weight = min(0.0, weight)
             evidence.insert(0, Evidence(f"the busiest core of {entity} is at {percent(used)}", weight))
             evidence += _busy_anyway(table, row, "busiest_core_ratio", weight)
+            evidence += _without_interrupts(row) if weight > 0 else []
         words = (reading.words for reading in evidence)
         because = (*words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
         overturn_if = ("the same throughput while no core of the host is full",)
@@ -202,6 +206,18 @@ def _cores(table: PlaceTable) -> Iterator[Claim]:
         for index in sorted(late if used is None else gaps):
             gap = frozenset({index})
             yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
+
+
+def _without_interrupts(row: FactRow) -> list[Evidence]:
+    """Evidence of how much of the busiest core's time interrupts take: a program fills it if they take little."""
+    share = cast("float | None", row["busiest_core_interrupt_ratio"])
+    if share is None:
+        return []
+    by_interrupts = 2 * share
+    by_program = exp(-share / _USUAL_INTERRUPTS) / _USUAL_INTERRUPTS
+    limiting = _BY_INTERRUPTS * by_interrupts + (1 - _BY_INTERRUPTS) * by_program
+    words = f"interrupts take {percent(share)} of its busy time"
+    return [Evidence(words, min(0.0, log(limiting / by_program)))]
 
 
 def _works_for_load(table: PlaceTable, row: FactRow) -> bool:
