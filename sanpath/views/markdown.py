@@ -94,7 +94,8 @@ def _budget(budget: LatencyBudget) -> Iterator[str]:
         for p in words.timed_parts(budget)
     ]
     unexplained = words.middle(budget.unexplained_seconds)
-    rows.append(["unexplained", duration(unexplained), percent(unexplained / total), "in no measured part"])
+    name, place = words.rest_of(budget)
+    rows.append([name, duration(unexplained), percent(unexplained / total), place])
     yield from table(("layer", "time", "share", "what"), rows)
 
 

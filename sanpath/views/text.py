@@ -111,12 +111,8 @@ def _budget(budget: LatencyBudget) -> list[RenderableType]:
         )
     unexplained = words.middle(budget.unexplained_seconds)
     shown = words.bar(abs(unexplained) / total, _BAR)
-    table.add_row(
-        Text("  unexplained"),
-        Text(duration(unexplained), justify="right"),
-        Text(shown),
-        Text("in no measured part"),
-    )
+    name, place = words.rest_of(budget)
+    table.add_row(Text(f"  {name}"), Text(duration(unexplained), justify="right"), Text(shown), Text(place))
     title = f"\nWhere the {duration(total)} go ({budget.direction}, step {words.printable(budget.step)})"
     return [Text(title, style="bold"), table]
 

@@ -46,6 +46,8 @@ GRADES = {
 } | {"C": "the lowest; the most likely of several explanations"}
 """The meaning of a grade."""
 
+_BELOW_THE_HOST = ("wire", "array", "response")
+"""Planes of parts of a latency budget that lie below the host."""
 _CLEARLY = 0.6
 """Probability from which a suspect would be named if it were an element."""
 _MENTIONED = 0.01
@@ -141,6 +143,15 @@ def middle(interval: tuple[float, float]) -> float:
 def timed_parts(budget: LatencyBudget) -> list[BudgetPart]:
     """Parts of the budget that take at least half a microsecond: the others print as 0."""
     return [part for part in budget.parts if abs(middle(part.seconds)) >= 0.5e-6]
+
+
+def rest_of(budget: LatencyBudget) -> tuple[str, str]:
+    """What the remainder of a budget is: its name and where it lies. The last clock that was read, a block device's,
+    holds it where nothing below has a clock."""
+    last = budget.parts[-1] if budget.parts else None
+    if last is None or last.plane in _BELOW_THE_HOST or middle(budget.unexplained_seconds) <= 0:
+        return "unexplained", "in no measured part"
+    return "below", f"in {printable(short(last.entity))} and below it; no source divides it"
 
 
 def part_text(part: BudgetPart) -> str:

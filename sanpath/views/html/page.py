@@ -116,7 +116,9 @@ def _latency_note(diagnosis: Diagnosis) -> str:
     most = max(first.parts, key=lambda part: words.middle(part.seconds))
     unexplained = words.middle(first.unexplained_seconds)
     if unexplained > words.middle(most.seconds):
-        return f"{percent_rounded(unexplained / first.total_seconds)} of {duration(first.total_seconds)} unexplained"
+        name, _ = words.rest_of(first)
+        where = name if name == "unexplained" else "below the host's last clock"
+        return f"{percent_rounded(unexplained / first.total_seconds)} of {duration(first.total_seconds)} {where}"
     share = percent_rounded(words.middle(most.seconds) / first.total_seconds)
     return f"{share} of {duration(first.total_seconds)} in the {words.LAYERS[most.layer]}"
 

@@ -42,7 +42,8 @@ def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
             f"caused by {words.short(part.limited_by or '')}: {part.what}" if limited_elsewhere else part.what
         )
         rows.append((words.LAYERS[part.layer], seconds, description, limited))
-    rows.append(("unexplained", words.middle(shown.unexplained_seconds), "in no measured part", False))
+    name, place = words.rest_of(shown)
+    rows.append((name, words.middle(shown.unexplained_seconds), place, False))
     lines = []
     for layer, seconds, description, limited in rows:
         filled = words.bar(abs(seconds) / shown.total_seconds, bar)
