@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sanpath.facts.load.loads import LoadFacts
@@ -33,3 +35,12 @@ def test_the_less_the_other_ios_take_the_more_it_speaks_for_lost_ones() -> None:
 
 def test_lost_ios_may_be_more_than_one_of_a_hundred() -> None:
     assert tail_weight(load(0.01, 0.002, 0.3))[0] == 3
+
+
+def test_slow_writes_matter_less_the_longer_the_flushes_after_them_take() -> None:
+    """1,000 writes a second: so many flushes in flight are as many milliseconds for each write."""
+    writes = replace(load(0.001, None, 0.0001), direction="write")
+    weights = [tail_weight(replace(writes, flushes_in_flight=flushes))[0] for flushes in (0.0, 1.0, 3.0, 20.0)]
+    assert weights[0] == 3
+    assert weights == sorted(weights, reverse=True)
+    assert weights[-1] == 0

@@ -131,6 +131,12 @@ class LoadFacts:
         return self.roots[0] if len(self.roots) == 1 else f"load:{'+'.join(r.partition(':')[2] for r in self.roots)}"
 
     @property
+    def cycle_seconds(self) -> float:
+        """Mean latency and, of writes, the flushes that follow each of them."""
+        flushes = self.flushes_in_flight / self.ops_per_second if self.direction == "write" else 0.0
+        return self.latency_seconds + flushes
+
+    @property
     def latency_bounds(self) -> tuple[float, float]:
         """Lowest and highest mean latency in seconds: the same twice where it is exact."""
         return self.latency_interval or (self.latency_seconds, self.latency_seconds)

@@ -144,7 +144,7 @@ def _kind(table: PlaceTable, kind: Kind) -> tuple[Kind, tuple[str, ...]]:
 def _waiting_reason(table: PlaceTable) -> str | None:
     """Why too much of the latency waits for a verdict that nothing limits. None: it does not."""
     segment_waits = [(_surely_waiting_seconds(segment), segment) for segment in table.segments]
-    share = min(1.0, sum(seconds for seconds, _ in segment_waits) / table.cycle_seconds)
+    share = min(1.0, sum(seconds for seconds, _ in segment_waits) / table.load.cycle_seconds)
     if share <= _QUEUEING:
         return None
     longest = max(segment_waits, key=lambda wait: wait[0])[1]
@@ -201,7 +201,7 @@ def _confirmed(table: PlaceTable, claim: Claim) -> bool:
     loses frames takes as long with few I/Os in flight as with many.
     """
     fixed_seconds = sum(segment.wait[1] - segment.own_wait[1] for segment in table.segments)
-    is_unmeasured = fixed_seconds > _QUEUEING * table.cycle_seconds
+    is_unmeasured = fixed_seconds > _QUEUEING * table.load.cycle_seconds
     if claim.verdict == "concurrency_limited" and is_unmeasured:
         return False
     counted = any(evidence.weight >= _COUNTED for evidence in claim.evidence)

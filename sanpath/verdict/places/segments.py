@@ -205,7 +205,7 @@ def segments(
     own_ratio = 1.0 if calm is None else min(1.0, calm.ops_per_second / load.ops_per_second)
     result: list[Segment] = []
     # A write that waits for a flush has its time and that of the flush for one I/O of the load.
-    remaining = flush_seconds(load)
+    remaining = load.cycle_seconds - load.latency_seconds
     for segment in reversed(_limited_by_latency(timed, load)):
         remaining += max(0.0, segment.middle)
         # By Little's law. Of N, at most N - 1 wait at once while one is served.
@@ -242,11 +242,6 @@ def segments(
             )
         )
     return tuple(result[::-1])
-
-
-def flush_seconds(load: LoadFacts) -> float:
-    """Seconds that the flushes take for each write of a load; 0 for reads."""
-    return load.flushes_in_flight / load.ops_per_second if load.direction == "write" else 0.0
 
 
 def _filled(inside: float, few: float, many: float) -> float:

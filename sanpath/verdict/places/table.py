@@ -16,7 +16,7 @@ from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.host_queues import HostQueue
 from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load
 from sanpath.verdict.places.scaling import Slope, same_io, slopes
-from sanpath.verdict.places.segments import Segment, flush_seconds, segments
+from sanpath.verdict.places.segments import Segment, segments
 from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
 
@@ -103,11 +103,6 @@ class PlaceTable:
         wait = min(self.load.latency_seconds, sum(self.segments[index].wait[1] for index in indices))
         about = "hardly any" if wait < _HARDLY_ANY * self.load.latency_seconds else f"about {duration(wait)}"
         return f"{about} of {duration(self.load.latency_seconds)}"
-
-    @property
-    def cycle_seconds(self) -> float:
-        """Seconds of an I/O, and of the flush that follows it."""
-        return self.load.latency_seconds + flush_seconds(self.load)
 
     @property
     def machines(self) -> list[str]:
