@@ -119,17 +119,25 @@ def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, 
     undecided = verdict.kind == "cannot_tell" or step is None
     if verdict.decide_with and undecided:
         return f"{verdict.decide_with[0].upper()}{verdict.decide_with[1:]}", None, None
-    own = _OWN_ACTIONS.get(verdict.kind)
-    if verdict.kind == "generator_limited" and verdict.suspects and (place := verdict.suspects[0].place):
-        own = f"Free {place} of everything else, or use more or faster ones"
-    if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > in_flight(step):
-        own = _OVERLAP_FLUSHES
+    own = _own_action(verdict, step)
     if first_step is None or (
         first_step.purpose != "limit" and not undecided and (own or first_step.purpose == "risk")
     ):
         # What removes a risk, or makes the test valid, changes nothing of the limit.
         return own, None, None
     return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
+
+
+def _own_action(verdict: Verdict, step: StepResult | None) -> str | None:
+    """What a verdict asks for where no rule has a remedy. None: nothing."""
+    if verdict.kind == "generator_limited" and verdict.suspects and (place := verdict.suspects[0].place):
+        return f"Free {place} of everything else, or use more or faster ones"
+    if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > in_flight(step):
+        return _OVERLAP_FLUSHES
+    first = verdict.bottlenecks[0] if verdict.kind == "bottleneck" and verdict.bottlenecks else None
+    if first is not None and first.kind == "array":
+        return f"See in the statistics of {readable(first.entity)} what it is busy with, and for which hosts"
+    return _OWN_ACTIONS.get(verdict.kind)
 
 
 def _makes_valid(diagnosis: Diagnosis) -> PlanStep | None:
