@@ -119,7 +119,8 @@ def _result_readers(file_name: str) -> Iterator[tuple[Spec, type[ResultReader]]]
 
 
 def result_reader(head: bytes, name: str, named: str | None = None) -> tuple[Spec, type[ResultReader]] | None:
-    """Return the reader of a result file: the named one, else the first that recognises the file.
+    """Return the reader of a result file: the named one, else the first that recognises the file. In a text with
+    several results, that of a load generator comes before those of what watched it.
 
     None: no collector recognises it. Raises UsageError: the named collector reads no result files.
     """
@@ -128,7 +129,11 @@ def result_reader(head: bytes, name: str, named: str | None = None) -> tuple[Spe
         if collector.result is None:
             raise UsageError(f"collector {named} does not read result files")
         return collector, _load(collector.result)
-    return next((match for match in _result_readers(name) if match[1].recognises(head, name)), None)
+    matches = (match for match in _result_readers(name) if match[1].recognises(head, name))
+    first = next(matches, None)
+    if first is None or first[0].load is not None:
+        return first
+    return next((match for match in matches if match[0].load is not None), first)
 
 
 def _module(name: str) -> str:

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,10 @@ _XZ_BYTES = 128 << 20
 _MOST_UNPACKED_RATIO = 1000
 """Logs are compressed to a tenth or a hundredth. A file that expands by more than this is not a log, and would take
 hours."""
+_QUOTES = re.compile(rb"^(?:>[ \t]?)+", re.MULTILINE)
+_QUOTED = 0.5
+"""Share of the lines that begin with ">" from which a text is an answer to a mail, which quotes them."""
+_MOST_QUOTED_BYTES = 16 << 20
 _BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
 
 
@@ -158,7 +163,14 @@ class ImportedFile:
             with self.path.open("rb") as file:
                 start = file.read(8)
             unpack = next((unpack for mark, unpack in _PACKED.items() if start.startswith(mark)), None)
-            return self.path.open("rb") if unpack is None else cast(IO[bytes], unpack(self.path))
+            if unpack is not None:
+                return cast(IO[bytes], unpack(self.path))
+            content = self.path.open("rb")
+            if not _is_quoted(content.read(_HEAD_BYTES)):
+                content.seek(0)
+                return content
+            with content:
+                return io.BytesIO(_QUOTES.sub(b"", self.path.read_bytes()[:_MOST_QUOTED_BYTES]))
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         except _BROKEN as error:
@@ -169,3 +181,9 @@ class ImportedFile:
             return file.read(size)
         except _BROKEN as error:
             raise CollectorError(Failure.UNREADABLE, f"{self.name}: is damaged: {error}") from error
+
+
+def _is_quoted(head: bytes) -> bool:
+    """Whether most lines of a text begin with the mark that mail programs put in front of what they quote."""
+    lines = [line for line in head.splitlines() if line.strip()]
+    return sum(line.startswith(b">") for line in lines) > _QUOTED * len(lines)

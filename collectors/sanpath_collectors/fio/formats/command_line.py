@@ -12,7 +12,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-_COMMAND = re.compile(r"(?:^|[\s#$>%;&])fio\s+(-{1,2}[a-z].*)")
+_COMMAND = re.compile(r"(?:^|[\s#$>%;&])(?:[\w./~-]{0,255}/)?fio\s+(-{1,2}[a-z].*)")
 _OPTION = re.compile(r"--?([a-z][a-z0-9_-]*)(?:=(.*))?")
 _ALIASES = {"readwrite": "rw", "blocksize": "bs"}
 _LONGEST = 8192
@@ -24,6 +24,8 @@ def jobs_of_command(line: str) -> Mapping[str, Mapping[str, str]]:
 
     >>> jobs_of_command("$ fio --direct=1 -rw randread --name=a --iodepth=4")
     {'a': {'direct': '1', 'rw': 'randread', 'iodepth': '4'}}
+    >>> jobs_of_command("# ../src/fio --name=b --rw=read")
+    {'b': {'rw': 'read'}}
     """
     match = _COMMAND.search(line[:_LONGEST])
     try:

@@ -26,15 +26,15 @@ from sanpath_collectors.fio.formats.command_line import jobs_of_command
 from sanpath_collectors.fio.formats.normal_entry import Entry, begins_figures
 from sanpath_collectors.fio.formats.normal_header import Header
 from sanpath_collectors.fio.options import positive_count
+from sanpath_collectors.fio.parse import disk_values
 from sanpath_collectors.fio.status import Number, Status, unique_names
 
 _BANNER = re.compile(r"(?:fio[- ])?(\d+\.\d[\w.-]*)\s*")
 """`fio-3.33`, `fio 1.59`; `2.0.8` of some distributions."""
 _DISK = re.compile(r"\s+(\S+): ios=(\d{1,18})/(\d{1,18}),.*\bticks=(\d{1,18})/(\d{1,18}), in_queue=(\d{1,18})")
-_DISK_METRICS = (
-    *("ops_read_total", "ops_write_total", "latency_seconds_read_total", "latency_seconds_write_total"),
-    "in_flight_seconds_total",
-)
+_CONTINUED = re.compile(r"\bfio\b.*\\\s*$")
+"""A command line that goes on in the next line."""
+_LONGEST_COMMAND = 8192
 _STARTED = re.compile(r"\s*Starting (\d{1,6}) (?:process|thread)")
 _ALL_CLIENTS = "All clients"
 """The name that fio --client gives to the sum of all clients."""
@@ -52,11 +52,19 @@ class NormalText:
         self._ended = False
         self._indentation = ""
         self._processes: int | None = None
+        self._command = ""
         self._commanded: Mapping[str, Mapping[str, str]] = {}
         self._next_commanded: Mapping[str, Mapping[str, str]] = {}
 
     def read_line(self, line: str) -> Status | None:
         """Reads a line. Returns the previous status if this line begins the next one, else None."""
+        if self._command or _CONTINUED.search(line):
+            # A shell begins the lines that follow with its second prompt.
+            self._command += line.lstrip("> \t").rstrip()
+            if self._command.endswith("\\") and len(self._command) < _LONGEST_COMMAND:
+                self._command = f"{self._command[:-1]} "
+                return None
+            line, self._command = self._command, ""
         if "(g=" in line or "(groupid=" in line:
             self._indentation = line[: len(line) - len(line.lstrip())]
         line = line.removeprefix(self._indentation)
@@ -70,12 +78,17 @@ class NormalText:
             self._processes = int(match[1])
         if line[:1] not in ("", " ", "\t"):
             return self._unindented_line(line)
-        if self._entries and not self._ended:
+        if not self._read_disk(line) and self._entries and not self._ended:
             self._entries[-1].read_line(line)
-        elif self._entries and (match := _DISK.match(line)):
-            name, *counts = match.groups()
-            self._disks[name] = dict(zip(_DISK_METRICS, map(int, counts), strict=True))
         return None
+
+    def _read_disk(self, line: str) -> bool:
+        """Reads a line of the disk statistics; whether it is one."""
+        match = _DISK.match(line) if self._entries and self._ended else None
+        if match is not None:
+            name, *counts = match.groups()
+            self._disks[name] = disk_values([int(count) for count in counts])
+        return match is not None
 
     def finish(self) -> Status | None:
         """Returns the last status; None: there is none.
@@ -124,7 +137,9 @@ class NormalText:
 
     def _unindented_line(self, line: str) -> Status | None:
         completed = None
-        if entry := Entry.of(line):
+        if self._read_disk(f" {line}"):
+            pass
+        elif entry := Entry.of(line):
             completed = self.finish() if self._ended else None
             self._entries.append(entry)
         elif header := Header.of(line):

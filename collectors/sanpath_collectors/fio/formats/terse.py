@@ -20,6 +20,7 @@ from sanpath.plugin import LoadProfile
 from sanpath_collectors.fio.described import all_taken_for_reads
 from sanpath_collectors.fio.latency import PERCENTS, Latency
 from sanpath_collectors.fio.latency import remarks as latency_remarks
+from sanpath_collectors.fio.parse import disk_values
 from sanpath_collectors.fio.status import (
     JobStatus,
     Number,
@@ -191,13 +192,7 @@ def _disks(fields: Sequence[str]) -> dict[str, dict[str, Number]]:
         if not name or not busy.strip().endswith("%"):
             break
         numbers = [integer(count, 0) for count in counts]
-        values[name] = {
-            "ops_read_total": numbers[0],
-            "ops_write_total": numbers[1],
-            "latency_seconds_read_total": numbers[4],
-            "latency_seconds_write_total": numbers[5],
-            "in_flight_seconds_total": numbers[6],
-        }
+        values[name] = disk_values([*numbers[:2], *numbers[4:7]])
     return values
 
 
