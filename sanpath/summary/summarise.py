@@ -143,7 +143,12 @@ def _own_action(verdict: Verdict, step: StepResult | None) -> str | None:
 def _makes_valid(diagnosis: Diagnosis) -> PlanStep | None:
     """The step without which the test says nothing about the storage: what limits it is not worth a change before.
     None: it does."""
-    severe = {(f.rule, f.entity) for f in diagnosis.findings if f.outcome == "hit" and f.severity == "high"}
+    step = diagnosis.verdict.from_step
+    severe = {
+        (f.rule, f.entity)
+        for f in diagnosis.findings
+        if f.outcome == "hit" and f.severity == "high" and (not step or {step, "whole run"} & set(f.steps))
+    }
     tests = (each for each in diagnosis.plan if each.purpose == "test")
     return next((each for each in tests if any((r.rule, r.entity) in severe for r in each.resolves)), None)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import isclose
 
 from sanpath.facts.host.tested_machines import UnderTest
+from sanpath.facts.load.host_loads import level_by_name
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.model import DIRECTIONS, Direction
@@ -12,6 +14,8 @@ from sanpath.topology.topology import Topology
 
 _MOST_MERGED = 512.0
 """I/Os that become one request: 320 of 4 KiB are 1280 KiB (Linux: the default of max_sectors_kb)."""
+_CARRIES_ALL = 0.1
+"""Relative difference up to which a device carries all I/Os of a load, and none besides."""
 _JOURNAL_BYTES, _JOURNAL_WRITES = 64 * 1024.0, 4.0
 """What a file system may write to its journal for each flush: ext4 a descriptor, blocks of metadata and a commit, XFS
 a log buffer of 32 KiB (mount option logbsize), btrfs the nodes of a log tree of 16 KiB each."""
@@ -27,13 +31,13 @@ def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) 
     so a share of theirs is only known where it is far below any merging.
     """
     devices = {device for root in load.roots for device in topology.related(root, "targets", "lun")}
-    by_device = [tested.samples_of(device) for device in devices] if tested is not None else []
-    if not by_device or not all(map(_counts, by_device)):
+    by_device = {device: tested.samples_of(device) for device in devices} if tested is not None else {}
+    if not by_device or not all(map(_counts, by_device.values())):
         return None
-    moved = _total(by_device, "bytes", load.direction)
+    moved = _in_all(topology, by_device, "bytes", load.direction, load.bytes_per_second)
     if moved is not None and load.bytes_per_second:
         return _without_journal(load, moved, load.bytes_per_second, _JOURNAL_BYTES)
-    done = _total(by_device, "ops", load.direction)
+    done = _in_all(topology, by_device, "ops", load.direction, load.ops_per_second)
     share = _without_journal(load, done, load.ops_per_second, _JOURNAL_WRITES) if done is not None else 1.0
     is_whole = share <= 1 or (load.operation_bytes or 0.0) <= _UNSPLIT_BYTES
     is_exact = (load.access.random_ratio == 1.0 and is_whole) or share < 1 / _MOST_MERGED
@@ -51,16 +55,36 @@ def _without_journal(load: LoadFacts, at_device: float, own: float, most: float)
 def _counts(samples: Sequence[StepSamples]) -> bool:
     """Whether a device has counted anything at all: some do not count, such as the multipath heads of NVMe in older
     kernels."""
-    return any(_total([samples], quantity, direction) for quantity in ("bytes", "ops") for direction in DIRECTIONS)
+    return any(_rate(samples, quantity, direction) for quantity in ("bytes", "ops") for direction in DIRECTIONS)
 
 
-def _total(by_device: Sequence[Sequence[StepSamples]], quantity: str, direction: Direction) -> float | None:
-    """A rate of all devices, of each by the source that saw most. None: no source counts one of them."""
+def _in_all(
+    topology: Topology,
+    by_device: Mapping[str, Sequence[StepSamples]],
+    quantity: str,
+    direction: Direction,
+    own: float,
+) -> float | None:
+    """A rate of all devices. None: no source counts one of them. `own`: that of the load.
+
+    Devices that stand on each other carry the same I/O once, as do mirrors: of those of which one alone carries the
+    load the busiest counts, else the sum over one level of the stack.
+    """
+    rates = {device: _rate(samples, quantity, direction) for device, samples in by_device.items()}
+    known = {device: rate for device, rate in rates.items() if rate is not None}
+    if len(known) < len(rates):
+        return None
+    if any(isclose(rate, own, rel_tol=_CARRIES_ALL) for rate in known.values()):
+        return max(known.values())
+    levels: dict[int, float] = {}
+    for device, rate in known.items():
+        level = level_by_name(topology, device)
+        levels[level] = levels.get(level, 0.0) + rate
+    return max(levels.values())
+
+
+def _rate(samples: Sequence[StepSamples], quantity: str, direction: Direction) -> float | None:
+    """A rate of a device, by the source that saw most. None: no source counts it."""
     gauge, counter = f"{quantity}_per_second_{direction}", f"{quantity}_{direction}_total"
-    total = 0.0
-    for samples in by_device:
-        rates = [rate for sample in samples if (rate := gauge_or_rates(sample, gauge, counter)) is not None]
-        if not rates:
-            return None
-        total += max(rates)
-    return total
+    rates = [rate for sample in samples if (rate := gauge_or_rates(sample, gauge, counter)) is not None]
+    return max(rates, default=None)

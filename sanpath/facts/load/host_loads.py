@@ -12,6 +12,8 @@ from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.topology import Topology
 
+_STACK = ("md", "dm-", "bcache", "drbd")
+"""Names of software RAID, maps of the device mapper, caches and replicas, each of which may stand on those before."""
 _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""
 MOVED_ABOVE = 0.05
@@ -113,9 +115,11 @@ def _topmost(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tup
 def _level(topology: Topology, lun: str) -> int:
     """Return how high a device stands, by its name, if its parts are not known: iostat reports none.
 
-    0: a disk, or a device whose parts are known. 1: software RAID. 2: a map of the device mapper, which may stand on
-    either. What two levels of one host move is the same I/O."""
+    0: a disk, or a device whose parts are known. What two levels of one host move is the same I/O."""
+    return 0 if topology.members(lun, "lun") else level_by_name(topology, lun)
+
+
+def level_by_name(topology: Topology, lun: str) -> int:
+    """Return the place of a block device in the usual stack of Linux, by its name; 0: a disk."""
     name = next(iter(topology.entities[lun].ids.get("device", ())), "")
-    if topology.members(lun, "lun"):
-        return 0
-    return 2 if name.startswith("dm-") else 1 if name.startswith("md") else 0
+    return next((level for level, start in enumerate(_STACK, start=1) if name.startswith(start)), 0)

@@ -67,6 +67,8 @@ def _demand(table: PlaceTable) -> Claim:
     subject = f"{count(total)} of {count(configured)} I/Os" if configured else f"{count(total)} I/Os"
     if table.load.flushes_in_flight >= _FLUSHES_MATTER * total:
         subject += f" and {count(table.load.flushes_in_flight)} flushes"
+    elif configured and (in_all := (table.in_flight_ratio or 0.0) * configured) > (1 + FILLED_ERROR) * total:
+        subject += f", but {count(in_all)} with those of its device,"
     because = [f"{subject} outstanding: the load asks for no more"]
     evidence = [*_share_outstanding(table, subject), *_held_back(table)]
     if (rate := requested_rate(table.facts, table.load)) is not None:
@@ -149,6 +151,9 @@ def _concurrency(table: PlaceTable) -> Claim:
     words = f"{count(total)} I/Os are outstanding and nothing measured is saturated"
     if table.load.flushes_in_flight > total:
         words = f"{count(table.load.flushes_in_flight)} flushes are outstanding and nothing measured is saturated"
+    elif (table.in_flight_ratio or 0.0) < 1 - 2 * FILLED_ERROR and table.load.in_flight_configured:
+        configured = count(table.load.in_flight_configured)
+        words = f"{count(total)} of {configured} I/Os are outstanding and nothing measured is saturated"
     elif table.load.in_flight_configured:
         words = f"every configured I/O is outstanding ({count(total)}) and nothing measured is saturated"
     if busiest is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import exp, log
+from math import exp, isclose, log
 from typing import cast
 
 from sanpath.facts.table import FactRow, number
@@ -22,6 +22,9 @@ _USUAL_COST_SECONDS = 4e-6
 """Processor time that a generator takes for an I/O, to a factor of a few: fio and DiskSpd 2 to 10 microseconds."""
 _HALF_BUSY, _COST_WEIGHT, _COST_LEAST, _COST_MOST = 0.2, 1.5, -3.0, 2.0
 """Utilisation of a thread by that cost which says nothing, weight of its logarithm, and the limits of the result."""
+_SAME_RATE, _CLEARLY_FEWER, _CLEARLY_LESS_BUSY = 0.03, 0.7, 0.1
+"""Relative difference of equal throughputs, ratio of I/Os that are clearly fewer, and difference of the shares of a
+core from which one of two processes was clearly less busy."""
 _FULL_CORE = 3.5
 """Largest log-likelihood ratio of a full core, or of full processors: unrelated threads may fill them, or an engine
 that polls."""
@@ -83,7 +86,7 @@ def _generator(table: PlaceTable) -> Claim:
     if quota_words and (of_quota := at_limit(quota_ratio, _CPU_ERROR)) > weight:
         # A quota is shared by all processes, however many there are, and holds them on cores that idle.
         words, weight, is_shared = quota_words, of_quota, True
-    evidence = [Evidence(words, weight), *_unused_slots(table)]
+    evidence = [Evidence(words, weight), *_unused_slots(table), *_as_fast_with_less(table, weight)]
     because = (f"{words}; nothing measured below it is saturated",)
     # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
     return of_the_load("generator_limited", explains, evidence, because, "saturates" if is_shared else "any")
@@ -96,6 +99,30 @@ def _own_use(table: PlaceTable) -> tuple[float | None, str]:
         return used, f"a process of the load used {percent(used)} of a core"
     ran = [ratio for row in table.machine_rows if isinstance(ratio := row["load_thread_run_ratio"], float)]
     return (max(ran), f"its threads ran in {percent(max(ran))} of the time") if ran else (None, "")
+
+
+def _as_fast_with_less(table: PlaceTable, weight: float) -> Iterator[Evidence]:
+    """Evidence that another step gave as many I/Os a second with clearly less of a core, or as many bytes with
+    clearly fewer I/Os: then the core does not hold them. It outweighs how busy it is, whose log-likelihood ratio is
+    `weight`."""
+    load, used = table.load, table.load.cpu_ratio
+    if used is None or weight <= 0:
+        return
+    for other in table.facts.loads:
+        alike = other.step != load.step and other.direction == load.direction and other.at_least_as_many(load)
+        if not alike or other.cpu_ratio is None or not load.bytes_per_second:
+            continue
+        same_ops = other in table.same_io and isclose(other.ops_per_second, load.ops_per_second, rel_tol=_SAME_RATE)
+        same_bytes = isclose(other.bytes_per_second, load.bytes_per_second, rel_tol=_SAME_RATE)
+        fewer_ops = other.ops_per_second <= _CLEARLY_FEWER * load.ops_per_second
+        if same_ops and other.cpu_ratio <= used - _CLEARLY_LESS_BUSY:
+            words = f"with {percent(other.cpu_ratio)} of a core throughput was the same"
+        elif same_bytes and fewer_ops:
+            words = f"at {iops(other.ops_per_second)} of a larger size, as many bytes were moved"
+        else:
+            continue
+        yield Evidence(words, _BUSY_ANYWAY - weight)
+        return
 
 
 def _by_usual_cost(ops_per_second: float) -> float:
@@ -172,7 +199,8 @@ def _unread_machine(table: PlaceTable) -> Iterator[Claim]:
     just_as_many = log((no_more - fewer) / (1 - no_more))
     weight = just_as_many + min(_FULL_CORE, without_pause(min(1.0, cores_used / cores)))
     because = (f"{words}; nothing measured below it is saturated",)
-    yield of_the_load("generator_limited", explains, [Evidence(words, weight)], because, prior=SELDOM)
+    evidence = [Evidence(words, weight), *_as_fast_with_less(table, weight)]
+    yield of_the_load("generator_limited", explains, evidence, because, prior=SELDOM)
 
 
 def _cores(table: PlaceTable) -> Iterator[Claim]:

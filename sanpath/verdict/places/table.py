@@ -13,7 +13,7 @@ from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
 from sanpath.verdict.places.cpu_quota import quota_used
-from sanpath.verdict.places.host_queues import HostQueue
+from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load
 from sanpath.verdict.places.scaling import Slope, same_io, slopes
 from sanpath.verdict.places.segments import Segment, segments
@@ -237,7 +237,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     loads = facts.loads_in(load.step)  # Both directions of a job have its flushes.
     flushes = max([*of_devices, *(each.flushes_in_flight for each in loads)], default=0.0)
     metadata = max((each.metadata_in_flight for each in loads), default=0.0)
-    in_flight = facts.in_flight_in(load.step) + flushes + metadata
+    in_flight = max(facts.in_flight_in(load.step) + flushes + metadata, _written_later(facts, load))
     same = same_io(facts.loads, load)
     calmer = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
     calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
@@ -306,6 +306,15 @@ def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
         if now:
             return min(1.0, then / now)
     return 1.0
+
+
+def _written_later(facts: Facts, load: LoadFacts) -> float:
+    """I/Os of both directions that are outstanding at the load's block device, at most as many as the load may keep
+    outstanding. They are more than those of the load where its writes end in a file cache: whoever waits until the
+    cache has room, or is written to the device, asks for more all the same. 0: no source tells."""
+    loads = [each for each in facts.loads_in(load.step) if each.entity == load.entity]
+    at_device = sum(queues[0].below.in_flight for each in loads if (queues := host_queues(facts, each)))
+    return min(at_device, load.in_flight_configured or 0.0)
 
 
 def _processor_wait_seconds(
