@@ -60,7 +60,7 @@ def _headline(
         case "bottleneck":
             return _bottleneck_headline(facts, judged, same_io, opposite, cleared, law)
         case "concurrency_limited":
-            return f"Nothing is saturated; the test has too few outstanding I/Os: {law}; {judged.first_reason}."
+            return f"The test has too few outstanding I/Os: {law}; {judged.first_reason}."
         case "demand_limited":
             return f"The load asked for no more than {rate}: {judged.first_reason}."
         case "healthy":

@@ -45,6 +45,7 @@ _OF_OTHERS, _SHARED_DEVICE = 2.0, -4.0
 `device-shared`, and the log-odds of too few outstanding I/Os there: many of others are outstanding as well."""
 _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
+_MOSTLY = 0.9
 _REFUTED = -5.0
 """Log-odds of too few outstanding I/Os where twice as many were given without effect."""
 _FLUSHES_MATTER = 0.1
@@ -158,7 +159,7 @@ def _concurrency(table: PlaceTable) -> Claim:
         words = f"every configured I/O is outstanding ({count(total)}) and nothing measured is saturated"
     if busiest is not None:
         words += f": the busiest link, {busiest['entity']}, is at {percent(number(busiest, 'utilisation'))}"
-    because = [words]
+    because = [words, *_mostly_at_device(table)]
     if (slope := table.towards_more) is not None and slope.elasticity > _FOLLOWS:
         more_load = slope.other_load
         because.append(
@@ -185,6 +186,16 @@ def _concurrency(table: PlaceTable) -> Claim:
         words = f"with {count(no_more.in_flight_configured or 0.0)} configured throughput is the same"
         evidence.append(Evidence(words, _REFUTED))
     return of_the_load("concurrency_limited", frozenset(), evidence, because, "follows")
+
+
+def _mostly_at_device(table: PlaceTable) -> Iterator[str]:
+    """Says that nearly all of an I/O's time is that of its block device, which serves those that it gets."""
+    if not table.queues:
+        return
+    share = table.seconds(range(1, len(table.segments))) / table.load.latency_seconds
+    if share >= _MOSTLY:
+        entity = table.queues[0].entity
+        yield f"an I/O spends {percent(min(1.0, share))} of its time in {entity} and below"
 
 
 def _own_rows(table: PlaceTable) -> list[FactRow]:

@@ -35,6 +35,8 @@ _DISK = re.compile(r"\s+(\S+): ios=(\d{1,18})/(\d{1,18}),.*\bticks=(\d{1,18})/(\
 _CONTINUED = re.compile(r"\bfio\b.*\\\s*$")
 """A command line that goes on in the next line."""
 _LONGEST_COMMAND = 8192
+_AT_ONCE_US = 5_000_000
+"""Most that the dates of a run's entries differ: thousands take fio a while."""
 _STARTED = re.compile(r"\s*Starting (\d{1,6}) (?:process|thread)")
 _ALL_CLIENTS = "All clients"
 """The name that fio --client gives to the sum of all clients."""
@@ -131,6 +133,12 @@ class NormalText:
         header = next(iter(self._headers), None)
         return Entry(header.name if header is not None else name, None, 0, processes, 0, None)
 
+    def _is_of_another_run(self, entry: Entry) -> bool:
+        """Whether an entry is not of the run before it: fio prints all entries of a run at once."""
+        printed = (each.time_us for each in reversed(self._entries))
+        before = next((time_us for time_us in printed if time_us is not None), None)
+        return None not in (before, entry.time_us) and abs((entry.time_us or 0) - (before or 0)) > _AT_ONCE_US
+
     def _take_command(self) -> None:
         if self._next_commanded:
             self._commanded, self._next_commanded = self._next_commanded, {}
@@ -140,7 +148,7 @@ class NormalText:
         if self._read_disk(f" {line}"):
             pass
         elif entry := Entry.of(line):
-            completed = self.finish() if self._ended else None
+            completed = self.finish() if self._ended or self._is_of_another_run(entry) else None
             self._entries.append(entry)
         elif header := Header.of(line):
             completed = self.finish()
