@@ -22,8 +22,9 @@ TICKS = 200
 class OnBusyProcessors(Grouped):
     """The processors of db7 are busy, and one core has no pause.
 
-    `waits`, `runs`: share of the time that a thread of the load waits for a processor, and runs on it; None: not read.
-    `together`: busy share of all processors. `interrupts`: share of its time that the full core serves interrupts.
+    `waits`, `runs`: share of the time that a thread of the load waits for a processor, and runs on it; None: not
+    read. `together`: busy share of all processors. `interrupts`: share of its time that the full core serves
+    interrupts.
     """
 
     waits: float | None = None

@@ -27,11 +27,12 @@ def fio_text(
     engine: str = "libaio",
     block: int = 4096,
     device_ios: int | None = None,
+    stacked: tuple[str, ...] = (),
     minute: int = 10,
 ) -> str:
     """fio's text output of random reads (writes with flushes). `cpu`: "" leaves the line out. `device_us`: how long
     sdb took for an I/O, None: not printed. `device_ios`: reads and writes that sdb counted, None: those of the load.
-    `minute`: of the hour in which it ended."""
+    `stacked`: devices above sdb, which count the same. `minute`: of the hour in which it ended."""
     kind, done = ("write" if flush_us else "read"), ops * SECONDS
     counts = f"0,{done}" if flush_us else f"{done},0"
     sizes = f"(R) {block}B-{block}B, (W) {block}B-{block}B"
@@ -54,7 +55,10 @@ def fio_text(
         ticks = round(done * device_us / 1000)
         lines += [
             "Disk stats (read/write):",
-            f"  sdb: ios={done}/0, merge=0/0, ticks={ticks}/0, in_queue={ticks}, util=99%",
+            *(
+                f"  {name}: ios={done}/0, merge=0/0, ticks={ticks}/0, in_queue={ticks}, util=99%"
+                for name in (*stacked, "sdb")
+            ),
         ]
     return "\n".join([*lines, ""])
 

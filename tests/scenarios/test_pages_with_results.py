@@ -1,0 +1,136 @@
+"""Results as people publish them: mails that quote, pages with several results, devices that stand on each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnosis.model import Diagnosis
+from tests.support.fio_text import fio_text, imported, likelihoods
+
+IOSTAT = """Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  r_await  w_await  aqu-sz  %util
+sdb           2000.00    0.00   8000.00      0.00     0.00     0.00     1.00     0.00    2.00  99.00
+"""
+
+
+def in_folder(folder: Path, name: str, text: str) -> Diagnosis:
+    (folder / name).mkdir()
+    return imported(folder / name, text)
+
+
+def hits(diagnosis: Diagnosis) -> set[str]:
+    return {finding.rule for finding in diagnosis.findings if finding.outcome == "hit"}
+
+
+@pytest.mark.parametrize("mark", ["> ", ">", ">> ", "> > "])
+def test_a_quoted_result_says_what_the_result_says(tmp_path: Path, mark: str) -> None:
+    text = fio_text(device_us=15_000)
+    quoted = "".join(f"{mark}{line}\n" for line in text.splitlines())
+    said = [in_folder(tmp_path, name, each).verdict for name, each in (("plain", text), ("quoted", quoted))]
+    assert said[0] == said[1]
+
+
+def test_a_result_that_lost_its_indentation_keeps_its_devices(tmp_path: Path) -> None:
+    text = fio_text(device_us=15_000)
+    flat = "".join(f"{line.lstrip()}\n" for line in text.splitlines())
+    said = [likelihoods(in_folder(tmp_path, name, each)) for name, each in (("plain", text), ("flat", flat))]
+    assert said[0] == said[1]
+
+
+def test_a_load_generator_comes_before_what_watched_it(tmp_path: Path) -> None:
+    """A page with iostat's table in front of fio's output."""
+    page = tmp_path / "page.md"
+    page.write_text(IOSTAT + "\n" + fio_text())
+    found = imported(tmp_path, page.read_text())
+
+    assert found.steps[0].in_flight.configured == 32
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "$ fio --name=job --rw=randread --depth=1",
+        "# ./fio --name=job --rw=randread",
+        "root@db1:~# /usr/local/bin/fio --name=job --rw=randread",
+        "[root@db1 ~]# fio --name=job \\\n>     --rw=randread \\\n>     --direct=1",
+    ],
+    ids=["in the path", "in this folder", "of another folder", "over several lines"],
+)
+def test_a_command_line_tells_that_no_rate_was_set(tmp_path: Path, command: str) -> None:
+    """Of 32 I/Os 16 are outstanding."""
+    text = fio_text(latency_us=8_000, levels="16=100.0%")
+    unknown = likelihoods(in_folder(tmp_path, "without", text)).get("demand_limited", 0.0)
+    known = likelihoods(in_folder(tmp_path, "with", f"{command}\n{text}")).get("demand_limited", 0.0)
+    assert known < unknown / 3
+
+
+def test_entries_that_were_printed_at_other_times_are_other_runs(tmp_path: Path) -> None:
+    """Two fragments of 189 and 529 IOPS are no load of 718."""
+    first, second = (
+        fio_text(ops=ops, latency_us=16_000_000 / ops, depth=16, minute=m) for ops, m in ((189, 10), (529, 30))
+    )
+    fragments = "\n".join("\n".join(text.splitlines()[2:]) for text in (first, second))
+    found = imported(tmp_path, f"{fragments}\n")
+    assert [round(step.directions["read"].ops_per_second) for step in found.steps] == [189, 529]
+
+
+def test_devices_that_stand_on_each_other_are_no_other_user(tmp_path: Path) -> None:
+    text = fio_text(device_us=15_000, stacked=("dm-1", "dm-0"))
+    assert "device-shared" not in hits(in_folder(tmp_path, "stack", text))
+    busier = fio_text(device_us=15_000, stacked=("dm-0",), device_ios=4 * 2_000 * 20)
+    assert "device-shared" in hits(in_folder(tmp_path, "shared", busier))
+
+
+def test_a_device_without_times_is_not_timed(tmp_path: Path) -> None:
+    """Kernels before 5.10 keep none of md: 0 ms for 40,000 I/Os does not show that they wait above it."""
+    found = imported(tmp_path, fio_text(device_us=0.0))
+    assert not any(s.entity == "host:db1" and s.probability > 0.05 for s in found.verdict.suspects)
+    assert not any("sdb" in part.entity for budget in found.latency_budget for part in budget.parts)
+
+
+def test_whoever_waits_for_the_device_behind_a_cache_asks_for_more(tmp_path: Path) -> None:
+    """The load holds 2 of its 32 I/Os, and its device as many as it could hold: they are those of a file cache."""
+    text = fio_text(latency_us=1_000, levels="32=100.0%", device_us=15_900)
+    without = likelihoods(in_folder(tmp_path, "without", fio_text(latency_us=1_000, levels="32=100.0%")))
+    found = likelihoods(in_folder(tmp_path, "with", text))
+    assert without["demand_limited"] > 0.5 > 0.1 > found.get("demand_limited", 0.0)
+
+
+def test_a_run_that_memory_answered_does_not_decide_where_another_reached_the_devices(tmp_path: Path) -> None:
+    imported(tmp_path, fio_text(ops=600_000, latency_us=2, depth=1, levels="1=100.0%", engine="psync", minute=10))
+    found = imported(tmp_path, fio_text(device_us=15_000, minute=20))
+    decided = next(step for step in found.steps if step.name == found.verdict.from_step)
+    assert decided.directions["read"].ops_per_second == pytest.approx(2_000, rel=0.01)
+    assert found.summary.action != "Bypass the file cache (direct I/O)"
+
+
+BUSY, LESS_BUSY = "usr=38.00%, sys=60.00%", "usr=30.00%, sys=50.00%"
+
+
+@pytest.mark.parametrize(
+    ("other", "is_cleared"),
+    [
+        ({"cpu": LESS_BUSY}, True),
+        ({"cpu": BUSY}, False),
+        ({"ops": 100_000, "latency_us": 320, "cpu": LESS_BUSY}, False),
+        ({"ops": 100_000, "latency_us": 320, "block": 8192, "cpu": LESS_BUSY}, True),
+    ],
+    ids=["as fast with less of a core", "as fast and as busy", "slower", "as many bytes with half of the I/Os"],
+)
+def test_a_core_that_does_not_hold_another_run_holds_none(
+    tmp_path: Path, other: dict[str, object], is_cleared: bool
+) -> None:
+    def generator(folder: str, *texts: str) -> float:
+        (tmp_path / folder).mkdir()
+        found = [imported(tmp_path / folder, text) for text in texts][-1]
+        return max(
+            suspect.probability if suspect.verdict == "generator_limited" else 0.0
+            for suspect in found.verdict.suspects
+        )
+
+    busy: dict[str, object] = {"ops": 200_000, "latency_us": 160, "cpu": BUSY}
+    alone = generator("alone", fio_text(**busy))  # type: ignore[arg-type]
+    both = generator("both", fio_text(**busy), fio_text(**{**busy, **other, "minute": 20}))  # type: ignore[arg-type]
+    assert alone > 0.8
+    assert (both < 0.5) is is_cleared
