@@ -48,7 +48,15 @@ from sanpath.plugin.connections import (
     SnmpValue,
     SshTarget,
 )
-from sanpath.plugin.documents import excerpt, read_json, read_yaml
+from sanpath.plugin.documents import (
+    excerpt,
+    json_answer,
+    json_object,
+    json_objects,
+    json_texts,
+    read_json,
+    read_yaml,
+)
 from sanpath.plugin.growing_file import FollowedFile, FollowedFileConfig
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
@@ -123,6 +131,10 @@ __all__ = [
     "clouds",
     "excerpt",
     "histogram",
+    "json_answer",
+    "json_object",
+    "json_objects",
+    "json_texts",
     "read_json",
     "read_yaml",
     "text_of",

@@ -1,11 +1,14 @@
-"""Reads untrusted JSON and YAML: every defect raises ValueError, and memory is bounded by the size of the text."""
+"""Reads untrusted JSON and YAML: memory is bounded by the size of the text, and any field may be absent."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic_core import from_json
+
+from sanpath.errors import CollectorError, Failure
 
 _OBJECT_BYTES, _LIST_BYTES = 200, 96
 """Memory of an object with one key and of a list with one value (CPython 3.11 to 3.13, measured)."""
@@ -37,6 +40,39 @@ def read_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("is nested too deep") from error
+
+
+def json_answer(body: bytes, request: str) -> Any:
+    """Parse the answer to a request. Raises CollectorError, UNREADABLE with an excerpt: it is not JSON."""
+    try:
+        return read_json(body)
+    except ValueError as error:
+        raise CollectorError(Failure.UNREADABLE, f"{request}: not JSON", excerpt(body)) from error
+
+
+def json_object(value: object) -> dict[str, Any]:
+    """Return an object of JSON; {} for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def json_objects(value: object, or_one: bool = False) -> list[Mapping[str, Any]]:
+    """Return the objects in a list of JSON; [] for anything else. `or_one`: a single object is a list of one.
+
+    >>> json_objects([{"name": "fc1"}, None]), json_objects({"name": "fc1"}), json_objects({"name": "fc1"}, True)
+    ([{'name': 'fc1'}], [], [{'name': 'fc1'}])
+    """
+    return [item for item in _listed(value, or_one) if isinstance(item, dict)]
+
+
+def json_texts(value: object, or_one: bool = False) -> list[str]:
+    """Return the texts in a list of JSON; [] for anything else. `or_one`: a single text is a list of one."""
+    return [item for item in _listed(value, or_one) if isinstance(item, str)]
+
+
+def _listed(value: object, or_one: bool) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    return [value] if or_one else []
 
 
 def read_yaml(text: str) -> Any:

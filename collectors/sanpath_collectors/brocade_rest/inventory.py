@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from sanpath.plugin import SourceEntity, SourceLink
+from sanpath.plugin import SourceEntity, SourceLink, json_object, json_objects, json_texts
 from sanpath_collectors.brocade_rest import parse
 from sanpath_collectors.brocade_rest.parse import Entry, text, wwn
 from sanpath_collectors.snmp_switch.logins import Login
@@ -101,7 +101,7 @@ def neighbours(entries: Iterable[Entry], logins: Iterable[Login]) -> Iterator[So
     listed = {login.wwpn for login in logins}
     for entry in entries:
         neighbour = entry.get("neighbor")
-        peers = parse.texts(neighbour.get("wwn")) if isinstance(neighbour, dict) else []
+        peers = json_texts(json_object(neighbour).get("wwn"), or_one=True)
         port, port_mode = ("switch_port", text(entry, "name")), mode(entry)
         for peer in filter(None, map(wwn, peers)):
             if port_mode in _INTER_SWITCH:
@@ -119,13 +119,13 @@ def zones(configurations: Iterable[Entry], entries: Iterable[Entry]) -> list[Zon
             at_port.setdefault(f"{int(number[:2], 16)},{index}", []).append(own)
 
     def members(value: object) -> list[str]:
-        own = ((name, wwn(name)) for name in parse.texts(value))
+        own = ((name, wwn(name)) for name in json_texts(value, or_one=True))
         return [wwpn for name, found in own for wwpn in ([found] if found else at_port.get(name, []))]
 
     found = []
     for configuration in configurations:
-        for zone in parse.objects(configuration.get("enabled-zone")):
-            listed = next(iter(parse.objects(zone.get("member-entry"))), {})
+        for zone in json_objects(configuration.get("enabled-zone"), or_one=True):
+            listed = next(iter(json_objects(zone.get("member-entry"), or_one=True)), {})
             principals = members(listed.get("principal-entry-name"))
             everyone = dict.fromkeys([*principals, *members(listed.get("entry-name"))])
             found.append(Zone(text(zone, "zone-name"), tuple(everyone), frozenset(principals)))

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Rows, excerpt, read_json
+from sanpath.plugin import CollectorError, Failure, Rows, excerpt, json_answer, json_object, json_objects, read_json
 from sanpath_collectors.brocade_rest.tables import OPTICS, STATISTICS, SWITCH_PORT
 
 Entry = Mapping[str, Any]
@@ -32,27 +32,12 @@ def entries(body: bytes, name: str) -> list[Entry]:
     >>> entries(b'{"Response": {"fibrechannel": {"name": "0/7"}}}', "fibrechannel")
     [{'name': '0/7'}]
     """
-    try:
-        answer = read_json(body)
-    except ValueError as error:
-        raise CollectorError(Failure.UNREADABLE, f"{name}: not JSON", excerpt(body)) from error
+    answer = json_answer(body, name)
     response = answer.get("Response") if isinstance(answer, dict) else None
     if not isinstance(response, dict):
         problem = error_messages(body) or "no Response"
         raise CollectorError(Failure.UNREADABLE, f"{name}: {problem}", excerpt(body))
-    return objects(response.get(name))
-
-
-def objects(value: object) -> list[Entry]:
-    """Return the objects of a list, or the single object that replaces a list of one."""
-    listed = value if isinstance(value, list) else [value]
-    return [item for item in listed if isinstance(item, dict)]
-
-
-def texts(value: object) -> list[str]:
-    """Return the strings of a list, or the single string that replaces a list of one."""
-    listed = value if isinstance(value, list) else [value]
-    return [item for item in listed if isinstance(item, str)]
+    return json_objects(response.get(name), or_one=True)
 
 
 def error_messages(body: bytes) -> str:
@@ -65,9 +50,8 @@ def error_messages(body: bytes) -> str:
         answer = read_json(body)
     except ValueError:
         return ""
-    errors = answer.get("errors") if isinstance(answer, dict) else None
-    listed = objects(errors.get("error")) if isinstance(errors, dict) else []
-    return "; ".join(filter(None, (text(error, "error-message") for error in listed)))[:_MESSAGE_CHARACTERS]
+    errors = json_objects(json_object(json_object(answer).get("errors")).get("error"), or_one=True)
+    return "; ".join(filter(None, (text(error, "error-message") for error in errors)))[:_MESSAGE_CHARACTERS]
 
 
 def text(entry: Entry, leaf: str) -> str:

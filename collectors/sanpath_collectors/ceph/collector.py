@@ -16,6 +16,7 @@ from sanpath.plugin import (
     Machine,
     SourceEntity,
     SourceLink,
+    json_texts,
     read_json,
 )
 from sanpath_collectors.ceph import admin_socket, parse, samples
@@ -197,7 +198,7 @@ class Ceph(Collector[CephConfig]):
         if images is None:
             pools = parse.rbd_pools(await self._if_allowed(cluster, "ceph", "osd", "pool", "ls", "detail"))
             listed = [(pool, await self._if_allowed(cluster, "rbd", "ls", pool)) for pool in pools]
-            images = [f"{pool}/{name}" for pool, names in listed for name in _texts(names)]
+            images = [f"{pool}/{name}" for pool, names in listed for name in json_texts(names)]
         is_read = self.config.images is not None or len(images) <= _MOST_IMAGES
         for image in images:
             settings = await self._if_allowed(cluster, "rbd", "config", "image", "list", image) if is_read else None
@@ -250,8 +251,3 @@ class Ceph(Collector[CephConfig]):
     async def _ask(self, machine: Machine, socket: str, prefix: str, **arguments: str) -> bytes:
         request = admin_socket.request(prefix, **arguments)
         return await machine.exchange(socket, request, admin_socket.is_complete, self.config.budget_seconds)
-
-
-def _texts(value: Any) -> list[str]:
-    """Returns the texts in a list of JSON; [] for anything else."""
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sanpath.plugin import json_object, json_objects
 from sanpath_collectors.ceph.tables import BYTES, DIRECTIONS, OWN_TIMES
 
 _NANOSECONDS = 1_000_000_000
@@ -101,7 +102,8 @@ def folders(pattern: str) -> list[str]:
 
 def osd_states(tree: Any) -> dict[int, tuple[str, str]]:
     """Return number of an OSD → (state, host), from `ceph osd tree`. The state is up or down, the host may be ""."""
-    nodes = {node["id"]: node for node in mappings(mapping(tree).get("nodes")) if isinstance(node.get("id"), int)}
+    listed = json_objects(json_object(tree).get("nodes"))
+    nodes = {node["id"]: node for node in listed if isinstance(node.get("id"), int)}
     hosts = {
         child: str(node.get("name", ""))
         for node in nodes.values()
@@ -123,8 +125,8 @@ def rbd_pools(pools: Any) -> list[str]:
     """
     names = [
         str(pool.get("pool_name") or "")
-        for pool in mappings(pools)
-        if "rbd" in mapping(pool.get("application_metadata"))
+        for pool in json_objects(pools)
+        if "rbd" in json_object(pool.get("application_metadata"))
     ]
     return [name for name in names if name and not name.startswith("-")]
 
@@ -136,9 +138,10 @@ def image_counters(reply: Any) -> dict[str, Row]:
     ...                 "counters": [{"0/vol1": [7, 5000]}]})["rbd/vol1"]["latency_seconds_read_total"]
     5000
     """
-    names, pools = mapping(reply).get("counter_descriptors"), mapping(mapping(reply).get("pool_descriptors"))
+    answer = json_object(reply)
+    names, pools = answer.get("counter_descriptors"), json_object(answer.get("pool_descriptors"))
     rows: dict[str, Row] = {}
-    for counters in mappings(mapping(reply).get("counters")):
+    for counters in json_objects(answer.get("counters")):
         for key, values in counters.items():
             pool, _, image = key.partition("/")
             if pool in pools and isinstance(values, list) and isinstance(names, list) and len(values) == len(names):
@@ -159,7 +162,7 @@ def limits(settings: Any) -> dict[str, float]:
     """
     return {
         str(setting["name"]): float(setting["value"])
-        for setting in mappings(settings)
+        for setting in json_objects(settings)
         if re.fullmatch(r"rbd_qos_(read_|write_)?(iops|bps)_limit", str(setting.get("name")))
         and re.fullmatch(r"[1-9][0-9]{0,17}", str(setting.get("value")))
     }
@@ -167,18 +170,8 @@ def limits(settings: Any) -> dict[str, float]:
 
 def health(status: Any) -> Iterator[tuple[str, str, str]]:
     """Yield (code, severity, summary) for each health check of `ceph status` that is not muted."""
-    checks = mapping(mapping(mapping(status).get("health")).get("checks"))
+    checks = json_object(json_object(json_object(status).get("health")).get("checks"))
     for code, check in checks.items():
-        summary = mapping(mapping(check).get("summary")).get("message")
-        if isinstance(summary, str) and not mapping(check).get("muted"):
-            yield str(code), "critical" if mapping(check).get("severity") == "HEALTH_ERR" else "warning", summary
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """Return an object of JSON; {} for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def mappings(value: Any) -> list[Mapping[str, Any]]:
-    """Return the objects in a list of JSON; [] for anything else."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+        summary = json_object(json_object(check).get("summary")).get("message")
+        if isinstance(summary, str) and not json_object(check).get("muted"):
+            yield str(code), "critical" if json_object(check).get("severity") == "HEALTH_ERR" else "warning", summary

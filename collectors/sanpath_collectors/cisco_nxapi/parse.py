@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Rows, excerpt, read_json
+from sanpath.plugin import CollectorError, Failure, Rows, excerpt, json_answer, json_object, json_objects
 from sanpath_collectors.cisco_nxapi.tables import COUNTERS, OPTICS, SWITCH_PORT
 
 Entry = Mapping[str, Any]
@@ -48,11 +48,7 @@ def answers(body: bytes, commands: Sequence[str]) -> list[Shown]:
     >>> answers(b'{"jsonrpc": "2.0", "result": null, "id": 1}', ["show zoneset active"])
     [Shown(body={}, error='')]
     """
-    try:
-        replied = read_json(body)
-    except ValueError as error:
-        raise CollectorError(Failure.UNREADABLE, f"{commands[0]}: not JSON", excerpt(body)) from error
-    listed = objects(replied)
+    listed = json_objects(json_answer(body, commands[0]), or_one=True)
     by_number = {
         n: entry for entry in listed if ("result" in entry or "error" in entry) and (n := counter(entry, "id"))
     }
@@ -66,18 +62,8 @@ def _shown(entry: Entry | None) -> Shown:
         return Shown({}, "no answer")
     error = entry.get("error")
     if isinstance(error, dict):
-        data = error.get("data")
-        detail = text(data, "msg") if isinstance(data, dict) else ""
-        return Shown({}, detail or text(error, "message") or "refused")
-    result = entry.get("result")
-    body = result.get("body") if isinstance(result, dict) else None
-    return Shown(body if isinstance(body, dict) else {})
-
-
-def objects(value: object) -> list[Entry]:
-    """Return the objects of a list, or the single object that replaces a list of one."""
-    listed = value if isinstance(value, list) else [value]
-    return [item for item in listed if isinstance(item, dict)]
+        return Shown({}, text(json_object(error.get("data")), "msg") or text(error, "message") or "refused")
+    return Shown(json_object(json_object(entry.get("result")).get("body")))
 
 
 def rows(value: object, *fields: str) -> Iterator[Entry]:

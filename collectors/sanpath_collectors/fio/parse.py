@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.plugin import read_json
+from sanpath.plugin import json_object, read_json
 from sanpath_collectors.fio.described import (
     Figures,
     Remark,
@@ -44,7 +44,6 @@ from sanpath_collectors.fio.status import (
     Status,
     finite,
     integer,
-    mapping,
     milliseconds,
     operations,
     unique_names,
@@ -237,7 +236,7 @@ def parse_job(
     # and each entry still contains numjobs.
     processes = positive_count(options.get("numjobs"), 1) if grouped else 1
     bodies, unified = _bodies(entry, name, options)
-    trim = mapping(entry.get("trim"))
+    trim = json_object(entry.get("trim"))
     runtime_ms = max([milliseconds(body.get("runtime")) for body in (*bodies.values(), trim)])
     summed_ms = milliseconds(entry.get("job_runtime"))
     samples: dict[str, Number] = {}
@@ -257,7 +256,7 @@ def parse_job(
     trims = integer(trim.get("total_ios"), 0)
     if trims:
         remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
-    samples |= _flushes(mapping(entry.get("sync")))
+    samples |= _flushes(json_object(entry.get("sync")))
     shares = [share for key in ("usr_cpu", "sys_cpu") if (share := finite(entry.get(key))) is not None]
     samples["cpu_ratio"] = sum(shares) if shares else None
     levels = _depth_levels(entry)
@@ -289,9 +288,8 @@ def parse_job(
 
 def _depth_levels(entry: Mapping[str, Any]) -> dict[int, float]:
     """Depth → share of the I/Os, in per cent, that were started at this depth or more, up to the next one."""
-    printed = {
-        str(level).removeprefix(">="): finite(share) for level, share in mapping(entry.get("iodepth_level")).items()
-    }
+    levels = json_object(entry.get("iodepth_level"))
+    printed = {str(level).removeprefix(">="): finite(share) for level, share in levels.items()}
     return {int(level): share for level, share in printed.items() if level.isdecimal() and share is not None}
 
 
@@ -303,8 +301,8 @@ def _bodies(
     That is unified_rw_reporting.
     """
     if isinstance(entry.get("read"), dict):
-        return {direction: mapping(entry.get(direction)) for direction in DIRECTIONS}, []
-    mixed, reads = mapping(entry.get("mixed")), read_ratio(options) if options else None
+        return {direction: json_object(entry.get(direction)) for direction in DIRECTIONS}, []
+    mixed, reads = json_object(entry.get("mixed")), read_ratio(options) if options else None
     if reads is None:
         return {"read": mixed, "write": {}}, [all_taken_for_reads(name)]
     text = f"{name} reports reads and writes together: they are divided as it is configured"
@@ -325,7 +323,7 @@ def _share(body: Mapping[str, Any], ratio: float) -> Mapping[str, Any]:
 
 def _flushes(body: Mapping[str, Any]) -> dict[str, Number]:
     """Number and summed nanoseconds of the flushes that a job waited for (fsync, fdatasync); since fio 3.6."""
-    latency = mapping(body.get("lat_ns"))
+    latency = json_object(body.get("lat_ns"))
     number, mean = integer(latency.get("N"), 0), finite(latency.get("mean"))
     if mean is None or (not number and integer(body.get("total_ios"), 0)):  # gtod_reduce: they are not timed
         return {}
@@ -358,17 +356,17 @@ def _is_ramping(
 
 
 def _has_latencies(entry: Mapping[str, Any]) -> bool:
-    latencies = [_latency(mapping(entry.get(direction)))[0] for direction in DIRECTIONS]
+    latencies = [_latency(json_object(entry.get(direction)))[0] for direction in DIRECTIONS]
     return any(integer(latency["N"], 0) if "N" in latency else finite(latency.get("mean")) for latency in latencies)
 
 
 def _latency(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
     """Total latency, and its unit in nanoseconds: fio before 3.0 wrote "lat" in microseconds."""
-    return (mapping(body["lat_ns"]), 1) if "lat_ns" in body else (mapping(body.get("lat")), 1000)
+    return (json_object(body["lat_ns"]), 1) if "lat_ns" in body else (json_object(body.get("lat")), 1000)
 
 
 def _bins(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    return mapping(_latency(body)[0].get("bins")) or mapping(mapping(body.get("clat_ns")).get("bins"))
+    return json_object(_latency(body)[0].get("bins")) or json_object(json_object(body.get("clat_ns")).get("bins"))
 
 
 def _direction(body: Mapping[str, Any], direction: Direction, runtime_ms: int) -> tuple[dict[str, Number], Latency]:
@@ -382,9 +380,9 @@ def _direction(body: Mapping[str, Any], direction: Direction, runtime_ms: int) -
     moved: dict[str, Number] = {f"ops_{direction}_total": ops, f"bytes_{direction}_total": moved_bytes}
     if not count:
         return moved, replace(_IDLE, mean_ns=None) if moved_bytes else _IDLE
-    completion = mapping(body.get("clat_ns") or body.get("clat"))
-    of_completion = not mapping(total.get("percentile"))
-    percentiles = mapping((completion if of_completion else total).get("percentile"))
+    completion = json_object(body.get("clat_ns") or body.get("clat"))
+    of_completion = not json_object(total.get("percentile"))
+    percentiles = json_object((completion if of_completion else total).get("percentile"))
     scaled = {p: _scaled(percentiles.get(f"{p}.000000"), scale) for p in PERCENTS}
     latency = Latency(
         mean_ns=_scaled(total.get("mean"), scale) or 0.0,

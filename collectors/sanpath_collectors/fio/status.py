@@ -126,11 +126,6 @@ def finite(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
-    """A JSON object; an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
 def operations(moved_bytes: int, per_second: int, seconds: float) -> int:
     """The number of I/Os that moved so many bytes at [per_second, per_second + 1) I/Os a second.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from sanpath.plugin import SourceEntity, SourceLink
-from sanpath_collectors.flasharray.parse import Entry, name, number, sub, text, texts, wwpn
+from sanpath.plugin import SourceEntity, SourceLink, json_object, json_texts
+from sanpath_collectors.flasharray.parse import Entry, name, number, text, wwpn
 
 Item = SourceEntity | SourceLink
 
@@ -57,8 +57,8 @@ def ports(items: Iterable[Entry], interfaces: Iterable[Entry], array_name: str) 
 
 
 def _port(port: str, entries: list[Entry], interface: Entry) -> SourceEntity:
-    eth = sub(interface, "eth")
-    wwpns = [wwpn(text(entry, "wwn")) for entry in entries] + [wwpn(text(sub(interface, "fc"), "wwn"))]
+    eth = json_object(interface.get("eth"))
+    wwpns = [wwpn(text(entry, "wwn")) for entry in entries] + [wwpn(text(json_object(interface.get("fc")), "wwn"))]
     addresses = [text(eth, "address"), *(text(entry, "portal").rpartition(":")[0].strip("[]") for entry in entries)]
     return SourceEntity(
         "array_port",
@@ -68,7 +68,7 @@ def _port(port: str, entries: list[Entry], interface: Entry) -> SourceEntity:
         attributes={
             "capable_bits_per_second": bits_per_second(number(interface.get("speed"))),
             "technology": "fibre_channel" if any(wwpns) or ".FC" in port else "ethernet",
-            "services": ",".join(texts(interface, "services")) or None,
+            "services": ",".join(json_texts(interface.get("services"))) or None,
             "enabled": interface.get("enabled") is True if "enabled" in interface else None,
             "target_iqn": next((iqn for e in entries if (iqn := text(e, "iqn"))), None),
             "target_nqn": next((nqn for e in entries if (nqn := text(e, "nqn"))), None),
@@ -94,13 +94,13 @@ def hosts(items: Iterable[Entry]) -> Iterator[Item]:
         host = name(item)
         if not host or item.get("is_local") is False:
             continue
-        wwpns = [w for w in map(wwpn, texts(item, "wwns")) if w]
-        connectivity = sub(item, "port_connectivity")
+        wwpns = [w for w in map(wwpn, json_texts(item.get("wwns"))) if w]
+        connectivity = json_object(item.get("port_connectivity"))
         yield SourceEntity(
             "host",
             host,
             label=host,
-            ids=_ids(wwpn=wwpns, iqn=texts(item, "iqns"), nqn=texts(item, "nqns")),
+            ids=_ids(wwpn=wwpns, iqn=json_texts(item.get("iqns")), nqn=json_texts(item.get("nqns"))),
             attributes={
                 "personality": text(item, "personality") or None,
                 "port_connectivity": text(connectivity, "details") or None,
@@ -116,7 +116,7 @@ def hosts(items: Iterable[Entry]) -> Iterator[Item]:
 
 def use_volume_groups(volumes: Iterable[Entry]) -> bool:
     """Whether any volume is in a volume group."""
-    return any(name(sub(volume, "volume_group")) for volume in volumes)
+    return any(name(json_object(volume.get("volume_group"))) for volume in volumes)
 
 
 def volumes(items: Iterable[Entry], array_name: str, groups: Iterable[Entry] = ()) -> Iterator[Item]:
@@ -126,7 +126,7 @@ def volumes(items: Iterable[Entry], array_name: str, groups: Iterable[Entry] = (
         volume, serial = name(item), text(item, "serial")
         if not volume or item.get("destroyed") is True:
             continue
-        group = name(sub(item, "volume_group"))
+        group = name(json_object(item.get("volume_group")))
         yield SourceEntity(
             "volume",
             volume,
@@ -145,7 +145,7 @@ def volumes(items: Iterable[Entry], array_name: str, groups: Iterable[Entry] = (
 
 def _limits(item: Entry) -> dict[str, int | float | None]:
     """The QoS limits of a volume (all releases), a volume group or a host (since REST 2.50)."""
-    qos = sub(item, "qos")
+    qos = json_object(item.get("qos"))
     return {
         "qos_bytes_per_second": number(qos.get("bandwidth_limit")),
         "qos_ops_per_second": number(qos.get("iops_limit")),
@@ -173,7 +173,7 @@ def connections(items: Iterable[Entry], known_hosts: Collection[str]) -> Iterato
     """
     seen_pairs: set[tuple[str, str]] = set()
     for item in items:
-        pair = name(sub(item, "volume")), name(sub(item, "host"))
+        pair = name(json_object(item.get("volume"))), name(json_object(item.get("host")))
         if not pair[0] or pair[1] not in known_hosts or pair in seen_pairs:
             continue
         seen_pairs.add(pair)

@@ -15,7 +15,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Rows, Table, excerpt, read_json
+from sanpath.plugin import (
+    CollectorError,
+    Failure,
+    Rows,
+    Table,
+    excerpt,
+    json_answer,
+    json_object,
+    json_objects,
+    json_texts,
+    read_json,
+)
 from sanpath_collectors.flasharray.release import service_time
 from sanpath_collectors.flasharray.tables import (
     ARRAY,
@@ -62,7 +73,7 @@ def page(body: bytes, endpoint: str) -> Page:
         raise CollectorError(Failure.UNREADABLE, f"{endpoint}: {problem}", excerpt(body))
     token = answer.get("continuation_token")
     return Page(
-        [item for item in items if isinstance(item, dict)],
+        json_objects(items),
         has_more=answer.get("more_items_remaining") is True,
         continuation_token=token if isinstance(token, str) else None,
     )
@@ -70,10 +81,7 @@ def page(body: bytes, endpoint: str) -> Page:
 
 def document(body: bytes, endpoint: str) -> Mapping[str, Any]:
     """Parses a JSON object. Raises UNREADABLE with an excerpt of the body."""
-    try:
-        answer = read_json(body)
-    except ValueError as error:
-        raise CollectorError(Failure.UNREADABLE, f"{endpoint}: not JSON", excerpt(body)) from error
+    answer = json_answer(body, endpoint)
     if not isinstance(answer, dict):
         raise CollectorError(Failure.UNREADABLE, f"{endpoint}: not a JSON object", excerpt(body))
     return answer
@@ -85,8 +93,7 @@ def rest_version(body: bytes) -> str:
     >>> rest_version(b'{"version": ["1.19", "2.9", "2.15", "2.99"]}')
     '2.15'
     """
-    offered = document(body, "api_version").get("version")
-    texts = [v for v in offered if isinstance(v, str)] if isinstance(offered, list) else []
+    texts = json_texts(document(body, "api_version").get("version"))
     numbers = [(int(m[1]), int(m[2])) for m in map(re.compile(r"(\d{1,9})\.(\d{1,9})").fullmatch, texts) if m]
     supported = [number for number in numbers if OLDEST_VERSION <= number <= NEWEST_VERSION]
     if not supported:
@@ -112,8 +119,7 @@ def error_messages(body: bytes) -> str:
     except ValueError:
         return ""
     errors = answer.get("errors", [answer]) if isinstance(answer, dict) else answer
-    entries = [e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
-    messages = (text(error, "message") or text(error, "msg") for error in entries)
+    messages = (text(error, "message") or text(error, "msg") for error in json_objects(errors))
     return "; ".join(filter(None, messages))[:_EXCERPT_CHARACTERS]
 
 
@@ -184,7 +190,7 @@ def port_performance(
 def _counters(item: Entry) -> dict[str, int | float | None]:
     """The counters of a port, from the block of its interface type; the other block is all null."""
     kind, fields = ("fc", FC_FIELDS) if item.get("interface_type") == "fc" else ("eth", ETH_FIELDS)
-    block = sub(item, kind)
+    block = json_object(item.get(kind))
     return {metric: number(block.get(field)) for metric, field in fields.items()}
 
 
@@ -195,7 +201,7 @@ def balance(items: Iterable[Entry], seen_us: int) -> Rows | None:
 
 
 def _pair(item: Entry) -> str:
-    initiator, target = sub(item, "initiator"), name(sub(item, "target")).upper()
+    initiator, target = json_object(item.get("initiator")), name(json_object(item.get("target"))).upper()
     keys = (wwpn(text(initiator, "wwn")), *(text(initiator, key) for key in ("iqn", "nqn", "portal")))
     initiator_id = next(filter(None, keys), "")
     return f"{initiator_id}>{target}" if initiator_id and target else ""
@@ -212,7 +218,7 @@ def space(items: Iterable[Entry]) -> dict[str, tuple[int | float | None, ...]]:
     >>> space([{"name": "v", "space": {"data_reduction": 3.1, "total_physical": 4096}}, {"name": "w"}])
     {'v': (3.1, 4096)}
     """
-    space_by_name = {name(item): sub(item, "space") for item in items if sub(item, "space")}
+    space_by_name = {name(item): values for item in items if (values := json_object(item.get("space")))}
     return {
         entity: (number(values.get("data_reduction")), _used_bytes(values))
         for entity, values in space_by_name.items()
@@ -290,18 +296,6 @@ def text(item: Entry, key: str) -> str:
     """A JSON string; "" for everything else."""
     value = item.get(key)
     return value if isinstance(value, str) else ""
-
-
-def texts(item: Entry, key: str) -> list[str]:
-    """The strings of a JSON list."""
-    value = item.get(key)
-    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
-
-
-def sub(item: Entry, key: str) -> Entry:
-    """A JSON object inside another; empty for everything else."""
-    value = item.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def name(item: Entry) -> str:

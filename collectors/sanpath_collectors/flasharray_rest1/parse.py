@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, excerpt, read_json
+from sanpath.plugin import CollectorError, Failure, excerpt, json_answer, json_objects
 from sanpath_collectors.flasharray.parse import Entry, name, text
 
 _REST2_NAMES = {
@@ -25,10 +25,7 @@ _REST2_NAMES = {
 
 def answer(body: bytes, call: str) -> Any:
     """Parses a JSON object or list. Raises UNREADABLE with an excerpt of the body."""
-    try:
-        parsed = read_json(body)
-    except ValueError as error:
-        raise CollectorError(Failure.UNREADABLE, f"{call}: not JSON", excerpt(body)) from error
+    parsed = json_answer(body, call)
     if not isinstance(parsed, dict | list):
         raise CollectorError(Failure.UNREADABLE, f"{call}: neither object nor list", excerpt(body))
     return parsed
@@ -36,8 +33,7 @@ def answer(body: bytes, call: str) -> Any:
 
 def entries(answer: object) -> list[Entry]:
     """The objects of a list; a single object is a list of one."""
-    items = answer if isinstance(answer, list) else [answer]
-    return [entry for entry in items if isinstance(entry, dict)]
+    return json_objects(answer, or_one=True)
 
 
 def by_name(*answers: object) -> list[Entry]:

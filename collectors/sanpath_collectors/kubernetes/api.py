@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Http, HttpReply, excerpt, read_json
-from sanpath_collectors.kubernetes.objects import mapping, mappings, text
+from sanpath.plugin import CollectorError, Failure, Http, HttpReply, excerpt, json_object, json_objects, read_json
+from sanpath_collectors.kubernetes.objects import text
 
 _PAGE = "500"
 _MAX_PAGES = 1_000
@@ -58,8 +58,8 @@ class Api:
             body = _object(reply, path)
             if not isinstance(body.get("items"), list):
                 raise CollectorError(Failure.UNREADABLE, f"{path}: the answer is not a list", excerpt(reply.body))
-            items += mappings(body["items"])
-            following = text(mapping(body.get("metadata")).get("continue"))
+            items += json_objects(body["items"])
+            following = text(json_object(body.get("metadata")).get("continue"))
             if not following:
                 return items
             if following in continuations:
@@ -97,6 +97,6 @@ def _object(reply: HttpReply, path: str) -> Mapping[str, Any]:
 def _message(reply: HttpReply) -> str:
     """Return the message of a Status object, which errors have as their body."""
     try:
-        return text(mapping(read_json(reply.body)).get("message")) or f"HTTP {reply.status}"
+        return text(json_object(read_json(reply.body)).get("message")) or f"HTTP {reply.status}"
     except ValueError:
         return f"HTTP {reply.status}"

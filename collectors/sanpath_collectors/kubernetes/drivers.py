@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sanpath_collectors.kubernetes.objects import child, strings, text, texts
+from sanpath.plugin import json_texts
+from sanpath_collectors.kubernetes.objects import child, strings, text
 
 _NAA = re.compile(r"(?:naa\.|0x|wwn-0x|scsi-3|3)?([0-9a-f]{32}|[0-9a-f]{16})")
 _EUI = re.compile(r"(?:nvme-)?(?:eui|nguid)\.([0-9a-f]{16}|[0-9a-f]{32})")
@@ -137,13 +138,13 @@ Reader = Callable[[Mapping[str, Any]], Backing]
 
 
 def _iscsi(volume: Mapping[str, Any]) -> Backing:
-    portals = [text(volume.get("targetPortal")), *texts(volume.get("portals"))]
+    portals = [text(volume.get("targetPortal")), *json_texts(volume.get("portals"))]
     return Backing("iscsi", f"{text(volume.get('iqn'))} LUN {volume.get('lun') or 0}", addresses=_addresses(portals))
 
 
 def _fc(volume: Mapping[str, Any]) -> Backing:
-    identifiers = [naa(wwid) for wwid in texts(volume.get("wwids"))]
-    ports = _wwpns(texts(volume.get("targetWWNs")))
+    identifiers = [naa(wwid) for wwid in json_texts(volume.get("wwids"))]
+    ports = _wwpns(json_texts(volume.get("targetWWNs")))
     return Backing("fc", naa=next(filter(None, identifiers), ""), wwpns=ports)
 
 

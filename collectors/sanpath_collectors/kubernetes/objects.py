@@ -6,20 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sanpath.plugin import json_object
+
 _QUANTITY = re.compile(r"([0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE]([+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i)?)")
 _MOST = 1e30
 _FACTORS = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _FACTORS |= {f"{letter}i": 1024.0**power for power, letter in enumerate("KMGTPE", start=1)}
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """Return an object of JSON; {} for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def mappings(value: object) -> list[Mapping[str, Any]]:
-    """Return the objects in a list of JSON; [] for anything else."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def text(value: object) -> str:
@@ -27,21 +19,16 @@ def text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def texts(value: object) -> list[str]:
-    """Return the texts in a list of JSON; [] for anything else."""
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
 def child(value: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
     """Return the object below an object, by the names of the fields on the way; {}: there is none."""
     for name in names:
-        value = mapping(value.get(name))
+        value = json_object(value.get(name))
     return value
 
 
 def strings(value: object) -> dict[str, str]:
     """Return the entries of an object whose values are texts, such as labels and parameters."""
-    return {key: item for key, item in mapping(value).items() if isinstance(item, str)}
+    return {key: item for key, item in json_object(value).items() if isinstance(item, str)}
 
 
 def quantity(value: object) -> float | None:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
+from sanpath.plugin import json_object, json_objects
 from sanpath_collectors.kubernetes.drivers import Backing
-from sanpath_collectors.kubernetes.objects import child, mapping, mappings, quantity, strings, text
+from sanpath_collectors.kubernetes.objects import child, quantity, strings, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def pod(item: Mapping[str, Any]) -> Pod:
     """Return a pod from its object."""
     metadata, spec, status = child(item, "metadata"), child(item, "spec"), child(item, "status")
     name = text(metadata.get("name"))
-    statuses = [*mappings(status.get("containerStatuses")), *mappings(status.get("initContainerStatuses"))]
+    statuses = [*json_objects(status.get("containerStatuses")), *json_objects(status.get("initContainerStatuses"))]
     counts = [entry.get("restartCount") for entry in statuses]
     return Pod(
         text(metadata.get("namespace")),
@@ -111,7 +112,7 @@ def pod(item: Mapping[str, Any]) -> Pod:
         sum(count for count in counts if isinstance(count, int)),
         _limit(spec, "cpu"),
         _limit(spec, "memory"),
-        tuple(_mount(name, volume) for volume in mappings(spec.get("volumes"))),
+        tuple(_mount(name, volume) for volume in json_objects(spec.get("volumes"))),
     )
 
 
@@ -125,7 +126,7 @@ def chosen(pods: Sequence[Pod], pattern: str) -> list[Pod]:
 def node(name: str, item: Mapping[str, Any] | None) -> Node:
     """Return a node from its object; None: it could not be read."""
     metadata, status = child(item or {}, "metadata"), child(item or {}, "status")
-    addresses = mappings(status.get("addresses"))
+    addresses = json_objects(status.get("addresses"))
     host_name = next((text(entry.get("address")) for entry in addresses if entry.get("type") == "Hostname"), "")
     labels = strings(metadata.get("labels"))
     return Node(
@@ -155,7 +156,7 @@ def _limit(spec: Mapping[str, Any], resource: str) -> float | None:
         return of_pod
     limits = [
         quantity(child(container, "resources", "limits").get(resource))
-        for container in mappings(spec.get("containers"))
+        for container in json_objects(spec.get("containers"))
     ]
     return sum(limit for limit in limits if limit is not None) if limits and None not in limits else None
 
@@ -166,5 +167,5 @@ def _mount(pod_name: str, volume: Mapping[str, Any]) -> Mount:
     if not claim and "ephemeral" in volume:
         # The claim of a generic ephemeral volume has the names of both (KEP-1698).
         claim = f"{pod_name}-{name}"
-    inline = {} if claim else {key: mapping(value) for key, value in volume.items() if key != "name"}
+    inline = {} if claim else {key: json_object(value) for key, value in volume.items() if key != "name"}
     return Mount(name, claim, inline)

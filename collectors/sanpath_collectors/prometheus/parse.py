@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, excerpt, read_json
+from sanpath.plugin import CollectorError, Failure, excerpt, json_object, json_texts, read_json
 
 Labels = Mapping[str, str]
 Point = tuple[int, float]
@@ -70,9 +70,8 @@ def answer(body: bytes) -> Answer:
     [(1700000000500000, 1.0)]
     """
     document = _document(body)
-    data = document.get("data")
-    kind = data.get("resultType") if isinstance(data, dict) else None
-    result = data.get("result") if isinstance(data, dict) else None
+    data = json_object(document.get("data"))
+    kind, result = data.get("resultType"), data.get("result")
     if kind not in ("matrix", "vector", "scalar") or not isinstance(result, list):
         raise CollectorError(Failure.UNREADABLE, "an answer without a result", excerpt(body))
     if kind == "scalar":
@@ -92,16 +91,15 @@ def names(body: bytes) -> tuple[list[str], tuple[str, ...]]:
     data = document.get("data")
     if not isinstance(data, list):
         raise CollectorError(Failure.UNREADABLE, "an answer without a list of values", excerpt(body))
-    return [value for value in data if isinstance(value, str)], _warnings(document)
+    return json_texts(data), _warnings(document)
 
 
 def version(body: bytes) -> str:
     """Parse the release of the server; "" if it is not given."""
     try:
-        data = _document(body).get("data")
+        return str(json_object(_document(body).get("data")).get("version") or "")
     except CollectorError:
         return ""
-    return str(data.get("version") or "") if isinstance(data, dict) else ""
 
 
 def error_text(body: bytes) -> str:
@@ -110,7 +108,7 @@ def error_text(body: bytes) -> str:
         document = read_json(body)
     except ValueError:
         return ""
-    warnings = document.get("error") if isinstance(document, dict) else None
+    warnings = json_object(document).get("error")
     return str(warnings)[:_MESSAGE_CHARACTERS] if warnings else ""
 
 

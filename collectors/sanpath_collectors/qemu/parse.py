@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sanpath.plugin import read_json
+from sanpath.plugin import json_object, json_objects, read_json
 from sanpath_collectors.qemu.model import (
     MAIN_LOOP,
     Disk,
@@ -19,7 +19,7 @@ from sanpath_collectors.qemu.model import (
     limits,
     without_account,
 )
-from sanpath_collectors.qemu.qmp import Answers, command, integer, mapping, mappings, property_of
+from sanpath_collectors.qemu.qmp import Answers, command, integer, property_of
 
 _LIST_OBJECTS = command("qom-list", {"path": "/objects"})
 _NODES = command("query-blockstats", {"query-nodes": True})
@@ -59,7 +59,7 @@ _FILTERS = ("throttle", "copy-on-read", "copy-before-write", "mirror_top", "comm
 def second(first: Answers) -> list[dict[str, object]]:
     """Return the commands that depend on the first answers: settings of devices, buses and throttle groups."""
     commands = [command("qom-list", {"path": "/machine/peripheral"})] if "query-block" in first else []
-    for device in mappings(first.get("query-block")):
+    for device in json_objects(first.get("query-block")):
         if path := _device_path(device):
             commands += [property_of(path, name) for name in (*_DISK_PROPERTIES, "type")]
     for group in _objects(first, "throttle-group"):
@@ -79,14 +79,14 @@ def third(second_answers: Answers) -> list[dict[str, object]]:
 
 def virtual_machine(default_name: str, socket: str, version: str, answers: Answers) -> VirtualMachine:
     """Return the machine of a monitor. `answers`: all of them. `default_name`: where it has none of its own."""
-    name = mapping(answers.get("query-name")).get("name")
+    name = json_object(answers.get("query-name")).get("name")
     threads = {
         str(thread.get("id")): Thread(integer(thread.get("thread-id")), integer(thread.get("poll-max-ns")))
-        for thread in mappings(answers.get("query-iothreads"))
+        for thread in json_objects(answers.get("query-iothreads"))
     }
-    cpus = mappings(answers.get("query-cpus-fast"))
+    cpus = json_objects(answers.get("query-cpus-fast"))
     threads |= {f"CPU {cpu.get('cpu-index')}": Thread(integer(cpu.get("thread-id"))) for cpu in cpus}
-    nodes = {str(node.get("node-name")): node for node in mappings(answers.get("query-named-block-nodes"))}
+    nodes = {str(node.get("node-name")): node for node in json_objects(answers.get("query-named-block-nodes"))}
     below = _below(answers)
     disks = [*_disks(answers, nodes, below), *_exports(answers, nodes, below)]
     return VirtualMachine(
@@ -96,12 +96,12 @@ def virtual_machine(default_name: str, socket: str, version: str, answers: Answe
 
 def statistics(answers: Answers) -> dict[str, Mapping[str, Any]]:
     """Return key of a disk → its statistics."""
-    return {_key(entry): mapping(entry.get("stats")) for entry in mappings(answers.get("query-blockstats"))}
+    return {_key(entry): json_object(entry.get("stats")) for entry in json_objects(answers.get("query-blockstats"))}
 
 
 def _disks(answers: Answers, nodes: Mapping[str, Mapping[str, Any]], below: Mapping[str, str]) -> Iterator[Disk]:
-    for device in mappings(answers.get("query-block")):
-        inserted = mapping(device.get("inserted"))
+    for device in json_objects(answers.get("query-block")):
+        inserted = json_object(device.get("inserted"))
         if not inserted or device.get("removable"):
             continue
         path = _device_path(device)
@@ -121,7 +121,7 @@ def _disks(answers: Answers, nodes: Mapping[str, Mapping[str, Any]], below: Mapp
             controller=controller.rpartition("/")[2],
             serial=str(_property(answers, path, "serial") or ""),
             naa=f"{wwn:016x}" if wwn else "",
-            size_bytes=integer(mapping(inserted.get("image")).get("virtual-size")),
+            size_bytes=integer(json_object(inserted.get("image")).get("virtual-size")),
             format=_format(chain, nodes, inserted),
             threads=(str(thread).rpartition("/")[2] if thread else MAIN_LOOP,),
             # 65535: "auto", resolved when the device was made (hw/virtio/virtio-pci.c)
@@ -135,8 +135,8 @@ def _disks(answers: Answers, nodes: Mapping[str, Mapping[str, Any]], below: Mapp
 
 def _exports(answers: Answers, nodes: Mapping[str, Mapping[str, Any]], below: Mapping[str, str]) -> Iterator[Disk]:
     """Yield the exports of a storage daemon, which has no devices. QEMU keeps no statistics of exports."""
-    for export in mappings(answers.get("query-block-exports")) if "query-block" in answers else ():
-        if mappings(answers.get("query-block")):
+    for export in json_objects(answers.get("query-block-exports")) if "query-block" in answers else ():
+        if json_objects(answers.get("query-block")):
             continue
         chain = _chain(str(export.get("node-name")), below)
         node = nodes.get(chain[0], {})
@@ -146,7 +146,7 @@ def _exports(answers: Answers, nodes: Mapping[str, Mapping[str, Any]], below: Ma
             key=str(export.get("id")),
             is_export=True,
             controller_type=str(export.get("type") or ""),
-            size_bytes=integer(mapping(node.get("image")).get("virtual-size")),
+            size_bytes=integer(json_object(node.get("image")).get("virtual-size")),
             format=_format(chain, nodes, node),
             threads=(MAIN_LOOP,),
             limits=group_limits,
@@ -159,9 +159,9 @@ def _below(answers: Answers) -> dict[str, str]:
     """Return node → the node that it reads from."""
     below: dict[str, str] = {}
     for request in (_NODES, *STATISTICS):
-        for entry in mappings(answers.get(str(request["id"]))):
+        for entry in json_objects(answers.get(str(request["id"]))):
             node: Mapping[str, Any] = entry
-            while lower := mapping(node.get("parent")):
+            while lower := json_object(node.get("parent")):
                 below[str(node.get("node-name"))] = str(lower.get("node-name"))
                 node = lower
     return below
@@ -187,16 +187,16 @@ def _group(
     for node in chain:
         filter_node = nodes.get(node, {})
         if filter_node.get("drv") == "throttle" and (name := _filter_group(filter_node)):
-            values = mapping(answers.get(f"qom-get /objects/{name} limits"))
+            values = json_object(answers.get(f"qom-get /objects/{name} limits"))
             return name, limits(values, _OF_GROUP)
     return "", {}
 
 
 def _filter_group(node: Mapping[str, Any]) -> str:
     """Return the group of a throttle filter, which is only in the JSON form of its file name."""
-    filename = str(mapping(node.get("image")).get("filename") or "")
+    filename = str(json_object(node.get("image")).get("filename") or "")
     try:
-        options = mapping(read_json(filename.removeprefix("json:")))
+        options = json_object(read_json(filename.removeprefix("json:")))
     except ValueError:
         return ""
     return str(options.get("throttle-group") or "")
@@ -206,7 +206,7 @@ def _backing(chain: Sequence[str], nodes: Mapping[str, Mapping[str, Any]], top: 
     """Return where the data of a disk are, and the cache mode: that of the lowest node."""
     lowest = nodes.get(chain[-1], top)
     driver, file = str(lowest.get("drv") or ""), str(lowest.get("file") or "")
-    cache = mapping(lowest.get("cache"))
+    cache = json_object(lowest.get("cache"))
     mode = "" if "direct" not in cache else "none" if cache["direct"] else "writeback"
     if cache.get("no-flush"):
         mode = "unsafe"
@@ -237,7 +237,7 @@ def rbd_image(file: str) -> str:
     if file.startswith("rbd:"):
         return file.removeprefix("rbd:").partition(":")[0].partition("@")[0]
     try:
-        options = mapping(read_json(file.removeprefix("json:")))
+        options = json_object(read_json(file.removeprefix("json:")))
     except ValueError:
         return ""
     parts = [str(options[key]) for key in ("pool", "namespace", "image") if options.get(key)]
@@ -245,7 +245,7 @@ def rbd_image(file: str) -> str:
 
 
 def _objects(first: Answers, kind: str) -> list[str]:
-    objects = mappings(first.get(str(_LIST_OBJECTS["id"])))
+    objects = json_objects(first.get(str(_LIST_OBJECTS["id"])))
     return [str(item.get("name")) for item in objects if item.get("type") == f"child<{kind}>"]
 
 
@@ -289,4 +289,4 @@ def _name(device: Mapping[str, Any], path: str) -> str:
     name = path.rpartition("/")[2]
     if name and not name.startswith("device["):
         return name
-    return str(device.get("device") or mapping(device.get("inserted")).get("node-name") or name)
+    return str(device.get("device") or json_object(device.get("inserted")).get("node-name") or name)

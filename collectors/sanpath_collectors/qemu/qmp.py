@@ -16,7 +16,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, read_json
+from sanpath.plugin import CollectorError, Failure, json_object, read_json
 
 END = "sanpath-end"
 Answers = Mapping[str, Any]
@@ -69,18 +69,8 @@ def answers(socket_path: str, received: bytes) -> tuple[str, Answers]:
 
 
 def _version(greeting: Mapping[str, Any]) -> str:
-    numbers = mapping(mapping(greeting.get("version")).get("qemu"))
+    numbers = json_object(json_object(greeting.get("version")).get("qemu"))
     return ".".join(str(numbers.get(part, 0)) for part in ("major", "minor", "micro"))
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """Return an object of JSON; {} for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def mappings(value: object) -> list[Mapping[str, Any]]:
-    """Return the objects in a list of JSON; [] for anything else."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def integer(value: object) -> int | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sanpath.plugin import Rows
-from sanpath_collectors.qemu.qmp import integer, mapping, mappings
+from sanpath.plugin import Rows, json_object, json_objects
+from sanpath_collectors.qemu.qmp import integer
 from sanpath_collectors.qemu.tables import IN_FLIGHT, PERCENTILES, STATISTICS, THREAD, VDISK
 
 _PERCENTILE = 0.99
@@ -20,7 +20,7 @@ def histograms(statistics: Mapping[str, Any]) -> dict[str, tuple[list[int], list
     """Return name of a histogram → (boundaries in nanoseconds, counts): {} unless a person has switched them on."""
     result = {}
     for name in PERCENTILES.values():
-        histogram = mapping(statistics.get(name))
+        histogram = json_object(statistics.get(name))
         boundaries, bins = _integers(histogram.get("boundaries")), _integers(histogram.get("bins"))
         if boundaries and len(bins) == len(boundaries) + 1:
             result[name] = (boundaries, bins)
@@ -65,7 +65,7 @@ def row(statistics: Mapping[str, Any], earlier: Bins, thread: tuple[int, int] | 
     for metric, name in PERCENTILES.items():
         if name in measured:
             values[metric] = percentile(*measured[name], earlier.get(name))
-    intervals = mappings(statistics.get("timed_stats"))
+    intervals = json_objects(statistics.get("timed_stats"))
     if intervals:
         shortest = min(intervals, key=lambda interval: integer(interval.get("interval_length")) or 0)
         for metric, name in IN_FLIGHT.items():

@@ -20,9 +20,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from sanpath.plugin import json_object
 from sanpath_collectors.fio.options import positive_count
 from sanpath_collectors.fio.parse import disk_samples, has_figures, parse_job, version_of
-from sanpath_collectors.fio.status import JobStatus, Number, Status, integer, mapping, milliseconds, unique_names
+from sanpath_collectors.fio.status import JobStatus, Number, Status, integer, milliseconds, unique_names
 
 
 def statuses(document: Mapping[str, Any]) -> Iterator[Status]:
@@ -36,7 +37,7 @@ def statuses(document: Mapping[str, Any]) -> Iterator[Status]:
         # A sum has the name of the client that answered last.
         client = ("", 0) if _is_sum(entry) else (str(entry.get("hostname", "")), integer(entry.get("port"), 0))
         series[*client, str(entry.get("jobname", "?")), integer(entry.get("groupid"), 0)].append(entry)
-    defaults = {str(name): str(value) for name, value in mapping(document.get("global options")).items()}
+    defaults = {str(name): str(value) for name, value in json_object(document.get("global options")).items()}
     several_clients = len({(host, port) for host, port, _, _ in series}) > 1
     version = version_of(document)
     names: list[str] = []
@@ -64,9 +65,9 @@ def _is_sum(entry: Mapping[str, Any]) -> bool:
 
 def _processes(entry: Mapping[str, Any], defaults: Mapping[str, str]) -> tuple[bool, int]:
     """Whether an entry is the sum of all processes of its job, and the number of processes."""
-    options = {**defaults, **mapping(entry.get("job options"))}
+    options = {**defaults, **json_object(entry.get("job options"))}
     processes = positive_count(options.get("numjobs"), 1)
-    wall_ms = max(milliseconds(mapping(entry.get(d)).get("runtime")) for d in ("read", "write", "mixed", "trim"))
+    wall_ms = max(milliseconds(json_object(entry.get(d)).get("runtime")) for d in ("read", "write", "mixed", "trim"))
     is_sum = wall_ms > 0 and milliseconds(entry.get("job_runtime")) > 1.5 * wall_ms
     return processes == 1 or is_sum, processes
 

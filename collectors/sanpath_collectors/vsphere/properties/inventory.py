@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sanpath.model import Scalar
-from sanpath.plugin import CollectorError, Failure, SourceEntity, SourceLink
+from sanpath.plugin import CollectorError, Failure, SourceEntity, SourceLink, json_object
 from sanpath_collectors.vsphere.connection.plain import Record
 from sanpath_collectors.vsphere.connection.session import ManagedObject
 from sanpath_collectors.vsphere.properties import adapters, machines, paths
@@ -289,16 +289,15 @@ def _runs(vm: ManagedObject, hosts: Collection[str]) -> bool:
 
 
 def _fill(host: EsxHost, properties: ManagedObject) -> None:
-    multipath = properties.values.get(f"{_STORAGE}multipathInfo")
-    multipath = multipath if isinstance(multipath, dict) else {}
+    multipath = json_object(properties.values.get(f"{_STORAGE}multipathInfo"))
     host.adapters = adapters.by_key(properties.records(f"{_STORAGE}hostBusAdapter"))
     host.luns = properties.records(f"{_STORAGE}scsiLun")
     host.units = {str(unit.get("lun")): unit for unit in multipath.get("lun", ())}
     host.paths = paths.paths(multipath, host.luns, host.adapters)
     host.missing = properties.missing
-    product, hardware, vsan = (_record(properties, name) for name in STORAGE[3:6])
+    product, hardware, vsan = (json_object(properties.values.get(name)) for name in STORAGE[3:6])
     host.nqn = adapters.host_nqn(properties.records("hardware.systemInfo.qualifiedName"))
-    host.nvme = adapters.by_adapter(_record(properties, f"{_STORAGE}nvmeTopology"))
+    host.nvme = adapters.by_adapter(json_object(properties.values.get(f"{_STORAGE}nvmeTopology")))
     host.vsan_node = str(vsan.get("nodeUuid", ""))
     host.settings = {
         "os": product.get("fullName"),
@@ -310,8 +309,3 @@ def _fill(host: EsxHost, properties: ManagedObject) -> None:
         "threads": hardware.get("numCpuThreads"),
         "memory_bytes": hardware.get("memorySize"),
     }
-
-
-def _record(properties: ManagedObject, name: str) -> Record:
-    value = properties.values.get(name)
-    return value if isinstance(value, dict) else {}

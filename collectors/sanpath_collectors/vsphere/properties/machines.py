@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sanpath.model import Scalar
-from sanpath.plugin import SourceEntity, SourceLink
+from sanpath.plugin import SourceEntity, SourceLink, json_object
 from sanpath_collectors.vsphere.connection.plain import TYPE, Record
 from sanpath_collectors.vsphere.properties.adapters import without_empty
 
@@ -59,11 +59,8 @@ class HostStorage:
 
 def datastore(moid: str, values: Mapping[str, object]) -> Datastore:
     """Return a datastore from the properties `name`, `info`, `summary.type` and `iormConfiguration`."""
-    info, control = values.get("info"), values.get("iormConfiguration")
-    vmfs = info.get("vmfs") if isinstance(info, dict) else None
-    vmfs = vmfs if isinstance(vmfs, dict) else {}
-    url = str(info.get("url", "")) if isinstance(info, dict) else ""
-    control = control if isinstance(control, dict) else {}
+    info, control = json_object(values.get("info")), json_object(values.get("iormConfiguration"))
+    vmfs, url = json_object(info.get("vmfs")), str(info.get("url", ""))
     threshold = control.get("congestionThreshold")
     devices = (extent.get("diskName") for extent in vmfs.get("extent", ()))
     ids = (vmfs.get("uuid"), url.rstrip("/").rpartition("/")[2], moid)
