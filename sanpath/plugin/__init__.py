@@ -68,6 +68,7 @@ from sanpath.plugin.load import (
     WrappedCommand,
     histogram,
 )
+from sanpath.plugin.pacing import BusyError, LessOften, wait_seconds
 from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, warning
 from sanpath.plugin.result_load import PrintedResult
 from sanpath.plugin.server_clock import DatedHttp, ServerClock
@@ -79,6 +80,7 @@ __all__ = [
     "LOAD_PERCENTILES",
     "SNMPV3_EXTRA",
     "SSH_EXTRA",
+    "BusyError",
     "Check",
     "ClientCertificate",
     "Clock",
@@ -103,6 +105,7 @@ __all__ = [
     "HttpReply",
     "Item",
     "KeepsHistory",
+    "LessOften",
     "Lines",
     "LoadProfile",
     "LoadReader",
@@ -138,5 +141,6 @@ __all__ = [
     "read_json",
     "read_yaml",
     "text_of",
+    "wait_seconds",
     "warning",
 ]

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import ClassVar
 
 from sanpath.plugin import (
+    BusyError,
     Check,
     Collector,
     CollectorError,
@@ -14,13 +15,14 @@ from sanpath.plugin import (
     Failure,
     Http,
     Item,
+    LessOften,
     SourceEntity,
     SourceLink,
     warning,
 )
 from sanpath_collectors.brocade_rest import inventory, parse
 from sanpath_collectors.brocade_rest.config import BrocadeRestConfig
-from sanpath_collectors.brocade_rest.rest import BusyError, ClosedError, Rest
+from sanpath_collectors.brocade_rest.rest import ClosedError, Rest
 from sanpath_collectors.snmp_switch import logins, zones
 from sanpath_collectors.snmp_switch.changes import Changes
 from sanpath_collectors.snmp_switch.ports import Port
@@ -57,7 +59,7 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
         self._uptime = Uptime()
         self._closed: set[str] = set()
         self._pending: list[Event] = []
-        self._optics_due = 0
+        self._optics = LessOften(config.optics_every_seconds, config.every_seconds)
         self._busy_until = 0
         self._wait_reason = ""
 
@@ -129,10 +131,8 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
         yield rows
         for event in self._changes.events(rows, self._ports):
             yield event
-        if seen_us >= self._optics_due:
-            # The grid of polls has jitter: half a poll early is better than a full poll late.
-            wait_seconds = self.config.optics_every_seconds - self.config.every_seconds / 2
-            self._optics_due = seen_us + int(max(0.0, wait_seconds) * 1e6)
+        if self._optics.is_due(seen_us):
+            self._optics.note(seen_us)
             uptime_seconds = parse.counter(await self._switch(ctx), "up-time")
             for item in self._uptime.items(self._name, uptime_seconds, ctx.clock.now_us()):
                 yield item

@@ -5,26 +5,16 @@ from __future__ import annotations
 import base64
 from contextlib import suppress
 
-from sanpath.plugin import CollectorError, Failure, Http, HttpReply, SecretStr, excerpt
+from sanpath.plugin import BusyError, CollectorError, Failure, Http, HttpReply, SecretStr, excerpt, wait_seconds
 from sanpath_collectors.brocade_rest import parse
 
 _JSON = {"accept": "application/yang-data+json"}
 _CLOSED = frozenset({400, 403, 404, 405, 406})
 _BUSY = frozenset({429, 500, 502, 503, 504})
-_MAX_WAIT_SECONDS = 300.0
 
 
 class ClosedError(CollectorError):
     """This login or release cannot read the container; others it may."""
-
-
-class BusyError(CollectorError):
-    """The switch has too much to do, or as many sessions as it admits. `wait_seconds`: how long it asks to wait; 0:
-    not stated."""
-
-    def __init__(self, message: str, wait_seconds: float) -> None:
-        super().__init__(Failure.UNREACHABLE, message)
-        self.wait_seconds = wait_seconds
 
 
 class Rest:
@@ -51,7 +41,7 @@ class Rest:
         self.awaits_login = False
         message = self._message(reply, "login")
         if reply.status in _BUSY or "session" in message.lower():
-            raise BusyError(message, _wait_seconds(reply))
+            raise BusyError(message, wait_seconds(reply))
         if reply.status in (401, 403):
             raise CollectorError(Failure.REFUSED, f"the switch does not accept user and password: {message}")
         if reply.status == 404:
@@ -78,7 +68,7 @@ class Rest:
         if reply.status == 401:
             raise CollectorError(Failure.REFUSED, f"{message} (again after a new login)")
         if reply.status in _BUSY:
-            raise BusyError(message, _wait_seconds(reply))
+            raise BusyError(message, wait_seconds(reply))
         if reply.status == 400 and self._parameters and "vf" in message.lower():
             raise CollectorError(Failure.MISCONFIGURED, f"{message}: virtual_fabric does not fit this switch")
         if reply.status in _CLOSED:
@@ -101,9 +91,3 @@ class Rest:
     def _message(self, reply: HttpReply, what: str) -> str:
         message = f"{what}: HTTP {reply.status} {parse.error_messages(reply.body)}".rstrip()
         return message.replace(self._password.get_secret_value(), "***")
-
-
-def _wait_seconds(reply: HttpReply) -> float:
-    """Return the wait that Retry-After names in seconds; 0: none."""
-    value = reply.headers.get("retry-after", "").strip()
-    return float(value) if value.isdecimal() and float(value) <= _MAX_WAIT_SECONDS else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from sanpath.plugin import (
+    BusyError,
     Check,
     Collector,
     CollectorError,
@@ -13,13 +14,14 @@ from sanpath.plugin import (
     Failure,
     Http,
     Item,
+    LessOften,
     SourceEntity,
     SourceLink,
     warning,
 )
 from sanpath_collectors.cisco_nxapi import inventory, parse
 from sanpath_collectors.cisco_nxapi.config import CiscoNxapiConfig
-from sanpath_collectors.cisco_nxapi.nxapi import BusyError, Nxapi
+from sanpath_collectors.cisco_nxapi.nxapi import Nxapi
 from sanpath_collectors.snmp_switch import logins, zones
 from sanpath_collectors.snmp_switch.changes import Changes
 from sanpath_collectors.snmp_switch.ports import Port
@@ -52,7 +54,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         self._uptime = Uptime()
         self._noted: set[str] = set()
         self._pending: list[Event] = []
-        self._optics_due = 0
+        self._optics = LessOften(config.optics_every_seconds, config.every_seconds)
         self._busy_until = 0
 
     async def open(self, ctx: Context) -> None:
@@ -116,7 +118,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
         """Yields the counters and states of all ports; when due, optics and uptime too."""
         now_us = ctx.clock.now_us()
-        are_optics_due = now_us >= self._optics_due
+        are_optics_due = self._optics.is_due(now_us)
         interfaces, *others = await self._show(ctx, [_PORTS, _VERSION] if are_optics_due else [_PORTS])
         seen_us = ctx.clock.now_us()
         if interfaces.error:
@@ -132,10 +134,8 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
             for item in self._uptime.items(self._name, parse.uptime_seconds(version.body), seen_us):
                 yield item
         if are_optics_due:
-            # The grid of polls has jitter: half a poll early is better than a full poll late. A switch may take
-            # longer for its optics than a poll may: the next polls do not ask for them again.
-            wait_seconds = self.config.optics_every_seconds - self.config.every_seconds / 2
-            self._optics_due = now_us + int(max(0.0, wait_seconds) * 1e6)
+            # A switch may take longer for its optics than a poll may: the next polls do not ask for them again.
+            self._optics.note(now_us)
             (shown,) = await self._show(ctx, [_OPTICS])
             self._note_refusals(ctx, [(_OPTICS, shown)])
             if optics := parse.optics(shown.body, known, ctx.clock.now_us()):

@@ -7,21 +7,12 @@ import json
 import re
 from collections.abc import Sequence
 
-from sanpath.plugin import CollectorError, Failure, Http, HttpReply, SecretStr
+from sanpath.plugin import BusyError, CollectorError, Failure, Http, HttpReply, SecretStr, wait_seconds
 from sanpath_collectors.cisco_nxapi import parse
 
 _PATH = "/ins"
 _BUSY = frozenset({429, 502, 503, 504})
-_MAX_WAIT_SECONDS = 300.0
 _COOKIE = re.compile(r"(nxapi_auth=[^;\s]+)")
-
-
-class BusyError(CollectorError):
-    """The switch has too much to do. `wait_seconds`: how long it asks to wait; 0: not stated."""
-
-    def __init__(self, message: str, wait_seconds: float) -> None:
-        super().__init__(Failure.UNREACHABLE, message)
-        self.wait_seconds = wait_seconds
 
 
 class Nxapi:
@@ -52,7 +43,7 @@ class Nxapi:
         if reply.status in (401, 403):
             raise CollectorError(Failure.REFUSED, f"the switch does not accept user and password: {message}")
         if reply.status in _BUSY:
-            raise BusyError(message, _wait_seconds(reply))
+            raise BusyError(message, wait_seconds(reply))
         if reply.status == 404:
             raise CollectorError(Failure.MISCONFIGURED, f"{message}: `feature nxapi` is not switched on at this port")
         if cookie := _COOKIE.search(reply.headers.get("set-cookie", "")):
@@ -62,7 +53,7 @@ class Nxapi:
             return parse.answers(reply.body, commands)
         except CollectorError as error:
             if reply.status == 500:
-                raise BusyError(message, _wait_seconds(reply)) from error
+                raise BusyError(message, wait_seconds(reply)) from error
             raise
 
     async def _request(self, body: bytes) -> HttpReply:
@@ -73,9 +64,3 @@ class Nxapi:
             pair = f"{self._user}:{self._password.get_secret_value()}".encode()
             headers["authorization"] = f"Basic {base64.b64encode(pair).decode()}"
         return await self._http.request("POST", _PATH, headers=headers, body=body)
-
-
-def _wait_seconds(reply: HttpReply) -> float:
-    """Return the wait that Retry-After names in seconds; 0: none."""
-    value = reply.headers.get("retry-after", "").strip()
-    return float(value) if value.isdecimal() and float(value) <= _MAX_WAIT_SECONDS else 0.0

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import ClassVar
 
 from sanpath.plugin import (
+    BusyError,
     Check,
     Collector,
     CollectorError,
@@ -15,6 +16,7 @@ from sanpath.plugin import (
     Failure,
     Http,
     Item,
+    LessOften,
     Rows,
     ServerClock,
     SourceEntity,
@@ -26,7 +28,7 @@ from sanpath_collectors.flasharray import inventory, parse
 from sanpath_collectors.flasharray.config import FlashArrayConfig
 from sanpath_collectors.flasharray.endpoints import CONSEQUENCES, ONE_SECOND, PARAMETERS
 from sanpath_collectors.flasharray.release import total_includes_queue_time
-from sanpath_collectors.flasharray.rest import BusyError, EndpointClosedError, Rest, Session
+from sanpath_collectors.flasharray.rest import EndpointClosedError, Rest, Session
 from sanpath_collectors.flasharray.tables import ARRAY_PORT, HOST, PERFORMANCE_FIELDS, VOLUME
 from sanpath_collectors.flasharray.watch import Watch
 
@@ -60,7 +62,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         self._closed: dict[str, str] = {}
         self._newest_ms: int | None = None  # milliseconds on the array's clock
         self._newest_seen_us = 0  # on the recorder's clock
-        self._detail_due = 0
+        self._detail = LessOften(config.detail_seconds, config.every_seconds)
         self._busy_until = 0
 
     async def open(self, ctx: Context) -> None:
@@ -153,10 +155,8 @@ class FlashArray(Collector[FlashArrayConfig]):
         async for item in self._array_samples(ctx):
             yield item
         now_us = ctx.clock.now_us()
-        if now_us >= self._detail_due:
-            # the grid of polls has jitter: half a poll early is better than a full poll late
-            wait_seconds = self.config.detail_seconds - self.config.every_seconds / 2
-            self._detail_due = now_us + int(max(0.0, wait_seconds) * 1e6)
+        if self._detail.is_due(now_us):
+            self._detail.note(now_us)
             async for item in self._details(ctx):
                 yield item
         if (comparison := self._clock_comparison(ctx.clock.now_us())) is not None:

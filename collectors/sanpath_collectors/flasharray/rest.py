@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Literal, Protocol
 
-from sanpath.plugin import CollectorError, Failure, Http, HttpReply, SecretStr, excerpt
+from sanpath.plugin import BusyError, CollectorError, Failure, Http, HttpReply, SecretStr, excerpt, wait_seconds
 from sanpath_collectors.flasharray import parse
 
 _MAX_PAGES = 1_000
@@ -14,19 +14,10 @@ _TOKEN_REFUSED = frozenset({400, 401, 403})
 _CLOSED = frozenset({403, 404})
 _BUSY = frozenset({429, 500, 502, 503, 504})
 _WAIT_HEADERS = ("retry-after", "ratelimit-reset", "x-ratelimit-reset")
-_MAX_WAIT_SECONDS = 300.0
 
 
 class EndpointClosedError(CollectorError):
     """The endpoint cannot be read with this account or release; other endpoints may be readable."""
-
-
-class BusyError(CollectorError):
-    """The array asks to retry later. `wait_seconds`: after this time; 0: unknown."""
-
-    def __init__(self, message: str, wait_seconds: float) -> None:
-        super().__init__(Failure.UNREACHABLE, message)
-        self.wait_seconds = wait_seconds
 
 
 class Session(Protocol):
@@ -134,16 +125,7 @@ def raise_unless_ok(reply: HttpReply, endpoint: str) -> None:
     if status == 401:
         raise CollectorError(Failure.REFUSED, f"{message} (again after a new login)")
     if status in _BUSY:
-        wait_seconds = _wait_seconds(reply)
-        wait_text = f", the array asks to wait {wait_seconds:g} s" if wait_seconds else ""
-        raise BusyError(f"{message}{wait_text}", wait_seconds)
+        seconds = wait_seconds(reply, _WAIT_HEADERS)
+        wait_text = f", the array asks to wait {seconds:g} s" if seconds else ""
+        raise BusyError(f"{message}{wait_text}", seconds)
     raise CollectorError(Failure.UNREADABLE, message, excerpt(reply.body))
-
-
-def _wait_seconds(reply: HttpReply) -> float:
-    """The wait from the first readable header; 0: none. Dates and times in seconds since 1970 are ignored."""
-    for header in _WAIT_HEADERS:
-        value = reply.headers.get(header, "").strip()
-        if value.isdecimal() and float(value) <= _MAX_WAIT_SECONDS:
-            return float(value)
-    return 0.0

@@ -7,7 +7,19 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 from sanpath.model import Scalar
-from sanpath.plugin import Check, Collector, Context, Event, Http, Item, Rows, ServerClock, SourceEntity, SourceLink
+from sanpath.plugin import (
+    Check,
+    Collector,
+    Context,
+    Event,
+    Http,
+    Item,
+    LessOften,
+    Rows,
+    ServerClock,
+    SourceEntity,
+    SourceLink,
+)
 from sanpath_collectors.vsphere import check as checking
 from sanpath_collectors.vsphere.config import VsphereConfig
 from sanpath_collectors.vsphere.connection.performance import Performance
@@ -46,7 +58,7 @@ class Vsphere(Collector[VsphereConfig]):
         self._host_details: dict[str, Details] = {}
         self._pending_hosts: list[str] = []
         self._states = states.States()
-        self._states_due = 0
+        self._states_due = LessOften(config.states_every_seconds, config.every_seconds)
         self._without_samples: set[str] = set()
         self._late = False
         self._clock = ServerClock()
@@ -108,10 +120,8 @@ class Vsphere(Collector[VsphereConfig]):
             yield sample
         for event in self._lateness(server_now_us, began_us):
             yield event
-        if began_us >= self._states_due:
-            # half a poll early rather than a whole one late: the grid of polls has jitter
-            wait = self.config.states_every_seconds - self.config.every_seconds / 2
-            self._states_due = began_us + int(max(0.0, wait) * 1e6)
+        if self._states_due.is_due(began_us):
+            self._states_due.note(began_us)
             async for item in self._state_items(ctx):
                 yield item
         if self._vsan is not None:
