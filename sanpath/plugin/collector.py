@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
+from sanpath.errors import CollectorError, Failure
 from sanpath.extras import Extra
 from sanpath.model import Event, Rows, SourceEntity, SourceLink, Table
 from sanpath.plugin.config import SourceConfig
@@ -31,6 +33,7 @@ class Check:
 
 
 C = TypeVar("C", bound=SourceConfig)
+T = TypeVar("T")
 
 
 class Collector(ABC, Generic[C]):
@@ -62,6 +65,21 @@ class Collector(ABC, Generic[C]):
 
     async def close(self) -> None:
         """Log out. At most two seconds."""
+
+    @asynccontextmanager
+    async def closed_on_failure(self) -> AsyncIterator[None]:
+        """Close again what was opened if the block fails, also when it is cancelled."""
+        try:
+            yield
+        except BaseException:
+            await self.close()
+            raise
+
+    def opened(self, connection: T | None) -> T:
+        """Return a connection. Raises UNREACHABLE when it is None: the source is not open."""
+        if connection is None:
+            raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
+        return connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class Ceph(Collector[CephConfig]):
         account may not list the folder that holds them."""
         await self.close()
         self._machines = [ctx.machine(target) for target in self.config.machines()]
-        try:
+        async with self.closed_on_failure():
             sockets = [path for machine in self._machines for path in await machine.names(self.config.sockets)]
             if not sockets:
                 if closed := [folder for machine in self._machines for folder in await self._closed(machine)]:
@@ -59,9 +59,6 @@ class Ceph(Collector[CephConfig]):
                     raise CollectorError(Failure.REFUSED, f"no admin socket of an OSD: {reason}: {remedy}")
                 patterns = name_list(self.config.sockets)
                 raise CollectorError(Failure.MISCONFIGURED, f"no admin socket of an OSD: {patterns} matches nothing")
-        except BaseException:
-            await self.close()
-            raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
         """Returns the cluster, its release, its numbers of OSDs and images, and what is not known about it."""

@@ -65,11 +65,8 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         config = self.config
         self._http = ctx.http(f"https://{config.host}", config.ca_file, config.verify_tls, config.request_seconds)
         self._nxapi = Nxapi(self._http, self.config.user, self.config.password)
-        try:
+        async with self.closed_on_failure():
             self._named(*await self._show(ctx, [_VERSION]))
-        except BaseException:
-            await self.close()
-            raise
 
     async def check(self, ctx: Context) -> Check:
         """Returns name, model, release and ports, and what this role or release does not show."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import ClassVar, Literal
 
 from sanpath.plugin import (
     Check,
     CloudLimit,
-    Collector,
     CollectorError,
     CommandReply,
     Context,
     Failure,
     Item,
-    Machine,
     Rows,
     SourceEntity,
     SourceLink,
@@ -24,6 +21,7 @@ from sanpath_collectors.cloud_volume.config import CloudVolumeConfig
 from sanpath_collectors.cloud_volume.inventory import FILES, Inventory, Volume
 from sanpath_collectors.cloud_volume.tables import LOG_PAGE, VOLUME
 from sanpath_collectors.linux_host import parse as host_parse
+from sanpath_collectors.linux_host.machine import MachineCollector
 from sanpath_collectors.linux_host.messages import name_list
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_target.tables import DISKSTATS
@@ -38,30 +36,23 @@ _PAGE_IDS = {"ebs": (parse.EBS,), "instance_store": (parse.INSTANCE_STORE, parse
 Values = dict[str, int | None]
 
 
-class CloudVolume(Collector[CloudVolumeConfig]):
+class CloudVolume(MachineCollector[CloudVolumeConfig]):
     """The volumes of a cloud instance, this machine or one over SSH."""
-
-    runs_in: ClassVar[Literal["loop", "thread"]] = "thread"
 
     def __init__(self, config: CloudVolumeConfig) -> None:
         super().__init__(config)
-        self._machine: Machine | None = None
         self._inventory: Inventory | None = None
         self._page_ids: dict[str, int] = {}
         self._by_kernel: set[str] = set()
 
     async def open(self, ctx: Context) -> None:
         """Logs in. Raises MISCONFIGURED for a machine without volumes that it could read."""
-        await self.close()
-        self._machine = ctx.machine(self.config.ssh())
-        try:
+        await self.connect(ctx)
+        async with self.closed_on_failure():
             if not (await self._read_inventory()).volumes:
                 machine = self.config.address or "this machine"
                 message = f"{machine} has no Amazon NVMe volume, and none of the configured volumes"
                 raise CollectorError(Failure.MISCONFIGURED, message)
-        except BaseException:
-            await self.close()
-            raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
         """Returns the instance, its type, its number of volumes, and what is not known about them."""
@@ -99,7 +90,7 @@ class CloudVolume(Collector[CloudVolumeConfig]):
             values = await self._of_page(volume)
             if values is None and volume.device not in self._page_ids:
                 if counted is None:
-                    content = (await self._connected.read([_DISKSTATS])).get(_DISKSTATS, b"")
+                    content = (await self.machine.read([_DISKSTATS])).get(_DISKSTATS, b"")
                     counted = host_parse.diskstats(content)
                 values = _throughput(counted[volume.device]) if volume.device in counted else None
             if values is not None:
@@ -108,20 +99,8 @@ class CloudVolume(Collector[CloudVolumeConfig]):
             columns = {metric: [values.get(metric) for _, values in rows.values()] for metric in LOG_PAGE.values()}
             yield Rows(VOLUME, entity=list(rows), seen=[seen for seen, _ in rows.values()], values={**columns})
 
-    async def close(self) -> None:
-        """Logs out."""
-        machine, self._machine = self._machine, None
-        if machine is not None:
-            await machine.close()
-
-    @property
-    def _connected(self) -> Machine:
-        if self._machine is None:
-            raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
-        return self._machine
-
     async def _read_inventory(self) -> Inventory:
-        return Inventory(Snapshot(await self._connected.read(FILES)), self.config)
+        return Inventory(Snapshot(await self.machine.read(FILES)), self.config)
 
     async def _of_page(self, volume: Volume) -> Values | None:
         """Counters of a volume's log page. None: it has none now.
@@ -167,7 +146,7 @@ class CloudVolume(Collector[CloudVolumeConfig]):
             *("nvme", "get-log", f"/dev/{device}"),
             *(f"--log-id={page_id:#x}", f"--log-len={parse.PAGE_BYTES}", "--raw-binary"),
         )
-        return await self._connected.run(command)
+        return await self.machine.run(command)
 
 
 def _throughput(fields: Sequence[int]) -> Values:

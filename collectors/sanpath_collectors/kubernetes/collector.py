@@ -63,11 +63,8 @@ class Kubernetes(Collector[KubernetesConfig]):
         client = ClientCertificate(certificate, config.client_key) if certificate is not None else None
         http = ctx.http(f"https://{config.address}", ca_file, config.verify_tls, config.budget_seconds, client=client)
         self._opened = Api(http, token)
-        try:
+        async with self.closed_on_failure():
             await self._api.get("/version")
-        except BaseException:
-            await self.close()
-            raise
 
     async def check(self, ctx: Context) -> Check:
         """Return the version of the cluster, the pods of the loads, and what this account may not read."""
@@ -111,6 +108,4 @@ class Kubernetes(Collector[KubernetesConfig]):
 
     @property
     def _api(self) -> Api:
-        if self._opened is None:
-            raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
-        return self._opened
+        return self.opened(self._opened)

@@ -46,7 +46,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
     async def open(self, ctx: Context) -> None:
         """Logs in, and reads the host's name and devices. Raises MISCONFIGURED for a device that does not exist."""
         self._connected = Host(ctx.machine(self.config.ssh()), self.config.sudo)
-        try:
+        async with self.closed_on_failure():
             host = await self._connected.snapshot([_DISKSTATS, _STAT, _UPTIME, _HOSTNAME, "/sys/block/dm-*/dm/name"])
             stats = self._stats(host)
             self._name = self.config.host or _usable_name(host.text(_HOSTNAME)) or self.config.name
@@ -57,9 +57,6 @@ class LinuxHost(Collector[LinuxHostConfig]):
                 self._selected = {_device_name(configured, stats, maps) for configured in self.config.devices}
             # The local machine's clock is the recorder's.
             self._booted_us = await _boot_time(self._connected, host) if self.config.address is not None else None
-        except BaseException:
-            await self.close()
-            raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
         """Returns the host, its kernel, the numbers of devices and paths, and what this account cannot read."""
@@ -148,9 +145,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
 
     @property
     def _host(self) -> Host:
-        if self._connected is None:
-            raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
-        return self._connected
+        return self.opened(self._connected)
 
     async def _path_items(
         self, snapshot: Snapshot, devices: Collection[str], seen_us: int, device_time_us: int | None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable
-from typing import ClassVar, Literal
 
-from sanpath.plugin import Check, Collector, CollectorError, Context, Failure, Item, Machine, SourceEntity, SourceLink
+from sanpath.plugin import Check, CollectorError, Context, Failure, Item, SourceEntity, SourceLink
 from sanpath_collectors.linux_host import parse as host_parse
+from sanpath_collectors.linux_host.machine import MachineCollector
 from sanpath_collectors.linux_host.messages import name_list
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_host.tables import FC_PAYLOAD
@@ -20,31 +20,24 @@ from sanpath_collectors.linux_target.tables import FC_STATISTICS, TCP_CONNECTION
 _DISKSTATS, _NET_DEV, _STAT = "/proc/diskstats", "/proc/net/dev", "/proc/stat"
 
 
-class LinuxTarget(Collector[LinuxTargetConfig]):
+class LinuxTarget(MachineCollector[LinuxTargetConfig]):
     """A Linux storage server, this machine or one over SSH."""
-
-    runs_in: ClassVar[Literal["loop", "thread"]] = "thread"
 
     def __init__(self, config: LinuxTargetConfig) -> None:
         super().__init__(config)
-        self._machine: Machine | None = None
         self._inventory: Inventory | None = None
         self._connections = StorageConnections(TCP_CONNECTION, "read")
         self._cores: dict[str, host_parse.CoreTicks] = {}
 
     async def open(self, ctx: Context) -> None:
         """Logs in. Raises MISCONFIGURED for a machine that does not run Linux."""
-        await self.close()
-        self._machine = ctx.machine(self.config.ssh())
-        try:
-            if not (await self._machine.read([_DISKSTATS])).get(_DISKSTATS):
+        await self.connect(ctx)
+        async with self.closed_on_failure():
+            if not (await self.machine.read([_DISKSTATS])).get(_DISKSTATS):
                 machine = self.config.address or "this machine"
                 raise CollectorError(
                     Failure.MISCONFIGURED, f"{_DISKSTATS} cannot be read: {machine} is not a Linux host"
                 )
-        except BaseException:
-            await self.close()
-            raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
         """Returns the server, its numbers of volumes and protocols, and the volumes without counters."""
@@ -81,7 +74,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         fc_hosts = {wwpn: host for wwpn, host in self._inventory.fc_hosts.items() if wwpn in self._inventory.ports}
         statistics = (*FC_STATISTICS.values(), *FC_PAYLOAD.values())
         files = [f"/sys/class/fc_host/{host}/statistics/{f}" for host in fc_hosts.values() for f in statistics]
-        snapshot = Snapshot(await self._server.read([_DISKSTATS, _NET_DEV, _STAT, "/proc/net/snmp", *files]))
+        snapshot = Snapshot(await self.machine.read([_DISKSTATS, _NET_DEV, _STAT, "/proc/net/snmp", *files]))
         seen_us = ctx.clock.now_us()
         stats = host_parse.diskstats(snapshot.content(_DISKSTATS))
         before, self._cores = self._cores, host_parse.core_times(snapshot.content(_STAT))
@@ -95,28 +88,16 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         ):
             if rows is not None:
                 yield rows
-        for item in await self._connections.poll(self._server, ctx.clock):
+        for item in await self._connections.poll(self.machine, ctx.clock):
             yield item
-
-    async def close(self) -> None:
-        """Logs out."""
-        machine, self._machine = self._machine, None
-        if machine is not None:
-            await machine.close()
-
-    @property
-    def _server(self) -> Machine:
-        if self._machine is None:
-            raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
-        return self._machine
 
     async def _read_inventory(self) -> Inventory:
         """Reads the current inventory."""
         files = (*inventory.FILES, *targets.FILES, "/proc/[0-9]*/comm")
-        server = Snapshot(await self._server.read(files), await self._server.names(targets.NAMES))
+        server = Snapshot(await self.machine.read(files), await self.machine.names(targets.NAMES))
         presented = targets.targets(server, await self._nbdkits(server))
         paths = [volume.path for volume in presented.volumes.values() if volume.path]
-        output = (await self._server.run(("ip", "-o", "address"))).output
+        output = (await self.machine.run(("ip", "-o", "address"))).output
         addresses = host_parse.addresses(output)
         resolved = await self._resolved(paths)
         counted = host_parse.diskstats(server.content(_DISKSTATS))
@@ -124,7 +105,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
             {path.removeprefix("/dev/") for path in resolved.values()} & counted.keys()
         )
         current = Inventory(server, self.config.name, presented, resolved, addresses, queues)
-        await self._connections.find(self._server, current.connections)
+        await self._connections.find(self.machine, current.connections)
         return current
 
     async def _nbdkits(self, server: Snapshot) -> list[bytes]:
@@ -135,7 +116,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
             if server.text(f"/proc/{process_id}/comm") == "nbdkit"
         ]
         return (
-            list((await self._server.read([f"/proc/{n}/cmdline" for n in process_ids])).values())
+            list((await self.machine.read([f"/proc/{n}/cmdline" for n in process_ids])).values())
             if process_ids
             else []
         )
@@ -144,7 +125,7 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         """Block device → number of its hardware queues."""
         if not devices:
             return {}
-        found = await self._server.names([f"/sys/block/{device}/mq/*" for device in sorted(devices)])
+        found = await self.machine.names([f"/sys/block/{device}/mq/*" for device in sorted(devices)])
         return dict(Counter(path.split("/")[3] for path in found))
 
     async def _resolved(self, paths: Iterable[str]) -> dict[str, str]:
@@ -152,5 +133,5 @@ class LinuxTarget(Collector[LinuxTargetConfig]):
         unique_paths = list(dict.fromkeys(paths))
         if not unique_paths:
             return {}
-        output = (await self._server.run(("readlink", "-m", "--", *unique_paths))).output
+        output = (await self.machine.run(("readlink", "-m", "--", *unique_paths))).output
         return dict(zip(unique_paths, output.decode("utf-8", "replace").splitlines(), strict=False))

@@ -82,11 +82,8 @@ class Prometheus(Collector[PrometheusConfig]):
             )
         await self.close()
         self._api = Api(ctx, self.config, self.config.budget_seconds)
-        try:
+        async with self.closed_on_failure():
             await self._compare_clocks(ctx)
-        except BaseException:
-            await self.close()
-            raise
         self._exporters, self._answered_us = [], None
 
     async def check(self, ctx: Context) -> Check:
@@ -243,6 +240,4 @@ class Prometheus(Collector[PrometheusConfig]):
 
     @property
     def _server(self) -> Api:
-        if self._api is None:
-            raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
-        return self._api
+        return self.opened(self._api)

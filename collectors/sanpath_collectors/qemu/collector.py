@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from sanpath.plugin import (
     Check,
-    Collector,
     CollectorError,
     CommandReply,
     Context,
     Event,
     Failure,
     Item,
-    Machine,
     SourceEntity,
     SourceLink,
 )
+from sanpath_collectors.linux_host.machine import MachineCollector
 from sanpath_collectors.linux_host.messages import name_list, quantity
 from sanpath_collectors.linux_host.parse import diskstats
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -31,14 +30,11 @@ _MONITOR_SHARE = 0.5
 """Most of a poll's time that one monitor may take: the others are read as well."""
 
 
-class Qemu(Collector[QemuConfig]):
+class Qemu(MachineCollector[QemuConfig]):
     """The virtual machines of one host, this one or one over SSH."""
-
-    runs_in: ClassVar[Literal["loop", "thread"]] = "thread"
 
     def __init__(self, config: QemuConfig) -> None:
         super().__init__(config)
-        self._machine: Machine | None = None
         self._interface: Literal["libvirt", "qmp"] = config.interface or "qmp"
         self._vms: list[VirtualMachine] = []
         self._bins: dict[str, samples.Bins] = {}
@@ -47,15 +43,11 @@ class Qemu(Collector[QemuConfig]):
 
     async def open(self, ctx: Context) -> None:
         """Logs in and chooses the interface. Raises MISCONFIGURED where nothing runs virtual machines."""
-        await self.close()
-        self._machine = ctx.machine(self.config.ssh())
-        try:
+        await self.connect(ctx)
+        async with self.closed_on_failure():
             if self.config.interface is None:
                 names = await self._domains(required=False)
                 self._interface = "libvirt" if names else "qmp"
-        except BaseException:
-            await self.close()
-            raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
         """Returns the host, its machines and disks, and what is not known about them."""
@@ -87,7 +79,7 @@ class Qemu(Collector[QemuConfig]):
         """Yields the counters of all disks. A machine that has ended is left out from then on."""
         statistics, seen_us, ended, failures = await self._statistics(ctx)
         numbers = {n for vm in self._vms for disk in vm.disks for n in self._thread_numbers(vm, disk) or ()}
-        threads = Snapshot(await self._host.read([f"/proc/{number}/schedstat" for number in sorted(numbers)]))
+        threads = Snapshot(await self.machine.read([f"/proc/{number}/schedstat" for number in sorted(numbers)]))
         by_disk: dict[str, samples.Row] = {}
         for vm in self._vms:
             for disk in vm.disks:
@@ -110,18 +102,6 @@ class Qemu(Collector[QemuConfig]):
         if failures and not statistics:
             raise next(iter(failures.values()))
 
-    async def close(self) -> None:
-        """Logs out."""
-        machine, self._machine = self._machine, None
-        if machine is not None:
-            await machine.close()
-
-    @property
-    def _host(self) -> Machine:
-        if self._machine is None:
-            raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
-        return self._machine
-
     def _source(self) -> str:
         return "libvirt" if self._interface == "libvirt" else "QMP"
 
@@ -132,7 +112,7 @@ class Qemu(Collector[QemuConfig]):
 
     async def _read(self) -> tuple[Snapshot, list[VirtualMachine]]:
         """Reads the host and its machines. Raises CollectorError when a configured one does not run."""
-        host = Snapshot(await self._host.read(_FILES))
+        host = Snapshot(await self.machine.read(_FILES))
         vms = await (self._from_libvirt(host) if self._interface == "libvirt" else self._from_monitors(host))
         if self.config.machines is not None:
             running = [vm.name for vm in vms]
@@ -168,11 +148,11 @@ class Qemu(Collector[QemuConfig]):
         return [line for line in reply.output.decode("utf-8", "replace").splitlines() if line.strip()]
 
     async def _virsh(self, *words: str) -> CommandReply:
-        return await self._host.run([*(("sudo", "-n") if self.config.sudo else ()), *self.config.virsh, *words])
+        return await self.machine.run([*(("sudo", "-n") if self.config.sudo else ()), *self.config.virsh, *words])
 
     async def _with_threads(self, vm: VirtualMachine, pid: int) -> VirtualMachine:
         """Adds the numbers of a machine's threads, which libvirt does not report."""
-        tasks = Snapshot(await self._host.read([f"/proc/{pid}/task/*/comm"]))
+        tasks = Snapshot(await self.machine.read([f"/proc/{pid}/task/*/comm"]))
         vm.threads |= {name: Thread(number) for name, number in processes.threads_by_name(tasks, pid).items()}
         vm.threads[MAIN_LOOP] = Thread(pid)
         return vm
@@ -183,11 +163,11 @@ class Qemu(Collector[QemuConfig]):
         A machine whose monitor is busy is still read by the next poll, as long as its process runs.
         """
         numbers = processes.numbers(host)
-        lines = await self._host.read([f"/proc/{number}/cmdline" for number in numbers]) if numbers else {}
+        lines = await self.machine.read([f"/proc/{number}/cmdline" for number in numbers]) if numbers else {}
         running = [processes.process(n, lines.get(f"/proc/{n}/cmdline", b"")) for n in numbers]
         owners = {socket: process for process in running for socket in process.sockets}
         sockets: dict[str, str] = {}
-        for socket in [*owners, *await self._host.names(self.config.monitors)]:
+        for socket in [*owners, *await self.machine.names(self.config.monitors)]:
             sockets.setdefault(processes.same_socket(socket), socket)
         known = {vm.socket: vm for vm in self._vms}
         vms: list[VirtualMachine] = []
@@ -224,13 +204,13 @@ class Qemu(Collector[QemuConfig]):
         number = next((thread.number for thread in vm.threads.values() if thread.number is not None), None)
         if number is None:
             return None
-        status = Snapshot(await self._host.read([f"/proc/{number}/status"])).text(f"/proc/{number}/status")
+        status = Snapshot(await self.machine.read([f"/proc/{number}/status"])).text(f"/proc/{number}/status")
         return processes.process_of_thread(status)
 
     async def _ask(
         self, socket: str, commands: Sequence[Mapping[str, object]], share: float = _MONITOR_SHARE
     ) -> tuple[str, qmp.Answers]:
-        received = await self._host.exchange(
+        received = await self.machine.exchange(
             socket, qmp.request(commands), qmp.is_complete, self.config.budget_seconds * share
         )
         try:
@@ -261,7 +241,7 @@ class Qemu(Collector[QemuConfig]):
             try:
                 statistics[vm.name] = parse.statistics((await self._ask(vm.socket, parse.STATISTICS, share))[1])
             except CollectorError as error:
-                if error.failure is Failure.UNREACHABLE and vm.socket not in await self._host.names([vm.socket]):
+                if error.failure is Failure.UNREACHABLE and vm.socket not in await self.machine.names([vm.socket]):
                     ended.append(vm.name)
                 else:
                     failures[vm.name] = error
@@ -272,14 +252,14 @@ class Qemu(Collector[QemuConfig]):
         paths = sorted({disk.path for vm in self._vms for disk in vm.disks if disk.path})
         if not paths:
             return {}
-        names = list(diskstats(Snapshot(await self._host.read(["/proc/diskstats"])).content("/proc/diskstats")))
+        names = list(diskstats(Snapshot(await self.machine.read(["/proc/diskstats"])).content("/proc/diskstats")))
         sources = {path: path for path in paths if path.startswith("/dev/")}
         files = [path for path in paths if path not in sources]
         for path in files:
-            output = (await self._host.run(("df", "--output=source", "--", path))).output
+            output = (await self.machine.run(("df", "--output=source", "--", path))).output
             sources[path] = output.decode("utf-8", "replace").strip().rpartition("\n")[2].strip()
         devices = [source for source in dict.fromkeys(sources.values()) if source.startswith("/dev/")]
-        resolved = (await self._host.run(("readlink", "-m", "--", *devices))).output if devices else b""
+        resolved = (await self.machine.run(("readlink", "-m", "--", *devices))).output if devices else b""
         targets = dict(zip(devices, resolved.decode("utf-8", "replace").splitlines(), strict=False))
         found = {path: inventory.block_device(targets.get(source, ""), names) for path, source in sources.items()}
         return {path: device for path, device in found.items() if device}

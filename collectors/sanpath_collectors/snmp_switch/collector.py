@@ -45,11 +45,8 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
 
     async def open(self, ctx: Context) -> None:
         """Read the name, to verify host and credentials. Closes the socket on failure."""
-        try:
+        async with self.closed_on_failure():
             self._name = parse.text((await self._agent(ctx).get([SYS_NAME]))[SYS_NAME]) or self.config.name
-        except BaseException:
-            await self.close()
-            raise
 
     async def check(self, ctx: Context) -> Check:
         """Report model, firmware and ports, and the facts that the rights or the switch's settings hide."""

@@ -76,14 +76,11 @@ class Vsphere(Collector[VsphereConfig]):
             pinned_certificate=config.pinned_certificate,
         )
         self._session = Session(self._http, config.user, config.password)
-        try:
+        async with self.closed_on_failure():
             await self._session.open()
             self._performance = Performance(self._session)
             self._samples = self._samples.with_plan(plan(await self._performance.catalogue()))
             self._vsan = VsanSource(self._session, config.budget_seconds / 4) if config.vsan else None
-        except BaseException:
-            await self.close()
-            raise
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the session was lent at open
         """Report product, version and clock, and what this account and these hosts do not provide."""
