@@ -31,7 +31,7 @@ from sanpath.extras import SSH as SSH_EXTRA
 from sanpath.extras import Extra
 from sanpath.model import Column, Event, Rows, SourceEntity, SourceLink, Table
 from sanpath.plugin.collector import API, Check, Collector, HistoryItem, Item, KeepsHistory, Right, Spec
-from sanpath.plugin.config import SourceConfig
+from sanpath.plugin.config import SourceConfig, ca_file_field, verify_tls_field
 from sanpath.plugin.connections import (
     ClientCertificate,
     Clock,
@@ -131,6 +131,7 @@ __all__ = [
     "Table",
     "Totals",
     "WrappedCommand",
+    "ca_file_field",
     "clouds",
     "excerpt",
     "histogram",
@@ -141,6 +142,7 @@ __all__ = [
     "read_json",
     "read_yaml",
     "text_of",
+    "verify_tls_field",
     "wait_seconds",
     "warning",
 ]

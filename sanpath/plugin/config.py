@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from sanpath.extras import Extra
 
 _REQUEST_SECONDS = 5.0
+"""Long enough for a login: a source that is polled every second would have 0.8 s for it."""
 
 
 class SourceConfig(BaseModel):
@@ -39,3 +42,18 @@ class SourceConfig(BaseModel):
     def request_seconds(self) -> float:
         """The deadline of one request: as long as a poll may take, and long enough for a login before fast polls."""
         return max(_REQUEST_SECONDS, self.budget_seconds)
+
+
+def ca_file_field(owner: str) -> Any:
+    """The field `ca_file: Path | None`. `owner`: whose certificate it verifies, as in "the switch's"."""
+    return Field(
+        default=None, description=f"PEM of the authority that signed {owner} certificate; default: the system's"
+    )
+
+
+def verify_tls_field(secret: str) -> Any:
+    """The field `verify_tls: bool`. `secret`: what the source sends, as in "password"."""
+    return Field(
+        default=True,
+        description=f"false: accept any certificate; anybody in between can then read the {secret}",
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from sanpath.plugin import SecretStr, SourceConfig
+from sanpath.plugin import SecretStr, SourceConfig, ca_file_field, verify_tls_field
 
 
 class CiscoNxapiConfig(SourceConfig):
@@ -23,14 +23,8 @@ class CiscoNxapiConfig(SourceConfig):
     )
     user: str = Field(min_length=1, pattern=r"^[^:]+$", description="login name; the role network-operator is enough")
     password: SecretStr = Field(description="its password")
-    ca_file: Path | None = Field(
-        default=None,
-        description="PEM of the authority that signed the switch's certificate; default: the system's",
-    )
-    verify_tls: bool = Field(
-        default=True,
-        description="false: accept any certificate; anybody in between can then read the password",
-    )
+    ca_file: Path | None = ca_file_field("the switch's")
+    verify_tls: bool = verify_tls_field("password")
     optics_every_seconds: float = Field(
         default=60.0, gt=0, description="seconds between reads of the optics and of the uptime"
     )

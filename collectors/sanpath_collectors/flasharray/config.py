@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from sanpath.plugin import SecretStr, SourceConfig
+from sanpath.plugin import SecretStr, SourceConfig, ca_file_field, verify_tls_field
 
 
 class FlashArrayConfig(SourceConfig):
@@ -17,14 +17,8 @@ class FlashArrayConfig(SourceConfig):
         description="management name or address, with :port where it is not 443; no https://",
     )
     api_token: SecretStr = Field(description="API token of a readonly user")
-    ca_file: Path | None = Field(
-        default=None,
-        description="PEM of the authority that signed the array's certificate; default: the system's",
-    )
-    verify_tls: bool = Field(
-        default=True,
-        description="false: accept any certificate; anybody in between can then read the token",
-    )
+    ca_file: Path | None = ca_file_field("the array's")
+    verify_tls: bool = verify_tls_field("token")
     detail_every_seconds: float | None = Field(
         default=None,
         gt=0,

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from sanpath.plugin import SecretStr, SourceConfig
+from sanpath.plugin import SecretStr, SourceConfig, verify_tls_field
 
 _POD = re.compile(r"[a-z0-9-]+/[a-z0-9.*-]+(/[a-z0-9.-]+)?")
 
@@ -45,10 +45,7 @@ class KubernetesConfig(SourceConfig):
     client_key: Path | None = Field(
         default=None, description="PEM of its key, without a passphrase; default: in client_certificate"
     )
-    verify_tls: bool = Field(
-        default=True,
-        description="false: accept any certificate; anybody in between can then read the token",
-    )
+    verify_tls: bool = verify_tls_field("token")
     arrays: dict[str, str] = Field(
         default={},
         description=(

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from sanpath.plugin import ClientCertificate, SecretStr, SourceConfig
+from sanpath.plugin import ClientCertificate, SecretStr, SourceConfig, ca_file_field, verify_tls_field
 
 
 class PrometheusConfig(SourceConfig):
@@ -35,19 +35,14 @@ class PrometheusConfig(SourceConfig):
     tenant: str | None = Field(
         default=None, min_length=1, description="tenant of a shared server, sent as X-Scope-OrgID (Mimir)"
     )
-    ca_file: Path | None = Field(
-        default=None, description="PEM of the authority that signed the server's certificate; default: the system's"
-    )
+    ca_file: Path | None = ca_file_field("the server's")
     client_certificate: Path | None = Field(
         default=None, description="PEM of the certificate to show to a server that asks for one"
     )
     client_key: Path | None = Field(
         default=None, description="PEM of its key, without a passphrase; default: in client_certificate"
     )
-    verify_tls: bool = Field(
-        default=True,
-        description="false: accept any certificate; anybody in between can then read the credentials",
-    )
+    verify_tls: bool = verify_tls_field("credentials")
     step_seconds: float = Field(
         default=60.0,
         gt=0,

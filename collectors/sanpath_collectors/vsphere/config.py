@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from sanpath.plugin import SecretStr, SourceConfig
+from sanpath.plugin import SecretStr, SourceConfig, ca_file_field, verify_tls_field
 
 
 class VsphereConfig(SourceConfig):
@@ -19,18 +19,12 @@ class VsphereConfig(SourceConfig):
     )
     user: str = Field(min_length=1, description="account with the role Read-only, as sanpath@vsphere.local")
     password: SecretStr = Field(description="its password")
-    ca_file: Path | None = Field(
-        default=None,
-        description="PEM of the authority that signed the certificate; default: the system's",
-    )
+    ca_file: Path | None = ca_file_field("the")
     pinned_certificate: Path | None = Field(
         default=None,
         description="PEM of the server's own certificate: that one alone is accepted, whatever name is in it",
     )
-    verify_tls: bool = Field(
-        default=True,
-        description="false: accept any certificate; anybody in between can then read the password",
-    )
+    verify_tls: bool = verify_tls_field("password")
     hosts: list[str] | None = Field(
         default=None, min_length=1, description="ESXi hosts to read, as the vCenter calls them; default: all"
     )
