@@ -68,6 +68,7 @@ from sanpath.plugin.load import (
     WrappedCommand,
     histogram,
 )
+from sanpath.plugin.messages import name_list, quantity
 from sanpath.plugin.pacing import BusyError, LessOften, wait_seconds
 from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, warning
 from sanpath.plugin.result_load import PrintedResult
@@ -139,6 +140,8 @@ __all__ = [
     "json_object",
     "json_objects",
     "json_texts",
+    "name_list",
+    "quantity",
     "read_json",
     "read_yaml",
     "text_of",

@@ -18,6 +18,7 @@ from sanpath.plugin import (
     LessOften,
     SourceEntity,
     SourceLink,
+    quantity,
     warning,
 )
 from sanpath_collectors.brocade_rest import inventory, parse
@@ -95,9 +96,8 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
             if container == _ZONES and not inventory.zones(found, ()):
                 unreadable.append(f"{container}: no zone is in force: {consequence}")
         online = sum(port.attributes.get("up") is True for port in ports.values())
-        noun = "port" if len(ports) == 1 else "ports"
         identity = [f"{self._name}: Fabric OS {parse.text(switch, 'firmware-version')}".strip()]
-        identity.append(f"{len(ports)} {noun}, {online} online")
+        identity.append(f"{quantity(len(ports), 'port')}, {online} online")
         return Check(", ".join(identity), None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:

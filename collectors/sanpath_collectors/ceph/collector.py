@@ -17,12 +17,13 @@ from sanpath.plugin import (
     SourceEntity,
     SourceLink,
     json_texts,
+    name_list,
+    quantity,
     read_json,
 )
 from sanpath_collectors.ceph import admin_socket, parse, samples
 from sanpath_collectors.ceph.cluster import LIMITS, Cluster, Osd
 from sanpath_collectors.ceph.config import CephConfig
-from sanpath_collectors.linux_host.messages import name_list, quantity
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
 _HOSTNAME, _COMM = "/proc/sys/kernel/hostname", "/proc/[0-9]*/comm"

@@ -17,6 +17,7 @@ from sanpath.plugin import (
     LessOften,
     SourceEntity,
     SourceLink,
+    quantity,
     warning,
 )
 from sanpath_collectors.cisco_nxapi import inventory, parse
@@ -83,10 +84,9 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         if interfaces.error:
             unreadable.insert(0, f"{_PORTS}: {interfaces.error}: no port of this switch can be judged")
         online = sum(port.attributes.get("up") is True for port in ports)
-        noun = "port" if len(ports) == 1 else "ports"
         about = inventory.switch(version.body, None, self._name).attributes
         identity = [str(about[name]) for name in ("model", "firmware") if about[name]]
-        identity.append(f"{len(ports)} {noun}, {online} online")
+        identity.append(f"{quantity(len(ports), 'port')}, {online} online")
         return Check(f"{self._name}: {', '.join(identity)}", None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:

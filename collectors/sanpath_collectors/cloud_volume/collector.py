@@ -15,6 +15,8 @@ from sanpath.plugin import (
     Rows,
     SourceEntity,
     SourceLink,
+    name_list,
+    quantity,
 )
 from sanpath_collectors.cloud_volume import parse
 from sanpath_collectors.cloud_volume.config import CloudVolumeConfig
@@ -22,7 +24,6 @@ from sanpath_collectors.cloud_volume.inventory import FILES, Inventory, Volume
 from sanpath_collectors.cloud_volume.tables import LOG_PAGE, VOLUME
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.machine import MachineCollector
-from sanpath_collectors.linux_host.messages import name_list
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_target.tables import DISKSTATS
 
@@ -70,8 +71,7 @@ class CloudVolume(MachineCollector[CloudVolumeConfig]):
                 f"{name_list(unlimited)}: no limit is known: configure type, or provisioned IOPS and throughput"
             )
         cloud = current.cloud.name if current.cloud is not None else "no known cloud"
-        count = "1 volume" if len(reasons) == 1 else f"{len(reasons)} volumes"
-        what = f"{current.instance_type or 'instance'}, {count}, {cloud}"
+        what = f"{current.instance_type or 'instance'}, {quantity(len(reasons), 'volume')}, {cloud}"
         return Check(f"{current.host}: {what}", None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature

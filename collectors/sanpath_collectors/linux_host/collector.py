@@ -6,7 +6,19 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from sanpath.plugin import Check, Collector, CollectorError, Context, Event, Failure, Item, SourceEntity, SourceLink
+from sanpath.plugin import (
+    Check,
+    Collector,
+    CollectorError,
+    Context,
+    Event,
+    Failure,
+    Item,
+    SourceEntity,
+    SourceLink,
+    name_list,
+    quantity,
+)
 from sanpath_collectors.linux_host import parse, samples
 from sanpath_collectors.linux_host.cgroups.groups import LoadGroups
 from sanpath_collectors.linux_host.config import LinuxHostConfig
@@ -14,7 +26,6 @@ from sanpath_collectors.linux_host.devices import wwid
 from sanpath_collectors.linux_host.host import Host
 from sanpath_collectors.linux_host.inventory import FILES, NAMES, Inventory, path_entity
 from sanpath_collectors.linux_host.load_threads import LoadThreads
-from sanpath_collectors.linux_host.messages import name_list, quantity
 from sanpath_collectors.linux_host.paths import HostPath
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_host.tables import FC_PAYLOAD, FC_STATISTICS, TCP_CONNECTION

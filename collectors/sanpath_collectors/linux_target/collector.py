@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable
 
-from sanpath.plugin import Check, CollectorError, Context, Failure, Item, SourceEntity, SourceLink
+from sanpath.plugin import Check, CollectorError, Context, Failure, Item, SourceEntity, SourceLink, name_list
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.machine import MachineCollector
-from sanpath_collectors.linux_host.messages import name_list
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_host.tables import FC_PAYLOAD
 from sanpath_collectors.linux_host.tcp.connections import StorageConnections

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sanpath.plugin import name_list
 from sanpath_collectors.perfmon import objects
 from sanpath_collectors.perfmon.machine import Machine
 from sanpath_collectors.perfmon.names import folded, vocabulary
@@ -52,8 +53,5 @@ def _missing(machine: str, missing: Sequence[str], unknown: Sequence[str]) -> st
     nothing = len(missing) == len(objects.NEEDED)
     text = f"{machine}: its disks have no {'counter' if nothing else ', no '.join(missing)}"
     if unknown:
-        omitted = f" and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""
-        text += (
-            f"; names that are not known: {', '.join(unknown[:_MAX_NAMED])}{omitted}; if one of them is: {_ADVICE}"
-        )
+        text += f"; names that are not known: {name_list(unknown, _MAX_NAMED)}; if one of them is: {_ADVICE}"
     return text

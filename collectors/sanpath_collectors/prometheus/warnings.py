@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sanpath.plugin import Event, warning
+from sanpath.plugin import Event, name_list, warning
 
 _SCRAPES_PER_STEP = 5
 """The scrape intervals in a load step that contain four complete windows, whatever their phase."""
@@ -65,11 +65,10 @@ class Remarks:
 
     def duplicates(self, metric: str, entity: str, series: list[str]) -> None:
         """Remark that several series have the same metric of one entity."""
-        omitted = f" and {len(series) - _MAX_NAMED} more" if len(series) > _MAX_NAMED else ""
         self.add(
             "duplicate-series",
             f"{len(series)} series report {metric} of {entity}, the first of them is read: "
-            f"{'; '.join(series[:_MAX_NAMED])}{omitted}; match can leave out the others",
+            f"{name_list(series, _MAX_NAMED, '; ')}; match can leave out the others",
             subject=metric,
         )
 

@@ -15,9 +15,10 @@ from sanpath.plugin import (
     Item,
     SourceEntity,
     SourceLink,
+    name_list,
+    quantity,
 )
 from sanpath_collectors.linux_host.machine import MachineCollector
-from sanpath_collectors.linux_host.messages import name_list, quantity
 from sanpath_collectors.linux_host.parse import diskstats
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.qemu import inventory, libvirt, parse, processes, qmp, samples

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sanpath.plugin import Check
+from sanpath.plugin import Check, quantity
 from sanpath_collectors.snmp_switch.device import Device
 from sanpath_collectors.snmp_switch.plan import Plan
 from sanpath_collectors.snmp_switch.ports import ETHERNET, Port
@@ -23,7 +23,7 @@ def check(device: Device, plan: Plan) -> Check:
     description = [str(model), str(device.about.get("firmware", ""))]
     if ports:
         between = f", {len(links)} of them inter-switch links" if links else ""
-        description.append(f"{len(ports)} {'port' if len(ports) == 1 else 'ports'}, {len(online)} online{between}")
+        description.append(f"{quantity(len(ports), 'port')}, {len(online)} online{between}")
     identity = ", ".join(filter(None, description))
     return Check(f"{device.name}: {identity}" if identity else device.name, None, tuple(_unreadable(device, plan)))
 

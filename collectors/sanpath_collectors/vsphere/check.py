@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sanpath.plugin import Check, CollectorError
+from sanpath.plugin import Check, CollectorError, name_list
 from sanpath_collectors.vsphere.config import VsphereConfig
 from sanpath_collectors.vsphere.connection.performance import Performance
 from sanpath_collectors.vsphere.connection.session import Session
@@ -19,9 +19,6 @@ _PRIVILEGES = {
     "System.Read": "properties cannot be read: the inventory and its links are unknown",
 }
 """Privilege of the role Read-only → consequence of its absence."""
-
-_MAX_NAMED = 8
-"""Limit of the hosts in a message."""
 
 
 async def check(
@@ -85,7 +82,7 @@ def _hosts(inventory: Inventory, config: VsphereConfig) -> Iterator[str]:
             yield f"virtual machine {name}: it does not run on these hosts, or this account may not see it"
     unreadable = [f"{host.name} ({host.state})" for host in inventory.hosts.values() if host.state != "connected"]
     if unreadable:
-        yield f"{_shortened(unreadable)}: their I/O and their virtual machines are unknown"
+        yield f"{name_list(unreadable)}: their I/O and their virtual machines are unknown"
     for host in inventory.hosts.values():
         for name, reason in host.missing.items():
             yield f"{name} of {host.name}: {reason}"
@@ -117,7 +114,3 @@ async def _esxcli(session: Session, inventory: Inventory, config: VsphereConfig)
     if not host_details.refused:
         return []
     return [f"esxcli on {host.name}: {host_details.refused}: {details.CONSEQUENCE}"]
-
-
-def _shortened(names: list[str]) -> str:
-    return ", ".join(names[:_MAX_NAMED]) + (f" and {len(names) - _MAX_NAMED} more" if names[_MAX_NAMED:] else "")
