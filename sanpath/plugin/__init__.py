@@ -66,6 +66,8 @@ from sanpath.plugin.load import (
     LoadStep,
     Totals,
     WrappedCommand,
+    common_value,
+    complete_sum,
     histogram,
 )
 from sanpath.plugin.messages import name_list, quantity
@@ -134,6 +136,8 @@ __all__ = [
     "WrappedCommand",
     "ca_file_field",
     "clouds",
+    "common_value",
+    "complete_sum",
     "excerpt",
     "histogram",
     "json_answer",

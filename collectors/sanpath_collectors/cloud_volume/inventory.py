@@ -9,10 +9,9 @@ from typing import Literal
 
 from sanpath.plugin import Cloud, CloudLimit, SourceEntity, SourceLink, clouds
 from sanpath_collectors.cloud_volume.config import CloudVolumeConfig, VolumeConfig
-from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.linux_host.snapshot import HOSTNAME, Snapshot
 
 _DMI, _BLOCK = "/sys/class/dmi/id", "/sys/block"
-HOSTNAME = "/proc/sys/kernel/hostname"
 FILES = (
     HOSTNAME,
     f"{_DMI}/sys_vendor",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
-from sanpath.plugin import LoadProfile
+from sanpath.plugin import LoadProfile, common_value, complete_sum
 
-T = TypeVar("T")
 Fill = Literal["zeros", "repeating", "random"]
 
 
@@ -66,19 +65,19 @@ class Span:
         configured, threads = self._configured_in_flight(targets), self._threads(targets)
         is_synchronous = mapped and configured is not None and threads is not None and configured > threads
         limits = {target.path: target.limit_bytes for target in targets if target.limit_bytes}
-        reads = common(target.read_ratio for target in targets)
+        reads = common_value(target.read_ratio for target in targets)
         return LoadProfile(
             engine="diskspd",
             engine_version=version,
             in_flight=threads if is_synchronous else configured,
             asked_in_flight=configured if is_synchronous else None,
-            block_bytes=common(target.block_bytes for target in targets),
+            block_bytes=common_value(target.block_bytes for target in targets),
             read_ratio=reads,
-            random_ratio=common(target.random_ratio for target in targets),
+            random_ratio=common_value(target.random_ratio for target in targets),
             threads=threads,
             files=len(paths) or None,
             working_set_bytes=sum(min(size, limits.get(path, size)) for path, size in sizes.items()) or None,
-            direct=common(target.direct for target in targets),
+            direct=common_value(target.direct for target in targets),
             synchronous=True if is_synchronous else None,
             fill=self._fill(targets) if reads != 1 else None,
             seconds=self.seconds,
@@ -87,26 +86,14 @@ class Span:
         )
 
     def _fill(self, targets: Collection[Target]) -> Fill | None:
-        return "random" if self.random_writes else common(target.fill for target in targets)
+        return "random" if self.random_writes else common_value(target.fill for target in targets)
 
     def _threads(self, targets: Collection[Target]) -> int | None:
-        return self.pool_threads or _sum(target.threads for target in targets)
+        return self.pool_threads or complete_sum(target.threads for target in targets)
 
     def _configured_in_flight(self, targets: Collection[Target]) -> int | None:
         if self.pool_threads and self.pool_outstanding:
             # The pool distributes its I/Os over the targets by weights.
             return self.pool_threads * self.pool_outstanding if len(targets) == len(self.targets) else None
         depth_and_threads = [(target.outstanding, self.pool_threads or target.threads) for target in targets]
-        return _sum(None if o is None or threads is None else o * threads for o, threads in depth_and_threads)
-
-
-def common(values: Iterable[T | None]) -> T | None:
-    """The value that all have in common; None where they differ."""
-    distinct = list(dict.fromkeys(values))
-    return distinct[0] if len(distinct) == 1 else None
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    terms = list(values)
-    not_none = [value for value in terms if value is not None]
-    return sum(not_none) if not_none and len(not_none) == len(terms) else None
+        return complete_sum(None if o is None or threads is None else o * threads for o, threads in depth_and_threads)

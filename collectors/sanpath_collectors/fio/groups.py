@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sanpath.model import DIRECTIONS
-from sanpath.plugin import Event, LoadStep, histogram
+from sanpath.plugin import Event, LoadStep, common_value, histogram
 from sanpath_collectors.fio.buckets import upper_bounds
-from sanpath_collectors.fio.options import combined_profile, common
+from sanpath_collectors.fio.options import combined_profile
 from sanpath_collectors.fio.status import JobStatus
 
 Progress = Literal["none", "begun", "ramp over", "ramp over earlier", "more", "ended"]
@@ -140,7 +140,7 @@ def load_step(number: int, jobs: Sequence[JobStatus], loads: Mapping[str, str], 
         name="+".join(dict.fromkeys(job.name.partition("#")[0] for job in jobs)),
         loads=tuple(loads[job.name] for job in jobs),
         offered=profile.in_flight,
-        block_bytes=common(job.profile.block_bytes for job in jobs),
+        block_bytes=common_value(job.profile.block_bytes for job in jobs),
         rate_limited=bool(profile.rate_limited),
         group=number,
         summary=summary,

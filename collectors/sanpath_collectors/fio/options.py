@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Literal, TypeVar
 
-from sanpath.plugin import LoadProfile
+from sanpath.plugin import LoadProfile, common_value, complete_sum
 
 T = TypeVar("T")
 
@@ -118,31 +118,19 @@ def combined_profile(profiles: Iterable[LoadProfile]) -> LoadProfile:
     limited = [p.rate_limited for p in all_profiles]
     return LoadProfile(
         engine="fio",
-        engine_version=common(p.engine_version for p in all_profiles),
-        in_flight=_sum(p.in_flight for p in all_profiles),
-        block_bytes=common(p.block_bytes for p in all_profiles),
-        read_ratio=common(p.read_ratio for p in all_profiles),
-        random_ratio=common(p.random_ratio for p in all_profiles),
-        threads=None if (threads := _sum(p.threads for p in all_profiles)) is None else int(threads),
-        direct=common(p.direct for p in all_profiles),
-        synchronous=common(p.synchronous for p in all_profiles),
-        fill=common(p.fill for p in all_profiles),
-        seconds=common(p.seconds for p in all_profiles),
-        warmup_seconds=common(p.warmup_seconds for p in all_profiles),
+        engine_version=common_value(p.engine_version for p in all_profiles),
+        in_flight=complete_sum(p.in_flight for p in all_profiles),
+        block_bytes=common_value(p.block_bytes for p in all_profiles),
+        read_ratio=common_value(p.read_ratio for p in all_profiles),
+        random_ratio=common_value(p.random_ratio for p in all_profiles),
+        threads=None if (threads := complete_sum(p.threads for p in all_profiles)) is None else int(threads),
+        direct=common_value(p.direct for p in all_profiles),
+        synchronous=common_value(p.synchronous for p in all_profiles),
+        fill=common_value(p.fill for p in all_profiles),
+        seconds=common_value(p.seconds for p in all_profiles),
+        warmup_seconds=common_value(p.warmup_seconds for p in all_profiles),
         rate_limited=True if any(limited) else None if None in limited else False,
     )
-
-
-def common(values: Iterable[T | None]) -> T | None:
-    """The value that all have in common; None where they differ."""
-    distinct = set(values)
-    return distinct.pop() if len(distinct) == 1 else None
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    terms = list(values)
-    not_none = [value for value in terms if value is not None]
-    return sum(not_none) if not_none and len(not_none) == len(terms) else None
 
 
 def positive_count(text: str | None, default: int) -> int:
@@ -204,7 +192,7 @@ def _block_bytes(read_ratio: float | None, options: Mapping[str, str]) -> float 
     reads, writes = sizes[0], sizes[1] if len(sizes) > 1 else sizes[0]
     if read_ratio in (0.0, 1.0):
         return reads if read_ratio else writes
-    return common(sizes)
+    return common_value(sizes)
 
 
 def _files(options: Mapping[str, str], processes: int) -> tuple[int | None, float | None]:

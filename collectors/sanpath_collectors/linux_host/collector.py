@@ -27,12 +27,12 @@ from sanpath_collectors.linux_host.host import Host
 from sanpath_collectors.linux_host.inventory import FILES, NAMES, Inventory, path_entity
 from sanpath_collectors.linux_host.load_threads import LoadThreads
 from sanpath_collectors.linux_host.paths import HostPath
-from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.linux_host.snapshot import HOSTNAME, Snapshot
 from sanpath_collectors.linux_host.tables import FC_PAYLOAD, FC_STATISTICS, TCP_CONNECTION
 from sanpath_collectors.linux_host.tcp.connections import StorageConnections
 
 _DISKSTATS, _STAT, _UPTIME, _NET_DEV = "/proc/diskstats", "/proc/stat", "/proc/uptime", "/proc/net/dev"
-_HOSTNAME, _OSRELEASE = "/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease"
+_OSRELEASE = "/proc/sys/kernel/osrelease"
 
 
 class LinuxHost(Collector[LinuxHostConfig]):
@@ -58,9 +58,9 @@ class LinuxHost(Collector[LinuxHostConfig]):
         """Logs in, and reads the host's name and devices. Raises MISCONFIGURED for a device that does not exist."""
         self._connected = Host(ctx.machine(self.config.ssh()), self.config.sudo)
         async with self.closed_on_failure():
-            host = await self._connected.snapshot([_DISKSTATS, _STAT, _UPTIME, _HOSTNAME, "/sys/block/dm-*/dm/name"])
+            host = await self._connected.snapshot([_DISKSTATS, _STAT, _UPTIME, HOSTNAME, "/sys/block/dm-*/dm/name"])
             stats = self._stats(host)
-            self._name = self.config.host or _usable_name(host.text(_HOSTNAME)) or self.config.name
+            self._name = self.config.host or host.host_name or self.config.name
             self._groups.host = self._name
             self._selected = None
             if self.config.devices is not None:
@@ -216,11 +216,6 @@ async def _boot_time(host: Host, snapshot: Snapshot) -> int | None:
     """Boot time by the host's clock in microseconds; without `date`, truncated to a second. None: unknown."""
     date, uptime = await host.date_us(), parse.uptime_us(snapshot.content(_UPTIME))
     return parse.boot_us(snapshot.content(_STAT)) if date is None or uptime is None else date - uptime
-
-
-def _usable_name(hostname: str) -> str:
-    """A host name; "" for the default names that many hosts have."""
-    return "" if hostname.partition(".")[0] in ("localhost", "(none)") else hostname
 
 
 def _device_name(configured: str, stats: Mapping[str, Sequence[int]], maps: Mapping[str, str]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from sanpath_collectors.linux_host import parse
 
+HOSTNAME = "/proc/sys/kernel/hostname"
+
 
 class Snapshot:
     """Files and folders at one moment.
@@ -34,6 +36,12 @@ class Snapshot:
     def number(self, path: str) -> int | None:
         """Content of a file as an integer; None for anything else."""
         return parse.number(self.text(path))
+
+    @property
+    def host_name(self) -> str:
+        """The name of the host; "" for the default names that many hosts have."""
+        name = self.text(HOSTNAME)
+        return "" if name.partition(".")[0] in ("localhost", "(none)") else name
 
     def children(self, folder: str) -> list[str]:
         """The names in a folder, sorted; none if it was not read."""

@@ -20,12 +20,12 @@ from sanpath.plugin import (
 )
 from sanpath_collectors.linux_host.machine import MachineCollector
 from sanpath_collectors.linux_host.parse import diskstats
-from sanpath_collectors.linux_host.snapshot import Snapshot
+from sanpath_collectors.linux_host.snapshot import HOSTNAME, Snapshot
 from sanpath_collectors.qemu import inventory, libvirt, parse, processes, qmp, samples
 from sanpath_collectors.qemu.config import QemuConfig
 from sanpath_collectors.qemu.model import MAIN_LOOP, Disk, Thread, VirtualMachine
 
-_FILES = ("/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease", processes.COMM, "/run/libvirt/qemu/*.pid")
+_FILES = (HOSTNAME, "/proc/sys/kernel/osrelease", processes.COMM, "/run/libvirt/qemu/*.pid")
 _NO_PROGRAM = 127
 _MONITOR_SHARE = 0.5
 """Most of a poll's time that one monitor may take: the others are read as well."""
@@ -107,9 +107,7 @@ class Qemu(MachineCollector[QemuConfig]):
         return "libvirt" if self._interface == "libvirt" else "QMP"
 
     def _name(self, host: Snapshot) -> str:
-        name = host.text("/proc/sys/kernel/hostname")
-        usable = name.partition(".")[0] not in ("", "localhost", "(none)")
-        return self.config.host or (name if usable else self.config.name)
+        return self.config.host or host.host_name or self.config.name
 
     async def _read(self) -> tuple[Snapshot, list[VirtualMachine]]:
         """Reads the host and its machines. Raises CollectorError when a configured one does not run."""

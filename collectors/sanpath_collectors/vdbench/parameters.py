@@ -9,10 +9,11 @@ rd=rd1,wd=wd*,iorate=max,elapsed=60,interval=1
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sanpath.plugin import common_value, complete_sum
 from sanpath_collectors.vdbench.parse import number, ratio, size_bytes
 from sanpath_collectors.vdbench.run_header import RunSettings
 
@@ -92,12 +93,12 @@ class Parameters:
         )
         threads = [_threads(rd, sd) for sd in storage_definitions.values()]
         settings = RunSettings(
-            threads=_common_value(threads),
+            threads=common_value(threads),
             storage_definitions=len(storage_definitions) or None,
             files=files,
-            block_bytes=_common_value(size_bytes(text) for text in _texts("xfersize", rd, workloads)),
-            read_ratio=_common_value(_reads(workload, rd) for workload in workloads.values()),
-            random_ratio=_common_value(_random(text) for text in _texts("seekpct", rd, workloads)),
+            block_bytes=common_value(size_bytes(text) for text in _texts("xfersize", rd, workloads)),
+            read_ratio=common_value(_reads(workload, rd) for workload in workloads.values()),
+            random_ratio=common_value(_random(text) for text in _texts("seekpct", rd, workloads)),
             working_set_bytes=sum(size or 0.0 for size in sizes) or None if sizes_are_known else None,
             direct=True if storage_definitions and all(_direct(sd) for sd in storage_definitions.values()) else None,
             has_rate_limit=limit != "max",
@@ -105,8 +106,7 @@ class Parameters:
             seconds=_seconds(rd.get("elapsed", "")),
             warmup_seconds=_seconds(rd.get("warmup", "")),
         )
-        known_threads = [count for count in threads if count is not None]
-        return Plan(settings, sum(known_threads) if known_threads and len(known_threads) == len(threads) else None)
+        return Plan(settings, complete_sum(threads))
 
     def _chosen(self, kind: str, text: str) -> dict[str, dict[str, str]]:
         patterns = [re.compile(".*".join(map(re.escape, name.split("*")))) for name in _names(text)]
@@ -156,12 +156,6 @@ def _texts(key: str, rd: Words, workloads: Mapping[str, Words]) -> list[str]:
     """Return the value of a key for each workload; a value of the run itself has precedence."""
     run_value = rd.get(key, rd.get(f"for{key}"))
     return [run_value if run_value is not None else workload.get(key, "") for workload in workloads.values()]
-
-
-def _common_value(values: Iterable[T | None]) -> T | None:
-    """Return the value that all have in common. None: they differ, or one is not known."""
-    distinct = set(values)
-    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _threads(rd: Words, sd: Words) -> float | None:

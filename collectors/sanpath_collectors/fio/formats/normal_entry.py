@@ -27,6 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sanpath.model import DIRECTIONS, Direction
+from sanpath.plugin import common_value
 from sanpath_collectors.fio.described import (
     adapted_depth,
     all_taken_for_reads,
@@ -36,7 +37,7 @@ from sanpath_collectors.fio.described import (
 from sanpath_collectors.fio.formats.normal_header import Header, profile, rounded_bytes, shortened
 from sanpath_collectors.fio.latency import Latency
 from sanpath_collectors.fio.latency import remarks as latency_remarks
-from sanpath_collectors.fio.options import common, not_zero
+from sanpath_collectors.fio.options import not_zero
 from sanpath_collectors.fio.status import JobStatus, Number, integer, milliseconds
 
 _ENTRY = re.compile(
@@ -247,7 +248,7 @@ class Entry:
         flushes."""
         numbers = []
         for direction, figures in self._figures.items():
-            block_bytes = common(header.block_bytes(direction) for header in headers)
+            block_bytes = common_value(header.block_bytes(direction) for header in headers)
             by_rate = figures.ops_per_second * figures.runtime_ms / 1000
             numbers.append(integer(figures.moved_bytes / block_bytes if block_bytes else by_rate, 0))
         return numbers[0], numbers[1], 0, 0
@@ -285,7 +286,7 @@ class Entry:
 
     def _moved(self, direction: Direction, ops: int, headers: Sequence[Header]) -> dict[str, Number]:
         figures = self._figures[direction]
-        exact_bytes = ops * (common(header.block_bytes(direction) for header in headers) or 0.0)
+        exact_bytes = ops * (common_value(header.block_bytes(direction) for header in headers) or 0.0)
         moved_bytes = (
             exact_bytes if abs(exact_bytes - figures.moved_bytes) <= figures.rounding_bytes else figures.moved_bytes
         )

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.options import SYNCHRONOUS, common
+from sanpath.plugin import LoadProfile, common_value
+from sanpath_collectors.fio.options import SYNCHRONOUS
 from sanpath_collectors.fio.options import profile as options_profile
 from sanpath_collectors.fio.status import integer
 
@@ -76,14 +76,14 @@ def profile(
     """The load of the jobs of an entry that has so many processes. `in_flight` None: unknown. `commanded`: their
     options by the command line, which says more than a header; empty: not known."""
     depths = [header.depth for header in headers]
-    common_depth, in_flight = common(depths), None
+    common_depth, in_flight = common_value(depths), None
     if common_depth is not None:
         in_flight = common_depth * processes
     elif len(depths) == processes:
         in_flight = sum(depths)
-    asked_depth = common(header.asked_depth for header in headers)
+    asked_depth = common_value(header.asked_depth for header in headers)
     is_ignored = asked_depth is not None and common_depth == 1 < asked_depth
-    kind = common(header.rw for header in headers) or ""
+    kind = common_value(header.rw for header in headers) or ""
     more = options_profile(tuple(commanded.items()), processes, version) if commanded else LoadProfile(engine="fio")
     if commanded and not headers:
         return more
@@ -92,11 +92,11 @@ def profile(
         engine_version=version,
         in_flight=in_flight,
         asked_in_flight=asked_depth * processes if asked_depth is not None and is_ignored else None,
-        block_bytes=common(header.block_bytes(d) for header in headers for d in header.directions),
+        block_bytes=common_value(header.block_bytes(d) for header in headers for d in header.directions),
         read_ratio={"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(kind),
         random_ratio=float(kind.startswith("rand")) if kind else None,
         threads=processes,
-        synchronous=common(header.engine in SYNCHRONOUS for header in headers),
+        synchronous=common_value(header.engine in SYNCHRONOUS for header in headers),
     )
 
 
