@@ -58,6 +58,7 @@ from sanpath.plugin.documents import (
     read_yaml,
 )
 from sanpath.plugin.growing_file import FollowedFile, FollowedFileConfig
+from sanpath.plugin.line_document import LineDocument, LineDocumentReader
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
     LOAD_PERCENTILES,
@@ -109,6 +110,8 @@ __all__ = [
     "Item",
     "KeepsHistory",
     "LessOften",
+    "LineDocument",
+    "LineDocumentReader",
     "Lines",
     "LoadProfile",
     "LoadReader",

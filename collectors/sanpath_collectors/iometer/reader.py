@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterator
 
 from sanpath.errors import CollectorError, Failure
-from sanpath.plugin import Item, Lines, ResultClock, ResultReader, text_of, warning
+from sanpath.plugin import Item, LineDocument, LineDocumentReader, ResultClock, text_of, warning
 from sanpath_collectors.iometer.configured_loads import ConfigurationFile
 from sanpath_collectors.iometer.numbers import local_us
 from sanpath_collectors.iometer.parse import Record, Remark, ResultText, Test, Update, UpdatesEnded
@@ -23,32 +22,10 @@ _SECTIONS = re.compile(r"^'(?:TEST SETUP|RESULTS DISPLAY|ACCESS SPECIFICATIONS|M
 _MAX_REMARKS = 100
 
 
-class _Document(Protocol):
-    """A kind of Iometer file, parsed line by line."""
-
-    @property
-    def time_us(self) -> int:
-        """The latest time in the file so far."""
-        ...
-
-    def read_line(self, line: str) -> Iterable[Item]:
-        """Yields what this line completes."""
-        ...
-
-    def end(self, last_line: str) -> Iterable[Item]:
-        """Yields the remaining items. `last_line`: has no line end. Raises CollectorError: nothing to read."""
-        ...
-
-
-class IometerReader(ResultReader):
+class IometerReader(LineDocumentReader):
     """Reads results and updates (.csv) or a configuration (.icf), according to the first line."""
 
     clock: ResultClock = "local"
-
-    def __init__(self, load: str) -> None:
-        super().__init__(load)
-        self._lines = Lines()
-        self._document: _Document | None = None
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
@@ -58,28 +35,15 @@ class IometerReader(ResultReader):
             text.startswith("Version ") and _SECTIONS.search(text) is not None
         )
 
-    def feed(self, added: bytes) -> Iterable[Item]:
-        """Yields the items of tests or updates that are complete now."""
-        for line in self._lines.feed(added):
-            yield from self._document_of(line).read_line(line)
-
-    def finish(self) -> Iterable[Item]:
-        """Yields the remaining items. Raises CollectorError(UNREADABLE) when there was nothing to read."""
-        last_line = self._lines.last_line()
-        document = self._document_of(last_line)
-        yield from document.end(last_line)
-        if self._lines.guessed:
-            text = "the text is in the code page of a machine, read as cp1252: names may be off"
-            yield warning(document.time_us, "code-page", text)
-
-    def _document_of(self, line: str) -> _Document:
-        if self._document is None:
+    def document_for(self, line: str) -> LineDocument:
+        """Return the document of this line."""
+        if self.document is None:
             if line.startswith("Version "):
                 self.clock = "none"
-                self._document = ConfigurationFile(self.load)
+                self.document = ConfigurationFile(self.load)
             elif line.strip():
-                self._document = _Csv(self.load)
-        return self._document or _Csv(self.load)
+                self.document = _Csv(self.load)
+        return self.document or _Csv(self.load)
 
 
 class _Csv:

@@ -3,44 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fnmatch import fnmatch
-from typing import Protocol
 
 from sanpath.errors import CollectorError, Failure
-from sanpath.plugin import Item, Lines, LoadProfile, ResultClock, ResultReader, SourceEntity, text_of, warning
+from sanpath.plugin import (
+    Item,
+    LineDocument,
+    LineDocumentReader,
+    LoadProfile,
+    ResultClock,
+    SourceEntity,
+    text_of,
+    warning,
+)
 from sanpath_collectors.sqlio.parse import Run, is_remark, parameter_line
 from sanpath_collectors.sqlio.runs import Runs
 
 _HEADER = re.compile(r"\s*sqlio (v[0-9]\S*)\s*")
 
 
-class _Document(Protocol):
-    """A file of SQLIO, read line by line."""
-
-    @property
-    def now_us(self) -> int:
-        """The present time on the reader's clock."""
-        ...
-
-    def line(self, line: str) -> Iterable[Item]:
-        """Read a line, and return the items that it completes."""
-        ...
-
-    def end(self, cut_line: str) -> Iterable[Item]:
-        """Read the last line, which has no line end. Raises CollectorError: the file has no usable content."""
-        ...
-
-
-class SqlioReader(ResultReader):
+class SqlioReader(LineDocumentReader):
     """Reads output or a parameter file; the first line that is not a remark decides which."""
 
     clock: ResultClock = "elapsed"
-
-    def __init__(self, load: str) -> None:
-        super().__init__(load)
-        self._lines = Lines()
-        self._document: _Document | None = None
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:
@@ -51,27 +37,14 @@ class SqlioReader(ResultReader):
         statements = [line for line in lines if not is_remark(line)]
         return bool(statements) and fnmatch(name.casefold(), "*param*.txt") and all(map(parameter_line, statements))
 
-    def feed(self, added: bytes) -> Iterable[Item]:
-        """Yield the items of the runs that are now complete."""
-        for line in self._lines.feed(added):
-            yield from self._document_of(line).line(line)
-
-    def finish(self) -> Iterable[Item]:
-        """Yield the items of the last run. Raises CollectorError(UNREADABLE): no run has finished."""
-        cut_line = self._lines.last_line()
-        document = self._document_of(cut_line)
-        yield from document.end(cut_line)
-        if self._lines.guessed:
-            text = "the text is in the code page of a machine, read as cp1252: names may be off"
-            yield warning(document.now_us, "code-page", text)
-
-    def _document_of(self, line: str) -> _Document:
-        if self._document is None and parameter_line(line):
+    def document_for(self, line: str) -> LineDocument:
+        """Return the document of this line."""
+        if self.document is None and parameter_line(line):
             self.clock = "none"
-            self._document = _ParameterFile(self.load)
-        elif self._document is None and not is_remark(line):
-            self._document = _Output(self.load)
-        return self._document or _Output(self.load)
+            self.document = _ParameterFile(self.load)
+        elif self.document is None and not is_remark(line):
+            self.document = _Output(self.load)
+        return self.document or _Output(self.load)
 
 
 class _Output:
@@ -82,10 +55,10 @@ class _Output:
         self._run: Run | None = None
 
     @property
-    def now_us(self) -> int:
+    def time_us(self) -> int:
         return self._runs.now_us
 
-    def line(self, line: str) -> Iterator[Item]:
+    def read_line(self, line: str) -> Iterator[Item]:
         header = _HEADER.fullmatch(line)
         if header is None:
             if self._run is not None:
@@ -104,7 +77,7 @@ class _Output:
             raise CollectorError(Failure.UNREADABLE, text)
         if cut:
             text = f"the file ends inside a line, which is left out: {cut_line.strip()[:60]!r}"
-            yield warning(self.now_us, "cut-file", text)
+            yield warning(self.time_us, "cut-file", text)
 
     def _close(self) -> Iterator[Item]:
         if self._run is not None:
@@ -115,13 +88,13 @@ class _Output:
 class _ParameterFile:
     """A parameter file, with files, their sizes and threads, but without results."""
 
-    now_us = 0
+    time_us = 0
 
     def __init__(self, load: str) -> None:
         self._load = load
         self._files = self._threads = self._bytes = self._unread = 0
 
-    def line(self, line: str) -> Iterator[Item]:
+    def read_line(self, line: str) -> Iterator[Item]:
         file = parameter_line(line)
         if file is not None:
             self._files += 1
@@ -132,7 +105,7 @@ class _ParameterFile:
         yield from ()
 
     def end(self, cut_line: str) -> Iterator[Item]:
-        yield from self.line(cut_line)
+        yield from self.read_line(cut_line)
         profile = LoadProfile(
             engine="sqlio",
             threads=self._threads,
@@ -143,4 +116,4 @@ class _ParameterFile:
         yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, profile.attributes)
         if self._unread:
             text = f"{self._unread} lines are not of the form: path threads mask size_MB"
-            yield warning(self.now_us, "lines-unreadable", text)
+            yield warning(self.time_us, "lines-unreadable", text)
