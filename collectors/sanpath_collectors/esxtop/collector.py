@@ -10,6 +10,3 @@ class EsxtopFile(FollowedCounterLog):
     """Follows one growing batch of esxtop."""
 
     reader = EsxtopLog
-
-    def _new_reader(self) -> EsxtopLog:
-        return EsxtopLog(self.config.name, self.config.host)

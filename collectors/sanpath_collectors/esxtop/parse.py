@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.esxtop import tables
 from sanpath_collectors.esxtop.tables import LATENCIES, NANOSECONDS
+from sanpath_collectors.perfmon.objects import PROCESSORS
 from sanpath_collectors.perfmon.pdh import CounterPath
 from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
 
@@ -68,12 +69,6 @@ PATH = (*_THROUGHPUT, _MEANS[0])
 VDISK = (
     *_THROUGHPUT,
     *(Use(f"latency_seconds_{d}_total", rate, f"average millisec/{d}", _MS * NANOSECONDS) for d, rate in _DIRECTIONS),
-)
-HOST = (
-    Use("cpu_busy_ratio", "busy", factor=0.01, summed=False),
-    Use("cpu_busiest_core_ratio", "busiest core", factor=0.01, summed=False),
-    Use("cpu_busy_seconds_total", "all cores", factor=0.01 * NANOSECONDS),
-    Use("cpu_seconds_total", "cores", factor=NANOSECONDS),
 )
 
 _BUSY = "% util time"
@@ -197,4 +192,4 @@ def _virtual_disk(disk: str) -> Iterator[SourceEntity | SourceLink]:
 def _processors(result: Plan, machine: str, instances: Instances) -> None:
     cores = [counters[_BUSY] for name, counters in instances.items() if name.isdigit()]
     total = instances.get("_Total", {}).get(_BUSY)
-    result.add_series(tables.HOST, HOST, {machine: result.cores(cores, total)})
+    result.add_series(tables.HOST, PROCESSORS, {machine: result.cores(cores, total)})

@@ -11,11 +11,7 @@ from sanpath_collectors.perfmon.reader import CounterLog
 
 
 class EsxtopLog(CounterLog):
-    """Reads a batch of esxtop. `host`: name of the host; None: as in the batch."""
-
-    def __init__(self, load: str, host: str | None = None) -> None:
-        super().__init__(load)
-        self._host = host
+    """Reads a batch of esxtop."""
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature

@@ -75,17 +75,19 @@ class _Tags(HTMLParser):
         if tag in _CELLS or tag in _HEADINGS:
             self._end_of_text()
             self._text, self._size, self._is_heading = [], 0, tag in _HEADINGS
-        elif tag in _ROW_ENDS:
-            self.end_of_row()
-        elif tag in _BREAKS:
-            self.handle_data("\n")
+        else:
+            self._end_of_line(tag)
 
     def handle_endtag(self, tag: str) -> None:
         """End a cell, a heading or a row."""
         self.has_ended |= tag == "html"
         if tag in _CELLS or tag in _HEADINGS:
             self._end_of_text()
-        elif tag in _ROW_ENDS:
+        else:
+            self._end_of_line(tag)
+
+    def _end_of_line(self, tag: str) -> None:
+        if tag in _ROW_ENDS:
             self.end_of_row()
         elif tag in _BREAKS:
             self.handle_data("\n")

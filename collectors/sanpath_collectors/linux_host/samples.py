@@ -55,12 +55,17 @@ def host(
 ) -> Rows | None:
     """One row for all processors together; None: /proc/stat cannot be read. `ratios`: metric → value of what was
     computed from two polls."""
+    values = processors(snapshot, ratios)
+    return None if values is None else rows(HOST, {name: values}, seen_us, device_time_us)
+
+
+def processors(snapshot: Snapshot, ratios: Mapping[str, float]) -> dict[str, int | float | None] | None:
+    """Times of all processors together, `ratios`, and TCP's segments; None: /proc/stat cannot be read."""
     times = parse.processor_times(snapshot.content("/proc/stat"))
     if times is None:
         return None
     segments = parse.tcp_segments(snapshot.content("/proc/net/snmp"))
-    values = {**times, **ratios, **segments}
-    return rows(HOST, {name: values}, seen_us, device_time_us)
+    return {**times, **ratios, **segments}
 
 
 def fibre_channel(

@@ -77,7 +77,7 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
         seen_us = ctx.clock.now_us()
         stats = host_parse.diskstats(snapshot.content(_DISKSTATS))
         before, self._cores = self._cores, host_parse.core_times(snapshot.content(_STAT))
-        busiest = host_parse.busiest_core(before, self._cores).get("cpu_busiest_core_ratio")
+        busiest = host_parse.busiest_core(before, self._cores)
         devices = self._inventory.devices
         for rows in (
             samples.volumes(stats, devices, seen_us),

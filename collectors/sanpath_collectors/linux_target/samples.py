@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sanpath.plugin import Rows, Table
 from sanpath_collectors.linux_host import parse
-from sanpath_collectors.linux_host.samples import fc_counters
+from sanpath_collectors.linux_host.samples import fc_counters, processors
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_target.tables import (
     ARRAY,
@@ -35,14 +35,14 @@ def array(stats: Mapping[str, Sequence[int]], name: str, devices: Collection[str
     return _rows(ARRAY, {name: {metric: sum(row[metric] for row in counters) for metric in DISKSTATS}}, seen_us)
 
 
-def controller(snapshot: Snapshot, name: str, busiest_core_ratio: float | None, seen_us: int) -> Rows | None:
-    """One row for all processors of the server; None: /proc/stat cannot be read."""
-    times = parse.processor_times(snapshot.content("/proc/stat"))
-    if times is None:
+def controller(snapshot: Snapshot, name: str, ratios: Mapping[str, float], seen_us: int) -> Rows | None:
+    """One row for all processors of the server; None: /proc/stat cannot be read. `ratios`: metric → value of what was
+    computed from two polls."""
+    values = processors(snapshot, ratios)
+    if values is None:
         return None
-    segments = parse.tcp_segments(snapshot.content("/proc/net/snmp"))
-    values = {**times, "cpu_busiest_core_ratio": busiest_core_ratio, **segments}
-    return _rows(CONTROLLER, {name: {column.metric: values[column.metric] for column in CONTROLLER.columns}}, seen_us)
+    read = {column.metric: values.get(column.metric) for column in CONTROLLER.columns}
+    return _rows(CONTROLLER, {name: read}, seen_us)
 
 
 def ports(snapshot: Snapshot, interfaces: Collection[str], fc_hosts: Mapping[str, str], seen_us: int) -> list[Rows]:

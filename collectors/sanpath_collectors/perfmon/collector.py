@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from sanpath.plugin import Check, Context, FollowedFile
 from sanpath_collectors.perfmon.reader import CounterLog, PerfMonLog
@@ -10,6 +11,11 @@ from sanpath_collectors.perfmon.reader import CounterLog, PerfMonLog
 
 class FollowedCounterLog(FollowedFile):
     """One log of counters that grows. `check` reports the defects that its header shows."""
+
+    reader: ClassVar[type[CounterLog]]
+
+    def _new_reader(self) -> CounterLog:
+        return self.reader(self.config.name, self.config.host)
 
     async def check(self, ctx: Context) -> Check:
         """Report whether the file exists, and which counters are missing in it."""
@@ -23,6 +29,3 @@ class PerfMonFile(FollowedCounterLog):
     """A log of typeperf, logman or Get-Counter."""
 
     reader = PerfMonLog
-
-    def _new_reader(self) -> PerfMonLog:
-        return PerfMonLog(self.config.name, self.config.host)

@@ -92,11 +92,16 @@ RDMA = (
 )
 """RDMA Activity."""
 
-HOST = (
+PROCESSORS = (
     Use("cpu_busy_ratio", "busy", factor=0.01, summed=False),
     Use("cpu_busiest_core_ratio", "busiest core", factor=0.01, summed=False),
     Use("cpu_busy_seconds_total", "all cores", factor=0.01 * NANOSECONDS),
     Use("cpu_seconds_total", "cores", factor=NANOSECONDS),
+)
+"""What is derived from the counters of single processors."""
+
+HOST = (
+    *PROCESSORS,
     Use("interrupts_total", "interrupts/sec"),
     Use("context_switches_total", "context switches/sec"),
 )

@@ -22,14 +22,15 @@ _BINARY, _BINARY_WITHIN = bytes(4), 64
 class CounterLog(ResultReader):
     """A log of counters of any system; a subclass makes the plan for its columns.
 
-    Times are UTC where the header contains the zone, otherwise local. Each warning is reported once. `messages`:
-    code → text of all warnings so far.
+    Times are UTC where the header contains the zone, otherwise local. Each warning is reported once. `host`: name of
+    the machine; None: as in the log. `messages`: code → text of all warnings so far.
     """
 
     clock: ResultClock = "local"
 
-    def __init__(self, load: str) -> None:
+    def __init__(self, load: str, host: str | None = None) -> None:
         super().__init__(load)
+        self._host = host
         self._lines = pdh.Lines()
         self._format: Format | None = None
         self._plan: Plan | None = None
@@ -154,11 +155,7 @@ class CounterLog(ResultReader):
 
 
 class PerfMonLog(CounterLog):
-    """A log of Windows' counters. `host`: name of the machine; None: as in the log."""
-
-    def __init__(self, load: str, host: str | None = None) -> None:
-        super().__init__(load)
-        self._host = host
+    """A log of Windows' counters."""
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:

@@ -35,6 +35,7 @@ MOUNTS: Mapping[int, tuple[str, ...]] = {
 """Version → where systemd and container engines mount its hierarchy; the last: with version 1 beside it."""
 _MOST_LEVELS, _MOST_LETTERS = 64, 1024
 _LARGEST = 2**63 - 1
+"""The largest integer of a recording."""
 """The largest integer of a recording. A limit above it limits nothing."""
 _CONTAINER = re.compile(r"[0-9a-f]{64}")
 _SHOWN_LETTERS = 12
@@ -159,7 +160,7 @@ def _version_2(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, str, int]
         yield from ((device, m, limit) for m, (key, _) in LIMITS.items() if (limit := _limit(words.get(key, ""))))
     for device, words in counters.items():
         for metric, (key, *_) in COUNTERS.items():
-            if (value := _number(words.get(key, ""))) is not None:
+            if (value := counter(words.get(key, ""))) is not None:
                 yield device, metric, value
 
 
@@ -170,7 +171,7 @@ def _version_1(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, str, int]
                 yield words[0], metric, limit
     for metric, (_, file, key) in COUNTERS.items():
         for words in map(str.split, snapshot.text(f"{folder}/{file}").splitlines()):
-            if len(words) == 3 and words[1] == key and (value := _number(words[2])) is not None:
+            if len(words) == 3 and words[1] == key and (value := counter(words[2])) is not None:
                 yield words[0], metric, value
 
 
@@ -185,7 +186,7 @@ def _keyed(content: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _pressure(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, int]]:
-    totals = {match[1]: _number(match[2]) for match in _PSI.finditer(snapshot.text(f"{folder}/io.pressure"))}
+    totals = {match[1]: counter(match[2]) for match in _PSI.finditer(snapshot.text(f"{folder}/io.pressure"))}
     for metric, line in PRESSURE.items():
         if (total := totals.get(line)) is not None:
             yield metric, total
@@ -193,9 +194,10 @@ def _pressure(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, int]]:
 
 def _limit(word: str) -> int | None:
     """A limit; None for "max", and for what limits nothing or is none."""
-    return _number(word) or None
+    return counter(word) or None
 
 
-def _number(word: str) -> int | None:
+def counter(word: str) -> int | None:
+    """An integer that fits a recording; None for anything else."""
     value = number(word)
     return value if value is not None and value <= _LARGEST else None

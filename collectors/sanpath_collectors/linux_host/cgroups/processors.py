@@ -22,8 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sanpath_collectors.linux_host.cgroups.files import MOUNTS, Group, Values, levels_of
-from sanpath_collectors.linux_host.parse import number
+from sanpath_collectors.linux_host.cgroups.files import MOUNTS, Group, Values, counter, levels_of
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
 QUOTA = "cpu_quota_cores"
@@ -43,7 +42,6 @@ _QUOTA_FILES: Mapping[int, tuple[str, ...]] = {1: ("cpu.cfs_quota_us", "cpu.cfs_
 _COUNTER_FILES: Mapping[int, tuple[str, ...]] = {1: ("cpu.stat", "cpuacct.usage"), 2: ("cpu.stat",)}
 _NANOSECONDS = 1000
 """Nanoseconds of a microsecond."""
-_LARGEST = 2**63 - 1
 
 
 def quota_groups_of(content: str) -> Iterator[Group]:
@@ -74,12 +72,12 @@ def quota_values(snapshot: Snapshot, group: Group) -> tuple[float | None, Values
         quota = _quota(snapshot, folder, group.version) or quota
         lines = (line.split() for line in snapshot.text(f"{folder}/cpu.stat").splitlines())
         counters = {
-            words[0]: value for words in lines if len(words) == 2 and (value := _number(words[1])) is not None
+            words[0]: value for words in lines if len(words) == 2 and (value := counter(words[1])) is not None
         }
         if group.version == 1:
             if "throttled_time" in counters:
                 counters["throttled_time"] //= _NANOSECONDS
-            if (used := _number(snapshot.text(f"{folder}/cpuacct.usage"))) is not None:
+            if (used := counter(snapshot.text(f"{folder}/cpuacct.usage"))) is not None:
                 values["cpu_used_seconds_total"] = used // _NANOSECONDS
         for metric, keys in CPU_COUNTERS.items():
             if (value := counters.get(keys[group.version == 1])) is not None:
@@ -91,13 +89,8 @@ def _quota(snapshot: Snapshot, folder: str, version: int) -> float | None:
     words = snapshot.text(f"{folder}/cpu.max").split()
     if version == 1:
         words = [snapshot.text(f"{folder}/cpu.cfs_{name}_us") for name in ("quota", "period")]
-    quota, period = (_number(word) for word in words) if len(words) == 2 else (None, None)
+    quota, period = (counter(word) for word in words) if len(words) == 2 else (None, None)
     return quota / period if quota and period else None
-
-
-def _number(word: str) -> int | None:
-    value = number(word)
-    return value if value is not None and value <= _LARGEST else None
 
 
 def _folders(group: Group) -> list[str]:
