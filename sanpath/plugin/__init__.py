@@ -75,6 +75,7 @@ from sanpath.plugin.messages import name_list, quantity
 from sanpath.plugin.pacing import BusyError, LessOften, wait_seconds
 from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, warning
 from sanpath.plugin.result_load import PrintedResult
+from sanpath.plugin.rows import rows_of
 from sanpath.plugin.server_clock import DatedHttp, ServerClock
 from sanpath.plugin.text import Decoder, Lines, text_of
 
@@ -151,6 +152,7 @@ __all__ = [
     "quantity",
     "read_json",
     "read_yaml",
+    "rows_of",
     "text_of",
     "verify_tls_field",
     "wait_seconds",

@@ -10,11 +10,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Rows, excerpt, json_answer, json_object, json_objects, read_json
-from sanpath_collectors.brocade_rest.tables import OPTICS, STATISTICS, SWITCH_PORT
+from sanpath.plugin import (
+    CollectorError,
+    Failure,
+    Rows,
+    excerpt,
+    json_answer,
+    json_object,
+    json_objects,
+    read_json,
+    rows_of,
+)
+from sanpath_collectors.brocade_rest.tables import STATISTICS, SWITCH_PORT
+from sanpath_collectors.snmp_switch.tables import OPTICS
 
 Entry = Mapping[str, Any]
 
@@ -122,11 +133,8 @@ def statistics(
     by_port = {known[name]: entry for entry in counted if (name := text(entry, "name")) in known}
     if not by_port:
         return None
-    rows = [_row(states.get(text(entry, "name"), {}), entry) for entry in by_port.values()]
-    values: dict[str, Sequence[int | float | None]] = {
-        column.metric: [row[column.metric] for row in rows] for column in SWITCH_PORT.columns
-    }
-    return Rows(SWITCH_PORT, list(by_port), [seen_us] * len(by_port), values)
+    rows = {port: _row(states.get(text(entry, "name"), {}), entry) for port, entry in by_port.items()}
+    return rows_of(SWITCH_PORT, rows, seen_us)
 
 
 def _row(port: Entry, counted: Entry) -> dict[str, int | None]:
@@ -142,18 +150,16 @@ def _row(port: Entry, counted: Entry) -> dict[str, int | None]:
 def optics(media: Iterable[Entry], known: Mapping[str, str], seen_us: int) -> Rows | None:
     """Return the samples of the transceivers. None: none reports any. Their names are those of ports behind "fc/"."""
     by_port = {
-        known[name]: entry
+        known[name]: {
+            "optics_rx_power_dbm": dbm(number(entry, "rx-power")),
+            "optics_tx_power_dbm": dbm(number(entry, "tx-power")),
+            "optics_temperature_celsius": temperature,
+        }
         for entry in media
-        if (name := text(entry, "name").removeprefix("fc/")) in known and number(entry, "temperature") is not None
+        if (name := text(entry, "name").removeprefix("fc/")) in known
+        and (temperature := number(entry, "temperature")) is not None
     }
-    if not by_port:
-        return None
-    values: dict[str, Sequence[int | float | None]] = {
-        "optics_rx_power_dbm": [dbm(number(entry, "rx-power")) for entry in by_port.values()],
-        "optics_tx_power_dbm": [dbm(number(entry, "tx-power")) for entry in by_port.values()],
-        "optics_temperature_celsius": [number(entry, "temperature") for entry in by_port.values()],
-    }
-    return Rows(OPTICS, list(by_port), [seen_us] * len(by_port), values)
+    return rows_of(OPTICS, by_port, seen_us) if by_port else None
 
 
 def dbm(microwatts: float | None) -> float | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sanpath.plugin import Table
-from sanpath_collectors.snmp_switch.tables import Bits, port_table
+from sanpath_collectors.snmp_switch.tables import counted_ports
 
 STATISTICS: Mapping[str, str] = {
     "bytes_rx_total": "in-octets",
@@ -25,12 +24,4 @@ STATISTICS: Mapping[str, str] = {
 """Metric → leaf of fibrechannel-statistics. bb-credit-zero is the counter that SNMP has as BBCreditZero and the
 command portStatsShow as tim_txcrd_z: ticks of 2.5 µs."""
 
-_COUNTER: Bits = 64
-_GAUGE: Bits = 0
-
-SWITCH_PORT: Table = port_table(
-    {**dict.fromkeys(STATISTICS, _COUNTER), "link_speed_bits_per_second": _GAUGE, "link_up": _GAUGE}
-)
-OPTICS: Table = port_table(
-    dict.fromkeys(("optics_rx_power_dbm", "optics_tx_power_dbm", "optics_temperature_celsius"), _GAUGE)
-)
+SWITCH_PORT = counted_ports(STATISTICS)

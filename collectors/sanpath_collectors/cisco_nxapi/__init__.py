@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sanpath.plugin import Right, Spec
 from sanpath_collectors.cisco_nxapi.config import CiscoNxapiConfig
-from sanpath_collectors.cisco_nxapi.tables import OPTICS, SWITCH_PORT
-from sanpath_collectors.snmp_switch.tables import SWITCH
+from sanpath_collectors.cisco_nxapi.tables import SWITCH_PORT
+from sanpath_collectors.snmp_switch.tables import OPTICS, SWITCH
 
 COLLECTOR = Spec(
     name="cisco_nxapi",

@@ -19,8 +19,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Rows, excerpt, json_answer, json_object, json_objects
-from sanpath_collectors.cisco_nxapi.tables import COUNTERS, OPTICS, SWITCH_PORT
+from sanpath.plugin import CollectorError, Failure, Rows, excerpt, json_answer, json_object, json_objects, rows_of
+from sanpath_collectors.cisco_nxapi.tables import COUNTERS, SWITCH_PORT
+from sanpath_collectors.snmp_switch.tables import OPTICS
 
 Entry = Mapping[str, Any]
 
@@ -168,18 +169,12 @@ def megabits(entry: Entry, *fields: str) -> int | None:
 def samples(body: Entry, known: Mapping[str, str], seen_us: int) -> Rows | None:
     """Return the samples of the ports in `show interface`. `known`: their local ids. None: no port has any."""
     by_port = {
-        known[name]: entry
+        known[name]: _row(entry)
         for entry in rows(body, "interface")
         if (name := interface(text(entry, "interface"))) in known
         and counter(entry, "rx_bytes", "tx_bytes") is not None
     }
-    if not by_port:
-        return None
-    read = [_row(entry) for entry in by_port.values()]
-    values: dict[str, Sequence[int | float | None]] = {
-        column.metric: [row[column.metric] for row in read] for column in SWITCH_PORT.columns
-    }
-    return Rows(SWITCH_PORT, list(by_port), [seen_us] * len(by_port), values)
+    return rows_of(SWITCH_PORT, by_port, seen_us) if by_port else None
 
 
 def _row(entry: Entry) -> dict[str, int | None]:
@@ -196,20 +191,17 @@ def optics(body: Entry, known: Mapping[str, str], seen_us: int) -> Rows | None:
 
     Readings have a unit behind them, or are "N/A" or "--" without light.
     """
-    by_port: dict[str, Entry] = {}
+    by_port: dict[str, dict[str, float | None]] = {}
     for entry in rows(body, "interface_sfp", "interface"):
         name = interface(text(entry, "interface_sfp", "interface"))
         details = next(rows(entry, "temperature"), None)
-        if name in known and details is not None and number(details, "temperature") is not None:
-            by_port[known[name]] = details
-    if not by_port:
-        return None
-    values: dict[str, Sequence[int | float | None]] = {
-        "optics_rx_power_dbm": [number(entry, "rx_pwr", "optical_rx_pwr") for entry in by_port.values()],
-        "optics_tx_power_dbm": [number(entry, "tx_pwr", "optical_tx_pwr") for entry in by_port.values()],
-        "optics_temperature_celsius": [number(entry, "temperature") for entry in by_port.values()],
-    }
-    return Rows(OPTICS, list(by_port), [seen_us] * len(by_port), values)
+        if name in known and details is not None and (temperature := number(details, "temperature")) is not None:
+            by_port[known[name]] = {
+                "optics_rx_power_dbm": number(details, "rx_pwr", "optical_rx_pwr"),
+                "optics_tx_power_dbm": number(details, "tx_pwr", "optical_tx_pwr"),
+                "optics_temperature_celsius": temperature,
+            }
+    return rows_of(OPTICS, by_port, seen_us) if by_port else None
 
 
 def uptime_seconds(version: Entry) -> int | None:

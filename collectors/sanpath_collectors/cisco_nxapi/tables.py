@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sanpath.plugin import Table
-from sanpath_collectors.snmp_switch.tables import Bits, port_table
+from sanpath_collectors.snmp_switch.tables import counted_ports
 
 COUNTERS: Mapping[str, tuple[str, ...]] = {
     "bytes_rx_total": ("rx_bytes",),
@@ -26,12 +25,4 @@ COUNTERS: Mapping[str, tuple[str, ...]] = {
 }
 """Metric → fields of `show interface`, of which a release has one. NX-OS misspells link failures in some."""
 
-_COUNTER: Bits = 64
-_GAUGE: Bits = 0
-
-SWITCH_PORT: Table = port_table(
-    {**dict.fromkeys(COUNTERS, _COUNTER), "link_speed_bits_per_second": _GAUGE, "link_up": _GAUGE}
-)
-OPTICS: Table = port_table(
-    dict.fromkeys(("optics_rx_power_dbm", "optics_tx_power_dbm", "optics_temperature_celsius"), _GAUGE)
-)
+SWITCH_PORT = counted_ports(COUNTERS)

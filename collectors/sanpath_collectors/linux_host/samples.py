@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sanpath.plugin import Column, Rows, Table
+from sanpath.plugin import Rows, rows_of
 from sanpath_collectors.linux_host import parse
 from sanpath_collectors.linux_host.paths import HostPath, nvme_head, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -35,7 +35,7 @@ def luns(
         device: {metric: counters[field - 1] for metric, field in available.items()}
         for device, counters in counted.items()
     }
-    return rows(LUN, by_device, seen_us, device_time_us)
+    return rows_of(LUN, by_device, seen_us, device_time_us)
 
 
 def _counted(own: Sequence[int], paths: Sequence[Sequence[int]]) -> Sequence[int]:
@@ -56,7 +56,7 @@ def host(
     """One row for all processors together; None: /proc/stat cannot be read. `ratios`: metric → value of what was
     computed from two polls."""
     values = processors(snapshot, ratios)
-    return None if values is None else rows(HOST, {name: values}, seen_us, device_time_us)
+    return None if values is None else rows_of(HOST, {name: values}, seen_us, device_time_us)
 
 
 def processors(snapshot: Snapshot, ratios: Mapping[str, float]) -> dict[str, int | float | None] | None:
@@ -73,7 +73,7 @@ def fibre_channel(
 ) -> Rows | None:
     """One row a Fibre Channel port that exists; None: there is none."""
     by_port = {port: _fc_port(snapshot, port) for port in ports if snapshot.has(f"/sys/class/fc_host/{port}")}
-    return rows(HBA, by_port, seen_us, device_time_us) if by_port else None
+    return rows_of(HBA, by_port, seen_us, device_time_us) if by_port else None
 
 
 def fc_counters(snapshot: Snapshot, fc_host: str, files: Mapping[str, str]) -> dict[str, int | None]:
@@ -129,24 +129,11 @@ def network(
         for name in interfaces
         if name in values
     }
-    return rows(HBA, by_interface, seen_us, device_time_us) if by_interface else None
+    return rows_of(HBA, by_interface, seen_us, device_time_us) if by_interface else None
 
 
 def paths(states: Mapping[HostPath, str], seen_us: int, device_time_us: int | None) -> Rows:
     """One row a path, including paths that no longer exist."""
     is_usable = {path.id: usable(state) for path, state in states.items()}
     by_path = {path: {"path_usable": None if flag is None else int(flag)} for path, flag in is_usable.items()}
-    return rows(PATH, by_path, seen_us, device_time_us)
-
-
-def rows(table: Table, values: Mapping[str, Row], seen_us: int, device_time_us: int | None) -> Rows:
-    """Rows with the columns in the order of the table, without columns that no row has. `values`: entity → row."""
-    reported = {metric for row in values.values() for metric in row}
-    columns: list[Column] = [column for column in table.columns if column.metric in reported]
-    return Rows(
-        table,
-        entity=list(values),
-        seen=[seen_us] * len(values),
-        values={column.metric: [row.get(column.metric) for row in values.values()] for column in columns},
-        device_time=None if device_time_us is None else [device_time_us] * len(values),
-    )
+    return rows_of(PATH, by_path, seen_us, device_time_us)

@@ -77,12 +77,12 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
         seen_us = ctx.clock.now_us()
         stats = host_parse.diskstats(snapshot.content(_DISKSTATS))
         before, self._cores = self._cores, host_parse.core_times(snapshot.content(_STAT))
-        busiest = host_parse.busiest_core(before, self._cores)
+        ratios = host_parse.busiest_core(before, self._cores)
         devices = self._inventory.devices
         for rows in (
             samples.volumes(stats, devices, seen_us),
             samples.array(stats, self.config.name, devices.values(), seen_us),
-            samples.controller(snapshot, self.config.name, busiest, seen_us),
+            samples.controller(snapshot, self.config.name, ratios, seen_us),
             *samples.ports(snapshot, self._inventory.ports, fc_hosts, seen_us),
         ):
             if rows is not None:

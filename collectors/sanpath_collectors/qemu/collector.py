@@ -17,6 +17,7 @@ from sanpath.plugin import (
     SourceLink,
     name_list,
     quantity,
+    rows_of,
 )
 from sanpath_collectors.linux_host.machine import MachineCollector
 from sanpath_collectors.linux_host.parse import diskstats
@@ -24,6 +25,7 @@ from sanpath_collectors.linux_host.snapshot import HOSTNAME, Snapshot
 from sanpath_collectors.qemu import inventory, libvirt, parse, processes, qmp, samples
 from sanpath_collectors.qemu.config import QemuConfig
 from sanpath_collectors.qemu.model import MAIN_LOOP, Disk, Thread, VirtualMachine
+from sanpath_collectors.qemu.tables import VDISK
 
 _FILES = (HOSTNAME, "/proc/sys/kernel/osrelease", processes.COMM, "/run/libvirt/qemu/*.pid")
 _NO_PROGRAM = 127
@@ -92,7 +94,7 @@ class Qemu(MachineCollector[QemuConfig]):
                 by_disk[entity] = samples.row(values, self._bins.get(entity, {}), self._times(vm, disk, threads))
                 self._bins[entity] = {name: bins for name, (_, bins) in samples.histograms(values).items()}
         if by_disk:
-            yield samples.rows(by_disk, seen_us)
+            yield rows_of(VDISK, by_disk, seen_us)
         for name in ended:
             yield Event(seen_us, "vm-stopped", {"vm": name, "state": "not running"})
         for name, error in {**self._unread, **failures}.items():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sanpath.plugin import Rows, json_object, json_objects
+from sanpath.plugin import json_object, json_objects
 from sanpath_collectors.qemu.qmp import integer
-from sanpath_collectors.qemu.tables import IN_FLIGHT, PERCENTILES, STATISTICS, THREAD, VDISK
+from sanpath_collectors.qemu.tables import IN_FLIGHT, PERCENTILES, STATISTICS, THREAD
 
 _PERCENTILE = 0.99
 
@@ -74,14 +74,3 @@ def row(statistics: Mapping[str, Any], earlier: Bins, thread: tuple[int, int] | 
     if thread is not None:
         values |= dict(zip(THREAD, thread, strict=True))
     return values
-
-
-def rows(by_disk: Mapping[str, Row], seen_us: int) -> Rows:
-    """Return the rows of all disks. What a source reports of no disk is left out."""
-    metrics = [c.metric for c in VDISK.columns if any(c.metric in values for values in by_disk.values())]
-    return Rows(
-        VDISK,
-        entity=list(by_disk),
-        seen=[seen_us] * len(by_disk),
-        values={metric: [values.get(metric) for values in by_disk.values()] for metric in metrics},
-    )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Literal
 
 from sanpath.plugin import Column, Table
 
 Bits = Literal[0, 32, 63, 64]
+_WIDTH: Bits = 64
+"""Of counters over REST and NX-API."""
 
 CREDIT_TICK_SECONDS = 2.5e-6
 """Brocade counts tim_txcrd_z 400,000 times a second (IBM support document 6983837); Cisco's TxWait has the same tick
@@ -63,8 +65,16 @@ def _all(width: Bits) -> Table:
     return port_table(dict.fromkeys(_COUNTERS, width) | dict.fromkeys(_GAUGES, 0))
 
 
+def counted_ports(counters: Iterable[str]) -> Table:
+    """Return the table of ports with these counters of 64 bits, their speed and their state."""
+    return port_table({**dict.fromkeys(counters, _WIDTH), "link_speed_bits_per_second": 0, "link_up": 0})
+
+
 SWITCH_PORT = _all(64)
 SWITCH_PORT_63 = _all(63)
 SWITCH_PORT_32 = _all(32)
+
+OPTICS = port_table({"optics_rx_power_dbm": 0, "optics_tx_power_dbm": 0, "optics_temperature_celsius": 0})
+"""A row for each transceiver, where it is read apart from the counters."""
 
 SWITCH = Table("switch", (Column("uptime_seconds", scale=0.01),))  # TimeTicks are hundredths of a second

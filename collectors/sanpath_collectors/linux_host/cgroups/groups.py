@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sanpath.plugin import Clock, Item, Machine, SourceEntity, SourceLink
-from sanpath_collectors.linux_host import samples
+from sanpath.plugin import Clock, Item, Machine, SourceEntity, SourceLink, rows_of
 from sanpath_collectors.linux_host.cgroups.files import LIMITS, Group, Values, groups_of
 from sanpath_collectors.linux_host.cgroups.processors import QUOTA, quota_files, quota_groups_of, quota_values
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -51,7 +50,7 @@ class LoadGroups:
         self, snapshot: Snapshot, devices: Mapping[str, str], seen_us: int, device_time_us: int | None
     ) -> Iterator[Item]:
         """The entities that are new, their links, and the samples of all. `devices`: device number → block device."""
-        rows: dict[str, samples.Row] = {}
+        rows: dict[str, Mapping[str, int | float | None]] = {}
         for group in self._groups:
             for number, values in group.values(snapshot).items():
                 if (device := devices.get(number)) is None:
@@ -70,7 +69,7 @@ class LoadGroups:
             self._known.add(name)
             rows[name] = {QUOTA: quota, **used}
         if rows:
-            yield samples.rows(CGROUP, rows, seen_us, device_time_us)
+            yield rows_of(CGROUP, rows, seen_us, device_time_us)
 
     async def search(self, machine: Machine, clock: Clock) -> None:
         """Looks for the processes and their groups, if it is time to do so."""

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sanpath.plugin import Clock, Item, Machine, SourceEntity, SourceLink, Table
-from sanpath_collectors.linux_host import samples
+from sanpath.plugin import Clock, Item, Machine, SourceEntity, SourceLink, Table, rows_of
 from sanpath_collectors.linux_host.tcp import ss as tcp
 from sanpath_collectors.linux_host.tcp.ss import Connection
 from sanpath_collectors.linux_host.tcp.view import TcpView, command, pair_name
@@ -74,7 +73,7 @@ class StorageConnections:
         seen_us = clock.now_us()
         values = self._view.rows(found)
         items: list[Item] = list(self._new(found, sought))
-        return [*items, samples.rows(self.table, values, seen_us, None)] if values else items
+        return [*items, rows_of(self.table, values, seen_us, None)] if values else items
 
     async def _read(self, machine: Machine, sought: Sought) -> list[Connection] | None:
         """The connections with these targets; None: ss cannot tell."""
