@@ -48,7 +48,7 @@ def findings(
     platforms = {row["platform"] for row in tables["link"]} - {None}
     platform = str(platforms.pop()) if len(platforms) == 1 else None
     result = []
-    for finding in group(rules, judge(rules, tables, include_clear=False), verdict.from_step).findings:
+    for finding in group(rules, judge(rules, tables, include_clear=False), verdict.from_step):
         rows = table[finding.rule].select(entity=finding.entity, direction=finding.direction)
         if (finding.entity, finding.direction) in without_idle_path:
             rows = [{**row, "other_path_idle": False} for row in rows]

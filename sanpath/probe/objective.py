@@ -39,12 +39,10 @@ class Latency:
 class Highest:
     """The highest load under an objective. `in_flight` None: even the smallest load misses it.
 
-    `is_confirmed`: it was repeated and met the objective again. `is_missed_above`: a higher load missed it; otherwise
-    the budget allows no higher one.
+    `is_missed_above`: a higher load missed it; otherwise the budget allows no higher one.
     """
 
     in_flight: int | None
-    is_confirmed: bool
     is_missed_above: bool = True
 
 
@@ -72,7 +70,7 @@ def next_in_flight(latencies: Sequence[Latency], objective: Objective, most: int
     met = [in_flight for in_flight in all_met if missed is None or in_flight < missed]
     highest, most = max(met, default=None), most // share * share
     if highest is None:
-        return Highest(None, True) if missed is not None and missed <= share else share
+        return Highest(None) if missed is not None and missed <= share else share
     if missed is None and highest < most:
         return min(most, _FACTOR * highest)
     if missed is not None and missed > _CLOSE * highest:
@@ -80,7 +78,7 @@ def next_in_flight(latencies: Sequence[Latency], objective: Objective, most: int
         if highest < middle < missed:
             return middle
     if met.count(highest) > 1:
-        return Highest(highest, True, missed is not None)
+        return Highest(highest, missed is not None)
     return highest
 
 

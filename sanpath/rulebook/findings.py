@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from sanpath.rulebook.judge import rule_condition
 from sanpath.rulebook.model import SEVERITIES, Finding, Judgement, Outcome, Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """Hits and unknowns as findings, hits first, then by severity. `clear`: rule → number of clear judgements."""
+def group(rules: Sequence[Rule], judgements: Sequence[Judgement], step: str = "") -> list[Finding]:
+    """Group the judgements of `judge(rules, ...)`: hits first, then by severity.
 
-    findings: tuple[Finding, ...]
-    clear: Mapping[str, int]
-
-
-def group(rules: Sequence[Rule], judgements: Sequence[Judgement], step: str = "") -> Findings:
-    """Group the judgements of `judge(rules, ...)`. `rules` must include every rule that was judged.
-
-    A finding shows the figures of `step` if the rule is a hit in it, otherwise those of the worst judgement.
+    `rules` must include every rule that was judged. A finding shows the figures of `step` if the rule is a hit in it,
+    otherwise those of the worst judgement.
     """
     by_id = {rule.id: rule for rule in rules}
     groups: dict[tuple[str, str, str], list[Judgement]] = {}
-    clear: Counter[str] = Counter()
     for judgement in judgements:
-        if judgement.outcome == "clear":
-            clear[judgement.rule] += 1
-        else:
+        if judgement.outcome != "clear":
             groups.setdefault((judgement.rule, judgement.entity, judgement.direction), []).append(judgement)
     worst = {rule_id: rule_condition(by_id[rule_id]).worst for rule_id in {key[0] for key in groups}}
     findings = [
         _finding(by_id[key[0]], judgements_of_group, worst[key[0]], step)
         for key, judgements_of_group in groups.items()
     ]
-    return Findings(tuple(sorted(findings, key=_rank)), dict(clear))
+    return sorted(findings, key=_rank)
 
 
 def _finding(rule: Rule, judgements: Sequence[Judgement], worst: tuple[str, int] | None, step: str) -> Finding:

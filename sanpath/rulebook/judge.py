@@ -125,8 +125,6 @@ def _judgement(rule: Rule, condition: Condition, row: FactRow, outcome: Outcome)
         )
     return Judgement(
         rule=rule.id,
-        role=rule.role,
-        severity=rule.severity,
         entity=str(row["entity"]),
         direction=str(row["direction"]),
         step=str(row["step"]),

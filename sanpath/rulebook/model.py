@@ -156,8 +156,6 @@ class Judgement:
     """
 
     rule: str
-    role: Role
-    severity: Severity
     entity: str
     direction: str
     step: str

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import networkx as nx
-
 from sanpath.model import Entity, Link
 from sanpath.topology.keys import Local
 
@@ -96,12 +94,3 @@ class Topology:
             links = [link for entity in level for link in self._links_of.get(entity, ()) if link.from_entity in level]
             level = {link.to_entity for link in links if link.relation == "backed_by"} - found
         return {entity for entity in found if self.entities[entity].kind == kind}
-
-    def graph(self) -> nx.Graph[str]:
-        """Return all entities and links as an undirected graph; edges carry their relation."""
-        graph: nx.Graph[str] = nx.Graph()
-        for entity in self.entities.values():
-            graph.add_node(entity.id, kind=entity.kind, label=entity.label)
-        for link in self.links:
-            graph.add_edge(link.from_entity, link.to_entity, relation=link.relation)
-        return graph

@@ -107,7 +107,7 @@ def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, message: str
 
 def findings(per_minute: float = 30.0) -> list[Finding]:
     rule = find_rule(RULES, "link-errors")
-    return list(group([rule], judge([rule], crc(per_minute))).findings)
+    return group([rule], judge([rule], crc(per_minute)))
 
 
 @pytest.mark.parametrize(

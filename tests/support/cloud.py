@@ -22,21 +22,12 @@ from tests.support.san import KIB, Flow, San
 
 EBS_MAGIC, INSTANCE_STORE_MAGIC = 0x3C23B510, 0xEC2C0D7E
 EBS_MODEL, INSTANCE_STORE_MODEL = "Amazon Elastic Block Store", "Amazon EC2 NVMe Instance Storage"
-Bins = Sequence[tuple[int, int, int]]
 
 
-def page(
-    counters: Sequence[int], queue: int = 0, magic: int = EBS_MAGIC, reads: Bins = (), writes: Bins = ()
-) -> bytes:
-    """The 4,096 bytes of a log page. `counters`: its ten counters in their order; `reads`, `writes`: histograms as
-    (lower, upper, count)."""
+def page(counters: Sequence[int], queue: int = 0, magic: int = EBS_MAGIC) -> bytes:
+    """The 4,096 bytes of a log page, its histograms empty. `counters`: its ten counters in their order."""
     head = struct.pack("<II", magic, 0) + b"".join(struct.pack("<Q", value) for value in (*counters, queue))
-    return (head + bytes(416) + _histogram(reads) + _histogram(writes)).ljust(4096, b"\0")
-
-
-def _histogram(bins: Bins) -> bytes:
-    packed = b"".join(struct.pack("<QQII", *bin_, 0) for bin_ in bins)
-    return struct.pack("<Q", len(bins)) + packed.ljust(64 * 24, b"\0")
+    return head.ljust(4096, b"\0")
 
 
 @dataclass(slots=True)

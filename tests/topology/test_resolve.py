@@ -305,14 +305,7 @@ def test_nothing_is_no_topology() -> None:
     found = topology()
     assert not found.entities
     assert not found.unjoined
-    assert len(found.graph()) == 0
-
-
-def test_the_graph_has_every_entity_and_link() -> None:
-    found = topology(reported("config", "vm:sqlvm1 runs_on host:esx7"), entity("fa1", "array", "fa1"))
-    graph = found.graph()
-    assert set(graph.nodes) == {"vm:sqlvm1", "host:esx7", "array:fa1"}
-    assert graph.edges["vm:sqlvm1", "host:esx7"]["relation"] == "runs_on"
+    assert not found.links
 
 
 def test_a_zone_joins_an_initiator_with_a_target_and_nothing_else() -> None:

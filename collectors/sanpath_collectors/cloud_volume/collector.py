@@ -110,8 +110,8 @@ class CloudVolume(MachineCollector[CloudVolumeConfig]):
         if volume.kind == "configured" or volume.device in self._by_kernel:
             return None
         page = await self._page(volume)
-        if isinstance(page, parse.LogPage):
-            return {metric: page.values.get(name) for name, metric in LOG_PAGE.items()}
+        if not isinstance(page, str):
+            return {metric: page.get(name) for name, metric in LOG_PAGE.items()}
         if volume.device not in self._page_ids:
             self._by_kernel.add(volume.device)
         return None
@@ -121,7 +121,7 @@ class CloudVolume(MachineCollector[CloudVolumeConfig]):
         page = await self._page(volume) if volume.kind != "configured" else ""
         return page if isinstance(page, str) else ""
 
-    async def _page(self, volume: Volume) -> parse.LogPage | str:
+    async def _page(self, volume: Volume) -> dict[str, int] | str:
         """The log page of a volume, or why it cannot be read."""
         why = ""
         for page_id in (self._page_ids.get(volume.device), *_PAGE_IDS[volume.kind]):
@@ -132,7 +132,7 @@ class CloudVolume(MachineCollector[CloudVolumeConfig]):
                 why = why or reply.errors.decode("utf-8", "replace").strip() or f"nvme ends with {reply.exit_code}"
                 continue
             try:
-                page = parse.of_bytes(reply.output)
+                page = parse.counters(reply.output)
             except CollectorError as error:
                 why = why or str(error)
                 continue

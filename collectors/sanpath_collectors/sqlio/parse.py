@@ -229,25 +229,24 @@ _LINES: tuple[tuple[re.Pattern[str], Callable[[Run, re.Match[str]], None]], ...]
 
 @dataclass(frozen=True, slots=True)
 class ParameterLine:
-    """A line of a parameter file (`-F`): a test file, the number of its threads, and its size."""
+    """A line of a parameter file (`-F`): a test file with the number of its threads and its size."""
 
-    path: str
     threads: int
     size_bytes: int
 
 
 _MAX_LINE_CHARACTERS = 1000
-_PARAMETERS = re.compile(rf"\s*(\S.*?)\s+{_COUNT}\s+0x[0-9a-fA-F]{{1,16}}\s+{_COUNT}\s*(?:#.*)?")
+_PARAMETERS = re.compile(rf"\s*\S.*?\s+{_COUNT}\s+0x[0-9a-fA-F]{{1,16}}\s+{_COUNT}\s*(?:#.*)?")
 
 
 def parameter_line(line: str) -> ParameterLine | None:
     r"""Parse a line of a parameter file, `path threads mask size_MB`; None: another line.
 
     >>> parameter_line(r"G:\test data.dat 16 0x0 50000 # LUN 7")
-    ParameterLine(path='G:\\test data.dat', threads=16, size_bytes=52428800000)
+    ParameterLine(threads=16, size_bytes=52428800000)
     """
     match = _PARAMETERS.fullmatch(line) if len(line) < _MAX_LINE_CHARACTERS else None
-    return None if match is None else ParameterLine(match[1], int(match[2]), int(match[3]) * MIB)
+    return None if match is None else ParameterLine(int(match[1]), int(match[2]) * MIB)
 
 
 def is_remark(line: str) -> bool:

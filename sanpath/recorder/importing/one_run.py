@@ -47,7 +47,6 @@ _Sample = tuple[int, list[int | float | None]]
 class LeftOut:
     """A file that is not counted. `kept`: the file of the same run that is."""
 
-    file: Path
     kept: Path
 
 
@@ -154,7 +153,7 @@ def one_run(files: Sequence[Path], reader: str | None, has_zone: bool) -> Mappin
         twins = [other for other in others if _is_same_run(kept, other, has_zone)]
         reports = [other for other in others if other not in twins]
         if twins:
-            found |= {twin.file: LeftOut(twin.file, kept.file) for twin in twins}
+            found |= {twin.file: LeftOut(kept.file) for twin in twins}
             found[kept.file] = Kept(tuple(twin.file.name for twin in twins), _zone(kept, twins, has_zone))
     return found
 

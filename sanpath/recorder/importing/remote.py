@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sanpath import __version__, registry
@@ -60,11 +60,10 @@ def import_history(
     folder: Location,
     span: Span,
     origin: str,
-    progress: Callable[[float], None] = lambda _: None,
 ) -> Sequence[ImportedSource]:
     """Import a source's history of a time span into a recording, which is created if needed.
 
-    `origin`: where the history is from, for people. `progress` receives the ratio read so far.
+    `origin`: where the history is from, for people.
 
     Raises UsageError for a source without history or a span that was imported before, and SanpathError when there is
     nothing to read. Then the recording is unchanged.
@@ -84,7 +83,6 @@ def import_history(
             await collector.open(context)
             async for item in collector.history(context, span.began_us, span.ended_us):
                 task.take(item)
-                progress(task.read_ratio)
         finally:
             await collector.close()
 
@@ -122,12 +120,6 @@ class _HistoryImport:
     span: Span
     sources: dict[str, ImportedSource] = field(default_factory=dict)
     rows: int = 0
-    newest: int = 0
-
-    @property
-    def read_ratio(self) -> float:
-        """Ratio of the time span that was read."""
-        return max(0.0, (self.newest - self.span.began_us) / max(1, self.span.ended_us - self.span.began_us))
 
     def take(self, item: HistoryItem) -> None:
         """Write one item of the history."""
@@ -143,7 +135,6 @@ class _HistoryImport:
                 self.rows += len(rows.entity)
                 source.first = min(rows.seen if source.first is None else [*rows.seen, source.first])
                 source.last = max(rows.seen if source.last is None else [*rows.seen, source.last])
-                self.newest = max(self.newest, source.last)
             case SourceEntity() | SourceLink() as entry:
                 self.writer.inventory(source.source, self.span.began_us, entry)
             case Event() as event:

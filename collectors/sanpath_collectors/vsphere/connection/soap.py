@@ -40,7 +40,6 @@ class NotAllowedError(FaultError):
 
     def __init__(self, call: str, privilege: str) -> None:
         super().__init__(call, "NoPermission", f"it needs the privilege {privilege}", Failure.REFUSED)
-        self.privilege = privilege
 
 
 class Endpoint:

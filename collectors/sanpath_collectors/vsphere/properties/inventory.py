@@ -120,7 +120,6 @@ class EsxHost:
 class Machine:
     """A virtual machine. `host`: id of its host; `devices`: its virtual hardware."""
 
-    moid: str
     name: str
     host: str
     devices: list[Record] = field(default_factory=list)
@@ -246,7 +245,7 @@ def select_inventory(
     }
     return Inventory(
         esx_hosts,
-        {vm.moid: Machine(vm.moid, labels[vm.moid], vm.text("runtime.host")) for vm in running},
+        {vm.moid: Machine(labels[vm.moid], vm.text("runtime.host")) for vm in running},
         {store.moid: machines.datastore(store.moid, store.values) for store in objects_by_kind["Datastore"]},
     )
 
