@@ -17,7 +17,9 @@ from sanpath.plugin.connections import Context
 from sanpath.plugin.result import ResultReader, warning
 
 _CHUNK_BYTES = 1 << 20
+"""The most that is read at once."""
 _HEAD_BYTES = 1 << 16
+"""What ResultReader.recognises gets of a file."""
 
 
 class FollowedFileConfig(SourceConfig):

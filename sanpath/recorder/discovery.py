@@ -19,6 +19,7 @@ _UUIDS, _NAMES, _ARP = "/sys/block/dm-*/dm/uuid", "/sys/block/dm-*/dm/name", "/p
 _SYSTEM_DESCRIPTION, _SYSTEM_NAME = "1.3.6.1.2.1.1.1.0", "1.3.6.1.2.1.1.5.0"
 """sysDescr and sysName of SNMPv2-MIB (RFC 3418)."""
 _TIMEOUT_SECONDS = 2.0
+"""How long an agent or lldpd may take to answer: what does not is left out of the proposal."""
 _INCOMPLETE = "0x0"
 """ARP flags of an address that did not answer (linux/if_arp.h)."""
 

@@ -20,6 +20,7 @@ from sanpath.recording.handover import LONGEST_BYTES, Hello, LiveItem, encoded, 
 BEHIND_BYTES = 2 * LONGEST_BYTES
 """Bytes that may wait for a viewer; a viewer that is further behind is dropped and may reconnect."""
 MOST_VIEWERS = 16
+"""Viewers at the same time; further ones read from segments, so that no viewer costs the recorder its polls."""
 _OWNER_ONLY = 0o600
 
 

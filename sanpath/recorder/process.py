@@ -61,7 +61,9 @@ A source whose next poll is due later is polled once more at the end.
 END_SECONDS = 4.0
 """How long a poll may go on when the run ends. Then it is cancelled, and its source has CLOSE_SECONDS to log out."""
 ABORT_SECONDS = 2.0
+"""How long writing what waits may take when the run is aborted."""
 POLL_SECONDS = 0.02
+"""How often it is checked whether sources have polled, or have ended."""
 
 
 def main() -> int:

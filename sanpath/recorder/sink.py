@@ -21,7 +21,9 @@ from sanpath.recording.writing.writer import Writer
 from sanpath.units import counted
 
 FLUSH_SECONDS = 5.0
+"""How often rows are written, which is about what a crash loses."""
 FLUSH_ROWS = 20_000
+"""Rows that are written at once, without waiting for that time."""
 FULL_ROWS = 200_000
 """Rows that may wait. Above this number no poll is started: a gap with a reason costs the device nothing."""
 LIMIT_ROWS = 2 * FULL_ROWS

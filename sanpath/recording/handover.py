@@ -21,6 +21,7 @@ from sanpath.recording.format.rows import LARGEST, MALFORMED, details, moment
 LONGEST_BYTES = 16 << 20
 """The longest line: a poll of 50,000 ports has 3 MB."""
 _NAME_BYTES = 16
+"""Half of a SHA-256: a path of a socket has at most 107 bytes (unix(7))."""
 _PRIVATE = 0o700
 
 

@@ -12,6 +12,7 @@ from sanpath.views.words import bar, printable, short
 TITLE = "What was tried"
 HEADER: Sequence[str] = ("step", "why", "outcome", "ruled out", "likely after it", "verdict")
 _BAR = 20
+"""The longest bar of a share, in characters."""
 
 
 def rows(probe: Probe) -> list[list[str]]:

@@ -15,6 +15,7 @@ from sanpath.views import cells, first_screen, probe, words
 from sanpath.views.terminal import as_lines
 
 _BAR = 24
+"""The longest bar of a share, in characters."""
 
 
 def render(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -> str:

@@ -30,9 +30,12 @@ from sanpath_collectors.snmp_switch.tables import OPTICS
 Entry = Mapping[str, Any]
 
 _MESSAGE_CHARACTERS = 200
+"""Characters of the messages of an answer that are shown."""
 _MAX_COUNTER = 2**64
 _MAX_GAUGE = 2**63
+"""Limit of a plausible gauge; a larger one is damaged."""
 _ONLINE = 2
+"""operational-status of a port that is online."""
 _MICROWATTS_OF_0_DBM = 1000.0
 _MILLION = 1_000_000
 

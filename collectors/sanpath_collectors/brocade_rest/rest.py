@@ -10,7 +10,9 @@ from sanpath_collectors.brocade_rest import parse
 
 _JSON = {"accept": "application/yang-data+json"}
 _CLOSED = frozenset({400, 403, 404, 405, 406})
+"""Status of an answer that this login or release does not give."""
 _BUSY = frozenset({429, 500, 502, 503, 504})
+"""Status of an answer that a later request may get."""
 
 
 class ClosedError(CollectorError):

@@ -33,6 +33,7 @@ _INTERFACE = re.compile(r"v?fc\d+(?:/\d+)*|(?:san-)?port-channel\s?\d+")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNIT_MBITS = {"g": 1_000, "m": 1}
 _DEEPEST = 24
+"""Limit of nested tables that are searched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ EBS, INSTANCE_STORE = 0xD0, 0xC0
 """Identifiers of the log page of an EBS volume and of an instance store volume."""
 PAGE_BYTES = 4096
 MAGIC: Mapping[int, str] = {0x3C23B510: "ebs", 0xEC2C0D7E: "instance_store"}
+"""First word of a log page → kind of its volume."""
 
 _HEAD = struct.Struct(f"<II{len(LOG_PAGE)}Q")
 

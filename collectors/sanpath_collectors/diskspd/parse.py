@@ -46,7 +46,9 @@ _RANK = re.compile(r"(\d{1,2})th")
 _SECTIONS_AFTER_SPANS = ("Totals:", "Command Line:", "Input parameters:")
 """First words after the last timespan: of the sum of all timespans, or of the next result."""
 _MAX_LINE_LENGTH = 1 << 20
+"""A longer line is cut, so that no file fills the memory."""
 _MAX_REMARKS = 20
+"""Further remarks about a damaged file say nothing new."""
 
 
 class TextForm:

@@ -42,7 +42,9 @@ _SCOPES = frozenset(
 """Elements whose leaves form a record."""
 _DIRECTIONS: Sequence[tuple[Direction, str]] = (("read", "Read"), ("write", "Write"))
 _MAX_DEPTH = 50
+"""DiskSpd nests less than ten elements."""
 _MAX_TEXT_PIECES = 1000
+"""Pieces of text of one element that are kept: the parser cuts long texts into pieces."""
 _FILLS: Mapping[str, Fill] = {"zero": "zeros", "random": "random"}
 """`sequential` is not known: DiskSpd writes it for -Zr, too, whose data is random."""
 

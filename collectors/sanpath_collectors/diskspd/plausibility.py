@@ -8,6 +8,7 @@ from sanpath_collectors.diskspd.outcome import SpanOutcome
 
 _DASHES = ("-", "\N{EN DASH}", "\N{EM DASH}", "\N{MINUS SIGN}")
 _TOLERANCE_SECONDS = 2.0
+"""A timespan may end so much before its configured duration without having been interrupted."""
 
 
 def remarks(span: SpanOutcome) -> Iterator[tuple[str, str]]:

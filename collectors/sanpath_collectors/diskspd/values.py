@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 
 _LIMIT = 2**60
+"""Larger figures are damaged; sums of several below it still fit a counter."""
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,6})?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 

@@ -33,6 +33,7 @@ UNITS: Mapping[str, tuple[str, float]] = {
 _BITS = re.compile(r"([KMGTP]i?)b/s|([KMGTPkmgtp])bps")
 """Bits a second. In lower case `mb/s` may be either; it counts as bytes."""
 _MAX_LENGTH = 100
+"""Characters of a value; a longer text is none."""
 _NUMBER = r"[\d.,]+"
 _GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _VALUE = re.compile(rf"(?:({_NUMBER})\s*[x×]\s*)?({_NUMBER})\s*(?:(?:-|–|to|\.\.)\s*({_NUMBER}))?\s*(\D.*)?")

@@ -9,6 +9,7 @@ from typing import Any
 from sanpath_collectors.fio.status import integer
 
 _BITS = 6
+"""Bits of the number of buckets within a power of two: FIO_IO_U_PLAT_BITS of stat.h."""
 _PER_OCTAVE = 1 << _BITS
 _NS = 1e-9
 

@@ -23,7 +23,9 @@ cannot exceed the configured number."""
 _FREE_PERCENT = 85.0
 """Use of a core up to which a process is not what keeps I/Os back."""
 _NEARLY_ALL = 0.8
+"""Ratio of the configured I/Os in flight that counts as having reached them."""
 _AT_CEILING_PERCENT = 30.0
+"""Share of the I/Os at the highest level from which that level is taken for a ceiling."""
 _ASYNCHRONOUS = "an asynchronous engine"
 Remark = tuple[str, str]
 

@@ -62,11 +62,13 @@ _LONGEST_FIRST_LINE = 4096
 _SETTLED_MS = 100
 """Precision of run times, in milliseconds."""
 _ETA_UNKNOWN = 2**31 - 1
+"""What fio prints where it has no estimate (INT_MAX)."""
 _TIMED_OPS = 1000
 """I/Os of a device that take a millisecond together: its clock counts these."""
 _KIB_OR_BYTES = 32
 """Halfway, by ratio, between KiB and bytes."""
 _MOST_PER_SECOND = 1e12
+"""Larger rates are damaged."""
 _COUNTED = frozenset(("io_bytes", "io_kbytes", "bw", "iops", "total_ios", "N"))
 _STATUS_MS = 1_500
 """A status interval, and a half."""

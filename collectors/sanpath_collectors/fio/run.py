@@ -20,6 +20,7 @@ _SLACK_US = 1_500_000
 _SAME_END_US = 50_000
 """Jobs whose ends differ by less end together."""
 _EILSEQ_OF_WINDOWS = 42
+"""EILSEQ in errno.h of Windows; Linux has 84."""
 _LAST_COMMON_ERROR = 34
 """Up to this number, errors of Windows' C library are those of Linux."""
 _SOON_MS = 500

@@ -19,6 +19,7 @@ _LONGEST_MS = 2**42
 COUNTS = 2**64
 """What a 64-bit counter cannot hold."""
 _SMALLEST_BLOCK = 512
+"""The sector, below which no device takes I/Os."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from sanpath.plugin import BusyError, CollectorError, Failure, Http, HttpReply, 
 from sanpath_collectors.flasharray import parse
 
 _MAX_PAGES = 1_000
+"""Limit of the pages of one answer: an array that always has a next one would be asked forever."""
 _TOKEN_REFUSED = frozenset({400, 401, 403})
 _CLOSED = frozenset({403, 404})
 _BUSY = frozenset({429, 500, 502, 503, 504})

@@ -44,7 +44,9 @@ from sanpath_collectors.iometer.numbers import count
 from sanpath_collectors.iometer.specification import Specification, access_line
 
 _MAX_LINES = 1_000_000
+"""Larger files are no configuration."""
 _MAX_ACCESS_LINES = 100
+"""Limit of the lines of a specification: their shares add up to 100 %, in whole per cent."""
 _FILL: dict[str, Literal["repeating", "random"]] = {"0": "repeating", "1": "repeating", "2": "random"}
 """Data pattern: a repeated byte; a repeated random buffer; random (IOGrunt.cpp of 1.1.0)."""
 

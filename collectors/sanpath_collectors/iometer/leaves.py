@@ -12,6 +12,7 @@ from sanpath_collectors.iometer.specification import Specification
 
 _DEPTH = {"ALL": 0, "MANAGER": 1, "WORKER": 2, "DISK": 3}
 _MAX_SECONDS = 366 * 86_400
+"""A year; a longer duration is damaged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 
 COUNTER_LIMIT = 1 << 63
+"""Limit of the integers of a recording."""
 
 _YEARS = ("1990", "2100")
 """Iometer dates from 1998; times outside these years are ignored."""

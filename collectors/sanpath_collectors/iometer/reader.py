@@ -20,6 +20,7 @@ _RESULTS = re.compile(
 _SECTIONS = re.compile(r"^'(?:TEST SETUP|RESULTS DISPLAY|ACCESS SPECIFICATIONS|MANAGER LIST) =", re.MULTILINE)
 
 _MAX_REMARKS = 100
+"""Remarks that wait for the first time stamp; further ones say nothing new."""
 
 
 class IometerReader(LineDocumentReader):

@@ -13,6 +13,7 @@ from sanpath_collectors.iometer.parse import Test
 from sanpath_collectors.iometer.tables import LOAD
 
 _TOLERANCE = 0.02
+"""Relative difference between a sum and its parts that rounding explains."""
 _NS_PER_MS = 1_000_000
 
 

@@ -17,6 +17,7 @@ KINDS = ("ALL", "MANAGER", "WORKER", "DISK", "NETWORK")
 _MAX_COMMAS = 16
 """Maximum number of commas within names."""
 _MAX_LATENCY_MS = 86_400_000.0
+"""A day; a longer latency is damaged."""
 _BIN = re.compile(r"(?:>= ?[0-9.]+|[0-9.]+ to ([0-9]{1,15}(?:[.][0-9]{0,15})?)) (us|ms|s)")
 _UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 

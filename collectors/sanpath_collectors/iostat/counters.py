@@ -9,6 +9,7 @@ from sanpath_collectors.iostat.report import Values
 from sanpath_collectors.iostat.tables import LUN, SOURCES, Rate
 
 _COUNTER_LIMIT = 2.0**63
+"""Limit of the integers of a recording."""
 
 
 def plan(columns: Collection[str]) -> Mapping[str, Rate]:

@@ -39,6 +39,7 @@ _USED_COLUMNS = frozenset(
 )
 _HUMAN = re.compile(r"[\d.,]+(?:[kMGTPE]B?|%)")
 _MAX_LINE_LENGTH = 1 << 16
+"""A longer line is cut, so that no file fills the memory."""
 
 
 def header(line: str) -> list[str] | None:

@@ -22,6 +22,7 @@ _NODE = re.compile(r'"nodename"\s*:\s*"([^"]{0,255})"')
 _BRACE = re.compile(r"[{}\]]")
 _NUMBERS = (float, int)
 _MAX_LENGTH = 1 << 26
+"""Limit of a report in characters; one of ten thousand devices has some millions."""
 
 
 class JsonReports:

@@ -14,11 +14,13 @@ from sanpath_collectors.iostat.tables import Rate
 
 _SECOND_US = 1_000_000
 _MAX_INTERVAL_US = 86_400 * _SECOND_US
+"""A day: a longer interval between two reports is a gap, or a clock that was set."""
 _ADVICE = "run iostat -xty 1 -o JSON"
 _JSON = re.compile(r'\{\s*"sysstat"\s*:')
 _SADF = re.compile(r'"(?:sysdata-version|file-utc-time)"\s*:')
 """Keys of sadf, another program of sysstat, whose devices have other names and columns."""
 _MOST_TEXT_BEFORE = 1 << 16
+"""Text within which the header of a report has to appear."""
 
 
 class IostatResult(ResultReader):

@@ -11,6 +11,7 @@ from sanpath_collectors.jetstress.parse import folded, is_figure, measure
 from sanpath_collectors.jetstress.phases import Phases
 
 _MAX_ROWS = 100_000
+"""Limit of the headings, values and rows of a document, so that no file fills the memory."""
 _SECTIONS = frozenset(
     (
         *("testsummary", "databasesizingandthroughput", "jetstresssystemparameters", "databaseconfiguration"),

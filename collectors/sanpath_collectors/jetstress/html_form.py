@@ -12,9 +12,11 @@ _CELLS = frozenset(("td", "th"))
 _BREAKS = frozenset(("br", "p", "div", "li"))
 _ROW_ENDS = frozenset(("tr", "thead", "tbody", "table", "fieldset", "body", "html"))
 _LONGEST_CELL = 1 << 20
+"""In characters; the remainder of a longer cell is dropped."""
 _LONGEST_TAG = 16 << 10
 """Limit of a tag with its attributes, which take fifty times their length in memory. A report has no attributes."""
 _LARGEST = 64 << 20
+"""Limit of a report in bytes."""
 
 
 class HtmlForm:

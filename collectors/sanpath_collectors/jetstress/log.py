@@ -26,6 +26,7 @@ _TYPICAL_MESSAGE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_LINE = 1 << 20
+"""In characters; a longer line is dropped, so that no file fills the memory."""
 
 
 class LogReader(ResultReader):

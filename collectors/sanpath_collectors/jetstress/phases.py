@@ -22,6 +22,7 @@ _END = re.compile(r"performance logging (?:has )?ended|dispatching transactions 
 _ERROR = re.compile(r"\b(?:error|failed|failure|exception)\b", re.IGNORECASE)
 _NO_ERROR = re.compile(r"\b(?:0|no) errors?\b", re.IGNORECASE)
 _MAX_ERRORS = 20
+"""Messages of errors that are kept; further ones say nothing new."""
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from sanpath_collectors.jetstress.log import LogReader
 from sanpath_collectors.jetstress.report import HtmlReport, Report, XmlReport
 
 _HEAD_BYTES = 1 << 16
+"""What `recognises` gets of a file."""
 _KINDS: tuple[type[ResultReader], ...] = (ConfigurationReader, HtmlReport, XmlReport, LogReader)
 
 

@@ -17,6 +17,7 @@ _NAMES = ("name", "instance", "instancename", "databaseinstance", "database", "d
 _LARGEST = 64 << 20
 _LONGEST_TEXT = 1 << 20
 _DEEPEST = 200
+"""Limit of nested elements."""
 
 
 @dataclass(slots=True)

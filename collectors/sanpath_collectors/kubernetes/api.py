@@ -11,6 +11,7 @@ from sanpath_collectors.kubernetes.objects import text
 _PAGE = "500"
 _MAX_PAGES = 1_000
 _EXPIRED = 410
+"""Status "Gone": the continuation of a list has expired."""
 
 
 class ForbiddenError(CollectorError):

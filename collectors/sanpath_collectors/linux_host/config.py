@@ -11,6 +11,7 @@ from sanpath.plugin import SSH_EXTRA, Extra, SecretStr, SourceConfig, SshTarget
 
 _SSH_KEYS = ("port", "user", "key_file", "password", "known_hosts")
 _TIMEOUT_SECONDS = 5.0
+"""How long a login over SSH may take, however short the polls are."""
 
 
 class MachineConfig(SourceConfig):

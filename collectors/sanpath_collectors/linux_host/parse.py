@@ -19,6 +19,7 @@ _VIRTUAL = re.compile(r"(loop|ram|zram|sr|fd)\d+")
 # Possessive quantifiers avoid backtracking: the text after a long word is searched once, not once a character.
 _GIGATRANSFERS = re.compile(r"(\d{1,3}(?:\.\d)?) GT/s")
 _MAX_LANES = 32
+"""The widest link of PCI Express."""
 _ADDRESS = re.compile(r"\d++:\s++([^\s@]++)\S*+\s++inet6?\s++([0-9A-Fa-f.:]++)\S*+\s.*\bscope (global|site)\b")
 _GIGABIT = re.compile(r"(\d{1,4}) Gbit")
 _MAX_DIGITS = 20

@@ -17,6 +17,7 @@ _MEGABYTE = 2**20
 _ENOUGH_MEGABYTES = 16
 """Payload from which the unit of the counters of words shows: the files are read one after the other."""
 _SAME = 0.1
+"""Relative difference within which both counters mean the same payload."""
 Row = Mapping[str, int | float | None]
 
 

@@ -59,6 +59,7 @@ LogItem = Columns | Row | Block | Remark
 _MAX_CELLS = 100
 """Limit of the cells in a line of the long format: Get-Counter writes a dozen."""
 _MAX_COUNTERS = 100_000
+"""More counters than any machine has."""
 FEW = 4
 """Rows that cost no more one by one."""
 

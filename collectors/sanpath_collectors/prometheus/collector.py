@@ -32,7 +32,9 @@ _LOOKBACK_SECONDS = 300.0
 _MAX_ANSWER_POINTS = 500_000
 """The intended limit of samples in one answer: about 14 MB of JSON."""
 _FIRST_RANGE_SECONDS = 300.0
+"""Length of the first range of a history; those after it are adjusted to the density of its samples."""
 _MIN_RANGE_SECONDS = 10.0
+"""A server that refuses so short a range cannot be read."""
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from statistics import median
 _MIN_INTERVALS = 2
 """Intervals between changes from which on their length is known."""
 _MAX_INTERVALS = 20
+"""Latest intervals between changes that are compared."""
 _HELD_RATIO = 1.5
 """Values are held if they change less often than the scrapes by more than this factor."""
 

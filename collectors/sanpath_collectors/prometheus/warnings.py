@@ -9,6 +9,7 @@ from sanpath.plugin import Event, name_list, warning
 _SCRAPES_PER_STEP = 5
 """The scrape intervals in a load step that contain four complete windows, whatever their phase."""
 _ABOVE_LINE_RATE = 1.05
+"""Ratio of throughput to speed above which the speed, or its unit, is wrong."""
 _NOMINAL_GIGABITS = (0.1, 1, 2, 2.5, 4, 5, 8, 10, 16, 20, 25, 32, 40, 50, 56, 64, 80, 100, 128, 200, 400, 800)
 """Speeds of ports (FC-PI, IEEE 802.3, and bonds of two)."""
 _MAX_NAMED = 4

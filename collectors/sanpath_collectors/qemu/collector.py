@@ -29,6 +29,7 @@ from sanpath_collectors.qemu.tables import VDISK
 
 _FILES = (HOSTNAME, "/proc/sys/kernel/osrelease", processes.COMM, "/run/libvirt/qemu/*.pid")
 _NO_PROGRAM = 127
+"""Exit code of a shell for a program that does not exist."""
 _MONITOR_SHARE = 0.5
 """Most of a poll's time that one monitor may take: the others are read as well."""
 

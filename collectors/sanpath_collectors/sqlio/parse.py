@@ -36,6 +36,7 @@ KIB = 1024
 MIB = 1024 * KIB
 
 _MAX_FILES = 10_000
+"""Limit of the files of one run."""
 _COUNT = "([0-9]{1,9})"
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)"
 _LABEL = re.compile(r"[0-9]{1,2}|24\+")

@@ -12,6 +12,7 @@ from sanpath_collectors.sqlio.tables import LOAD
 _GAP_US = 1
 """The gap between two runs, so that the last sample of one is not the first of the next."""
 _TOLERANCE = 0.02
+"""Relative difference between two printed figures that rounding explains."""
 _COUNTER_LIMIT = 1 << 63
 
 

@@ -20,6 +20,7 @@ from sanpath_collectors.vdbench.run_header import RunSettings
 _THREADS = 8.0
 """Default of threads=, the I/Os in flight on an SD (vdbench user guide, "threads=")."""
 _MAX_STATEMENTS = 100_000
+"""Limit of the statements of a file, so that no file fills the memory."""
 _KEYS = (
     *("sd", "wd", "rd", "fsd", "fwd", "hd", "host", "lun", "size", "range", "count", "openflags", "threads"),
     *("xfersize", "rdpct", "seekpct", "skew", "iorate", "fwdrate", "elapsed", "interval", "warmup", "operation"),

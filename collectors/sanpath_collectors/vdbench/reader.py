@@ -12,6 +12,7 @@ from sanpath_collectors.vdbench.reports.summary import SummaryReader
 from sanpath_collectors.vdbench.reports.totals import TotalsReader
 
 _HEAD_BYTES = 1 << 16
+"""What `recognises` gets of a file."""
 _REPORTS: tuple[type[ResultReader], ...] = (
     FlatfileReader,
     TotalsReader,

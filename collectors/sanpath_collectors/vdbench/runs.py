@@ -25,6 +25,7 @@ from sanpath_collectors.vdbench.tables import HOST, LOAD
 
 _NS = 1e-9
 _MAX_VALUE = 2**63
+"""Limit of the integers of a recording."""
 _ROUNDING_RATIO = 0.02
 """Limit of the difference between the mean of the intervals and the printed average, which are rounded."""
 _MAX_STORED_INTERVALS = 10_000

@@ -13,6 +13,7 @@ from sanpath_collectors.windows_san.ports import by_scsi_port
 from sanpath_collectors.windows_san.values import identifier, integer, text, without_none
 
 _BLOCK_BYTES = 4096
+"""The alignment that a partition should have."""
 
 
 def disks(export: Export, host: str) -> Iterator[SourceEntity | SourceLink]:

@@ -23,6 +23,7 @@ from sanpath_collectors.windows_san import mpclaim, values
 
 MARK = "sanpath_windows_san"
 VERSION = 1
+"""Of the format that the script of the README writes."""
 
 Record = Mapping[str, Any]
 

@@ -11,6 +11,7 @@ from sanpath_collectors.windows_san.parse import MARK, VERSION, Export, export_o
 from sanpath_collectors.windows_san.ports import statistics_rows
 
 _MAX_BYTES = 64 << 20
+"""Limit of a file: the inventory of a host is far smaller."""
 
 
 class WindowsSan(ResultReader):

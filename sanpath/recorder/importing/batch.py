@@ -9,6 +9,7 @@ from typing import Any
 from sanpath.model import Rows
 
 _BATCH_ROWS = 4_000
+"""Rows that are handed to the writer together."""
 
 
 class Batch:

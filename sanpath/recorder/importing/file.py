@@ -21,9 +21,11 @@ from sanpath.recording.storage.duck import literal, separate
 _CHUNK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 16
 _ROWS = 10_000
+"""Rows of a query that are in memory as Python objects at the same time."""
 _CSV_BUFFER_BYTES = 4 << 20
 """DuckDB's own 32 MB for each thread take 30 MB more memory and no less time (a log of 200 MB, measured)."""
 _QUERY_BYTES = 100 << 20
+"""Memory of DuckDB for a query over a file of any size."""
 _XZ_BYTES = 128 << 20
 """Memory to unpack .xz: twice that of the highest level of `xz`."""
 _MOST_UNPACKED_RATIO = 1000

@@ -22,6 +22,7 @@ from sanpath.recording.writing.writer import Writer
 from sanpath.transport.context import LiveContext
 
 _FLUSH_ROWS = 20_000
+"""Rows in memory before a segment is written, as of a recorder (sink.py)."""
 
 
 @dataclass(frozen=True, slots=True)

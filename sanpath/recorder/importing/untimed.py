@@ -13,6 +13,7 @@ from sanpath.recorder.importing.placement import Placement, step_limits
 from sanpath.recording.reading.recording import Recording
 
 _BETWEEN_US = 1_000_000
+"""Between the end of the last run and a file without times that is placed after it, so that they stay apart."""
 
 
 def marked(placement: Placement, marks: Sequence[str], recording: Recording | None) -> Placement:

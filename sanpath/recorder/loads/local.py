@@ -20,10 +20,15 @@ from sanpath.recorder.loads.spool import CHUNK_BYTES
 from sanpath.recorder.sources.background import in_background
 
 TAIL_SECONDS = 0.1
+"""How often it is checked whether a load has printed something."""
 INTERRUPT_SECONDS = 5.0
+"""How long a load may take to end after SIGINT, which lets fio print its result."""
 TERMINATE_SECONDS = 2.0
+"""The same after SIGTERM, before it is killed."""
 _COPY_SECONDS = 60.0
+"""How long the copy of the output file that a load names may take at its end."""
 _MOST_CHUNKS = 16
+"""Chunks that are read before it is checked whether the load has ended."""
 
 
 class Load:

@@ -19,6 +19,7 @@ from sanpath.recorder.loads.spool import LIMIT_BYTES, Spool
 COPY_SECONDS = 1.0
 """How often output is copied that no reader has found."""
 RETRY_SECONDS = 1.0
+"""How often it is tried again on a disk that took nothing."""
 END_SECONDS = 5.0
 """How long the end of a load waits for a slow disk."""
 _FILES = ("output", "errors")

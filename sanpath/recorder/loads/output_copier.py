@@ -16,6 +16,7 @@ from sanpath.recorder.loads.spool import Spool
 
 DONE = b"done\n"
 _CHECK_SECONDS = 0.2
+"""How often it is checked for new output."""
 _RETRY_SECONDS = 60.0
 """How long it retries on a full disk after the load has ended."""
 

@@ -23,6 +23,7 @@ from sanpath.recorder.loads.spool import Spool
 from sanpath.recorder.sources.background import in_background
 
 _CLOCK_READINGS = 5
+"""Readings of the host's clock, of which the one with the shortest round trip counts."""
 _CHUNK_BYTES = 1 << 16
 
 

@@ -11,6 +11,7 @@ import tempfile
 from sanpath.masking import masked_bytes
 
 CHUNK_BYTES = 1 << 20
+"""The most that a reader gets at once."""
 LIMIT_BYTES = 256 << 20
 """Output that may wait for its disk: hours of a load generator's output, but little compared with its buffers."""
 _LINE_BYTES = 1 << 12

@@ -18,14 +18,20 @@ from sanpath.recorder.sink import Sink
 from sanpath.units import counted
 
 OPEN_SECONDS = 10.0
+"""How long opening and inventory may wait while nothing arrives; a collector may need longer (open_seconds)."""
 CLOSE_SECONDS = 2.0
+"""How long logging out may take."""
 INVENTORY_SECONDS = 300.0
+"""How often entities and links are read: cables and paths seldom change during a run."""
 BACK_OFF_SECONDS = 60.0
+"""The longest wait after failures; it doubles from a second on."""
 REFUSALS = 3
+"""After so many refusals a source is given up: further ones may lock the account."""
 LATE_POLLS = 3
 """After this many polls in a row whose last rows come too late, the session ends: it may be broken. A busy device is
 late as well, and to log in again would cost it more than the poll."""
 _CHECK_SECONDS = 1.0
+"""How often it is checked whether bytes have arrived."""
 
 NewContext = Callable[[Cost], Context]
 

@@ -10,6 +10,7 @@ from sanpath.recording.format.writers import Start
 from sanpath.recording.storage.store import Store
 
 _CACHE_ENTRIES = 100_000
+"""Segments whose state is kept in memory; a run of weeks has fewer."""
 _MOST_REPORTED = 3
 """At most this many missing flushes of a writer and table are reported."""
 _intact: dict[tuple[str, object, bool], bool] = {}

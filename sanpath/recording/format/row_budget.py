@@ -22,9 +22,11 @@ memory."""
 _ROWS_PER_BYTE = 0.5
 _SAMPLES_PER_BYTE = 10.0
 _PLAIN_BYTES_PER_BYTE = 50.0
+"""Limits for each byte of the files: a multiple of what was measured (see above)."""
 _OBJECT_BYTES = 500
 """Memory of a row as an object; used only to rank files."""
 _CACHE_ENTRIES = 100_000
+"""Files whose content is kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)

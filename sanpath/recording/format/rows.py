@@ -22,6 +22,7 @@ MOST = {"events": 200_000, "inventory": 1_000_000, "polls": 2_000_000}
 A Parquet file of some kilobytes can hold millions of equal rows, each of which becomes an object.
 """
 LARGEST = 2**64
+"""Limit of the numbers in a document: no counter has more than 64 bits."""
 
 
 class PartlyMalformedError(ValueError):

@@ -30,6 +30,7 @@ from sanpath.recording.storage.store import Location, store_at
 ResultT = TypeVar("ResultT")
 
 _ROWS = 10_000
+"""Rows that are in memory as Python objects at the same time."""
 _FIXED = ("source", "entity", "seen", "device_time", "covers_seconds")
 _ATTEMPTS = 5
 """How often segments are listed: compacted ones may vanish between listing and opening."""

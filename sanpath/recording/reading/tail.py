@@ -23,6 +23,7 @@ _FLUSHES = 4
 _WINDOW_US = 30 * 10**6
 """At the first reading, so many microseconds from the end of a compacted segment are read."""
 _MOST_ROWS = 400_000
+"""Rows of one table that one reading takes."""
 ROUND_US = 300_000
 """Samples of one source that were seen closer together than this belong to one poll round."""
 _FIXED = ("source", "entity", "seen", "device_time")

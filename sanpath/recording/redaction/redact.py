@@ -51,6 +51,7 @@ _NUMBERED = frozenset(
 )
 """If a key contains one of these words, a long number under it is a name."""
 _LONG_NUMBER = 100_000
+"""From six digits on, a number identifies a device or a site; shorter ones are counts, ports and LUNs."""
 _NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE", "FLOAT", "INTEGER", "UINTEGER", "HUGEINT")
 
 Columns = Mapping[str, str]

@@ -22,6 +22,7 @@ _MATCHING_CHARACTERS = 8
 """A key with so many correct characters still counts: a damaged key must not hide the checksum."""
 _IN_DOCUMENT = re.compile(rb'"sha256": *"([^"]{64})"')
 _TAIL_BYTES = 8
+"""The end of a Parquet file: the length of its footer, and PAR1."""
 _CHUNK_BYTES = 1 << 20
 _LONGEST_FOOTER_BYTES = 16 << 20
 """The longest footer that is searched: a segment's footer has some kilobytes."""

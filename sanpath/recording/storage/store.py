@@ -29,6 +29,7 @@ Location = Path | str
 _DOCUMENT_BYTES = 64 << 20
 """The largest document that is read; real ones are far smaller."""
 _TICK_SECONDS = 0.01
+"""The longest tick of a kernel (CONFIG_HZ=100)."""
 
 
 def location(place: Location) -> Location:

@@ -10,6 +10,7 @@ from sanpath.recording.reading.alignment import STORE_CLOCK
 from sanpath.recording.storage.store import Store
 
 EXACT_SECONDS = 0.1
+"""An uncertainty that no further comparison has to reduce: polls are a second apart or more."""
 SLOW_SECONDS = 5.0
 """A comparison that took longer is too inaccurate to be recorded."""
 

@@ -14,6 +14,7 @@ _DOWN = 84.0
 _GAP, _LABELLED = 26.0, 124.0
 """Distance between two columns, without and with labelled cables between them."""
 _LETTERS = 17
+"""Characters that fit into a box."""
 
 Places = dict[str, tuple[float, float]]
 """Entity → upper left corner."""

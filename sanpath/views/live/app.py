@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _END_SECONDS = 0.2
 """How often it is checked whether the run has ended."""
 PULSE_SECONDS = 1.0
+"""How often the screen shows what happens now."""
 _SIZE_SECONDS = 1.0
 """How often the size of the terminal is read: on a busy machine its signal can be lost, and Textual's timer for it
 can end without a call."""

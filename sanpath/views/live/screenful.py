@@ -44,6 +44,7 @@ _MIDDLE = 16
 _HIGH = 40
 """From so many rows on, charts are higher."""
 _HIGHER = 3
+"""Their height in rows."""
 
 
 class Painter:

@@ -16,6 +16,7 @@ _COMMAND = re.compile(r"(?:^|[\s#$>%;&])(?:[\w./~-]{0,255}/)?fio\s+(-{1,2}[a-z].
 _OPTION = re.compile(r"--?([a-z][a-z0-9_-]*)(?:=(.*))?")
 _ALIASES = {"readwrite": "rw", "blocksize": "bs"}
 _LONGEST = 8192
+"""Characters of a line that are searched for a command."""
 
 
 def jobs_of_command(line: str) -> Mapping[str, Mapping[str, str]]:

@@ -44,6 +44,7 @@ _FIELDS_BETWEEN = _CPU_FIELDS + _DEPTH_FIELDS + 10 + 12
 _DISK_FIELDS = 9
 _US_TO_NS = 1000
 _MOSTLY = 0.5
+"""Two lines of one job have at least this share of their depths in common."""
 _SAME_END_MS = 100
 """Processes of one job with a fixed run time end within this time."""
 

@@ -41,6 +41,7 @@ _TOGETHER = 0.5
 time after the end of its job."""
 
 _CHUNK_ROWS = 10_000
+"""Rows that are yielded together, so that memory does not grow with the log."""
 
 _Series = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Times in microseconds, and values."""

@@ -47,6 +47,7 @@ LARGEST = 2**48
 MIN_PLAUSIBLE_NS = 1000
 """No I/O of a storage system takes less."""
 _LONGEST_LINE = 1 << 20
+"""In bytes; a longer line is dropped, so that no file fills the memory."""
 _EXCERPT = 80
 """Characters of a line in a message."""
 _FIELDS_BEFORE_3_18 = 4
@@ -54,6 +55,7 @@ _FIELDS_BEFORE_3_18 = 4
 _FIELDS_WITH_OFFSET = 5
 _US = 1000
 _FIRST_WITH_NANOSECONDS = 3
+"""The major version of fio since which logs have nanoseconds."""
 
 DIRECTION_OF: Mapping[int, Direction] = {0: "read", 1: "write"}
 """fio's number of a direction; 2 is trim."""

@@ -16,6 +16,7 @@ from sanpath_collectors.fio.logs.log import DIRECTION_OF, GAUGE_OF, MIN_PLAUSIBL
 from sanpath_collectors.fio.tables import LOAD, LOG
 
 _DEFAULT_PERIOD_MS = 1000
+"""The period where a log does not show it: log_avg_msec is usually a second."""
 _MAX_PERIODS = 1.5
 """A longer distance between lines means that there were windows without I/O between them."""
 _SAME_WINDOW = 0.5

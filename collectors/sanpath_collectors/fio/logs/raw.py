@@ -25,6 +25,7 @@ from sanpath_collectors.fio.logs.log import (
 from sanpath_collectors.fio.tables import LOAD, LOG
 
 _WINDOW_MS = 1000
+"""I/Os of a second become one row."""
 _MIN_OUTSTANDING = 0.1
 """A job that does not wait between its I/Os has about one outstanding, or more."""
 _COLUMNS = ("at_ms", "value", "ddir", "bs", "byte_offset", "priority", "issued")

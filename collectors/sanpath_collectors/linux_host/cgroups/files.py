@@ -34,6 +34,7 @@ MOUNTS: Mapping[int, tuple[str, ...]] = {
 }
 """Version → where systemd and container engines mount its hierarchy; the last: with version 1 beside it."""
 _MOST_LEVELS, _MOST_LETTERS = 64, 1024
+"""Limits of a path below the mount of a hierarchy; each level is searched for limits."""
 _LARGEST = 2**63 - 1
 """The largest integer of a recording."""
 """The largest integer of a recording. A limit above it limits nothing."""

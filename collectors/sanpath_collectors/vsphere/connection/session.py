@@ -20,6 +20,7 @@ from sanpath_collectors.vsphere.connection.soap import Endpoint, FaultError, Rea
 
 _OLDEST = "vim.version.version5"  # vSphere 4.0, the first release with path policies in its API
 _LOGOUT_SECONDS = 1.0
+"""How long logging out may take: half of what the recorder grants `close`."""
 _PAGE = 50
 """Limit of the objects in one reply of the property collector."""
 

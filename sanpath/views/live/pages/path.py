@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sanpath.views.live.reading.snapshot import Snapshot
 
 _KIND, _TREND = 12, 12
+"""Widths of two columns, in characters."""
 _SHARE = 0.5
 """The stops may take this ratio of the page; the details of the chosen one take the remainder."""
 

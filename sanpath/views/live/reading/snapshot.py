@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # The screen is drawn before anything has to be computed.
     from sanpath.views.live.reading.priority import Processors
 
 TICK_SECONDS = 2.0
+"""The shortest time between two snapshots."""
 _IDLE_SHARE, _BUSY_SHARE = 0.1, 0.02
 """Snapshots may cost a tenth of one processor, and on a busy machine at most a fiftieth of all of them: the load must
 not miss that processor time."""
