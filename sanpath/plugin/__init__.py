@@ -75,12 +75,13 @@ from sanpath.plugin.messages import name_list, quantity
 from sanpath.plugin.pacing import BusyError, LessOften, wait_seconds
 from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, warning
 from sanpath.plugin.result_load import PrintedResult
-from sanpath.plugin.rows import rows_of
+from sanpath.plugin.rows import INTEGER_LIMIT, rows_of
 from sanpath.plugin.server_clock import DatedHttp, ServerClock
 from sanpath.plugin.text import Decoder, Lines, text_of
 
 __all__ = [
     "API",
+    "INTEGER_LIMIT",
     "LOAD_COUNTERS",
     "LOAD_PERCENTILES",
     "SNMPV3_EXTRA",

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from sanpath.model import Rows, Table
 
+INTEGER_LIMIT = 2**63
+"""Figures from here on are damaged. Smaller ones fit any column, and a sum of two fits a counter of 64 bits."""
+
 
 def rows_of(
     table: Table,

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sanpath.plugin import (
+    INTEGER_LIMIT,
     CollectorError,
     Failure,
     Rows,
@@ -32,8 +33,6 @@ Entry = Mapping[str, Any]
 _MESSAGE_CHARACTERS = 200
 """Characters of the messages of an answer that are shown."""
 _MAX_COUNTER = 2**64
-_MAX_GAUGE = 2**63
-"""Limit of a plausible gauge; a larger one is damaged."""
 _ONLINE = 2
 """operational-status of a port that is online."""
 _MICROWATTS_OF_0_DBM = 1000.0
@@ -97,7 +96,7 @@ def number(entry: Entry, leaf: str) -> float | None:
         match = re.match(r"\s*(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)", value)
         value = float(match[1]) if match else None
     if type(value) is int or type(value) is float:
-        return float(value) if abs(value) < _MAX_GAUGE and math.isfinite(value) else None
+        return float(value) if abs(value) < INTEGER_LIMIT and math.isfinite(value) else None
     return None
 
 

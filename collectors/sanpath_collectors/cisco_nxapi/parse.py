@@ -19,14 +19,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sanpath.plugin import CollectorError, Failure, Rows, excerpt, json_answer, json_object, json_objects, rows_of
+from sanpath.plugin import (
+    INTEGER_LIMIT,
+    CollectorError,
+    Failure,
+    Rows,
+    excerpt,
+    json_answer,
+    json_object,
+    json_objects,
+    rows_of,
+)
 from sanpath_collectors.cisco_nxapi.tables import COUNTERS, SWITCH_PORT
 from sanpath_collectors.snmp_switch.tables import OPTICS
 
 Entry = Mapping[str, Any]
 
 _MAX_COUNTER = 2**64
-_MAX_GAUGE = 2**63
 _FASTEST_GIGABITS = 1_000
 """Speeds without a unit are Gb/s or Mb/s: no Fibre Channel port has 1,000 Gb/s, and none has less than 1,000 Mb/s."""
 _INTERFACE = re.compile(r"v?fc\d+(?:/\d+)*|(?:san-)?port-channel\s?\d+")
@@ -122,7 +131,7 @@ def number(entry: Entry, *fields: str) -> float | None:
         if isinstance(value, str):
             match = re.match(r"\s*(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)", value)
             value = float(match[1]) if match else None
-        if (type(value) is int or type(value) is float) and abs(value) < _MAX_GAUGE and math.isfinite(value):
+        if (type(value) is int or type(value) is float) and abs(value) < INTEGER_LIMIT and math.isfinite(value):
             return float(value)
     return None
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sanpath.plugin import (
+    INTEGER_LIMIT,
     CollectorError,
     Failure,
     Rows,
@@ -46,7 +47,6 @@ OLDEST_VERSION, NEWEST_VERSION = (2, 2), (2, 56)
 """Supported REST versions: 2.2 introduced the array's performance, 2.4 that of its ports, and the path balance."""
 
 _EXCERPT_CHARACTERS = 200
-_MAX_NUMBER = 2**63  # the limit of integers in a recording
 _MAX_TIME_MILLISECONDS = 2**53  # microseconds of later times exceed that limit
 _IO_FIELDS = ("reads_per_sec", "writes_per_sec", "mirrored_writes_per_sec")
 
@@ -288,7 +288,7 @@ def _column(items: Sequence[Entry], field: str) -> list[int | float | None]:
 def number(value: object) -> int | float | None:
     """A JSON number that is not negative and fits a recording; None for everything else."""
     if type(value) is int or type(value) is float:
-        return value if 0 <= value < _MAX_NUMBER else None
+        return value if 0 <= value < INTEGER_LIMIT else None
     return None
 
 

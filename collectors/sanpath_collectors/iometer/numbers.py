@@ -6,8 +6,7 @@ import math
 import re
 from datetime import UTC, datetime
 
-COUNTER_LIMIT = 1 << 63
-"""Limit of the integers of a recording."""
+from sanpath.plugin import INTEGER_LIMIT
 
 _YEARS = ("1990", "2100")
 """Iometer dates from 1998; times outside these years are ignored."""
@@ -40,7 +39,7 @@ def count(text: str) -> int | None:
         if rounded is None:
             return None
         value = round(rounded)
-    return value if 0 <= value < COUNTER_LIMIT else None
+    return value if 0 <= value < INTEGER_LIMIT else None
 
 
 def local_us(text: str) -> int | None:

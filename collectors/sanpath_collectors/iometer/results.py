@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sanpath.model import DIRECTIONS, Scalar
-from sanpath.plugin import Item, LoadStep, Rows, histogram, warning
+from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, histogram, warning
 from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
 from sanpath_collectors.iometer.leaves import Leaf, leaves_of
-from sanpath_collectors.iometer.numbers import COUNTER_LIMIT
 from sanpath_collectors.iometer.parse import Test
 from sanpath_collectors.iometer.tables import LOAD
 
@@ -160,4 +159,4 @@ def _ns(milliseconds: float | None, count: int) -> int | None:
     if milliseconds is None:
         return None
     total = milliseconds * count * _NS_PER_MS
-    return round(total) if total < COUNTER_LIMIT else None
+    return round(total) if total < INTEGER_LIMIT else None

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS
-from sanpath.plugin import Item, LoadStep, Rows, Totals, warning
+from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, Totals, warning
 from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
-from sanpath_collectors.iometer.numbers import COUNTER_LIMIT
 from sanpath_collectors.iometer.parse import Update
 from sanpath_collectors.iometer.rows import Row
 from sanpath_collectors.iometer.specification import Specification
@@ -41,7 +40,7 @@ class _Target:
     def sample(self, load: str, seen_us: int) -> Rows:
         """The current values of the target's counters; None: too large for a counter, from a damaged row."""
         values = {**self.totals.values, **self.max_ns, "in_flight_configured": self.in_flight}
-        fits = {metric: value for metric, value in values.items() if value is not None and value < COUNTER_LIMIT}
+        fits = {metric: value for metric, value in values.items() if value is not None and value < INTEGER_LIMIT}
         return Rows(LOAD, [load], [seen_us], {column.metric: [fits.get(column.metric)] for column in LOAD.columns})
 
 

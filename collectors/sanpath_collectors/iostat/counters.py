@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sanpath.plugin import Rows
+from sanpath.plugin import INTEGER_LIMIT, Rows
 from sanpath_collectors.iostat.report import Values
 from sanpath_collectors.iostat.tables import LUN, SOURCES, Rate
-
-_COUNTER_LIMIT = 2.0**63
-"""Limit of the integers of a recording."""
 
 
 def plan(columns: Collection[str]) -> Mapping[str, Rate]:
@@ -59,6 +56,6 @@ class Counters:
                     columns[index].append(None)
                     continue
                 sums[index] = total = sums[index] + value * factor * scale
-                columns[index].append(round(total) if total < _COUNTER_LIMIT else None)
+                columns[index].append(round(total) if total < INTEGER_LIMIT else None)
         values: dict[str, Sequence[int | None]] = dict(zip(self._rates, columns, strict=True))
         return Rows(LUN, list(devices), [end_us] * len(devices), dict(values))

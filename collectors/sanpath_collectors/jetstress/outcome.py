@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import (
+    INTEGER_LIMIT,
     Item,
     LoadProfile,
     LoadStep,
@@ -28,8 +29,6 @@ _ASSUMED_DURATION_US = 60_000_000
 """Length of the step of a report without a duration."""
 _LONGEST_SECONDS = 1e7
 """Limit of a test's length; a larger value comes from a damaged file."""
-_LARGEST_COUNTER = 2**63
-"""Limit of a recording's integers; a larger value comes from a damaged file."""
 _ROUNDING_RATIO = 0.02
 """Limit of the relative difference that rounding to three decimals causes in a sum."""
 _TYPE = re.compile(r"\b(Performance|Stress|Database ?Backup|Streaming ?Backup|Soft[- ]?Recovery)\b", re.IGNORECASE)
@@ -249,6 +248,6 @@ def _counters(instance: Instance, seconds: float) -> dict[str, int | float | Non
         if flow.ops_per_second and flow.bytes_per_op is None
     }
     return {
-        metric: None if metric in unknown or (value is not None and value >= _LARGEST_COUNTER) else value
+        metric: None if metric in unknown or (value is not None and value >= INTEGER_LIMIT) else value
         for metric, value in totals.values.items()
     }

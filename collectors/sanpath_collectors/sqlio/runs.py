@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sanpath.model import DIRECTIONS, Scalar
-from sanpath.plugin import Item, LoadStep, Rows, SourceEntity, SourceLink, histogram, warning
+from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, SourceEntity, SourceLink, histogram, warning
 from sanpath_collectors.sqlio.parse import KIB, Run, histogram_of
 from sanpath_collectors.sqlio.tables import LOAD
 
@@ -13,7 +13,6 @@ _GAP_US = 1
 """The gap between two runs, so that the last sample of one is not the first of the next."""
 _TOLERANCE = 0.02
 """Relative difference between two printed figures that rounding explains."""
-_COUNTER_LIMIT = 1 << 63
 
 
 class Runs:
@@ -89,7 +88,7 @@ class Runs:
         if run.direction is None or not run.seconds or run.block_bytes is None or run.ops_per_second is None:
             return None
         operations = round(run.ops_per_second * run.seconds)
-        if operations * run.block_bytes >= _COUNTER_LIMIT:
+        if operations * run.block_bytes >= INTEGER_LIMIT:
             return None
         values: dict[str, list[int | float | None]] = {column.metric: [None, None] for column in LOAD.columns}
         for direction in DIRECTIONS:

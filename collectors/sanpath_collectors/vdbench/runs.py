@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sanpath.model import Direction
 from sanpath.plugin import (
+    INTEGER_LIMIT,
     CollectorError,
     Event,
     Failure,
@@ -24,8 +25,6 @@ from sanpath_collectors.vdbench.run_header import ENGINE, TOLERANCE_RATIO, RunSe
 from sanpath_collectors.vdbench.tables import HOST, LOAD
 
 _NS = 1e-9
-_MAX_VALUE = 2**63
-"""Limit of the integers of a recording."""
 _ROUNDING_RATIO = 0.02
 """Limit of the difference between the mean of the intervals and the printed average, which are rounded."""
 _MAX_STORED_INTERVALS = 10_000
@@ -81,7 +80,7 @@ class _Run:
             "in_flight_configured": self.in_flight,
         }
         cells: dict[str, Sequence[int | float | None]] = {
-            name: [value if value is None or value < _MAX_VALUE else None] for name, value in values.items()
+            name: [value if value is None or value < INTEGER_LIMIT else None] for name, value in values.items()
         }
         return Rows(LOAD, [self.local_id], [self.seen_us], cells)
 

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from sanpath.plugin import INTEGER_LIMIT
 from sanpath_collectors.linux_host.parse import number
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
@@ -35,8 +36,6 @@ MOUNTS: Mapping[int, tuple[str, ...]] = {
 """Version → where systemd and container engines mount its hierarchy; the last: with version 1 beside it."""
 _MOST_LEVELS, _MOST_LETTERS = 64, 1024
 """Limits of a path below the mount of a hierarchy; each level is searched for limits."""
-_LARGEST = 2**63 - 1
-"""The largest integer of a recording."""
 """The largest integer of a recording. A limit above it limits nothing."""
 _CONTAINER = re.compile(r"[0-9a-f]{64}")
 _SHOWN_LETTERS = 12
@@ -201,4 +200,4 @@ def _limit(word: str) -> int | None:
 def counter(word: str) -> int | None:
     """An integer that fits a recording; None for anything else."""
     value = number(word)
-    return value if value is not None and value <= _LARGEST else None
+    return value if value is not None and value < INTEGER_LIMIT else None
