@@ -108,24 +108,8 @@ class Recorder:
         self._sink = Sink(self._writer, self._clock, handover.take)
         self._stop = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        hosts = load_hosts(self._request, self._config)
-        run_id = self._manifest.run_id
-        self._loads = Loads(
-            self._reader, hosts, self._store, self._writer.name, run_id, self._clock, self._sink, self._machines()
-        )
-        self._sweep: SweepRun | None = None
-        if self._request.sweep:
-            runs = ProbeRun if self._request.sweep.by_order else SweepRun
-            self._sweep = runs(self._request.sweep, self._loads, self._clock, self._sink, self._stop)
-        try:
-            self._write_header()
-        except OSError as error:
-            raise UsageError(f"{self._request.folder}: cannot be written: {error.strerror or error}") from error
-        configured: tuple[SourceEntity | SourceLink, ...] = (*self._config.entities, *self._config.links)
-        for item in configured:
-            self._sink.take("config", self._clock.now_us(), item)
-        for source, item in self._load_runs():
-            self._sink.take(source, self._clock.now_us(), item)
+        self._set_up_loads()
+        self._record_configuration()
         self._listen()
         await handover.start()
         other_recorders = self._other_recorders()
@@ -146,15 +130,44 @@ class Recorder:
             failure = self._sink.close()
             lost = f"the last {self._sink.waiting} rows could not be written: {failure}" if failure else ""
             self.write_failure = lost or self._loads.keep()
-        usage = resource.getrusage(resource.RUSAGE_SELF)
         if not self.write_failure:
-            cpu_seconds = usage.ru_utime + usage.ru_stime
-            ended_us = self._clock.now_us()
-            ending = Ending(ended_us=ended_us, load_exit_code=code, recorder_cpu_seconds=cpu_seconds)
-            try:
-                self._writer.end(ending)
-            except (OSError, duckdb.Error) as error:
-                self.write_failure = f"the end of the recording could not be written: {reason(error)}"
+            self._write_end(code)
+
+    def _set_up_loads(self) -> None:
+        hosts = load_hosts(self._request, self._config)
+        run_id = self._manifest.run_id
+        self._loads = Loads(
+            self._reader, hosts, self._store, self._writer.name, run_id, self._clock, self._sink, self._machines()
+        )
+        self._sweep: SweepRun | None = None
+        if self._request.sweep:
+            runs = ProbeRun if self._request.sweep.by_order else SweepRun
+            self._sweep = runs(self._request.sweep, self._loads, self._clock, self._sink, self._stop)
+
+    def _record_configuration(self) -> None:
+        """Record what is known before the first poll. Raises UsageError: the recording cannot be written."""
+        try:
+            self._write_header()
+        except OSError as error:
+            raise UsageError(f"{self._request.folder}: cannot be written: {error.strerror or error}") from error
+        configured: tuple[SourceEntity | SourceLink, ...] = (*self._config.entities, *self._config.links)
+        for item in configured:
+            self._sink.take("config", self._clock.now_us(), item)
+        for source, item in self._load_runs():
+            self._sink.take(source, self._clock.now_us(), item)
+
+    def _write_end(self, load_exit_code: int | None) -> None:
+        """Write that the recording is complete, and what the recorder cost."""
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        ending = Ending(
+            ended_us=self._clock.now_us(),
+            load_exit_code=load_exit_code,
+            recorder_cpu_seconds=usage.ru_utime + usage.ru_stime,
+        )
+        try:
+            self._writer.end(ending)
+        except (OSError, duckdb.Error) as error:
+            self.write_failure = f"the end of the recording could not be written: {reason(error)}"
 
     def _other_recorders(self) -> OtherRecorders:
         """Watch the other recorders of the recording; a run without load or time limit ends with their load."""
