@@ -144,7 +144,7 @@ class TextForm:
 class _SpanText:
     """Parses the lines of one timespan. `has_titles`: tables of percentiles name what they are of."""
 
-    def __init__(self, number: int, has_titles: bool = True) -> None:
+    def __init__(self, number: int, has_titles: bool) -> None:
         self._has_titles = has_titles
         self._outcome = SpanOutcome(number, totals=no_figures())
         self._table = ""

@@ -47,8 +47,8 @@ class SweepSession(Session):
         form: Format,
         fail_on: FailOn,
         choice: Choice,
-        plain: bool = False,
-        metrics: str = "",
+        plain: bool,
+        metrics: str,
     ) -> None:
         super().__init__(request.folder, request, form, fail_on, choice, plain, metrics)
         if request.sweep is None:

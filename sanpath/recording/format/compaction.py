@@ -64,7 +64,7 @@ class SegmentLevels:
     `widest_us`: the longest time that a segment may span, in microseconds; None: no limit.
     """
 
-    def __init__(self, widest_us: float | None = None) -> None:
+    def __init__(self, widest_us: float | None) -> None:
         self._levels: list[_Level] = []
         self._widest_us = widest_us
         # Segments that are large enough, or that could not be compacted.

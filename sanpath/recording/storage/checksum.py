@@ -53,7 +53,7 @@ def document_is_intact(content: bytes) -> bool | None:
     return hashlib.sha256(zeroed).hexdigest().encode() == match[1]
 
 
-def is_intact(file: BinaryIO, is_expected: bool = False) -> bool | None:
+def is_intact(file: BinaryIO, is_expected: bool) -> bool | None:
     """Return whether a segment is unchanged since it was written. None: it has no checksum. Raises OSError.
 
     `is_expected`: its writer leaves a place for a checksum in every segment, so one without it was changed.

@@ -74,7 +74,7 @@ class Store(Protocol):
         """Return the content of a document. Refuses special files and files that are too large."""
         ...
 
-    def intact(self, name: str, is_expected: bool = False) -> bool | None:
+    def intact(self, name: str, is_expected: bool) -> bool | None:
         """Return whether a segment is unchanged, by its checksum. None: it has none.
 
         `is_expected`: it was written with a place for one.
@@ -168,7 +168,7 @@ class LocalStore:
             raise OSError(errno.EFBIG, f"is larger than {_DOCUMENT_BYTES >> 20} MiB")
         return content
 
-    def intact(self, name: str, is_expected: bool = False) -> bool | None:
+    def intact(self, name: str, is_expected: bool) -> bool | None:
         """Check by the checksum in the file."""
         with self._regular(name) as file:
             return is_intact(file, is_expected)
@@ -318,7 +318,7 @@ class ObjectStore:
         with self._os_errors(name):
             return bytes(self._files.cat_file(self._path(name), end=_DOCUMENT_BYTES))
 
-    def intact(self, name: str, is_expected: bool = False) -> bool | None:  # noqa: ARG002 - the store checks it
+    def intact(self, name: str, is_expected: bool) -> bool | None:  # noqa: ARG002 - the store checks it
         """None: stores have their own checksums, and checking ours would fetch the whole object."""
         return None
 
