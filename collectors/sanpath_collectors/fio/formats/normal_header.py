@@ -100,7 +100,7 @@ def profile(
     )
 
 
-def rounded_bytes(text: str, *, binary: bool) -> tuple[float | None, float]:
+def rounded_bytes(text: str, *, binary: bool = False) -> tuple[float | None, float]:
     """Bytes of "296MiB" (2^20), "310MB" (10^6) or "1,445MB", and the maximum rounding error: one in the last digit.
 
     (None, 0): the text is no size. `binary`: "MB" and "M" are 2^20, too. fio 3.1 prints 24.98 GiB as "24.0GiB".
