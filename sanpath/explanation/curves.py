@@ -104,8 +104,8 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
             f"{outstanding(last.in_flight_measured)}: more add only latency"
         )
     return "rising", (
-        f"{count(last.in_flight_measured)} outstanding I/Os still give {percent_rounded(gain)} more throughput than "
-        f"{count(before.in_flight_measured)}"
+        f"{count(last.in_flight_measured)} outstanding I/Os, {2**doublings:.1f} times as many as "
+        f"{count(before.in_flight_measured)}, give {percent_rounded(gain)} more throughput"
     )
 
 

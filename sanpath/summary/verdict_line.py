@@ -10,6 +10,7 @@ from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
 
 _FULL = 0.8
+_BY_MEMORY = "test-answered-by-cache"
 
 
 def verdict_line(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
@@ -42,8 +43,15 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             return f"The load generator or its machine is CPU-bound{cleared}"
         case "healthy":
             return f"Healthy: the requested {reached} are served with headroom"
+        case _ if _is_answered_by_memory(diagnosis):
+            return "Not a test of the storage: memory answers it"
         case _:
             return _unproven(diagnosis)
+
+
+def _is_answered_by_memory(diagnosis: Diagnosis) -> bool:
+    step = diagnosis.verdict.from_step
+    return any(f.rule == _BY_MEMORY and f.outcome == "hit" and step in f.steps for f in diagnosis.findings)
 
 
 def _path_is_cleared(diagnosis: Diagnosis) -> bool:

@@ -10,7 +10,7 @@ from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.load.loads import LoadFacts, flat_beyond
-from sanpath.facts.table import number
+from sanpath.verdict.evidence.step import answered_by_memory
 from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.step_judgement import Judgement
 
@@ -22,9 +22,6 @@ _AS_DEEP = 0.9
 """Steps with this share of the most I/Os in flight are equally deep: then the other direction decides."""
 _AS_MANY = 0.7
 """Directions of which one has at least this share of the other's I/Os in flight have about as many."""
-_REACHED, _FASTEST_SECONDS = 0.5, 5e-6
-"""Share of a load's I/Os at its devices, and latency, below which memory answers it, as of the rule
-`test-answered-by-cache`."""
 _FREE = 0.5
 """Probability of a limit in a step from which that step does not show the latency without a queue."""
 
@@ -34,13 +31,7 @@ def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
     that memory answered tell nothing about the storage, where others do."""
     start = {step.name for step in facts.steps if step.experiment == START}
     of_start = [j for j in judgements if j.load.step in start] or judgements
-    return deciding([j for j in of_start if _reaches_devices(facts, j.load)] or of_start)
-
-
-def _reaches_devices(facts: Facts, load: LoadFacts) -> bool:
-    rows = facts.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
-    few_reach = any(row["device_share"] is not None and number(row, "device_share") < _REACHED for row in rows)
-    return load.latency_seconds >= _FASTEST_SECONDS and not few_reach
+    return deciding([j for j in of_start if not answered_by_memory(facts, j.load)] or of_start)
 
 
 def deciding(judgements: Sequence[Judgement]) -> Judgement:

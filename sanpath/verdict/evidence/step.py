@@ -29,6 +29,16 @@ RETAINED = 0.8
 
 Throughput may rise at first, as caches warm; where it falls, something has been used up.
 """
+_REACHED, _FASTEST_SECONDS = 0.5, 5e-6
+"""Share of a load's I/Os at its devices, and latency, below which memory answers it, as of the rule
+`test-answered-by-cache`."""
+
+
+def answered_by_memory(facts: Facts, load: LoadFacts) -> bool:
+    """Whether memory answers most I/Os of a load, a file cache or a disk in memory, so that it tests no storage."""
+    rows = facts.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
+    few_reach = any(row["device_share"] is not None and number(row, "device_share") < _REACHED for row in rows)
+    return few_reach or load.latency_seconds < _FASTEST_SECONDS
 
 
 def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:

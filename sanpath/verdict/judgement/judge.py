@@ -18,7 +18,7 @@ from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.units import percent, percent_likely
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
-from sanpath.verdict.evidence.step import drift, not_seen
+from sanpath.verdict.evidence.step import answered_by_memory, drift, not_seen
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import probability_of, rank_claims
@@ -131,6 +131,8 @@ def _kind(table: PlaceTable, kind: Kind) -> tuple[Kind, tuple[str, ...]]:
     """The kind of verdict that claims of a kind come to, and the reasons why it is not a better one."""
     if kind not in ("concurrency_limited", "demand_limited"):
         return kind, ()
+    if kind == "concurrency_limited" and answered_by_memory(table.facts, table.load):
+        return "cannot_tell", ("memory answers the I/Os, and not the storage",)
     met = kind == "demand_limited" and rate_met(table.facts, table.load) is not None
     if (reason := _waiting_reason(table)) is not None:
         # Nothing limits a load that gets the rate it asks for, even if its latency is bad.
