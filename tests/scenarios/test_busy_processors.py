@@ -78,6 +78,16 @@ def test_processors_that_others_fill_do_not_limit_threads_that_hardly_wait_for_t
     assert found.verdict.suspects[0].verdict == "concurrency_limited"
 
 
+@pytest.mark.parametrize(("runs", "is_limit"), [(0.14, False), (0.75, True)], ids=["it sleeps", "it never sleeps"])
+def test_a_thread_that_sleeps_beside_its_ios_can_keep_up_with_them(
+    tmp_path: Path, runs: float, is_limit: bool
+) -> None:
+    """32 outstanding, most of them above the device; the thread waits for a processor in a quarter of the time."""
+    found = reads(tmp_path, 32, 2e-3, 6e-5, runs, waits=0.24, runs=runs)
+    assert (generator(found) > 0.5) is is_limit
+    assert is_limit or generator(found) < 0.05
+
+
 def test_the_longer_threads_wait_the_more_processors_are_suspected(tmp_path: Path) -> None:
     waits = [0.01, 0.1, 0.3, 0.6, 0.9]
     found = [generator(reads(tmp_path / str(w), 1, 7.1e-5, 5e-5, 0.1, waits=w, runs=0.1)) for w in waits]

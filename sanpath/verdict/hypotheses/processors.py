@@ -144,11 +144,9 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
     weight = min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))
     evidence = [Evidence(words, weight)]
-    waiting = cast("float | None", busiest["load_thread_wait_ratio"])
-    if waiting is not None:
+    if (measured := _in_run_queue(table, busiest)) is not None:
         # It outweighs how busy they are: threads that mostly sleep run at once, whatever else runs.
-        words_of_wait = f"its threads wait for a processor in {percent(waiting)} of the time"
-        evidence.append(Evidence(words_of_wait, min(0.0, run_queue_weight(waiting) - weight)))
+        evidence.append(Evidence(measured.words, min(0.0, measured.weight - weight)))
     else:
         evidence += _busy_anyway(table, busiest, "cpu_ratio", weight)
         evidence += [] if _works_for_load(table, busiest) else _hardly_waits(table, weight)
@@ -156,6 +154,20 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     because = (f"{words}; nothing measured below it is saturated",)
     place = f"the processors of {table.facts.topology.entities[str(busiest['entity'])].label}"
     yield of_the_load("generator_limited", explains, evidence, because, prior=SELDOM, place=place)
+
+
+def _in_run_queue(table: PlaceTable, row: FactRow) -> Evidence | None:
+    """Evidence of how long the load's threads wait for a processor. None: not read. `row`: of the host.
+
+    A thread with several I/Os outstanding never sleeps where it cannot keep up with them: it runs, or it waits.
+    """
+    waiting, ran = (cast("float | None", row[f"load_thread_{what}_ratio"]) for what in ("wait", "run"))
+    if waiting is None or ran is None:
+        return None
+    has_several = (table.load.in_flight_configured or 0.0) > max(1.0, threads_of(table.facts, table.load))
+    weight = at_limit(min(1.0, ran + waiting), _CPU_ERROR) if has_several else run_queue_weight(waiting)
+    words = f"its threads run in {percent(ran)} of the time, and wait for a processor in {percent(waiting)}"
+    return Evidence(words, weight)
 
 
 def _hardly_waits(table: PlaceTable, weight: float) -> Iterator[Evidence]:
