@@ -35,6 +35,7 @@ _QUOTES = re.compile(rb"^(?:>[ \t]?)+", re.MULTILINE)
 _QUOTED = 0.5
 """Share of the lines that begin with ">" from which a text is an answer to a mail, which quotes them."""
 _MOST_QUOTED_BYTES = 16 << 20
+"""What is read of such a text, in memory: mails are smaller."""
 _BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
 
 
@@ -168,11 +169,12 @@ class ImportedFile:
             if unpack is not None:
                 return cast(IO[bytes], unpack(self.path))
             content = self.path.open("rb")
-            if not _is_quoted(content.read(_HEAD_BYTES)):
-                content.seek(0)
+            is_quoted = _is_quoted(content.read(_HEAD_BYTES))
+            content.seek(0)
+            if not is_quoted:
                 return content
             with content:
-                return io.BytesIO(_QUOTES.sub(b"", self.path.read_bytes()[:_MOST_QUOTED_BYTES]))
+                return io.BytesIO(_QUOTES.sub(b"", content.read(_MOST_QUOTED_BYTES)))
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         except _BROKEN as error:

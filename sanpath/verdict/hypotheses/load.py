@@ -46,6 +46,7 @@ _OF_OTHERS, _SHARED_DEVICE = 2.0, -4.0
 _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
 _MOSTLY = 0.9
+"""Share of an I/O's time at its device that is said."""
 _REFUTED = -5.0
 """Log-odds of too few outstanding I/Os where twice as many were given without effect."""
 _FLUSHES_MATTER = 0.1

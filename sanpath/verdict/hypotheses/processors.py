@@ -18,6 +18,7 @@ from sanpath.verdict.places.table import PlaceTable
 _CPU_ERROR = 0.04
 """A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""
 _CPU_UNREAD = -1.5
+"""Log-odds of a generator whose use of the processor nothing shows: most keep up with their storage."""
 _USUAL_COST_SECONDS = 4e-6
 """Processor time that a generator takes for an I/O, to a factor of a few: fio and DiskSpd 2 to 10 microseconds."""
 _HALF_BUSY, _COST_WEIGHT, _COST_LEAST, _COST_MOST = 0.2, 1.5, -3.0, 2.0
