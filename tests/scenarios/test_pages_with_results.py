@@ -134,3 +134,19 @@ def test_a_core_that_does_not_hold_another_run_holds_none(
     both = generator("both", fio_text(**busy), fio_text(**{**busy, **other, "minute": 20}))  # type: ignore[arg-type]
     assert alone > 0.8
     assert (both < 0.5) is is_cleared
+
+
+@pytest.mark.parametrize(
+    ("engine", "device_us", "is_hit"),
+    [("posixaio", 510, True), ("libaio", 510, False), ("posixaio", 7_900, False)],
+    ids=["one I/O at the device", "another engine", "all I/Os at the device"],
+)
+def test_posix_aio_serves_one_io_a_file(tmp_path: Path, engine: str, device_us: float, is_hit: bool) -> None:
+    """16 I/Os are outstanding at fio."""
+    found = imported(
+        tmp_path, fio_text(latency_us=8_000, depth=16, levels="16=100.0%", engine=engine, device_us=device_us)
+    )
+    assert ("engine-serialises" in hits(found)) is is_hit
+    if is_hit:
+        assert found.verdict.bottlenecks[0].entity == "host:db1"
+        assert found.summary.action == "Let the generator reach its queue depth"

@@ -11,6 +11,8 @@ from sanpath.model import Scalar
 from sanpath.topology.paths import machines_of, targets_of
 from sanpath.topology.topology import Topology
 
+_SERIALISING = "posixaio"
+"""fio's engine that uses POSIX AIO. glibc serves the requests of a file by one thread (glibc, rt/aio_misc.c)."""
 _MIN_WINDOWS = 8
 """With fewer windows a trend may be chance."""
 _SIGNIFICANT_ERRORS = 3.0
@@ -27,6 +29,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
 
     # A file of several runs describes its load once: another run has other threads.
     described = _number(every("in_flight_configured"), sum)
+    engines = every("ioengine")
     is_described = None in (described, load.in_flight_configured) or described == load.in_flight_configured
     return {
         "working_set_bytes": _number(every("working_set_bytes"), sum),
@@ -34,6 +37,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "memory_bytes": _memory(topology, load),
         "direct": _truth(every("direct"), all),
         "synchronous": _truth(every("synchronous"), any),
+        "serialised_by_file": None if engines is None else set(engines) == {_SERIALISING},
         "asked_in_flight": _number(every("asked_in_flight"), sum),
         "requested_ops_per_second": _number(every("requested_ops_per_second"), sum),
         "threads": _number(every("threads"), sum) if is_described else None,

@@ -16,6 +16,8 @@ from sanpath.verdict.places.table import PlaceTable
 
 _PRIOR = -2.0
 """Log-odds of a place that no source looks into, against one whose counter could have shown the limit."""
+_BY_ENGINE = 2.0
+"""Log-likelihood ratio of an engine above the device that is known to hold I/Os back."""
 _GAP = -1.3
 """The same for the gap between the host's last clock and the array's, where the links are counted: adapter, driver,
 interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
@@ -100,7 +102,10 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     overturn_if = ("the same wait with the load on the block device itself, outside of any control group",)
     layer = "guest" if machine.startswith("vm:") else "host"
     conclude = limited_by(table, layer, because, overturn_if, waits_inside=True)
-    yield Claim("io_stack", machine, frozenset({0}), (), conclude, _PRIOR)
+    evidence = []
+    if any(row["serialised_by_file"] for row in table.rows("load", entity=table.load.entity)):
+        evidence = [Evidence("POSIX AIO serves the I/Os of a file one after another", _BY_ENGINE)]
+    yield Claim("io_stack", machine, frozenset({0}), evidence, conclude, _PRIOR)
 
 
 def _unread_hypervisor(table: PlaceTable) -> Iterator[Claim]:
