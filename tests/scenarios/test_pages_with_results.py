@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.registry import result_reader
 from tests.support.fio_text import fio_text, imported, likelihoods
 
 IOSTAT = """Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  r_await  w_await  aqu-sz  %util
@@ -27,24 +28,31 @@ def hits(diagnosis: Diagnosis) -> set[str]:
 def test_a_quoted_result_says_what_the_result_says(tmp_path: Path, mark: str) -> None:
     text = fio_text(device_us=15_000)
     quoted = "".join(f"{mark}{line}\n" for line in text.splitlines())
-    said = [in_folder(tmp_path, name, each).verdict for name, each in (("plain", text), ("quoted", quoted))]
-    assert said[0] == said[1]
+    found = [in_folder(tmp_path, name, each).verdict for name, each in (("plain", text), ("quoted", quoted))]
+    assert found[0] == found[1]
 
 
 def test_a_result_that_lost_its_indentation_keeps_its_devices(tmp_path: Path) -> None:
     text = fio_text(device_us=15_000)
     flat = "".join(f"{line.lstrip()}\n" for line in text.splitlines())
-    said = [likelihoods(in_folder(tmp_path, name, each)) for name, each in (("plain", text), ("flat", flat))]
-    assert said[0] == said[1]
+    found = [likelihoods(in_folder(tmp_path, name, each)) for name, each in (("plain", text), ("flat", flat))]
+    assert found[0] == found[1]
 
 
-def test_a_load_generator_comes_before_what_watched_it(tmp_path: Path) -> None:
+def test_a_result_that_a_mail_program_has_wrapped_keeps_its_engine_and_devices(tmp_path: Path) -> None:
+    text = fio_text(device_us=15_000)
+    wrapped = text.replace(" ioengine=", "\nioengine=").replace(" in_queue=", "\nin_queue=")
+    assert wrapped.count("\n") == text.count("\n") + 2
+    found = [in_folder(tmp_path, name, each).verdict for name, each in (("plain", text), ("wrapped", wrapped))]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["page.md", "page.txt"])
+def test_a_load_generator_comes_before_what_watched_it(name: str) -> None:
     """A page with iostat's table in front of fio's output."""
-    page = tmp_path / "page.md"
-    page.write_text(IOSTAT + "\n" + fio_text())
-    found = imported(tmp_path, page.read_text())
-
-    assert found.steps[0].in_flight.configured == 32
+    found = result_reader(f"{IOSTAT}\n{fio_text()}".encode(), name)
+    alone = result_reader(IOSTAT.encode(), name)
+    assert (found and found[0].name, alone and alone[0].name) == ("fio", "iostat")
 
 
 @pytest.mark.parametrize(
@@ -54,8 +62,9 @@ def test_a_load_generator_comes_before_what_watched_it(tmp_path: Path) -> None:
         "# ./fio --name=job --rw=randread",
         "root@db1:~# /usr/local/bin/fio --name=job --rw=randread",
         "[root@db1 ~]# fio --name=job \\\n>     --rw=randread \\\n>     --direct=1",
+        "# fio --name=job\n--rw=randread --direct=1",
     ],
-    ids=["in the path", "in this folder", "of another folder", "over several lines"],
+    ids=["in the path", "in this folder", "of another folder", "over several lines", "wrapped"],
 )
 def test_a_command_line_tells_that_no_rate_was_set(tmp_path: Path, command: str) -> None:
     """Of 32 I/Os 16 are outstanding."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from sanpath_collectors.fio.formats.broken_lines import BrokenLines
 from sanpath_collectors.fio.formats.command_line import jobs_of_command
 from sanpath_collectors.fio.formats.normal_entry import Entry, begins_figures
 from sanpath_collectors.fio.formats.normal_header import Header
@@ -32,9 +33,6 @@ from sanpath_collectors.fio.status import Number, Status, unique_names
 _BANNER = re.compile(r"(?:fio[- ])?(\d+\.\d[\w.-]*)\s*")
 """`fio-3.33`, `fio 1.59`; `2.0.8` of some distributions."""
 _DISK = re.compile(r"\s+(\S+): ios=(\d{1,18})/(\d{1,18}),.*\bticks=(\d{1,18})/(\d{1,18}), in_queue=(\d{1,18})")
-_CONTINUED = re.compile(r"\bfio\b.*\\\s*$")
-"""A command line that goes on in the next line."""
-_LONGEST_COMMAND = 8192
 _AT_ONCE_US = 5_000_000
 """Most that the dates of a run's entries differ: thousands take fio a while."""
 _STARTED = re.compile(r"\s*Starting (\d{1,6}) (?:process|thread)")
@@ -54,19 +52,18 @@ class NormalText:
         self._ended = False
         self._indentation = ""
         self._processes: int | None = None
-        self._command = ""
+        self._broken = BrokenLines()
         self._commanded: Mapping[str, Mapping[str, str]] = {}
         self._next_commanded: Mapping[str, Mapping[str, str]] = {}
 
     def read_line(self, line: str) -> Status | None:
         """Reads a line. Returns the previous status if this line begins the next one, else None."""
-        if self._command or _CONTINUED.search(line):
-            # A shell begins the lines that follow with its second prompt.
-            self._command += line.lstrip("> \t").rstrip()
-            if self._command.endswith("\\") and len(self._command) < _LONGEST_COMMAND:
-                self._command = f"{self._command[:-1]} "
-                return None
-            line, self._command = self._command, ""
+        completed = None
+        for joined in self._broken.join(line):
+            completed = self._read_joined(joined) or completed
+        return completed
+
+    def _read_joined(self, line: str) -> Status | None:
         if "(g=" in line or "(groupid=" in line:
             self._indentation = line[: len(line) - len(line.lstrip())]
         line = line.removeprefix(self._indentation)
