@@ -46,8 +46,8 @@ GRADES = {
 } | {"C": "the lowest; the most likely of several explanations"}
 """The meaning of a grade."""
 
-_BELOW_THE_HOST = ("wire", "array", "response")
-"""Planes of parts of a latency budget that lie below the host."""
+_WITH_DEVICES = ("guest", "host")
+"""Layers whose parts of a latency budget end at the clock of a block device."""
 _CLEARLY = 0.6
 """Probability from which a suspect would be named if it were an element."""
 _MENTIONED = 0.01
@@ -149,7 +149,7 @@ def rest_of(budget: LatencyBudget) -> tuple[str, str]:
     """What the remainder of a budget is: its name and where it lies. The last clock that was read, a block device's,
     holds it where nothing below has a clock."""
     last = budget.parts[-1] if budget.parts else None
-    if last is None or last.plane in _BELOW_THE_HOST or middle(budget.unexplained_seconds) <= 0:
+    if last is None or last.layer not in _WITH_DEVICES or middle(budget.unexplained_seconds) <= 0:
         return "unexplained", "in no measured part"
     return "below", f"in {printable(short(last.entity))} and below it; no source divides it"
 

@@ -104,26 +104,26 @@ def core_times(content: bytes) -> dict[str, CoreTicks]:
     }
 
 
-def busiest_core(before: Mapping[str, CoreTicks], after: Mapping[str, CoreTicks]) -> dict[str, float]:
+def busiest_core(before: Mapping[str, CoreTicks], after: Mapping[str, CoreTicks]) -> dict[str, float | None]:
     """Metric → value of the core that was busiest between two polls: its busy share of the time, and the share of
-    that in which it served interrupts. {}: no core was there both times.
+    that in which it served interrupts. None: no core was there both times, or interrupts are not counted apart.
 
     >>> busiest_core({"cpu0": (30, 95, 4), "cpu1": (0, 95, 0)}, {"cpu0": (120, 195, 49), "cpu1": (9, 195, 0)})
     {'cpu_busiest_core_ratio': 0.9, 'cpu_busiest_core_interrupt_ratio': 0.5}
     """
+    ratios: dict[str, float | None] = {"cpu_busiest_core_ratio": None, "cpu_busiest_core_interrupt_ratio": None}
     spent = [
         tuple(now - then for now, then in zip(ticks, before[core], strict=True))
         for core, ticks in after.items()
         if core in before and ticks[1] > before[core][1]
     ]
-    if not spent:
-        return {}
-    busy, total, interrupts = max(spent, key=lambda ticks: ticks[0] / ticks[1])
-    # The time that a core waits for I/O may decrease (man 5 proc).
-    ratios = {"cpu_busiest_core_ratio": max(0.0, min(1.0, busy / total))}
-    # A kernel that charges interrupts to what they interrupt has none.
-    if busy > 0 and any(ticks[2] for ticks in after.values()):
-        ratios["cpu_busiest_core_interrupt_ratio"] = max(0.0, min(1.0, interrupts / busy))
+    if spent:
+        busy, total, interrupts = max(spent, key=lambda ticks: ticks[0] / ticks[1])
+        # The time that a core waits for I/O may decrease (man 5 proc).
+        ratios["cpu_busiest_core_ratio"] = max(0.0, min(1.0, busy / total))
+        # A kernel that charges interrupts to what they interrupt has none.
+        if busy > 0 and any(ticks[2] for ticks in after.values()):
+            ratios["cpu_busiest_core_interrupt_ratio"] = max(0.0, min(1.0, interrupts / busy))
     return ratios
 
 

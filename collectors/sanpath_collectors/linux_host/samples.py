@@ -52,7 +52,7 @@ def _counted(own: Sequence[int], paths: Sequence[Sequence[int]]) -> Sequence[int
 
 
 def host(
-    snapshot: Snapshot, name: str, ratios: Mapping[str, float], seen_us: int, device_time_us: int | None
+    snapshot: Snapshot, name: str, ratios: Mapping[str, float | None], seen_us: int, device_time_us: int | None
 ) -> Rows | None:
     """One row for all processors together; None: /proc/stat cannot be read. `ratios`: metric → value of what was
     computed from two polls."""
@@ -60,7 +60,7 @@ def host(
     return None if values is None else rows_of(HOST, {name: values}, seen_us, device_time_us)
 
 
-def processors(snapshot: Snapshot, ratios: Mapping[str, float]) -> dict[str, int | float | None] | None:
+def processors(snapshot: Snapshot, ratios: Mapping[str, float | None]) -> dict[str, int | float | None] | None:
     """Times of all processors together, `ratios`, and TCP's segments; None: /proc/stat cannot be read."""
     times = parse.processor_times(snapshot.content("/proc/stat"))
     if times is None:

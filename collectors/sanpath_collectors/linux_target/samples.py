@@ -35,7 +35,7 @@ def array(stats: Mapping[str, Sequence[int]], name: str, devices: Collection[str
     return _rows(ARRAY, {name: {metric: sum(row[metric] for row in counters) for metric in DISKSTATS}}, seen_us)
 
 
-def controller(snapshot: Snapshot, name: str, ratios: Mapping[str, float], seen_us: int) -> Rows | None:
+def controller(snapshot: Snapshot, name: str, ratios: Mapping[str, float | None], seen_us: int) -> Rows | None:
     """One row for all processors of the server; None: /proc/stat cannot be read. `ratios`: metric → value of what was
     computed from two polls."""
     values = processors(snapshot, ratios)
