@@ -10,27 +10,17 @@ from __future__ import annotations
 
 import re
 
-_LONGEST = 8192
-_ESCAPED = re.compile(r"\bfio\b.*\\\s*$")
-"""A command line that its shell continues in the next line."""
-_BROKEN = tuple(
-    (re.compile(begin), re.compile(rest))
-    for begin, rest in (
-        (r"\bfio\s+-", r"\s*--?[a-z]"),
-        (r"\(g=\d+\): rw=(?!.*iodepth=)", r"\s*(?:ioengine|iodepth)="),
-        (r": ios=\d+/\d+,(?!.*in_queue=)", r"\s*(?:merge|ticks|in_queue)="),
-    )
-)
-"""What begins a line that may be broken, and what its rest begins with."""
-_MARKS = ("fio", "(g=", ": ios=")
-"""What each of these lines holds: most lines have none, and are passed on at once."""
+_LONGEST, _MOST_PARTS = 8192, 64
+"""Characters and parts of a line that is joined: longer ones are no command of a person."""
+_COMMAND = re.compile(r"\bfio\s+(?:-|\\)")
+_OPTION = re.compile(r"\s*--?[a-z]")
 
 
 class BrokenLines:
     """Holds a line back until the next one shows whether it goes on."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._held, self._parts = "", 0
 
     def join(self, line: str) -> list[str]:
         """The lines that are complete now.
@@ -39,27 +29,33 @@ class BrokenLines:
         >>> [lines.join(part) for part in ("$ fio --rw=read \\\\", "> --bs=4k", "fio-3.1")]
         [[], [], ['$ fio --rw=read  --bs=4k', 'fio-3.1']]
         """
-        done = []
+        done, parts = [], 1
         if self._held:
-            held, self._held = self._held, ""
-            rest = self._rest(held, line)
+            rest = _rest(self._held, line)
             if rest is None:
-                done.append(held)
+                done.append(self._held)
             else:
-                line = " ".join((held.rstrip().removesuffix("\\"), rest))
-        if self._may_go_on(line) and len(line) < _LONGEST:
-            self._held = line
-            return done
-        return [*done, line]
+                line, parts = " ".join((self._held.rstrip().removesuffix("\\"), rest)), self._parts + 1
+        may_go_on = parts < _MOST_PARTS and len(line) < _LONGEST and _may_go_on(line)
+        self._held, self._parts = (line, parts) if may_go_on else ("", 0)
+        return done if may_go_on else [*done, line]
 
-    def _may_go_on(self, line: str) -> bool:
-        if not any(mark in line for mark in _MARKS):
-            return False
-        return _ESCAPED.search(line) is not None or any(begin.search(line) for begin, _ in _BROKEN)
 
-    def _rest(self, held: str, line: str) -> str | None:
-        """The rest of a line that was held back; None: the next one is another."""
-        if _ESCAPED.search(held):
-            return line.lstrip("> \t")  # A shell begins it with its second prompt.
-        goes_on = any(begin.search(held) and rest.match(line) for begin, rest in _BROKEN)
-        return line.strip() if goes_on else None
+def _may_go_on(line: str) -> bool:
+    is_header = "(g=" in line and ": rw=" in line and "iodepth=" not in line
+    is_disk = ": ios=" in line and "in_queue=" not in line
+    return is_header or is_disk or ("fio" in line and _COMMAND.search(line) is not None)
+
+
+def _rest(held: str, line: str) -> str | None:
+    """The rest of a line that was held back. None: the next one is another."""
+    if held.rstrip().endswith("\\"):
+        return line.lstrip("> \t")  # A shell begins it with its second prompt.
+    start = line.lstrip()
+    if "(g=" in held:
+        goes_on = start.startswith(("ioengine=", "iodepth="))
+    elif ": ios=" in held:
+        goes_on = start.startswith(("merge=", "ticks=", "in_queue="))
+    else:
+        goes_on = _OPTION.match(line) is not None
+    return line.strip() if goes_on else None
