@@ -36,7 +36,6 @@ MOUNTS: Mapping[int, tuple[str, ...]] = {
 """Version → where systemd and container engines mount its hierarchy; the last: with version 1 beside it."""
 _MOST_LEVELS, _MOST_LETTERS = 64, 1024
 """Limits of a path below the mount of a hierarchy; each level is searched for limits."""
-"""The largest integer of a recording. A limit above it limits nothing."""
 _CONTAINER = re.compile(r"[0-9a-f]{64}")
 _SHOWN_LETTERS = 12
 """Letters of a container's id that container engines show."""
