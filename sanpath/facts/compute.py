@@ -125,6 +125,11 @@ class Facts:
         """Return the load of one step and direction. None: there was no I/O."""
         return next((f for f in self.loads if f.step == step and f.direction == direction), None)
 
+    def row_of(self, load: LoadFacts) -> FactRow:
+        """Return the row of a load in the table of loads."""
+        (row,) = self.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
+        return row
+
 
 def compute(recording: Recording, executor: Executor | None = None, over_time: bool = False) -> Facts:
     """Compute every fact of a recording. `executor`: see step_samples. `over_time`: whether to fill

@@ -132,3 +132,14 @@ def test_a_link_names_what_a_remedy_needs() -> None:
     assert found["switch_port"] == "fc1/1"
     assert found["naa"] == "naa.624a93706c1b16ce1c034d1c00013918"
     assert row(computed("unequal"), HOST_LINK)["switch_port"] == "fc1/7"
+
+
+def test_a_port_among_very_many_that_counts_more_than_its_speed_has_no_known_speed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its windows are not kept, only its mean."""
+    monkeypatch.setattr("sanpath.facts.samples.step_samples._MAX_DETAILED_ENTITIES", 0)
+    san = San(tmp_path, ports=[HOST_PORT, OTHER_HOST, ARRAY_PORT])
+    san.step("t", 16, read=Flow(X, 16 / X), ports={"fc1/7": (COUNTED, NOTHING), "fc1/9": (10 * COUNTED, NOTHING)})
+    found = row(compute(san.write()), "link:esx9/vmhba2--sw1/fc1/9")
+    assert (found["utilisation"], found["bytes_per_second"]) == (None, pytest.approx(10 * COUNTED))

@@ -139,6 +139,23 @@ def test_a_device_counts_for_its_host_unless_a_device_above_it_moves_its_bytes(a
     assert (load.entity, load.ops_per_second) == ("host:db1", pytest.approx(reads))
 
 
+def test_busy_hosts_are_one_load_and_an_idle_one_is_not_part_of_it() -> None:
+    """Three hosts without a generator: two read, at 1 ms and at 3 ms, and the third is next to idle."""
+    inventory: list[tuple[str, int, SourceEntity | SourceLink]] = []
+    samples = []
+    for host, reads, latency in (("db1", READS, 0.001), ("db2", READS, 0.003), ("db3", READS / 100, 0.001)):
+        inventory += [
+            (host, 0, SourceEntity("host", host, host)),
+            (host, 0, SourceEntity("lun", "sda", f"{host}/sda")),
+            (host, 0, SourceLink("attached_to", ("lun", "sda"), ("host", host), "/sys")),
+        ]
+        rates = {"ops_read_total": [reads], "bytes_read_total": [reads * 4096], LATENCY: [reads * latency]}
+        samples.append(StepSamples(host, "sda", "s", seconds=[1.0], rates=rates))
+    (load,) = host_loads(resolve(inventory), samples)
+    assert (load.entity, load.ops_per_second) == ("load:db1+db2", 2 * READS)
+    assert load.latency_seconds == pytest.approx(0.002)
+
+
 @pytest.mark.parametrize(
     ("above", "counted", "carrying"),
     [(1.0, {"lun:db1/dm-0"}, "lun:db1/dm-0"), (0.01, {"lun:db1/sda", "lun:db1/dm-0"}, "lun:db1/sda")],

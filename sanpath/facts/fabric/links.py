@@ -103,6 +103,8 @@ class _Port:
         if mean is None or limit is None or mean <= limit:
             return mean
         windows = self.windows(direction)
+        if not windows:
+            return mean
         possible = [(rate, seconds) for rate, seconds in windows if rate <= limit]
         latest = max(rate for rate, _ in windows)
         if len(possible) + 1 < max(2, len(windows)) or latest > 2 * limit:
@@ -339,7 +341,6 @@ def _row(
         "foreign_bytes_per_second": foreign,
         "ceiling_bytes_per_second": ceiling,
         "negotiated_bits_per_second": port.negotiated,
-        "capable_low_bits_per_second": min(end_speeds, default=None),
         "capable_high_bits_per_second": max(end_speeds, default=None),
         "switch_is_slower": None
         if device_speed is None or port.negotiated is None
@@ -350,13 +351,10 @@ def _row(
         "sender": _ends(topology, port.cable, direction)[0],
         "receiver": _ends(topology, port.cable, direction)[1],
         "credit_stall_ratio": port.credit_stall(direction),
-        "timeout_discards_per_second": port.sample.rate("discards_timeout_total"),
         "crc_errors_per_second": port.error_rate("crc_errors_total"),
-        "link_resets_per_second": _sum(port.sample.rate(f"link_resets_{side}_total") for side in ("rx", "tx")),
-        "credit_losses_per_second": port.sample.rate("credit_losses_total"),
         "ends_ratio": port.ends_ratio(direction),
         "counted_ratio": port.counted_ratio(),
-        "errors_per_second": sum(e for e in errors if e is not None) if any(e is not None for e in errors) else None,
+        "errors_per_second": _sum(errors),
     }
 
 

@@ -16,6 +16,8 @@ _STACK = ("md", "dm-", "bcache", "drbd")
 """Names of software RAID, maps of the device mapper, caches and replicas, each of which may stand on those before."""
 _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""
+_TAKES_PART_RATIO = 0.1
+"""Share of the outstanding I/Os of the busiest host from which another host takes part in the test."""
 MOVED_ABOVE = 0.05
 """Share of a device's bytes from which they are those of the devices above it. A volume that idles moves less.
 Parity, a resync or copies for a snapshot move several times what the volume moves."""
@@ -24,33 +26,32 @@ Parity, a resync or copies for a snapshot move several times what the volume mov
 def host_loads(
     topology: Topology, samples: Sequence[StepSamples], least_in_flight: float = 0.0
 ) -> Iterator[LoadFacts]:
-    """Yield one entry for each host, step and direction with I/O: the sum over its block devices.
+    """Yield one entry for each step and direction with I/O: the sum over the block devices of the busy hosts.
 
-    An I/O counts once, though several block devices count it, such as a multipath map and a path. `roots` is the
-    host. Its configured queue depth is not known. A host with fewer I/Os outstanding in a step than
-    `least_in_flight` is left out.
+    An I/O counts once, though several block devices count it, such as a multipath map and a path. `roots` are the
+    hosts. Their configured queue depth is not known. A host with fewer I/Os outstanding in a step than
+    `least_in_flight`, or far fewer than another, is left out.
     """
-    by_host: dict[tuple[str, str], list[StepSamples]] = {}
+    by_step: dict[str, dict[str, list[StepSamples]]] = {}
     for sample, host in _topmost(topology, samples):
-        by_host.setdefault((sample.step, host), []).append(sample)
-    for (step, host), devices in by_host.items():
-        if sum(_in_flight(devices, direction) for direction in DIRECTIONS) < least_in_flight:
-            continue
+        by_step.setdefault(sample.step, {}).setdefault(host, []).append(sample)
+    for step, by_host in by_step.items():
+        waits = {host: sum(_in_flight(found, each) for each in DIRECTIONS) for host, found in by_host.items()}
+        least = max(least_in_flight, _TAKES_PART_RATIO * max(waits.values()))
+        roots = tuple(sorted(host for host, wait in waits.items() if wait >= least))
+        devices = [device for host in roots for device in by_host[host]]
         for direction in DIRECTIONS:
             operations = sum(d.rate(f"ops_{direction}_total") or 0.0 for d in devices)
             wait = _in_flight(devices, direction)
-            byte_rate = sum(d.rate(f"bytes_{direction}_total") or 0.0 for d in devices)
             if operations and wait:
-                windows = min(d.windows for d in devices)
-                mean = wait / operations
                 yield LoadFacts(
-                    roots=(host,),
+                    roots=roots,
                     step=step,
                     direction=direction,
-                    windows=windows,
+                    windows=min(d.windows for d in devices),
                     ops_per_second=operations,
-                    bytes_per_second=byte_rate,
-                    latency_seconds=mean,
+                    bytes_per_second=sum(d.rate(f"bytes_{direction}_total") or 0.0 for d in devices),
+                    latency_seconds=wait / operations,
                     in_flight_configured=None,
                     in_flight_measured=wait,
                     cpu_ratio=None,

@@ -36,9 +36,8 @@ _REACHED, _FASTEST_SECONDS = 0.5, 5e-6
 
 def answered_by_memory(facts: Facts, load: LoadFacts) -> bool:
     """Whether memory answers most I/Os of a load, a file cache or a disk in memory, so that it tests no storage."""
-    rows = facts.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
-    few_reach = any(row["device_share"] is not None and number(row, "device_share") < _REACHED for row in rows)
-    return few_reach or load.latency_seconds < _FASTEST_SECONDS
+    share = facts.row_of(load)["device_share"]
+    return (isinstance(share, float) and share < _REACHED) or load.latency_seconds < _FASTEST_SECONDS
 
 
 def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:
@@ -115,9 +114,7 @@ def drift(facts: Facts, load: LoadFacts) -> str | None:
 
     None: they did not, or there are too few windows to tell it from noise.
     """
-    row = next(iter(facts.tables["load"].select(step=load.step, direction=load.direction)), None)
-    if row is None:
-        return None
+    row = facts.row_of(load)
     if (retained := number(row, "held_throughput")) and retained < RETAINED:
         return f"from the first quarter of the step to the last throughput falls to {percent(retained)}"
     trends = {metric: number(row, f"{metric}_trend") for metric in ("throughput", "latency")}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import hypot, log, log1p
-from typing import cast
 
 from sanpath.facts.load.loads import FLAT, LoadFacts
-from sanpath.facts.table import FactRow, number
+from sanpath.facts.table import number
 from sanpath.units import count, duration, in_series, iops, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_error, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import normal, set_by_hand
@@ -105,7 +104,7 @@ def _held_back(table: PlaceTable) -> Iterator[Evidence]:
         if ratio is not None and ratio <= 1 - FILLED_ERROR:
             yield Evidence("it was given a rate, or time to think", _HAS_RATE)
         return
-    if [row["rate_limited"] for row in _own_rows(table)] == [False]:
+    if table.facts.row_of(table.load)["rate_limited"] is False:
         yield Evidence("neither a rate nor time to think was set", _NOTHING_HOLDS_BACK)
         return
     yield Evidence("whether it was given a rate, or time to think, is not known", _NO_RATE)
@@ -180,7 +179,7 @@ def _concurrency(table: PlaceTable) -> Claim:
     is_alone = not (table.towards_fewer or table.towards_more)
     if is_alone and table.array is None and total >= _FILL_HALF / 2:
         evidence.append(Evidence(f"{count(total)} outstanding I/Os fill many a path", -log1p(total / _FILL_HALF)))
-    if (times := max((share for row in _own_rows(table) if (share := _share(row))), default=0.0)) > _OF_OTHERS:
+    if (times := number(table.facts.row_of(table.load), "device_share")) > _OF_OTHERS:
         words = f"the devices that it tests do {times:.1f} times its {table.load.direction}s: others use them as well"
         evidence.append(Evidence(words, _SHARED_DEVICE))
     if (no_more := _no_more_with_more(table)) is not None:
@@ -197,14 +196,6 @@ def _mostly_at_device(table: PlaceTable) -> Iterator[str]:
     if share >= _MOSTLY:
         entity = table.queues[0].entity
         yield f"an I/O spends {percent(min(1.0, share))} of its time in {entity} and below"
-
-
-def _own_rows(table: PlaceTable) -> list[FactRow]:
-    return table.rows("load", direction=table.load.direction, entity=table.load.entity)
-
-
-def _share(row: FactRow) -> float | None:
-    return cast("float | None", row["device_share"])
 
 
 def _no_more_with_more(table: PlaceTable) -> LoadFacts | None:

@@ -11,9 +11,8 @@ from sanpath.units import percent
 
 def quota_used(facts: Facts, load: LoadFacts) -> tuple[float, str]:
     """How far the quota is used that the load uses most, 0 to 1, and that in words. (0, ""): none is known."""
-    rows = facts.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
-    row = next((row for row in rows if row["in_cpu_quota"]), None)
-    if row is None or row["cpu_quota_used_ratio"] is None:
+    row = facts.row_of(load)
+    if not row["in_cpu_quota"] or row["cpu_quota_used_ratio"] is None:
         return 0.0, ""
     quota = f"CPU quota of {number(row, 'cpu_quota_cores'):.3g} cores"
     words = f"control group {row['cpu_group']} used {percent(number(row, 'cpu_quota_used_ratio'))} of its {quota}"

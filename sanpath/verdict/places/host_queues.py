@@ -131,7 +131,9 @@ def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | N
         both = tables["plane"].select(step=load.step, plane=last.below.plane, entity=row["entity"])
         operations = sum({str(each["direction"]): number(each, "ops_per_second") for each in both}.values())
         waiting = max(0.0, number(device, "in_flight") - number(device, "queue_depth"))
-        share = 1 - waiting / operations / number(row, "latency_seconds")
+        # A coarse clock may show no time for short I/Os.
+        seconds = number(row, "latency_seconds")
+        share = 1 - waiting / operations / seconds if seconds else 1.0
         offered += number(row, "in_flight_measured")
         admitted += number(row, "in_flight_measured") * max(_LEAST_ADMITTED, share)
         slots += number(device, "queue_depth")

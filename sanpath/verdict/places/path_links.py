@@ -101,7 +101,10 @@ def _counted(table: PlaceTable) -> Iterator[PathLink]:
         ratios, own_row = [filled for filled, _ in directions], directions[0][1]
         filled, row = directions[-1 if ratios[-1] > ratios[0] + _CLEARLY_FULLER else 0]
         share = None if own_row["on_loaded_path"] is None else number(own_row, "share")
-        is_steady = _is_steady(number(row, "utilisation_max") / number(row, "full_ratio"), ratios)
+        is_counted_often = row["utilisation_max"] is not None
+        is_steady = is_counted_often and _is_steady(
+            number(row, "utilisation_max") / number(row, "full_ratio"), ratios
+        )
         ceiling = number(row, "ceiling_bytes_per_second") or table.load.bytes_per_second
         words = f"{entity} is at {percent(filled)} of what a saturated link carries"
         if row["direction"] != table.load.direction:

@@ -51,8 +51,7 @@ def closed_loop_ratio(in_flight: float, relative_error: float) -> float:
 
 def threads_of(facts: Facts, load: LoadFacts) -> float:
     """Threads, or processes, of a load. 0: it does not report them."""
-    rows = facts.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
-    return sum(number(row, "threads") for row in rows)
+    return number(facts.row_of(load), "threads")
 
 
 def blocked_ratio(facts: Facts, load: LoadFacts, in_flight_ratio: float | None) -> float:
