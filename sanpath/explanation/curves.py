@@ -44,12 +44,12 @@ def curves(topology: Topology, loads: Sequence[LoadFacts]) -> tuple[Curve, ...]:
 
 def _one_load(topology: Topology, group: Sequence[LoadFacts], load: LoadFacts) -> bool:
     """Whether a load continues the others: it has the same name, or it ran on the same machine, before or after them.
-    A generator that is restarted for each step may have a new name each time.
+    A generator that is restarted for each step may have a new name each time, and a file of each run has no machine.
     """
     if set(group[0].roots) == set(load.roots):
         return True
     machines, group_machines = ({machine_of(topology, root) for root in side.roots} for side in (load, group[0]))
-    return machines == group_machines and None not in machines and all(earlier.step != load.step for earlier in group)
+    return machines == group_machines and all(earlier.step != load.step for earlier in group)
 
 
 def _curve(loads: Sequence[LoadFacts]) -> Curve:
@@ -94,6 +94,8 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     if not fewer:
         return "unknown", "no step has half as many outstanding I/Os as another: the steps lie too close together"
     before = fewer[-1]
+    if not last.asks_for_more_than(before):
+        return "unknown", "the steps were configured alike: they do not show what more outstanding I/Os bring"
     gain = last.ops_per_second / before.ops_per_second - 1
     doublings = log2(last.in_flight_measured / before.in_flight_measured)
     least_gain = max(min(FLAT * doublings, _NEARLY_FLAT), FLAT, _chance(before, last))

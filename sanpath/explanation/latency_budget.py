@@ -116,7 +116,7 @@ def _queue_part(queue: HostQueue, limiter: str | None) -> BudgetPart:
     is_waiting = queue.waiting >= 1 and queue.wait_seconds > queue.error_seconds
     description = f"waits in the {queue.layer}'s queue above" if is_waiting else f"passes in the {queue.layer} above"
     seconds = queue.wait_seconds - queue.error_seconds, queue.wait_seconds + queue.error_seconds
-    words = f"{description} {queue.entity}"
+    words = f"{description} {queue.entity}" + (f" and {queue.devices - 1} more" if queue.devices > 1 else "")
     return BudgetPart(queue.above.plane, queue.layer, queue.entity, seconds, limiter, words, "difference")
 
 

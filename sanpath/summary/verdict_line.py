@@ -8,6 +8,7 @@ from sanpath.summary.names import noun, readable, with_owner
 from sanpath.summary.step_figures import in_flight, slows_down, use_of
 from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
+from sanpath.verdict.step_judgement import LEAST_PROBABILITY
 
 _FULL = 0.8
 _BY_MEMORY = "test-answered-by-cache"
@@ -156,8 +157,11 @@ def _unproven(diagnosis: Diagnosis) -> str:
     name = first.place or SUSPECT_WORDS.get(first.verdict, "something not measured")
     if first.entity is not None and first.kind != "unseen":
         name = f"{noun(first.entity)} {readable(first.entity)}"
-    what = "Not proven" if first.place else "Bottleneck not proven"
-    return f"{what}; most likely {name} ({percent_likely(first.probability)})"
+    what = "Bottleneck not proven; most likely"
+    if first.place:
+        # What lies there was not read, but where it lies may be as good as certain.
+        what = "The limit is" if first.probability >= LEAST_PROBABILITY["A"] else "Not proven; most likely"
+    return f"{what} {name} ({percent_likely(first.probability)})"
 
 
 def _speed(use: ElementUse | None) -> str:

@@ -205,9 +205,12 @@ def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
 
 def luns_of(topology: Topology, load: str) -> list[str]:
     """Return the LUNs that a load names; where it names no target, the only LUN of its machine, or the only
-    one behind the virtual disks of that. If a host replaces an unread load, all LUNs of the host."""
+    one behind the virtual disks of that. If a host replaces an unread load, all LUNs of the host; if a LUN does, that
+    LUN."""
     if load.startswith("host:"):
         return topology.related(load, "attached_to", "lun")
+    if load.startswith("lun:"):
+        return [load]
     if topology.related(load, "targets"):
         return topology.related(load, "targets", "lun")
     if topology.with_unread_target.intersection((load, *topology.related(load, "member_of", "load"))):

@@ -113,7 +113,7 @@ def test_when_nobody_can_tell_the_report_says_what_would_decide() -> None:
         text.render(diagnosed("switch_not_observed"), 100),
         markdown.render(diagnosed("switch_not_observed")),
     ):
-        assert "Not proven; most likely something between sqlvm1 and fa1" in joined(report)
+        assert "The limit is something between sqlvm1 and fa1" in joined(report)
         assert "First action: Read the switch ports" in joined(report)
         assert re.search(r"likelihood \d\d %: something between sqlvm1 and fa1", joined(report))
         assert "healthy" not in report.lower()

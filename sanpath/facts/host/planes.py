@@ -94,8 +94,8 @@ def _finest(rows: Iterable[FactRow]) -> list[FactRow]:
 def combined(rows: Sequence[FactRow]) -> FactRow:
     """Combine parallel devices into one row: rates and I/Os in flight are added, latency is a mean over the I/Os.
 
-    The row has the name of the device with the most I/Os in flight. Its bytes and its queue depth are None if any
-    device's are not known."""
+    The row has the name of the device with the most I/Os in flight, and their number. Its bytes and its queue depth
+    are None if any device's are not known."""
     operations = sum(number(row, "ops_per_second") for row in rows)
     flying = sum(number(row, "in_flight_measured") for row in rows)
     byte_rates, depths = [row["bytes_per_second"] for row in rows], [row["queue_depth"] for row in rows]
@@ -103,6 +103,7 @@ def combined(rows: Sequence[FactRow]) -> FactRow:
     largest = max(rows, key=lambda row: number(row, "in_flight_measured"))
     return {
         **largest,
+        "devices": float(len({row["entity"] for row in rows})),
         "windows": min(int(number(row, "windows")) for row in rows),
         "ops_per_second": operations,
         "bytes_per_second": None if None in byte_rates else sum(number(row, "bytes_per_second") for row in rows),

@@ -29,8 +29,8 @@ def host_loads(
     """Yield one entry for each step and direction with I/O: the sum over the block devices of the busy hosts.
 
     An I/O counts once, though several block devices count it, such as a multipath map and a path. `roots` are the
-    hosts. Their configured queue depth is not known. A host with fewer I/Os outstanding in a step than
-    `least_in_flight`, or far fewer than another, is left out.
+    hosts, or devices whose host is not known. Their configured queue depth is not known. A host with fewer I/Os
+    outstanding in a step than `least_in_flight`, or far fewer than another, is left out.
     """
     by_step: dict[str, dict[str, list[StepSamples]]] = {}
     for sample, host in _topmost(topology, samples):
@@ -88,8 +88,9 @@ def _rate_by_window(device: StepSamples) -> Mapping[int, float]:
 
 
 def _topmost(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tuple[StepSamples, str]]:
-    """Yield block devices with their host: of a device and those above it, such as a multipath map over its paths,
-    the upper ones if they move its bytes. A volume that idles on it says nothing about the rest of the device."""
+    """Yield block devices with their host, or with themselves if it is not known: of a device and those above it,
+    such as a multipath map over its paths, the upper ones if they move its bytes. A volume that idles on it says
+    nothing about the rest of the device."""
     luns = [topology.known_as.get((sample.source, "lun", sample.entity)) for sample in samples]
     rates: dict[tuple[str, str], float] = {}
     for sample, lun in zip(samples, luns, strict=True):
@@ -98,12 +99,12 @@ def _topmost(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tup
             rates[key] = max(rates.get(key, 0.0), sum(sample.rate(f"bytes_{d}_total") or 0.0 for d in DIRECTIONS))
     topmost: dict[tuple[str, str], list[tuple[StepSamples, str]]] = defaultdict(list)
     for sample, lun in zip(samples, luns, strict=True):
-        hosts = topology.related(lun, "attached_to", "host") if lun is not None else []
-        if lun is None or not hosts:
+        if lun is None:
             continue
         above = sum(rates.get((sample.step, upper), 0.0) for upper in topology.uppers(lun, "lun"))
         if not above or above < MOVED_ABOVE * rates[sample.step, lun]:
-            topmost[sample.step, hosts[0]].append((sample, lun))
+            owner = next(iter(topology.related(lun, "attached_to", "host")), lun)
+            topmost[sample.step, owner].append((sample, lun))
     for (step, host), devices in topmost.items():
         levels: dict[int, list[tuple[StepSamples, str]]] = defaultdict(list)
         for sample, lun in devices:

@@ -209,6 +209,18 @@ def same_operations(load: LoadFacts, row: FactRow) -> bool:
     return isclose(load.operation_bytes, operation_bytes(row), rel_tol=_SAME_SIZE_TOLERANCE)
 
 
+def parts_at_array(load: LoadFacts, row: FactRow) -> float | None:
+    """Return into how many I/Os one of the load is split on its path; 1.0: it is whole, or merged with others.
+
+    None: not known. The array serves other I/Os as well, or the sizes have no whole ratio."""
+    if same_operations(load, row):
+        return 1.0
+    if load.operation_bytes is None or number(row, "foreign_ratio") > SHARED:
+        return None
+    parts = load.operation_bytes / operation_bytes(row)
+    return max(1.0, round(parts)) if parts < 1 or isclose(parts, round(parts), rel_tol=_SAME_SIZE_TOLERANCE) else None
+
+
 def operation_bytes(row: FactRow) -> float:
     """Return the mean size of an I/O in a row of an array."""
     return number(row, "bytes_per_second") / number(row, "ops_per_second")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from math import exp, floor, log, log2, log10, pi, sqrt
+from math import exp, floor, inf, log, log2, log10, pi, sqrt
 
 import numpy as np
 
 _FULL_ERROR = 0.025
 """Standard error of a utilisation: 1 % from the frame model, the rest from agents' caches and late polls."""
+_BEYOND = 3.0
+"""Standard errors beyond its limit at which the mean of an element that limits is e times less probable."""
 BURSTS = 0.15
 """Share of limiting elements whose mean is below their limit: they work in bursts, or are just at the knee."""
 NO_BURSTS = 0.03
@@ -42,6 +44,8 @@ _ROUND_SHARE, _ROUND_PER_DECADE = 0.4, 18
 """Share of the rates set by a person that are 1, 1.5, 2, 2.5 to 9.5 times a power of ten, and how many these are."""
 _RATE_LOG_ERROR = 0.001
 """Standard error of the natural logarithm of a rate that something holds: generators and limiters pace in bursts."""
+_CLEARLY_FEWER = 0.1
+"""Share of its slots that wait above a queue from which the load's own depth does not account for their number."""
 _EXPONENT_ERROR = 0.015
 """Error of the binary logarithm of a number of I/Os: one percent."""
 
@@ -54,10 +58,13 @@ def normal(value: float, mean: float, error: float) -> float:
 def at_limit(utilisation: float, error: float = _FULL_ERROR, bursts: float = BURSTS) -> float:
     """Log-likelihood ratio of a utilisation of a limit: the element limits, or it does not.
 
-    One that does not limit is less probable the closer it is to its limit: when nearly full, it delays I/Os. Far
-    beyond it, the limit is wrong. `bursts`: probability that the mean of an element that limits is below its limit.
+    One that does not limit is less probable the closer it is to its limit: when nearly full, it delays I/Os. A mean
+    lies a little beyond its limit where unused capacity is saved for bursts (token bucket), or where a model gives
+    the limit. Far beyond it, the limit is wrong. `bursts`: probability that the mean of an element that limits is
+    below its limit.
     """
-    limiting = normal(utilisation if utilisation > 1 + 4 * error else min(utilisation, 1.0), 1.0, error)
+    beyond = max(0.0, utilisation - 1) / (_BEYOND * error)
+    limiting = normal(min(utilisation, 1.0), 1.0, error) * exp(-(beyond**2))
     bursting = 2 * max(0.0, utilisation - 0.6) / 0.4 / 0.4 if utilisation <= 1.0 else 0.0
     density = (1 - bursts) * limiting + bursts * bursting + _FLOOR * min(1.0, max(utilisation, 0.01))
     return log(density / (2 * max(0.0, 1 - utilisation) + _FULL_BY_CHANCE))
@@ -103,17 +110,19 @@ def stall_weight(stall: float) -> float:
     return beyond_usual(stall, _USUAL_STALL, 4.0)
 
 
-def full_queue(slots: float) -> float:
+def full_queue(slots: float, offered: float = inf) -> float:
     """Log-likelihood ratio that a queue nobody reads is full, by the I/Os that it would let through at once.
 
     `slots` is the time below the queue times throughput (Little's law). No queue lets through less than one. Disks of
     a SAN queue commands, so hardly any lets through just one. Drivers let through some dozens by default, so a few
-    slots are a deliberate setting.
+    slots are a deliberate setting. `offered`: I/Os above and below the queue. If next to none wait, a usual depth is
+    that of the load.
     """
     depth = min(slots, 10.0)
     below_one, single, few = exp((depth - 0.8) / 0.06), exp((depth - 1.5) / 0.1), exp(depth - 4)
     sizes = -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)
-    return sizes + usual_depth(slots)
+    usual = usual_depth(slots)
+    return sizes + min(usual, usual * min(1.0, max(0.0, offered / slots - 1) / _CLEARLY_FEWER))
 
 
 def fewer_slots(in_flight: float) -> float:

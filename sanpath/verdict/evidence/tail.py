@@ -9,12 +9,18 @@ from sanpath.verdict.evidence.likelihoods import beyond_usual
 _USUAL = 0.1
 """Mean share of the time that the slowest few of the I/Os hold if none is lost (exponential tail)."""
 _MOST = 3.0
+_SHORTEST_TIMEOUT_SECONDS = 0.2
+"""Linux sends a TCP segment again after so long at the least (TCP_RTO_MIN); a SCSI command is repeated after seconds.
+A cache that answers most of the I/Os makes a tail as well, of I/Os that take much less."""
 
 
 def tail_weight(load: LoadFacts) -> tuple[float, str]:
-    """Return the log-odds that a few slow I/Os hold the latency, at least 0, and what says so. Slow writes matter as
-    far as they, and not the flushes after them, take the time."""
+    """Return the log-odds that a few I/Os which were lost hold the latency, at least 0, and what says so.
+
+    No time-out is shorter than the slowest I/O. Slow writes matter as far as they, and not the flushes after them,
+    take the time."""
     slowest, share = max(load.tail_shares, key=lambda tail: tail[1], default=(0.0, 0.0))
     share *= load.latency_seconds / load.cycle_seconds
     words = f"the slowest {percent(slowest)} of the I/Os take {percent(share)} of the time"
-    return max(0.0, beyond_usual(share, _USUAL, _MOST)), words
+    may_be_lost = 1.0 if load.max is None else min(1.0, (load.max / _SHORTEST_TIMEOUT_SECONDS) ** 2)
+    return max(0.0, beyond_usual(share, _USUAL, _MOST)) * may_be_lost, words

@@ -50,9 +50,11 @@ _UTILISATION_NAMES = {
     "media_busy_ratio": "the busiest media of {} are",
     "write_cache_used_ratio": "the write caches of {} are",
 }
-_PROCESSORS = ("controller_busy_ratio", "controller_core_ratio")
+_CORE = "controller_core_ratio"
+_PROCESSORS = ("controller_busy_ratio", _CORE)
 _WRITE_CACHE = "write_cache_used_ratio"
-_READ_PARTS = ("controller_busy_ratio", "media_busy_ratio")
+_MEDIA = "media_busy_ratio"
+_READ_PARTS = ("controller_busy_ratio", _MEDIA)
 _QUEUE_TO_SERVICE = 2.0
 """Ratio of queue to service time from which I/Os wait for the controllers and not for the media, if the service time
 has not grown by `_SERVICE_GROWTH`."""
@@ -146,8 +148,12 @@ def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
 def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evidence]:
     """Evidence of parts of the array that report to be full, except parts that were as busy with fewer I/Os: these do
     not fill them. A write cache may still be full of earlier writes. One part with headroom excludes nothing:
-    another may be full."""
+    another may be full. Flash serves many I/Os at once, and is busy with a few."""
+    array = table.facts.topology.entities.get(str(row.get("entity")))
+    is_flash = array is not None and array.attributes.get("media") == "flash"
     for fact in facts:
+        if is_flash and fact == _MEDIA:
+            continue
         if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=NO_BURSTS)) <= 0:
             continue
         if fact == _WRITE_CACHE or not _is_busy_anyway(table, row, fact):
@@ -168,10 +174,12 @@ def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence of full parts that serve this direction, or that none is full where controllers and media report."""
     served = _READ_PARTS if table.load.direction == "read" else (*_READ_PARTS, _WRITE_CACHE)
     yield from _utilisations(table, row, *served)
-    if row.get("controller_busy_ratio") is None or row.get("media_busy_ratio") is None:
+    if row.get("controller_busy_ratio") is None or row.get(_MEDIA) is None:
         return
-    busiest = max(number(row, fact) for fact in served)
-    weight = max(_PART_UNREPORTED, at_limit(busiest, bursts=NO_BURSTS))
+    # The mean of a controller hides a core, and serial work, that are full.
+    busiest = max(number(row, fact) for fact in (*served, _CORE))
+    least = _PART_UNREPORTED if row.get(_CORE) is not None else _PART_UNREPORTED / 2
+    weight = max(least, at_limit(busiest, bursts=NO_BURSTS))
     if weight < 0:
         yield Evidence(f"controllers and media of {row['entity']} are at most at {percent(busiest)}", weight)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import hypot, log, log1p
+from math import hypot, inf, isclose, log, log1p
 
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.table import number
-from sanpath.units import count, duration, in_series, iops, percent
+from sanpath.units import count, duration, in_series, iops, kibibytes, percent
 from sanpath.verdict.evidence.healthy import in_words, rate_error, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import normal, set_by_hand
 from sanpath.verdict.evidence.tail import tail_weight
@@ -39,6 +39,9 @@ another one ends. Hardly any has pauses that its settings do not show."""
 _FILL_HALF = 32.0
 """Outstanding I/Os that saturate half of what is tested: a disk takes a few, a flash drive some dozens, an array
 hundreds. Other steps tell more."""
+_FAST_SECONDS, _SLOWEST_RATIO = 1e-3, 8.0
+"""Seconds that an I/O takes from flash behind a network, and the largest ratio to it that counts: so many fewer I/Os
+saturate what serves each in a longer time (drives, of which an I/O needs one alone)."""
 _OF_OTHERS, _SHARED_DEVICE = 2.0, -4.0
 """Ratio of what the tested devices do to what the load does from which others use them, as of the rule
 `device-shared`, and the log-odds of too few outstanding I/Os there: many of others are outstanding as well."""
@@ -48,6 +51,9 @@ _MOSTLY = 0.9
 """Share of an I/O's time at its device that is said."""
 _REFUTED = -5.0
 """Log-odds of too few outstanding I/Os where twice as many were given without effect."""
+_LARGER, _AS_MANY, _BYTES_LIMIT = 2.0, 0.1, -7.0
+"""Ratio of the sizes of clearly larger I/Os, relative difference of as many of them, and the log-odds of too few
+outstanding I/Os where these larger ones move no more bytes."""
 _FLUSHES_MATTER = 0.1
 """Ratio of flushes to I/Os in flight from which they are mentioned."""
 _TOO_ROUNDED = 0.3
@@ -177,11 +183,19 @@ def _concurrency(table: PlaceTable) -> Claim:
     weight, words = tail_weight(table.load)
     evidence += [Evidence(words, -weight)] if weight else []
     is_alone = not (table.towards_fewer or table.towards_more)
+    # What serves many at once, such as flash, takes less time for each.
+    served = total * min(_SLOWEST_RATIO, max(1.0, table.seconds(table.gaps) / _FAST_SECONDS))
     if is_alone and table.array is None and total >= _FILL_HALF / 2:
-        evidence.append(Evidence(f"{count(total)} outstanding I/Os fill many a path", -log1p(total / _FILL_HALF)))
+        evidence.append(
+            Evidence(f"{count(total)} outstanding I/Os saturate many devices", -log1p(served / _FILL_HALF))
+        )
     if (times := number(table.facts.row_of(table.load), "device_share")) > _OF_OTHERS:
         words = f"the devices that it tests do {times:.1f} times its {table.load.direction}s: others use them as well"
         evidence.append(Evidence(words, _SHARED_DEVICE))
+    if (larger := _as_many_bytes_of_larger(table)) is not None:
+        size = kibibytes(larger.operation_bytes or 0.0)
+        words = f"with blocks of {size}, and as many outstanding, as many bytes were moved"
+        evidence.append(Evidence(words, _BYTES_LIMIT))
     if (no_more := _no_more_with_more(table)) is not None:
         words = f"with {count(no_more.in_flight_configured or 0.0)} configured throughput is the same"
         evidence.append(Evidence(words, _REFUTED))
@@ -196,6 +210,24 @@ def _mostly_at_device(table: PlaceTable) -> Iterator[str]:
     if share >= _MOSTLY:
         entity = table.queues[0].entity
         yield f"an I/O spends {percent(min(1.0, share))} of its time in {entity} and below"
+
+
+def _as_many_bytes_of_larger(table: PlaceTable) -> LoadFacts | None:
+    """Another load with as many outstanding I/Os of at least twice the size that moved no more bytes. None: there is
+    none. With twice as many bytes outstanding, it is bytes that something limits."""
+    load = table.load
+    return next(
+        (
+            other
+            for other in table.facts.loads
+            if other.step != load.step
+            and other.direction == load.direction
+            and (other.operation_bytes or 0.0) >= _LARGER * (load.operation_bytes or inf)
+            and isclose(other.in_flight_measured, load.in_flight_measured, rel_tol=_AS_MANY)
+            and other.bytes_per_second <= (1 + FLAT) * load.bytes_per_second
+        ),
+        None,
+    )
 
 
 def _no_more_with_more(table: PlaceTable) -> LoadFacts | None:

@@ -168,18 +168,17 @@ def _policy_evidence(table: PlaceTable, luns: Sequence[FactRow], at_one_host: in
 def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
     """One claim where many I/Os arrive at a controller that does not own the volume.
 
-    They cross the link between two controllers, of which no array tells how full it is. It explains the wait inside
-    the array, or below the last clock.
+    They cross the link between two controllers, of which no array tells how full it is. Whether they do before or
+    behind the array's clock differs from array to array.
     """
-    below = table.indices("below")
-    explains = table.indices("array_queue", "array_service") or below
-    where = "below the last clock that was read" if explains == below else "inside the array"
+    explains = table.below_host
     rows = table.rows("multipath")
     share = max((number(row, "non_optimised_share") for row in rows), default=0.0)
     if not explains or share <= _USED:
         return
     words = f"{percent(share)} of the I/Os use paths that are not optimised, and cross the link between controllers"
-    because = (words, f"{duration(table.seconds(explains))} of {duration(table.load.latency_seconds)} pass {where}")
+    seconds, latency_seconds = table.seconds(explains), table.load.latency_seconds
+    because = (words, f"{duration(seconds)} of {duration(latency_seconds)} pass below the host's last clock")
     overturn_if = ("the same throughput with all I/Os over optimised paths",)
     conclude = limited_by(table, "host", because, overturn_if)
     entity = wait_at(table.facts, table.load, table.load.entity)

@@ -21,6 +21,10 @@ from sanpath.verdict.places.table import PlaceTable
 
 _FREE_QUEUE = -2.0
 """Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""
+_HELD_MORE = -6.0
+"""The same of a queue that held clearly more in another step: only if its depth was changed since, it is full now."""
+_NEVER_SENT = -5.0
+"""Log-odds of a full queue where the engine does not send the I/Os that seem to wait above it."""
 _SAME_THROUGHPUT = 0.97
 _SOFTWARE = 0.25
 """Most of its time that an I/O passes in the host's software above a queue, without a wait for a slot."""
@@ -79,19 +83,27 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
         yield Evidence(words, max(_SMALLER, at_limit(segment.filled_ratio, error)), about_slots=True)
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
-        yield Evidence(words, _DEPTH_UNKNOWN + full_queue(below))
+        yield Evidence(words, _DEPTH_UNKNOWN + full_queue(below, table.facts.in_flight_in(table.load.step)))
+    others = [
+        (other_queue, other_load)
+        for other_load in table.same_io
+        for other_queue in host_queues(table.facts, other_load)
+        if (other_queue.entity, other_queue.below.plane) == (queue.entity, queue.below.plane)
+    ]
+    if (held := max((other.admitted for other, _ in others), default=0.0)) > (1 + 4 * DEPTH_ERROR) * queue.admitted:
+        yield Evidence(f"it held {count(held)} I/Os in another step", _HELD_MORE)
     # Where others waited above it, or at the same throughput: what is below takes longer with more of them.
-    if any(
+    elif any(
         abs(other_queue.admitted - queue.admitted) > 4 * DEPTH_ERROR * queue.admitted
         and (
             other_queue.waiting >= max(1.0, _SOFTWARE * other_load.in_flight_measured)
             or other_load.ops_per_second >= _SAME_THROUGHPUT * table.load.ops_per_second
         )
-        for other_load in table.same_io
-        for other_queue in host_queues(table.facts, other_load)
-        if (other_queue.entity, other_queue.below.plane) == (queue.entity, queue.below.plane)
+        for other_queue, other_load in others
     ):
-        yield Evidence("it admitted another number at another load", _FREE_QUEUE)
+        yield Evidence("in another step it let another number of I/Os through", _FREE_QUEUE)
+    if segment is table.segments[0] and table.facts.row_of(table.load)["serialised_by_file"]:
+        yield Evidence("POSIX AIO sends the I/Os of a file one after another", _NEVER_SENT)
 
 
 def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> Conclusion:
@@ -168,7 +180,7 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
             words += f", of {count(depth)} slots"
             yield Evidence(words, max(_SETTING, at_limit(slots / depth, _BELOW_ERROR)))
         else:
-            yield Evidence(words, full_queue(slots))
+            yield Evidence(words, full_queue(slots, table.facts.in_flight_in(table.load.step) / queues))
     elif depth and (in_flight := table.facts.in_flight_in(table.load.step)) < depth:
         words = f"{count(in_flight)} I/Os are outstanding in all, and{each} has {count(depth)} slots"
         yield Evidence(words, min(0.0, max(_SETTING, at_limit(in_flight / depth, _BELOW_ERROR))))

@@ -12,6 +12,7 @@ from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.drives import drives_of_load
 from sanpath.verdict.hypotheses.queues import host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
+from sanpath.verdict.places.host_queues import HostQueue
 from sanpath.verdict.places.table import PlaceTable
 
 _PRIOR = -2.0
@@ -61,28 +62,32 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _place(table: PlaceTable, index: int) -> str:
     """A gap in words, by the names of what is above and below it."""
-    device = _device_above(table, index)
-    machines = table.machines if device is None else table.facts.topology.related(device, "attached_to")[:1]
+    queue = _queue_above(table, index)
+    machines = table.machines if queue is None else table.facts.topology.related(queue.entity, "attached_to")[:1]
     above, below = _name(table, machines, "host"), _name(table, table.arrays, "array")
     if index in table.in_tcp:
         return f"the network between {above} and {below}"
+    name = "" if queue is None else _short(queue)
     return {
         "fabric": f"something between {above} and {below}",
         "array_door": f"something before the clock of {below}",
-    }.get(table.segments[index].kind, f"something below {_short(device)}{above}")
+    }.get(table.segments[index].kind, name or f"something below {above}")
 
 
-def _device_above(table: PlaceTable, index: int) -> str | None:
-    """The block device with the last clock above a gap, of the load's machine or of the hypervisor below. None: no
-    device is read."""
-    queues = [segment.entity for segment in table.segments[:index] if segment.kind == "host_queue"]
+def _queue_above(table: PlaceTable, index: int) -> HostQueue | None:
+    """The queue above the block device with the last clock above a gap, of the load's machine or of the hypervisor
+    below. None: no device is read."""
+    queues = [segment.queue for segment in table.segments[:index] if segment.kind == "host_queue"]
     return queues[-1] if queues else None
 
 
-def _short(device: str | None) -> str:
-    """`sdb of ` for a device with a short name, else nothing."""
-    name = (device or "").partition("/")[2]
-    return f"{name} of " if name and len(name) <= _LONGEST_NAME else ""
+def _short(queue: HostQueue) -> str:
+    """A device, or several that carry the load together, and what is below; nothing if its name is long."""
+    name = queue.entity.partition(":")[2].rpartition("/")[2]
+    if len(name) > _LONGEST_NAME:
+        return ""
+    others = queue.devices - 1
+    return f"{name}, {others} more or what is below" if others else f"{name} or what is below it"
 
 
 def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:

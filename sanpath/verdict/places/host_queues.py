@@ -41,8 +41,8 @@ class Clock(NamedTuple):
 class HostQueue:
     """The queue between the clocks of two planes.
 
-    `entity`: the block device or virtual disk at the lower plane. `layer`: where I/Os wait. `depth`: None where no
-    source reports it.
+    `entity`: the block device or virtual disk at the lower plane, `devices`: how many carry the load together, of
+    which it is the busiest. `layer`: where I/Os wait. `depth`: None where no source reports it.
     """
 
     entity: str
@@ -50,6 +50,7 @@ class HostQueue:
     above: Clock
     below: Clock
     depth: float | None
+    devices: int = 1
 
     @property
     def wait_seconds(self) -> float:
@@ -89,7 +90,8 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
         # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back.
         of_disk = (above.plane, below.plane) == _ABOVE_LUN_QUEUE
         entity = queues[-1].entity if of_disk else str(row["entity"])
-        queues.append(HostQueue(entity, _layer(facts, load, below.plane), above, below, _depth(row)))
+        devices = int(number(row, "devices")) or 1
+        queues.append(HostQueue(entity, _layer(facts, load, below.plane), above, below, _depth(row), devices))
         above = below
     if queues and (device_queue := _inside_clock(facts, load, queues[-1])) is not None:
         queues.append(device_queue)
@@ -112,7 +114,7 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     admitted, spread = sum(estimates) / len(estimates), (max(estimates) - min(estimates)) / 2
     error = above.error_seconds + above.seconds * spread / above.in_flight
     below = Clock("device", above.seconds * admitted / above.in_flight, error, admitted)
-    return HostQueue(last.entity, last.layer, above, below, slots)
+    return HostQueue(last.entity, last.layer, above, below, slots, last.devices)
 
 
 def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | None, float | None]:

@@ -12,7 +12,7 @@ from math import hypot, isclose, log
 from operator import attrgetter
 
 from sanpath.facts.load.loads import MORE, LoadFacts, flat_over_load
-from sanpath.units import count, iops, kibibytes, percent
+from sanpath.units import iops, kibibytes, outstanding, percent
 
 _LEAST_SPREAD = 0.02
 """Smallest relative spread between two runs of the same step."""
@@ -78,8 +78,8 @@ def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
     if (calm := flat_over_load(loads, load)) is not None:
         times, gain = load.in_flight_measured / calm.in_flight_measured, load.ops_per_second / calm.ops_per_second - 1
         yield (
-            f"from {count(calm.in_flight_measured)} outstanding I/Os on, throughput does not grow: "
-            f"{times:.1f} times as many bring {percent(gain)}, so something limits"
+            f"{outstanding(calm.in_flight_measured)} reach the same throughput: {times:.1f} times as many bring "
+            f"{percent(gain)}, so something limits"
         )
     if (words := _over_block_sizes(loads, load)) is not None:
         yield words

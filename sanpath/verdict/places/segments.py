@@ -18,7 +18,7 @@ from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
 from sanpath.facts.fabric.links import wire_seconds
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.storage.load_volumes import SHARED, array_side, same_operations
+from sanpath.facts.storage.load_volumes import SHARED, array_side, parts_at_array
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
@@ -297,10 +297,11 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
 def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[Segment]:
     row = array_side(facts.topology, load, facts.tables)
     segments = [Segment("below", None, below, "all below the last clock that was read")]
-    if row is not None and row["array_seconds"] is not None and same_operations(load, row):
-        segments = _array(row, below)
-    elif row is not None and row["response_seconds"] is not None and same_operations(load, row):
-        segments = _response(row, below)
+    if row is not None and (parts := parts_at_array(load, row)) is not None:
+        if row["array_seconds"] is not None:
+            segments = _array(row, below, parts)
+        elif row["response_seconds"] is not None:
+            segments = _response(row, below, parts)
     array = facts.topology.entities.get(array_of(facts.topology, str(row["entity"]))) if row is not None else None
     if array is None or array.attributes.get("media") != "flash":
         return segments
@@ -352,12 +353,25 @@ def _with_unread(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
     return [Segment("host_receive", None, received, _UNREAD), *result]
 
 
-def _array(row: FactRow, below: Interval) -> list[Segment]:
-    """The segments of an array that reports its service time. `below`: time below the host's last clock."""
+def _longest_ratio(seconds: float, parts: float, below: Interval) -> float:
+    """The longest time that an I/O split into so many parts may take, over that of a part: they start together, and
+    at worst the array serves them one after another."""
+    return max(1.0, min(parts, below[1] / seconds)) if seconds else 1.0
+
+
+def _array(row: FactRow, below: Interval, parts: float) -> list[Segment]:
+    """The segments of an array that reports its service time.
+
+    `below`: time below the host's last clock. `parts`: I/Os at the array for one of the load.
+    """
     entity, spread = str(row["entity"]), number(row, "spread_seconds")
     lowest_factor, highest_factor = _OTHERS_MIX if number(row, "foreign_ratio") > SHARED else (1.0, 1.0)
     times = {name: number(row, f"{name}_seconds") for name in ("qos_limit", "queue", "service")}
     inside = sum(times.values())
+    if (longest_ratio := _longest_ratio(inside, parts, below)) > 1:
+        middle = (1 + longest_ratio) / 2
+        times, inside = {name: seconds * middle for name, seconds in times.items()}, inside * middle
+        lowest_factor, highest_factor = 1 / middle, longest_ratio / middle
     # The array's times may not exceed the time of the I/O at the host.
     if inside > below[1] > 0 and highest_factor > 1:
         times, inside = {name: seconds * below[1] / inside for name, seconds in times.items()}, below[1]
@@ -381,14 +395,15 @@ def _array(row: FactRow, below: Interval) -> list[Segment]:
     return [*segments, Segment("array_service", entity, own["service"], source)]
 
 
-def _response(row: FactRow, below: Interval) -> list[Segment]:
-    """The segments of an array that reports its own time and the transfer as one."""
-    response, middle = number(row, "response_seconds"), sum(below) / 2
-    gap = max(0.0, middle - response)
-    error = (below[1] - below[0]) / 2
+def _response(row: FactRow, below: Interval, parts: float) -> list[Segment]:
+    """The segments of an array that reports its own time and the transfer as one. `below`, `parts`: as in _array."""
+    shortest, middle = number(row, "response_seconds"), sum(below) / 2
+    response = shortest, shortest * _longest_ratio(shortest, parts, below)
+    gap = max(0.0, middle - sum(response) / 2)
+    error = (below[1] - below[0] + response[1] - response[0]) / 2
     return [
         Segment("array_door", str(row["entity"]), _within(gap, error), "above the array's clock"),
-        Segment("below", str(row["entity"]), (response, response), "array, the transfer included"),
+        Segment("below", str(row["entity"]), response, "array, the transfer included"),
     ]
 
 

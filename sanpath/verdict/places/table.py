@@ -30,6 +30,8 @@ _IDLE_ENOUGH = 0.1
 """Idle share of a machine's processors from which a thread finds a free one."""
 _FEWER = 0.8
 """A calmer step has at most this share of the I/Os in flight."""
+_AS_FAST = 1.25
+"""Ratio to the least latency of calmer steps up to which a step with fewer I/Os in flight shows less of a queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +242,10 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     in_flight = max(facts.in_flight_in(load.step) + flushes + metadata, _written_later(facts, load))
     same = same_io(facts.loads, load)
     calmer = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
-    calm = min(calmer, key=lambda other_load: other_load.in_flight_measured, default=None)
+    # A first step may be slow for another reason, such as a cold cache.
+    least_seconds = min((other.latency_seconds for other in calmer), default=0.0)
+    as_fast = [other for other in calmer if other.latency_seconds <= _AS_FAST * least_seconds]
+    calm = min(as_fast, key=lambda other: other.in_flight_measured, default=None)
     all_paths = io_paths(facts.topology, *load.roots)
     paths = [path for path in all_paths if down.isdisjoint(cable.id for cable in path.cables)] or all_paths
     ports, volumes = targets_of(facts.topology, *load.roots)[0], volumes_of(facts.topology, load, facts.tables)
