@@ -35,7 +35,8 @@ def _planes(facts: Facts, load: LoadFacts) -> Iterator[PlaneInFlight]:
     bounds = operations * low, operations * high
     yield PlaneInFlight("load", load.entity, load.direction, bounds, load.in_flight_configured)
     for queue in host_queues(facts, load):
-        plane, seconds, error, measured = queue.below
+        plane, seconds, measured = queue.below.plane, queue.below.seconds, queue.below.in_flight
+        error = queue.below.whole_error_seconds
         spread = measured * error / seconds if seconds else 0.0
         bounds = max(0.0, measured - spread), measured + spread
         yield PlaneInFlight(plane, queue.entity, load.direction, bounds, _queue_depth(facts, load, queue))

@@ -45,7 +45,7 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
     lun = queues[0].entity if queues else str(array["entity"]) if array is not None else load.entity
     low, high = load.latency_bounds
     error = max(load.latency_seconds - low, high - load.latency_seconds)
-    error += queues[-1].below.error_seconds if queues else 0.0
+    error += queues[-1].below.whole_error_seconds if queues else 0.0
     unexplained = remainder - error, remainder + error
     return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), unexplained)
 
@@ -115,7 +115,8 @@ def _queue_part(queue: HostQueue, limiter: str | None) -> BudgetPart:
     # Less than one waiting I/O is no queue: it is the time of system calls, file system and interrupts.
     is_waiting = queue.waiting >= 1 and queue.wait_seconds > queue.error_seconds
     description = f"waits in the {queue.layer}'s queue above" if is_waiting else f"passes in the {queue.layer} above"
-    seconds = queue.wait_seconds - queue.error_seconds, queue.wait_seconds + queue.error_seconds
+    error = min(queue.error_seconds, queue.wait_seconds)
+    seconds = queue.wait_seconds - error, queue.wait_seconds + error
     words = f"{description} {queue.entity}" + (f" and {queue.devices - 1} more" if queue.devices > 1 else "")
     return BudgetPart(queue.above.plane, queue.layer, queue.entity, seconds, limiter, words, "difference")
 

@@ -32,11 +32,13 @@ HOST_LINK = "link:esx7/vmhba2--sw1/fc1/7"
 @dataclass(slots=True)
 class EsxQueue(San):
     """The synthetic test on a virtual disk of esx7. `milliseconds`: step → DAVG and KAVG of its LUN;
-    `at_vdisk`: step → latency of its virtual disk in seconds; `depth`: of the LUN's queue, None: not told."""
+    `at_vdisk`: step → latency of its virtual disk in seconds; `depth`: of the LUN's queue, None: not told; `others`:
+    I/Os of other virtual machines on the LUN for one of the test."""
 
     milliseconds: dict[str, tuple[int, int]] = field(default_factory=dict)
     at_vdisk: dict[str, float] = field(default_factory=dict)
     depth: int | None = 32
+    others: float = 0.0
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
@@ -53,7 +55,8 @@ class EsxQueue(San):
             busy = [(s, s.flows["read"], max(0.0, min(at, s.end) - s.begin)) for s in self.steps]
             done = round(sum(flow.ops * seconds for _, flow, seconds in busy))
             size = self.steps[0].block
-            result: dict[str, Number] = {"ops_read_total": done, "bytes_read_total": round(done * size)}
+            at_lun = round(done * (1 + self.others))
+            result: dict[str, Number] = {"ops_read_total": at_lun, "bytes_read_total": round(at_lun * size)}
             now = next((step.name for step in self.steps if step.begin <= at <= step.end), None)
             if now in self.milliseconds:
                 davg, kavg = self.milliseconds[now]
@@ -200,3 +203,22 @@ def test_what_waits_above_a_kernel_that_holds_nothing_waits_at_the_virtual_disk(
         san.at_vdisk[f"t{n}"] = n / 1000 - 0.0001
     (bottleneck,) = judged(san.write()).verdict.bottlenecks
     assert (bottleneck.entity, bottleneck.layer) == ("vdisk:sqlvm1/Hard disk 2", "host")
+
+
+def test_a_queue_that_other_virtual_machines_fill_as_well_limits_each_of_them(tmp_path: Path) -> None:
+    """64 slots, 4 ms below them: 16,000 IOPS, of which 6,000 are the test's. As many I/Os wait above, for 4 ms."""
+    san = EsxQueue(tmp_path, ports=[fast(p, 32) for p in (HOST_PORT, ARRAY_PORT)], leave_out={"disk"}, depth=64)
+    san.others = 10_000 / 6_000
+    counted = (16_000 * 4 * 2076.0, NOTHING)
+    san.step(
+        "t49",
+        49,
+        block=8 * KIB,
+        read=Flow(6_000, 0.0082),
+        ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+        array={"read": AtArray(0.0036, san=0.0002)},
+    )
+    san.milliseconds["t49"], san.at_vdisk["t49"] = (4, 4), 0.0081
+    verdict = judged(san.write()).verdict
+    assert verdict.suspects[0].entity == DEVICE
+    assert any("of 64 slots are in use" in words for words in verdict.suspects[0].because)

@@ -17,6 +17,11 @@ _RATE_TOLERANCE = 0.05
 """A device carries the load's I/O if their rates agree within this ratio."""
 _SINGLE_WINDOW_TOLERANCE = 0.2
 """Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
+_LEAST_PART = 0.2
+"""Ratio of what a device does to what the load does from which the device's clock tells something of the load."""
+_OTHERS_DIFFER = 0.5
+"""Relative difference between the times of a device for the load's I/Os and for others', in one queue: theirs may be
+larger, or of the other direction."""
 _OTHER_DIFFERENCE = 0.2
 """Additional ratio by which a direction's time may lie outside of these bounds: two differences may have opposite
 signs, and each clock has its own windows."""
@@ -26,8 +31,9 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     """Return the observed planes on the path of the load's I/O, from the load down; one row for each plane.
 
     On the path is what carries the load's bytes: one device, or all devices of the load together. Where bytes are not
-    counted, operations are compared, though I/Os may be split on their path. A device that several loads share shows
-    nothing about any of them, and neither does one that is written to by flushes alone.
+    counted, operations are compared, though I/Os may be split on their path. Where the load has a single device at a
+    plane that does more than the load, or less, its clock is less exact: others use it as well, or a cache above it
+    answers a part. A device that is written to by flushes alone shows nothing.
     """
     path = devices_of_load(topology, load)
     order = catalogue_planes()
@@ -47,6 +53,9 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         parallel = parallel_devices(topology, load, planes, plane)
         if len(parallel) > 1 and _carries(row := combined(parallel), load):
             by_plane[plane] = row
+        elif len(parallel) == 1 and parallel[0]["entity"] in path:
+            own_row = _of_load(parallel[0], load)
+            by_plane.update({} if own_row is None else {plane: own_row})
     return [by_plane[name] for name in sorted(by_plane, key=lambda name: order[name].order)]
 
 
@@ -208,6 +217,32 @@ def _writes_at_flush(row: FactRow, load: LoadFacts) -> bool:
     clock, which shows more than a write takes, tells nothing of the write."""
     device_seconds = number(row, "latency_seconds") - number(row, "resolution_seconds")
     return load.flushes_in_flight > load.in_flight_measured and device_seconds > load.latency_seconds
+
+
+def _of_load(row: FactRow, load: LoadFacts) -> FactRow | None:
+    """Return the row of a device for the I/Os of a load that are only a part of its own, or of which it does a part.
+
+    What a cache answers spends no time at the device, unless the rates of both only seem to differ, by their windows.
+    None: the device takes longer than the load, so it serves what the load does not wait for."""
+    name = "bytes_per_second" if row["bytes_per_second"] and load.bytes_per_second else "ops_per_second"
+    times = number(row, name) / (load.bytes_per_second if name == "bytes_per_second" else load.ops_per_second)
+    mean, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
+    error_ratio = _OTHERS_DIFFER * (1 - 1 / times) if times > 1 else (1 - times) / (1 + times)
+    middle = mean if times > 1 else mean * (1 + times) / 2
+    if times < _LEAST_PART or middle * (1 - error_ratio) - error > load.latency_bounds[1]:
+        return None
+    seconds = min(middle, load.latency_bounds[1])
+    own = load.ops_per_second * seconds
+    return {
+        **row,
+        "ops_per_second": load.ops_per_second,
+        "bytes_per_second": load.bytes_per_second or None,
+        "latency_seconds": seconds,
+        "mix_error_ratio": error_ratio,
+        "mean_of_both_seconds": None,
+        "in_flight_measured": own,
+        "others_in_flight": max(0.0, number(row, "in_flight_measured") - own) if times > 1 else 0.0,
+    }
 
 
 def _carries(row: FactRow, load: LoadFacts) -> bool:

@@ -10,6 +10,7 @@ from functools import partial
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.host.planes import devices_of_load
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
 from sanpath.units import count, duration, percent
@@ -96,7 +97,7 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
     elif any(
         abs(other_queue.admitted - queue.admitted) > 4 * DEPTH_ERROR * queue.admitted
         and (
-            other_queue.waiting >= max(1.0, _SOFTWARE * other_load.in_flight_measured)
+            _is_held_back(other_queue, other_load)
             or other_load.ops_per_second >= _SAME_THROUGHPUT * table.load.ops_per_second
         )
         for other_queue, other_load in others
@@ -104,6 +105,12 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
         yield Evidence("in another step it let another number of I/Os through", _FREE_QUEUE)
     if segment is table.segments[0] and table.facts.row_of(table.load)["serialised_by_file"]:
         yield Evidence("POSIX AIO sends the I/Os of a file one after another", _NEVER_SENT)
+
+
+def _is_held_back(queue: HostQueue, load: LoadFacts) -> bool:
+    """Whether more I/Os wait above a queue than its clocks' errors, and the host's software, account for."""
+    is_seen = queue.wait_seconds > queue.error_seconds
+    return is_seen and queue.waiting >= max(1.0, _SOFTWARE * load.in_flight_measured)
 
 
 def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> Conclusion:

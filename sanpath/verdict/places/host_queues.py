@@ -29,12 +29,22 @@ _HYPERVISOR_PLANES = ("host_block", "kernel", "device")
 
 
 class Clock(NamedTuple):
-    """What is seen at a plane: seconds of an I/O from there down, their error either way, and mean I/Os in flight."""
+    """What is seen at a plane: seconds of an I/O from there down, their error either way, and mean I/Os in flight.
+
+    `mix_error_ratio`: relative error of seconds that are a mean over others' I/Os as well, the same at all planes of
+    a device.
+    """
 
     plane: str
     seconds: float
     error_seconds: float
     in_flight: float
+    mix_error_ratio: float = 0.0
+
+    @property
+    def whole_error_seconds(self) -> float:
+        """The error of its seconds for whatever reason."""
+        return self.error_seconds + self.mix_error_ratio * self.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +52,8 @@ class HostQueue:
     """The queue between the clocks of two planes.
 
     `entity`: the block device or virtual disk at the lower plane, `devices`: how many carry the load together, of
-    which it is the busiest. `layer`: where I/Os wait. `depth`: None where no source reports it.
+    which it is the busiest. `layer`: where I/Os wait. `depth`: None where no source reports it. `others_admitted`:
+    mean number of others' I/Os that the queue lets through.
     """
 
     entity: str
@@ -51,6 +62,7 @@ class HostQueue:
     below: Clock
     depth: float | None
     devices: int = 1
+    others_admitted: float = 0.0
 
     @property
     def wait_seconds(self) -> float:
@@ -59,8 +71,11 @@ class HostQueue:
 
     @property
     def error_seconds(self) -> float:
-        """Error of that wait either way, where a clock is coarse."""
-        return max(self.above.error_seconds, self.below.error_seconds)
+        """Error of that wait either way, where a clock is coarse, or its time is a mean over others' I/Os as well."""
+        if self.above.mix_error_ratio and self.below.mix_error_ratio:
+            of_mix = max(self.above.mix_error_ratio, self.below.mix_error_ratio) * self.wait_seconds
+            return max(self.above.error_seconds, self.below.error_seconds) + of_mix
+        return max(self.above.whole_error_seconds, self.below.whole_error_seconds)
 
     @property
     def admitted(self) -> float:
@@ -86,12 +101,22 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
     for plane_row in planes.planes_of(facts.topology, load, facts.tables["plane"]):
         row = planes.of_direction(plane_row, load, opposite)
         seconds, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
-        below = Clock(str(row["plane"]), seconds, error, number(row, "in_flight_measured"))
+        in_flight, mix_error_ratio = number(row, "in_flight_measured"), number(row, "mix_error_ratio")
+        below = Clock(str(row["plane"]), seconds, error, in_flight, mix_error_ratio)
         # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back.
         of_disk = (above.plane, below.plane) == _ABOVE_LUN_QUEUE
         entity = queues[-1].entity if of_disk else str(row["entity"])
-        devices = int(number(row, "devices")) or 1
-        queues.append(HostQueue(entity, _layer(facts, load, below.plane), above, below, _depth(row), devices))
+        queues.append(
+            HostQueue(
+                entity,
+                _layer(facts, load, below.plane),
+                above,
+                below,
+                _depth(row),
+                int(number(row, "devices")) or 1,
+                number(row, "others_in_flight"),
+            )
+        )
         above = below
     if queues and (device_queue := _inside_clock(facts, load, queues[-1])) is not None:
         queues.append(device_queue)
@@ -113,8 +138,10 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
         return None
     admitted, spread = sum(estimates) / len(estimates), (max(estimates) - min(estimates)) / 2
     error = above.error_seconds + above.seconds * spread / above.in_flight
-    below = Clock("device", above.seconds * admitted / above.in_flight, error, admitted)
-    return HostQueue(last.entity, last.layer, above, below, slots, last.devices)
+    seconds = above.seconds * admitted / above.in_flight
+    below = Clock("device", seconds, error, admitted, above.mix_error_ratio)
+    others_admitted = last.others_admitted * admitted / above.in_flight
+    return HostQueue(last.entity, last.layer, above, below, slots, last.devices, others_admitted)
 
 
 def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | None, float | None]:
@@ -154,7 +181,8 @@ def _by_paths(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:
     # A request that a path refuses is counted again when it is offered again.
     complete = sum(number(row, "ops_per_second") for row in rows) >= _WHOLE_PLANE * load.ops_per_second
     admitted = sum(number(row, "in_flight_measured") for row in rows)
-    return admitted if rows and complete and admitted < _WHOLE_PLANE * last.admitted else None
+    is_own = complete and not last.others_admitted
+    return admitted if rows and is_own and admitted < _WHOLE_PLANE * last.admitted else None
 
 
 def _devices(facts: Facts, load: LoadFacts, last: HostQueue) -> list[FactRow]:
@@ -189,8 +217,9 @@ def _layer(facts: Facts, load: LoadFacts, plane: str) -> Layer:
 
 def _depth(row: FactRow) -> float | None:
     """How many I/Os the host lets through at once. None: it does not report that, or its latency contradicts it."""
-    depth, error = number(row, "queue_depth"), number(row, "ops_per_second") * number(row, "resolution_seconds")
-    return depth if depth and number(row, "in_flight_measured") <= depth / _FILLED + error else None
+    depth, in_use = number(row, "queue_depth"), number(row, "in_flight_measured") + number(row, "others_in_flight")
+    error_ratio = number(row, "resolution_seconds") / (number(row, "latency_seconds") or 1.0)
+    return depth if depth and in_use * (1 - error_ratio) <= depth / _FILLED else None
 
 
 def wait_at(facts: Facts, load: LoadFacts, limiter: str) -> str:

@@ -191,7 +191,7 @@ def segments(
     below = load.latency_bounds
     if queues:
         last = queues[-1].below
-        below = (last.seconds - last.error_seconds, last.seconds + last.error_seconds)
+        below = (last.seconds - last.whole_error_seconds, last.seconds + last.whole_error_seconds)
     tcp = tcp_path(facts, load)
     lower = _below(facts, load, below)
     if tcp is not None:
@@ -277,7 +277,7 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
     # Both directions share the slots. Of parallel devices the busiest names the queue, and it may differ between
     # reads and writes.
     admitted = sum(
-        q.admitted
+        q.admitted + q.others_admitted
         for step_load in facts.loads_in(load.step)
         for q in host_queues(facts, step_load)
         if q.below.plane == queue.below.plane and (q.entity == queue.entity or step_load.entity == load.entity)
