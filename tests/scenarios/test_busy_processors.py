@@ -112,3 +112,12 @@ def test_a_full_core_without_interrupts_is_less_suspected_than_one_that_serves_t
         return sum(s.probability for s in found.verdict.suspects if s.kind == "core")
 
     assert core(0.0) < core(0.2) < core(0.9) == pytest.approx(core(None))
+
+
+def test_a_thread_that_polls_is_as_busy_as_one_that_cannot_keep_up(tmp_path: Path) -> None:
+    """One read at a time. 82 µs in the device, with a thread that never sleeps, or 4 µs of which all is software."""
+    polling = reads(tmp_path / "polls", 1, 82e-6, 80e-6, 0.998).verdict
+    assert polling.kind == "concurrency_limited"
+    assert generator(reads(tmp_path / "works", 1, 4e-6, 1e-6, 0.998)) > generator(
+        reads(tmp_path / "as above", 1, 82e-6, 80e-6, 0.998)
+    )

@@ -7,7 +7,7 @@ from math import exp, isclose, log
 from typing import cast
 
 from sanpath.facts.table import FactRow, number
-from sanpath.units import count, iops, percent
+from sanpath.units import count, duration, iops, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, run_queue_weight, without_pause
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by, of_the_load
 from sanpath.verdict.places.cpu_quota import quota_used
@@ -21,6 +21,9 @@ _CPU_UNREAD = -1.5
 """Log-odds of a generator whose use of the processor nothing shows: most keep up with their storage."""
 _USUAL_COST_SECONDS = 4e-6
 """Processor time that a generator takes for an I/O, to a factor of a few: fio and DiskSpd 2 to 10 microseconds."""
+_COST_LOG_ERROR, _RUNS_MEANWHILE = log(2), 0.3
+"""Standard error of its natural logarithm, and the least share of the time in which a thread that polls runs while
+its I/O is in the device."""
 _HALF_BUSY, _COST_WEIGHT, _COST_LEAST, _COST_MOST = 0.2, 1.5, -3.0, 2.0
 """Utilisation of a thread by that cost which says nothing, weight of its logarithm, and the limits of the result."""
 _SAME_RATE, _CLEARLY_FEWER, _CLEARLY_LESS_BUSY = 0.03, 0.7, 0.1
@@ -87,7 +90,12 @@ def _generator(table: PlaceTable) -> Claim:
     if quota_words and (of_quota := at_limit(quota_ratio, _CPU_ERROR)) > weight:
         # A quota is shared by all processes, however many there are, and holds them on cores that idle.
         words, weight, is_shared = quota_words, of_quota, True
-    evidence = [Evidence(words, weight), *_unused_slots(table), *_as_fast_with_less(table, weight)]
+    evidence = [
+        Evidence(words, weight),
+        *_unused_slots(table),
+        *_as_fast_with_less(table, weight),
+        *_polling(table, weight),
+    ]
     because = (f"{words}; nothing measured below it is saturated",)
     # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
     return of_the_load("generator_limited", explains, evidence, because, "saturates" if is_shared else "any")
@@ -124,6 +132,19 @@ def _as_fast_with_less(table: PlaceTable, weight: float) -> Iterator[Evidence]:
             continue
         yield Evidence(words, _BUSY_ANYWAY - weight)
         return
+
+
+def _polling(table: PlaceTable, weight: float) -> Iterator[Evidence]:
+    """Evidence that a thread polls: it runs while its only I/O is in the device, and for far longer than I/Os take to
+    start and complete. It outweighs how busy it is, whose log-likelihood ratio is `weight`."""
+    used, in_device = table.load.cpu_ratio, _time_in_device(table)
+    if weight <= 0 or used is None or in_device is None or used + in_device < 1 + _RUNS_MEANWHILE:
+        return
+    threads, ops = threads_of(table.facts, table.load) or 1.0, table.facts.ops_per_second_in(table.load.step)
+    cost_seconds = used * threads / ops
+    if (deviation := log(cost_seconds / _USUAL_COST_SECONDS) / _COST_LOG_ERROR) > 0:
+        words = f"it runs for {duration(cost_seconds)} an I/O, while this is in the device: it polls"
+        yield Evidence(words, max(_BUSY_ANYWAY - weight, -(deviation**2) / 2))
 
 
 def _by_usual_cost(ops_per_second: float) -> float:
