@@ -176,8 +176,8 @@ def _for_loss(table: PlaceTable, ratio: float, connection: FactRow) -> float:
 
     The load speaks for loss where it moves in a round trip about what that allows, and against it where loss would
     allow far more. A connection moves just as much through a full queue that drops what it cannot hold: as far as a
-    round trip is time in a queue, this speaks for neither. `connection`: facts of the connection that carries it,
-    empty: these are not read.
+    round trip is time in a queue, this speaks for neither, unless no link of the path is full enough to have one.
+    `connection`: facts of the connection that carries it, empty: these are not read.
     """
     round_trip = number(connection, "round_trip_seconds")
     segment_bytes = number(connection, "segment_bytes") or _USUAL_SEGMENT_BYTES
@@ -186,12 +186,22 @@ def _for_loss(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     allowed = most_with_loss(segment_bytes, max(ratio, _NEVER))
     round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / allowed
     alone_ratio = min(1.0, number(connection, "round_trip_seconds_min") / round_trip) if round_trip else 1.0
+    alone_ratio = max(alone_ratio, _without_queue(table))
     unusual_ratio = min(1.0, log(max(ratio, _NEVER) / _NEVER) / log(_ANYWHERE / _NEVER))
     # A receiver that has more to read than is on the way does not wait for what was lost.
     on_the_way, unread = carried * round_trip, number(connection, "unread_bytes")
     waits_ratio = on_the_way / (on_the_way + unread) if on_the_way else 1.0
     most = (_LOSS_ALLOWS_READ if round_trip else _LOSS_ALLOWS) * alone_ratio * unusual_ratio + 2 * log(waits_ratio)
     return max(_unusual(ratio), most + min(0.0, 4 * log(max(round_trips, _NEVER))))
+
+
+def _without_queue(table: PlaceTable) -> float:
+    """Share of the time in which no link of the path can have a queue: its port sends at once what arrives. 0: not
+    every link is counted."""
+    rows = [*table.on_path, *table.opposite_links]
+    if table.uncounted or not table.on_path or any(row["utilisation"] is None for row in rows):
+        return 0.0
+    return max(0.0, 1 - max(filled_ratio(row) or 0.0 for row in rows))
 
 
 def _unusual(ratio: float) -> float:
