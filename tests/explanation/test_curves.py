@@ -11,7 +11,10 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Curve
+from sanpath.explanation.curves import curves
 from sanpath.explanation.scalability import fit_scalability
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.topology.resolve import resolve
 from sanpath.views.json import render
 from sanpath.views.text import render as as_text
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
@@ -32,6 +35,7 @@ def swept(folder: Path, points: Sequence[tuple[float, float]], size: float = 8 *
     return curve
 
 
+MIB = 1024 * KIB
 SEVEN = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -136,3 +140,23 @@ def test_the_report_and_the_json_tell_it() -> None:
     found = json.loads(render(diagnosed("published")))["verdict"]["curves"][0]
     assert found["shape"] == "plateau"
     assert found["knee"]["law"]["contention"][0] > 0.5
+
+
+def test_files_of_one_run_each_make_one_curve() -> None:
+    """Their loads have names of their own, and no file says which machine it was."""
+    loads = [
+        LoadFacts((f"load:fio-{n}",), f"q{n}", "read", 9, 100.0 * n, 4096e2 * n, 0.01, float(n), float(n), None)
+        for n in (1, 2, 4)
+    ]
+    (curve,) = curves(resolve(()), loads)
+    assert [point.in_flight for point in curve.points] == [1, 2, 4]
+
+
+def test_steps_that_were_given_as_many_outstanding_ios_show_no_effect_of_more() -> None:
+    """Two file systems, 32 I/Os each: one keeps 2 of them outstanding."""
+    one, other = (
+        LoadFacts(("load:fio",), f"on {ops}", "write", 9, ops, ops * MIB, n / ops, 32.0, n, None)
+        for n, ops in ((2.0, 10.0), (32.0, 1000.0))
+    )
+    (curve,) = curves(resolve(()), [one, other])
+    assert curve.shape == "unknown"

@@ -15,7 +15,7 @@ def test_the_time_at_the_device_that_a_result_prints_is_a_clock(tmp_path: Path) 
     """15 of 16 ms pass at sdb: what limits is not a queue of the host."""
     diagnosis = imported(tmp_path, fio_text(device_us=15_000))
     places = {suspect.place or suspect.entity: suspect.probability for suspect in diagnosis.verdict.suspects}
-    assert places["something below sdb of db1"] > 0.3 > 0.1 > places.get("lun:db1/sdb", 0.0)
+    assert places["sdb or what is below it"] > 0.3 > 0.1 > places.get("lun:db1/sdb", 0.0)
     planes = {plane.entity: plane.measured for step in diagnosis.steps for plane in step.in_flight.planes}
     assert planes["lun:db1/sdb"][0] == pytest.approx(30, rel=0.02)
 

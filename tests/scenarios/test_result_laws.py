@@ -35,6 +35,18 @@ def test_the_larger_one_block_at_a_time_the_less_it_shows_too_few_outstanding_io
     assert too_few[0] > 0.9 > 0.7 > too_few[-1], too_few
 
 
+@pytest.mark.parametrize(("larger_us", "is_too_few"), [(840, False), (420, True)], ids=["same bytes", "same time"])
+def test_where_larger_blocks_move_no_more_bytes_more_of_the_smaller_ones_would_not(
+    tmp_path: Path, larger_us: int, is_too_few: bool
+) -> None:
+    """One at a time: 128 KiB in 0.42 ms, 300 MB/s, and twice as large ones."""
+    for minute, kib, latency_us in ((10, 128, 420), (20, 256, larger_us)):
+        device = {"ops": round(1e6 / latency_us), "latency_us": latency_us, "device_us": latency_us - 20}
+        text = fio_text(block=kib * 1024, minute=minute, **device, **ONE_BY_ONE)  # type: ignore[arg-type]
+        steps = imported(tmp_path, text).steps
+    assert (steps[0].verdict.kind == "concurrency_limited") == is_too_few
+
+
 def test_each_kind_of_io_in_a_file_gets_its_verdict_on_the_first_screen(tmp_path: Path) -> None:
     large = fio_text(ops=160, latency_us=6_250, block=1024 * 1024, minute=10, **ONE_BY_ONE)  # type: ignore[arg-type]
     imported(tmp_path, large)
@@ -42,7 +54,7 @@ def test_each_kind_of_io_in_a_file_gets_its_verdict_on_the_first_screen(tmp_path
     summary = diagnose(Recording(tmp_path / "r.sanpath")).summary
     assert "too few outstanding I/Os" in summary.verdict
     (line,) = summary.other_io
-    assert re.fullmatch(r"Reads of 4 KiB: not proven; most likely something below the load \(.+ %\)\.", line)
+    assert re.fullmatch(r"Reads of 4 KiB: the limit is something below the load \(.+ %\)\.", line)
 
 
 def test_kinds_of_io_with_the_same_verdict_are_not_listed(tmp_path: Path) -> None:

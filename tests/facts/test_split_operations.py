@@ -1,0 +1,60 @@
+"""I/Os that are split on their path, or merged: the array's clock tells of the parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import parts_at_array
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
+from tests.support.stories import NOTHING, fast, judged
+
+MIB = 1024 * KIB
+
+
+def load(size: float) -> LoadFacts:
+    return LoadFacts(("load:fio",), "s", "read", 9, 1000.0, 1000.0 * size, 0.016, 16.0, 16.0, None)
+
+
+@pytest.mark.parametrize(
+    ("size", "at_array", "foreign", "parts"),
+    [
+        (MIB, MIB, 0.0, 1.0),
+        (MIB, 512 * KIB, 0.0, 2.0),
+        (4 * MIB, 512 * KIB, 0.0, 8.0),
+        (8 * KIB, 64 * KIB, 0.0, 1.0),
+        (64 * KIB, 44 * KIB, 0.0, None),
+        (MIB, 512 * KIB, 0.3, None),
+    ],
+    ids=["whole", "halves", "eighths", "merged", "no whole ratio", "others as well"],
+)
+def test_the_parts_of_an_io_follow_from_the_sizes_at_both_ends(
+    size: float, at_array: float, foreign: float, parts: float | None
+) -> None:
+    row = {"bytes_per_second": 1000.0 * size, "ops_per_second": 1000.0 * size / at_array, "foreign_ratio": foreign}
+    assert parts_at_array(load(size), row) == parts
+
+
+def split(folder: Path, queue: float) -> Diagnosis:
+    """16 reads of 1 MiB outstanding, each two of 512 KiB at the array, which serves them in 6 ms after a queue."""
+    san = San(folder, ports=[fast(port, 32) for port in (HOST_PORT, ARRAY_PORT)], leave_out={"disk"})
+    ops = 16 / (0.007 + queue)
+    counted = (ops * MIB * 1.03, NOTHING)
+    inside = AtArray(0.006, queue=queue, ops=2 * ops)
+    san.step(
+        "s",
+        16,
+        block=MIB,
+        read=Flow(ops, 16 / ops),
+        ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+        array={"read": inside},
+    )
+    return judged(san.write())
+
+
+def test_a_queue_of_the_array_is_found_though_each_io_is_two_there(tmp_path: Path) -> None:
+    verdict = split(tmp_path, 0.021).verdict
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["array:fa1"]

@@ -1,0 +1,33 @@
+"""Laws of the likelihood ratios, over all values."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from sanpath.verdict.evidence.likelihoods import at_limit, full_queue
+
+
+@pytest.mark.parametrize("error", [0.01, 0.015, 0.025, 0.05])
+def test_a_mean_beyond_its_limit_speaks_ever_less_for_it_and_falls_off_no_cliff(error: float) -> None:
+    """A token bucket lets a limit pass in the mean of a step; at twice the limit, the limit is wrong."""
+    weights = [at_limit(1 + part * error / 4, error) for part in range(80)]
+    assert weights == sorted(weights, reverse=True)
+    steps = [before - after for before, after in pairwise(weights)]
+    assert max(steps) < 1
+    assert at_limit(1 + 4 * error, error) > 3
+    assert at_limit(2.0, error) < 0
+
+
+@pytest.mark.parametrize("depth", [16, 32, 60, 64, 128, 256])
+def test_the_depth_that_the_load_was_given_is_not_that_of_a_queue(depth: int) -> None:
+    """All of its I/Os are below the queue, so that it holds none back, whether or not they are a power of two."""
+    assert full_queue(depth, depth) <= 0
+
+
+@pytest.mark.parametrize("depth", [32, 64])
+def test_a_usual_depth_below_many_that_wait_is_that_of_a_queue(depth: int) -> None:
+    assert full_queue(depth, 4 * depth) > 2 > full_queue(depth, 1.02 * depth)
+    by_waiting = [full_queue(depth, depth * (1 + part / 100)) for part in range(20)]
+    assert by_waiting == sorted(by_waiting)
