@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sanpath.diagnosis.model import Cleared
 from sanpath.facts.compute import Facts
-from sanpath.facts.fabric.links import wire_seconds
+from sanpath.facts.fabric.links import SLOW_TRANSFER_RATIO, wire_seconds
 from sanpath.facts.load.loads import LoadFacts, flat_over_load
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
@@ -15,7 +15,6 @@ from sanpath.rulebook.model import Finding
 from sanpath.topology.paths import array_of, machines_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, response_small
-from sanpath.verdict.hypotheses.unseen import SLOW_TRANSFER
 from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.submission import threads_of
@@ -77,7 +76,7 @@ def _transfer_waits(facts: Facts, judged: Judgement) -> bool:
     if judged.limiter is not None or row is None or row["san_seconds"] is None or not wire:
         return False
     transfer = number(row, "san_seconds")
-    return transfer >= max(SLOW_TRANSFER * wire, below_queues(facts, judged.load) / 2)
+    return transfer >= max(SLOW_TRANSFER_RATIO * wire, below_queues(facts, judged.load) / 2)
 
 
 def _queues_in_tcp(facts: Facts, judged: Judgement) -> bool:
@@ -87,7 +86,7 @@ def _queues_in_tcp(facts: Facts, judged: Judgement) -> bool:
     transfer = None if tcp is None else tcp.transfer((below, below))
     if judged.limiter is not None or tcp is None or transfer is None or tcp.round_trip is None:
         return False
-    return tcp.round_trip >= SLOW_TRANSFER * tcp.smallest and transfer[0] - tcp.distance[1] >= below / 2
+    return tcp.round_trip >= SLOW_TRANSFER_RATIO * tcp.smallest and transfer[0] - tcp.distance[1] >= below / 2
 
 
 def _reads_late(facts: Facts, judged: Judgement) -> bool:

@@ -12,15 +12,12 @@ from dataclasses import replace
 
 from sanpath.diagnosis.model import BudgetPart, LatencyBudget, Method
 from sanpath.facts.compute import Facts
-from sanpath.facts.fabric.links import wire_seconds
+from sanpath.facts.fabric.links import SLOW_TRANSFER_RATIO, wire_seconds
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
 from sanpath.verdict.step_judgement import Judgement
-
-_DELAYED = 2.0
-"""Ratio of transfer time to wire time from which the transfer waits for something."""
 
 
 def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> LatencyBudget:
@@ -99,7 +96,7 @@ def _fabric_parts(
     else:
         return []
     # Without a full link, a few microseconds above the wire's time are the array's rounding.
-    is_delayed = wire is not None and (full is not None or spent > _DELAYED * wire)
+    is_delayed = wire is not None and (full is not None or spent > SLOW_TRANSFER_RATIO * wire)
     transfer = min(wire, spent) if wire is not None and is_delayed else spent
     parts = [_part("wire", "fabric", entity, transfer, None, f"transfer of a block, {clock_words}", method)]
     if spent > transfer:

@@ -53,7 +53,9 @@ polls."""
 ABOVE_LINE_RATE = 1.05
 """If the mean of an entire step exceeds this multiple of line rate, the agent reports a wrong speed: then utilisation
 is not known."""
-
+SLOW_TRANSFER_RATIO = 5.0
+"""Ratio of transfer time to wire time from which, on a free link, the transfer waits for something. Less is usual: a
+write asks the array for its data first (XFER_RDY, R2T), and arrays round their times to microseconds."""
 
 _Counted = Mapping[tuple[str, str, str], StepSamples]
 """(step, source, entity) → samples of a switch port."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sanpath.facts.fabric.links import wire_seconds
+from sanpath.facts.fabric.links import SLOW_TRANSFER_RATIO, wire_seconds
 from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.evidence.tail import tail_weight
@@ -34,8 +34,6 @@ _FEW_PLACES = -1.8
 driver and interrupts are left, or the host is not read, and its queues are a claim of their own."""
 _LONGEST_NAME = 16
 """Letters of a device's name that a sentence can hold, such as PhysicalDisk2; identifiers are longer."""
-SLOW_TRANSFER = 5.0
-"""Ratio of transfer time to wire time from which, on a free link, the transfer waits for something."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -167,6 +165,6 @@ def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
     if table.array is None or table.array["san_seconds"] is None or not wire:
         return
     transfer_seconds = number(table.array, "san_seconds")
-    if transfer_seconds > SLOW_TRANSFER * wire:
+    if transfer_seconds > SLOW_TRANSFER_RATIO * wire:
         words = f"the array takes {duration(transfer_seconds)} to transfer what the wire carries in {duration(wire)}"
         yield Evidence(words, 0.0)
