@@ -15,8 +15,9 @@ BURSTS = 0.15
 NO_BURSTS = 0.03
 """The same of those whose mean over a step hardly hides it: parts of an array, processors, links without a window at
 the limit."""
-_PROCESSOR_ERROR = 0.03
-"""Standard error of the use of a processor or a thread."""
+PROCESSOR_ERROR = 0.03
+"""Standard error of the use of a processor or a thread: one that limits shows 97 to 100 %, because kernels count in
+ticks and spend some of the time on other work."""
 _FULL_BY_CHANCE = 0.05
 """Density of elements that are full but limit nothing: behind an equal cap, or next to another full element."""
 _USUAL_RUN_QUEUE = 0.1
@@ -73,10 +74,9 @@ def at_limit(utilisation: float, error: float = _FULL_ERROR, bursts: float = BUR
 def without_pause(busy_ratio: float) -> float:
     """Log-likelihood ratio of how busy a processor or a thread was: one that limits works without a pause.
 
-    It shows 97 to 100 %, because kernels count in ticks and a thread also waits for its processor. The mean of a step
-    hardly hides it: only bursts would.
+    The mean of a step hardly hides it: only bursts would.
     """
-    return at_limit(busy_ratio, _PROCESSOR_ERROR, NO_BURSTS)
+    return at_limit(busy_ratio, PROCESSOR_ERROR, NO_BURSTS)
 
 
 def counted(events: float, usual: float = 0.5) -> float:

@@ -8,15 +8,13 @@ from typing import cast
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, iops, percent
-from sanpath.verdict.evidence.likelihoods import at_limit, run_queue_weight, without_pause
+from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, at_limit, run_queue_weight, without_pause
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by, of_the_load
 from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
 from sanpath.verdict.places.submission import density_of_others, threads_of
 from sanpath.verdict.places.table import PlaceTable
 
-_CPU_ERROR = 0.04
-"""A process limited by its core shows 97 to 100 % of it: the kernel spends some of the time on other work."""
 _CPU_UNREAD = -1.5
 """Log-odds of a generator whose use of the processor nothing shows: most keep up with their storage."""
 _USUAL_COST_SECONDS = 4e-6
@@ -85,9 +83,9 @@ def _generator(table: PlaceTable) -> Claim:
             elif (of_one_thread := _by_usual_cost(ops)) < weight:
                 words, weight = f"its threads start {iops(ops)} together", of_one_thread
     else:
-        words, weight = cpu_words, at_limit(cpu_ratio, _CPU_ERROR)
+        words, weight = cpu_words, at_limit(cpu_ratio, PROCESSOR_ERROR)
     is_shared = cpu_ratio is None
-    if quota_words and (of_quota := at_limit(quota_ratio, _CPU_ERROR)) > weight:
+    if quota_words and (of_quota := at_limit(quota_ratio, PROCESSOR_ERROR)) > weight:
         # A quota is shared by all processes, however many there are, and holds them on cores that idle.
         words, weight, is_shared = quota_words, of_quota, True
     evidence = [
@@ -187,7 +185,7 @@ def _in_run_queue(table: PlaceTable, row: FactRow) -> Evidence | None:
     if waiting is None or ran is None:
         return None
     has_several = (table.load.in_flight_configured or 0.0) > max(1.0, threads_of(table.facts, table.load))
-    weight = at_limit(min(1.0, ran + waiting), _CPU_ERROR) if has_several else run_queue_weight(waiting)
+    weight = at_limit(min(1.0, ran + waiting), PROCESSOR_ERROR) if has_several else run_queue_weight(waiting)
     words = f"its threads run in {percent(ran)} of the time, and wait for a processor in {percent(waiting)}"
     return Evidence(words, weight)
 
