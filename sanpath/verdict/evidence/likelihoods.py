@@ -6,8 +6,8 @@ from math import exp, floor, inf, log, log2, log10, pi, sqrt
 
 import numpy as np
 
-_FULL_ERROR = 0.025
-"""Standard error of a utilisation: 1 % from the frame model, the rest from agents' caches and late polls."""
+from sanpath.verdict.places.path_links import SWITCH_ERROR
+
 _BEYOND = 3.0
 """Standard errors beyond its limit at which the mean of an element that limits is e times less probable."""
 BURSTS = 0.15
@@ -56,7 +56,7 @@ def normal(value: float, mean: float, error: float) -> float:
     return exp(-(((value - mean) / error) ** 2) / 2) / (error * sqrt(2 * pi))
 
 
-def at_limit(utilisation: float, error: float = _FULL_ERROR, bursts: float = BURSTS) -> float:
+def at_limit(utilisation: float, error: float = SWITCH_ERROR, bursts: float = BURSTS) -> float:
     """Log-likelihood ratio of a utilisation of a limit: the element limits, or it does not.
 
     One that does not limit is less probable the closer it is to its limit: when nearly full, it delays I/Os. A mean

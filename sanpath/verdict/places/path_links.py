@@ -31,7 +31,7 @@ _CLEARLY_FULLER = 0.05
 """Difference of utilisation from which the other direction counts: if both are full, each has its own limit."""
 _LEAST_SHARE = 0.01
 """A port that moves less of the load's bytes is not on its way, unless it is known to be."""
-_SWITCH_ERROR = 0.025
+SWITCH_ERROR = 0.025
 """Standard error of what a switch counts: 1 % from the frame model, the rest from agents' caches and late polls."""
 _PORT_ERROR = 0.04
 """The same of a port at one end: it counts words or frames, with or without headers."""
@@ -65,7 +65,7 @@ class PathLink:
     @property
     def error(self) -> float:
         """Standard error of `filled`."""
-        return _SWITCH_ERROR if self.row is not None else _MODEL_ERROR if self.cables else _PORT_ERROR
+        return SWITCH_ERROR if self.row is not None else _MODEL_ERROR if self.cables else _PORT_ERROR
 
     @property
     def utilisation(self) -> float | None:
