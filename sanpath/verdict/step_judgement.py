@@ -15,6 +15,9 @@ WINDOWS = 4
 """Whole windows that a grade better than C needs."""
 LEAST_PROBABILITY: Mapping[Grade, float] = {"A": 0.97, "B": 0.85}
 """The probability that a grade needs; any other verdict is C."""
+NAMED = 0.6
+"""Probability, as it is reported, from which a suspect is named: three to two. Whoever accuses the wrong one is not
+believed again, and what is most likely is reported below it as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.rulebook.text import printable as printable
 from sanpath.summary.names import noun as noun
 from sanpath.units import bandwidth, counted, duration, iops, kibibytes, outstanding, percent, percent_likely
-from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS
+from sanpath.verdict.step_judgement import LEAST_PROBABILITY, NAMED, WINDOWS
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.experiment import Experiment
@@ -48,9 +48,7 @@ GRADES = {
 
 _WITH_DEVICES = ("guest", "host")
 """Layers whose parts of a latency budget end at the clock of a block device."""
-_CLEARLY = 0.6
-"""Probability from which a suspect would be named if it were an element."""
-_MENTIONED = 0.01
+_SHOWN = 0.01
 """Suspects with a lower probability are not listed."""
 
 
@@ -59,7 +57,7 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
     verdict = diagnosis.verdict
     if verdict.kind == "cannot_tell":
         first = next(iter(verdict.suspects), None)
-        if first is not None and first.verdict == "cannot_tell" and first.probability >= _CLEARLY:
+        if first is not None and first.verdict == "cannot_tell" and first.probability >= NAMED:
             return "what limits lies where no source reads"
         return "no explanation is likely enough to be named"
     if (windows := _too_few_windows(diagnosis)) is None:
@@ -79,7 +77,7 @@ def _too_few_windows(diagnosis: Diagnosis) -> int | None:
 
 def suspect_lines(verdict: Verdict) -> list[str]:
     """The suspects of a verdict that has more than one, the most probable first."""
-    listed = [suspect for suspect in verdict.suspects if suspect.probability >= _MENTIONED]
+    listed = [suspect for suspect in verdict.suspects if suspect.probability >= _SHOWN]
     if len(listed) < 2:
         return []
     return [f"{percent_likely(suspect.probability)}: {_suspect(suspect)}" for suspect in listed]

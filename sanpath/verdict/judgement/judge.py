@@ -26,19 +26,16 @@ from sanpath.verdict.judgement.proposals import name_of
 from sanpath.verdict.places.scaling import in_words
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable, place_tables
-from sanpath.verdict.step_judgement import LEAST_PROBABILITY, WINDOWS, Judgement
+from sanpath.verdict.step_judgement import LEAST_PROBABILITY, NAMED, WINDOWS, Judgement
 
-_NAMED = 0.6
-"""Probability, as it is reported, from which a suspect is named: three to two. Whoever accuses the wrong one is not
-believed again, and what is most likely is reported below it as well."""
 _ACQUITS = 0.875
-"""The same for the verdict that nothing limits, seven to one: whoever reads that stops looking."""
+"""Probability from which the verdict is that nothing limits, seven to one: whoever reads that stops looking."""
 _COINCIDENT = 0.1
 """A link joins the most probable one if its probability is at least this share of that one's."""
 _QUEUEING = 0.2
 """Share of the latency that may be waiting or unexplained in a verdict that nothing limits."""
-_LISTED = 0.005
-"""Probability from which a suspect is listed."""
+_KEPT = 0.005
+"""Probability from which a diagnosis contains a suspect."""
 _MENTIONED = 0.05
 """Probability from which a suspect is mentioned in an undecided verdict."""
 _WITH_UTILISATION = ("link", "data_sheet")
@@ -61,7 +58,7 @@ def judge_all(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
 def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     facts, load = table.facts, table.load
     groups = _grouped(claims)
-    suspects = tuple(_suspect(table, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _LISTED)
+    suspects = tuple(_suspect(table, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _KEPT)
     first = groups[0]
     kind, reasons = _kind(table, first[0].verdict)
     # A single window may be a ramp or a foreign job.
@@ -91,7 +88,7 @@ def _needed(claim: Claim, certainty: float) -> float:
     """The probability that a suspect needs to be named. `certainty`: factor from it to the one that is reported."""
     if claim.verdict == "concurrency_limited":
         return _ACQUITS
-    return _NAMED / certainty
+    return NAMED / certainty
 
 
 def _grouped(claims: Sequence[Claim]) -> list[list[Claim]]:
