@@ -13,9 +13,8 @@ from math import log2
 from sanpath.diagnosis.experiment import Experiment
 from sanpath.diagnosis.model import Verdict
 from sanpath.units import percent_likely
+from sanpath.verdict.step_judgement import LEAST_PROBABILITY
 
-CERTAIN = 0.97
-"""From this probability of a verdict, that of grade A, no further experiment is needed."""
 LEAST_BITS = 0.01
 """An experiment with less expected information is not worth a step."""
 _REPEATED = 0.25
@@ -35,8 +34,10 @@ class Choice:
 
 
 def is_certain(verdict: Verdict) -> bool:
-    """Whether a verdict needs no further experiment."""
-    return verdict.kind != "cannot_tell" and (verdict.grade == "A" or (verdict.probability or 0.0) >= CERTAIN)
+    """Whether a verdict needs no further experiment: its probability is that of grade A, even if too few windows
+    allow only grade C."""
+    is_likely = (verdict.probability or 0.0) >= LEAST_PROBABILITY["A"]
+    return verdict.kind != "cannot_tell" and (verdict.grade == "A" or is_likely)
 
 
 def best_choice(
