@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sanpath.diagnosis.experiment import Experiment
 from sanpath.diagnosis.model import Diagnosis, StepResult, Trial, Verdict
+from sanpath.facts.load.loads import SAME_THROUGHPUT
 from sanpath.probe import knee as knee_search
 from sanpath.probe import objective as objective_search
 from sanpath.probe.budget import Spent, refused, step_seconds
@@ -21,8 +22,6 @@ Search = Callable[[ProbePlan, Diagnosis | None, Spent], Order | Finish]
 
 _HOLD = 3
 """The load that meets an objective is held for so many times the usual length of a step."""
-_CHANGED = 1.06
-"""Throughputs differ from this ratio: under the same limit, they differ by less."""
 _SETTINGS = ("deeper_queue", "lift_limit")
 """Experiments that change a setting."""
 
@@ -171,8 +170,9 @@ def change_text(before: Diagnosis, after: Diagnosis) -> str:
     old, new = _throughput(before), _throughput(after)
     if not old or not new:
         return "the load was not measured in both probes: nothing is proven"
-    is_more = new > _CHANGED * old
-    moved = "more throughput" if is_more else "less throughput" if old > _CHANGED * new else "no more throughput"
+    changed = 1 + SAME_THROUGHPUT
+    is_more = new > changed * old
+    moved = "more throughput" if is_more else "less throughput" if old > changed * new else "no more throughput"
     text = f"{moved}: {iops(old)} before, {iops(new)} after"
     settings = [experiment for experiment in before.verdict.experiments if experiment.action in _SETTINGS]
     if not settings:

@@ -9,13 +9,11 @@ from math import hypot
 from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import has_generator
-from sanpath.facts.load.loads import LoadFacts, flat_beyond
+from sanpath.facts.load.loads import SAME_THROUGHPUT, LoadFacts, flat_beyond
 from sanpath.verdict.evidence.step import answered_by_memory
 from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.step_judgement import Judgement
 
-SAME_THROUGHPUT = 0.06
-"""Relative difference below which throughputs are the same."""
 _MOST_SCATTER = 0.3
 """Throughputs that differ by a larger ratio are different, however few windows tell."""
 _AS_DEEP = 0.9

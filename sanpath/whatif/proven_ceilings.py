@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
-from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads import AT_LEAST_AS_FAST, LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.step_judgement import Judgement
@@ -16,8 +16,6 @@ from sanpath.whatif.path_spread import used_paths
 
 _STORAGE = ("array", "volume", "controller", "media")
 """Kinds of bottlenecks that have a ceiling but publish none."""
-_SAME_THROUGHPUT = 0.97
-"""Share of this step's throughput from which storage that was full in another step may be this step's ceiling."""
 
 
 def all_ceilings(facts: Facts, change: Change, r0: Interval | None, judged: Sequence[Judgement]) -> list[Ceiling]:
@@ -57,7 +55,8 @@ def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> 
                 or (kind == "path_policy" and change.policies)
                 or (is_cap and any(entity == capped for capped, _ in change.caps))
             )
-            is_full = judgement.load.ops_per_second >= _SAME_THROUGHPUT * reached[0]
+            # Storage that was full in another step may be this step's ceiling, unless this step went beyond it.
+            is_full = judgement.load.ops_per_second >= AT_LEAST_AS_FAST * reached[0]
             counts = position == 0 or (judgement.kind == "bottleneck" and kind in _STORAGE and is_full)
             is_computed = kind in computed or (entity in computed and (kind in ("lun", "vdisk") or is_cap))
             if kind != "link" and counts and not is_computed and not is_lifted:

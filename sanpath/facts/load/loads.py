@@ -18,6 +18,10 @@ from sanpath.topology.topology import Topology
 
 FLAT = 0.05
 """Throughput that changes less between two loads is flat."""
+SAME_THROUGHPUT = 0.06
+"""Throughputs of two steps whose ratio differs from 1 by less have the same limit."""
+AT_LEAST_AS_FAST = 0.97
+"""From this share of another step's throughput on, a step is no slower."""
 SINGLE_DIRECTION = 0.99
 """A direction with at least this share of the operations stands for the test."""
 SAME_SIZE = 0.1
@@ -276,6 +280,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
     series = [job for job in active if job.source not in summaries]
     shares = _shares_of_time(step, jobs)
     of_windows, latency_of_windows = _series(series, direction)
+    summary_windows = [window for load in step.loads if (window := load.summary_window) is not None]
     return LoadFacts(
         roots=tuple(dict.fromkeys(_root(topology, job) for job in active)),
         step=step.name,
@@ -297,14 +302,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         jobs=entities,
         series=of_windows,
         latency_series=latency_of_windows,
-        summary_seconds=min(
-            (
-                (load.summary_window[1] - load.summary_window[0]) / 1e6
-                for load in step.loads
-                if load.summary_window is not None
-            ),
-            default=None,
-        ),
+        summary_seconds=min(((end - begin) / 1e6 for begin, end in summary_windows), default=None),
         variation="" if step.experiment in SAME_LOAD else step.experiment,
         access=access_of(topology, entities),
         flushes_in_flight=sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),

@@ -10,7 +10,7 @@ from functools import partial
 
 from sanpath.facts.compute import Facts
 from sanpath.facts.host.planes import devices_of_load
-from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads import AT_LEAST_AS_FAST, LoadFacts
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
 from sanpath.units import count, duration, percent
@@ -26,7 +26,6 @@ _HELD_MORE = -6.0
 """The same of a queue that held clearly more in another step: only if its depth was changed since, it is full now."""
 _NEVER_SENT = -5.0
 """Log-odds of a full queue where the engine does not send the I/Os that seem to wait above it."""
-_SAME_THROUGHPUT = 0.97
 _SOFTWARE = 0.25
 """Most of its time that an I/O passes in the host's software above a queue, without a wait for a slot."""
 _DEPTH_UNKNOWN = -0.3
@@ -98,7 +97,7 @@ def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: floa
         abs(other_queue.admitted - queue.admitted) > 4 * DEPTH_ERROR * queue.admitted
         and (
             _is_held_back(other_queue, other_load)
-            or other_load.ops_per_second >= _SAME_THROUGHPUT * table.load.ops_per_second
+            or other_load.ops_per_second >= AT_LEAST_AS_FAST * table.load.ops_per_second
         )
         for other_queue, other_load in others
     ):
@@ -200,7 +199,7 @@ def _least_in_flight(table: PlaceTable) -> float:
     """The fewest I/Os in flight with which the load reached this throughput: a queue that limits it has no more
     slots."""
     facts, ops = table.facts, table.load.ops_per_second
-    as_fast = [other for other in table.same_io if other.ops_per_second >= _SAME_THROUGHPUT * ops]
+    as_fast = [other for other in table.same_io if other.ops_per_second >= AT_LEAST_AS_FAST * ops]
     return min(facts.in_flight_in(load.step) for load in (*as_fast, table.load))
 
 
