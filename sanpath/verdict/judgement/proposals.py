@@ -12,7 +12,7 @@ from math import sqrt
 
 from sanpath.diagnosis.experiment import PAUSE, SUSPECT_WORDS, Action
 from sanpath.diagnosis.model import Suspect
-from sanpath.facts.storage.other_loads import OtherLoad, loads_of_others
+from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
 from sanpath.units import in_series, outstanding
 from sanpath.verdict.hypotheses.claim import Claim
@@ -31,8 +31,6 @@ Of 168 drawn cases of the lab with other hosts, it was reached by 17 of 20 that 
 port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 of 90 that are limited elsewhere."""
 _FAILING = 0.5
 """Share of failed polls from which a source is to be repaired."""
-LEAST_OPS_PER_SECOND = 5.0
-"""I/Os a second of other hosts from which their latency counts: a mean over fewer is chance."""
 _MORE_THROUGHPUT, _SAME_THROUGHPUT = "more throughput", "the same throughput"
 _ONE_DIRECTION = {
     0.9: ("other",),
