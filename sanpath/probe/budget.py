@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from sanpath.probe.experiment_steps import Order
 from sanpath.probe.plan import ProbePlan
+from sanpath.sweep.progress import START_SECONDS
 from sanpath.units import counted
 
-_START_SECONDS = 1.0
-"""Time to start and end a load, besides its own duration (fio: half a second, measured)."""
 _LEAST_RATE_RATIO = 0.9
 """A step whose rate limit is below this share of the throughput so far would show the limit and not the storage."""
 _MOST_GROWTH = 4.0
@@ -34,7 +33,7 @@ def step_seconds(plan: ProbePlan, order: Order | None = None) -> float:
     measured = order.seconds if order is not None and order.seconds is not None else plan.seconds
     if order is not None and order.is_pause:
         return measured + plan.pause_seconds
-    return plan.warmup_seconds + measured + plan.pause_seconds + _START_SECONDS
+    return plan.warmup_seconds + measured + plan.pause_seconds + START_SECONDS
 
 
 def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
@@ -52,7 +51,7 @@ def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
         # fio counts outstanding I/Os before it starts another one; other generators count only completed I/Os.
         uncounted = 0 if plan.engine == "fio" else order.step.in_flight * order.step.block_bytes
         remaining = max(0.0, budget.bytes - spent.bytes - uncounted)
-        limits.append(int(remaining / (plan.warmup_seconds + measured + _START_SECONDS)))
+        limits.append(int(remaining / (plan.warmup_seconds + measured + START_SECONDS)))
         if spent.bytes_per_second:
             limits.append(int(_MOST_GROWTH * spent.bytes_per_second))
     return min(limits) if limits else None
@@ -86,7 +85,7 @@ def _least_rate(plan: ProbePlan, order: Order) -> int:
 def unmeasured_bytes(plan: ProbePlan, limit: int | None) -> float:
     """The most bytes that a step can have moved before its measurement began. `limit`: its rate limit, None: it had
     none."""
-    return (limit or 0) * (plan.warmup_seconds + _START_SECONDS)
+    return (limit or 0) * (plan.warmup_seconds + START_SECONDS)
 
 
 def rate_options(plan: ProbePlan, order: Order, limit: int | None) -> dict[str, str]:

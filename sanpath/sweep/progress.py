@@ -15,7 +15,7 @@ PROBE_READY, PROBE_PAUSE, PROBE_END = "probe-ready", "probe-pause", "probe-end"
 """Marks of a probe: a step is recorded, and the next may be ordered; a pause of the load has ended; the probe has
 ended, with the reason."""
 
-_START_SECONDS = 1.0
+START_SECONDS = 1.0
 """Time to start and end a load, besides its own duration (fio: half a second, measured)."""
 
 
@@ -81,7 +81,7 @@ def step_seconds(plan: Plan, took: Sequence[float] = ()) -> float:
     measured = plan.seconds
     if plan.steady:
         measured += (plan.steady.at_most_seconds - plan.seconds) / 2
-    return plan.warmup_seconds + measured + plan.pause_seconds + _START_SECONDS
+    return plan.warmup_seconds + measured + plan.pause_seconds + START_SECONDS
 
 
 def span(seconds: float) -> str:
