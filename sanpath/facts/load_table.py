@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
+from sanpath.facts.fabric.test_shares import IN_USE
 from sanpath.facts.host.cpu_quotas import cpu_quota_facts
 from sanpath.facts.host.device_share import device_share
 from sanpath.facts.host.planes import devices_of_load, planes_of
@@ -14,8 +15,6 @@ from sanpath.facts.load.validity import validity_facts
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
 from sanpath.topology.topology import Topology
 
-_USED = 0.2
-"""From this share of the test's bytes on, a link is in use and not just probed."""
 _LIMITED_RATIO = 0.5
 """A block device that admits less than this share of the load's I/Os limits the load."""
 _FULL_QUEUE_TOLERANCE = 0.1
@@ -35,7 +34,7 @@ def load_rows(
             row for row in tables["link"].select(**step_and_direction, side="host") if row["share"] is not None
         ]
         total = sum(step_load.in_flight_measured for step_load in loads if step_load.step == load.step)
-        used = [row for row in host_links if number(row, "share") >= _USED]
+        used = [row for row in host_links if number(row, "share") >= IN_USE]
         lightest = min(
             (candidate for candidate in loads if candidate.comparable(load)),
             key=lambda candidate: candidate.in_flight_measured,

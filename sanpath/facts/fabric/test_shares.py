@@ -26,7 +26,10 @@ OVERHEAD_TOLERANCE = 1.02
 _FOREIGN_TOLERANCE = 1.05
 """Ports that together carry more than this multiple of the test's bytes carry foreign bytes as well."""
 LOADED = 0.01
-"""Smallest share of the test's bytes that makes a link part of the loaded path."""
+"""Smallest share of the test's bytes that makes a link part of the loaded path. A port or connection that moves less
+is for management, or leads elsewhere."""
+IN_USE = 0.2
+"""From this share of the test's bytes on, a link is in use and not just probed."""
 _SAME_FLOW = 0.01
 """Counters of two ports of one switch, read in one poll, differ by less where they count the same frames."""
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from math import log
 from statistics import fmean
 
+from sanpath.facts.fabric.test_shares import IN_USE
 from sanpath.facts.host.multipath import SINGLE_PATH_POLICIES
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, percent
@@ -19,8 +20,6 @@ from sanpath.verdict.places.table import PlaceTable
 IN_TURN = ("round_robin",)
 ADAPTIVE = ("service_time", "queue_length", "least_queue_depth")
 """Policies that give a path as much as it can carry."""
-_IN_USE = 0.2
-"""Share of the bytes of a host from which one of its paths is in use and not only probed."""
 _TOGETHER = (1.05, 0.1)
 """Mean and spread of what links carry together that one LUN uses in turn, in links.
 
@@ -143,7 +142,7 @@ def _by_host(table: PlaceTable, links: Collection[str]) -> list[list[str]]:
 def _used_links(table: PlaceTable) -> list[PathLink]:
     """The links of hosts that carry the load; of the array where only one host uses them and they are fuller."""
     hosts = max(1, len({path.host for path in table.paths}))
-    used = [link for link in path_links(table) if (link.share or 0.0) * hosts >= _IN_USE]
+    used = [link for link in path_links(table) if (link.share or 0.0) * hosts >= IN_USE]
     at_host, at_array = ([link for link in used if link.side == side] for side in ("host", "array"))
     at_hosts, at_arrays = (fmean([link.filled_by_load for link in links] or [0.0]) for links in (at_host, at_array))
     return at_array if hosts == 1 and table.paths and at_arrays > _FULLER * at_hosts else at_host

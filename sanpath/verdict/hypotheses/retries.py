@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
 from sanpath.facts.fabric.links import filled_ratio
+from sanpath.facts.fabric.test_shares import LOADED
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
@@ -67,8 +68,6 @@ _USUAL_SEGMENT_BYTES = 1448.0
 _TOO_SHORT = -9.0
 """Least log-odds of lost I/Os that cannot have taken so long."""
 _NEVER = 1e-6
-_LEAST_RATIO = 0.01
-"""A port of a host that moves less of the test's bytes is not on its way: it is for management or another network."""
 _FAILED_PATH = 2.0
 """Log-odds of a path that failed or came back in the step: what was sent over it was lost."""
 _RARE = -0.7
@@ -277,7 +276,7 @@ def _ethernet_initiators(table: PlaceTable) -> list[str]:
     """The Ethernet ports of the load's hosts, without those that count none of its bytes."""
     load, entities = table.load, table.facts.topology.entities
     moved = _counts(table, "initiator", f"bytes_per_second_{load.direction}")
-    least = _LEAST_RATIO * load.bytes_per_second
+    least = LOADED * load.bytes_per_second
     ethernet = [port for port in table.initiators if entities[port].attributes.get("technology") == "ethernet"]
     return [port for port in ethernet if moved.get(port, least) >= least]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from sanpath.catalogue.capacity import Capacity, payload_ratio
 from sanpath.facts.fabric.capacities import cable_capacity
 from sanpath.facts.fabric.links import filled_ratio
+from sanpath.facts.fabric.test_shares import LOADED
 from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import DIRECTIONS
 from sanpath.topology.paths import Cable
@@ -29,8 +30,6 @@ _FULL_WINDOW = 0.93
 """Share of a full link from which a window is at the limit."""
 _CLEARLY_FULLER = 0.05
 """Difference of utilisation from which the other direction counts: if both are full, each has its own limit."""
-_LEAST_SHARE = 0.01
-"""A port that moves less of the load's bytes is not on its way, unless it is known to be."""
 SWITCH_ERROR = 0.025
 """Standard error of what a switch counts: 1 % from the frame model, the rest from agents' caches and late polls."""
 _PORT_ERROR = 0.04
@@ -135,7 +134,7 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
                 continue
             share = number(row, f"bytes_per_second_{load.direction}") / (load.bytes_per_second or 1.0)
             is_used = entity in used or len(candidates) == 1
-            if entity.partition(":")[2] in counted or (share < _LEAST_SHARE and not is_used):
+            if entity.partition(":")[2] in counted or (share < LOADED and not is_used):
                 continue
             fullest = row.get(f"filled_ratio_max_{load.direction}")
             both = [number(row, f"filled_ratio_{direction}") for direction in DIRECTIONS]

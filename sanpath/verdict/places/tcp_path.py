@@ -15,14 +15,13 @@ from statistics import fmean
 
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.compute import Facts
+from sanpath.facts.fabric.test_shares import LOADED
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 
 MOST_ROUND_TRIPS = {"read": 1.0, "write": 3.0}
 """Most times that an I/O crosses the distance and back: a write waits for the target's leave to send (XFER_RDY, R2T),
 once for every burst."""
-_LEAST_SHARE = 0.01
-"""Connections that carry a smaller share of the load's bytes are those of other targets, or of management."""
 _ALL_OF_IT = 1.25
 """Connections whose initiator is not known carry the load if they carry no more than this multiple of its bytes."""
 _SAMPLING_ERROR = 0.5
@@ -148,7 +147,7 @@ def _carrying(table: FactTable, load: LoadFacts, direction: str) -> list[FactRow
     rows = [
         row
         for row in table.select(step=load.step, direction=direction)
-        if number(row, "bytes_per_second") >= _LEAST_SHARE * load.bytes_per_second > 0
+        if number(row, "bytes_per_second") >= LOADED * load.bytes_per_second > 0
     ]
     if known := [row for row in rows if row["on_loaded_path"]]:
         return known
