@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sanpath.facts.host.planes import BLOCK_LAYERS
 from sanpath.facts.host.queue_depths import requests_held, with_command_windows
 from sanpath.facts.host.tested_machines import as_number
 from sanpath.facts.samples.clocks import running_clocks
@@ -14,8 +15,6 @@ from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.paths import machines_of
 from sanpath.topology.topology import Topology
 
-_BLOCK_DEVICES = ("guest_block", "windows_disk", "host_block")
-"""Planes at which an operating system counts the I/Os that it has sent to a device."""
 _DIRECTIONS_RATIO = 10.0
 """At one clock, I/Os of one direction take at most this many times as long as those of the other: a read from flash
 beside a write into a cache."""
@@ -100,7 +99,7 @@ def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSample
     limits = [as_number(attributes.get("queue_depth")), requests_held(topology, entity)]
     known = [limit for limit in limits if limit is not None]
     own = min(known, default=None)
-    return with_command_windows(topology, entity, own) if plane in _BLOCK_DEVICES else None
+    return with_command_windows(topology, entity, own) if plane in BLOCK_LAYERS else None
 
 
 def _latencies(

@@ -13,6 +13,9 @@ from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.topology.paths import hosts_of, luns_of, machines_of
 from sanpath.topology.topology import Topology
 
+BLOCK_LAYERS = ("guest_block", "windows_disk", "host_block")
+"""Planes at which an operating system counts and times the I/Os that it has sent to a device, with the wait for a
+slot of the device (Linux await, PerfMon)."""
 _RATE_TOLERANCE = 0.05
 """A device carries the load's I/O if their rates agree within this ratio."""
 _SINGLE_WINDOW_TOLERANCE = 0.2

@@ -14,8 +14,6 @@ from sanpath.topology.paths import machines_of
 
 _FILLED = 0.95
 """Share of its slots in use from which a queue is full."""
-_CLOCKS_WITH_QUEUE = ("guest_block", "windows_disk", "host_block")
-"""Planes whose latency contains the wait for a slot of the device (Linux await, PerfMon)."""
 _WHOLE_PLANE = 0.95
 """A device with this share of a plane's I/Os stands for the plane."""
 _ONE_WAITS = 0.5
@@ -130,7 +128,7 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     error. None: no I/O is seen to wait in it.
     """
     above = last.below
-    if above.plane not in _CLOCKS_WITH_QUEUE:
+    if above.plane not in planes.BLOCK_LAYERS:
         return None
     slots, by_slots = _by_slots(facts, load, last)
     estimates = [admitted for admitted in (by_slots, _by_paths(facts, load, last)) if admitted is not None]
