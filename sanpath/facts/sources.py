@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from sanpath.catalogue.load import parts
+from sanpath.catalogue.states import WORKING_STATES
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
@@ -20,8 +21,6 @@ _POLLED = ("switch_port", "array", "volume")
 _EVENTS = {"restarts": "device-restarted", "missing_samples": "samples-missing"}
 _INFORMATIVE_SEVERITIES = ("info", "hidden")
 """Severities of alerts that inform and do not warn."""
-_WORKING_STATES = ("ok", "healthy", "ready", "identifying")
-"""States of a working component."""
 
 
 def source_rows(
@@ -80,7 +79,7 @@ def _complaint(event: Event) -> str | None:
     detail = event.detail
     if event.name == "alert" and str(detail.get("severity")) not in _INFORMATIVE_SEVERITIES:
         return f"{detail.get('summary')} ({detail.get('severity')})"
-    if event.name == "hardware-state" and str(detail.get("state")) not in _WORKING_STATES:
+    if event.name == "hardware-state" and str(detail.get("state")) not in WORKING_STATES:
         return f"{detail.get('component')} is {detail.get('state')}"
     return None
 

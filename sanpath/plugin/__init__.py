@@ -25,6 +25,7 @@ from __future__ import annotations
 from pydantic import SecretStr
 
 from sanpath.catalogue.cloud import Cloud, CloudLimit, clouds
+from sanpath.catalogue.states import WORKING_STATES
 from sanpath.errors import CollectorError, Failure
 from sanpath.extras import SNMPV3 as SNMPV3_EXTRA
 from sanpath.extras import SSH as SSH_EXTRA
@@ -86,6 +87,7 @@ __all__ = [
     "LOAD_PERCENTILES",
     "SNMPV3_EXTRA",
     "SSH_EXTRA",
+    "WORKING_STATES",
     "BusyError",
     "Check",
     "ClientCertificate",

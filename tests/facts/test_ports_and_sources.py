@@ -140,7 +140,7 @@ def test_target_ports_and_controllers_say_what_the_array_says_of_them(tmp_path: 
     out.entity("fa1", "array", "fa1", ids={"name": ("fa1",)})
     out.entity("fa1", "array_port", "CT0.ETH4", attributes={"technology": "ethernet"})
     out.link("fa1", "member_of", (("array_port", "CT0.ETH4"), ("array", "fa1")))
-    for name, status in (("CT0", "ready"), ("CT1", "not ready"), ("CT2", None)):
+    for name, status in (("CT0", "ready"), ("CT1", "not ready"), ("CT2", None), ("CT3", "identifying")):
         out.entity("fa1", "controller", name, attributes={"mode": "primary", "status": status})
         out.link("fa1", "member_of", (("controller", name), ("array", "fa1")))
     for at in range(4):
@@ -153,7 +153,7 @@ def test_target_ports_and_controllers_say_what_the_array_says_of_them(tmp_path: 
     assert (port["pause_frames_per_second_rx"], port["errors_per_second"]) == (12, 0)
     assert (port["technology"], port["crc_errors_per_second"]) == ("ethernet", None)
     reported = {str(r["entity"])[-3:]: (r["sound"], r["took_over"]) for r in facts.tables["controller"]}
-    assert reported == {"CT0": (True, 1), "CT1": (False, 0), "CT2": (None, 0)}
+    assert reported == {"CT0": (True, 1), "CT1": (False, 0), "CT2": (None, 0), "CT3": (True, 0)}
 
 
 def test_a_source_tells_how_complete_it_is(tmp_path: Path) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sanpath.plugin import Event, warning
+from sanpath.plugin import WORKING_STATES, Event, warning
 from sanpath_collectors.flasharray.parse import Entry, name, number, text
 
-_WORKING_STATES = frozenset({"ok", "healthy", "identifying", "ready"})
 _IGNORED_STATES = frozenset({"", "unknown", "unused", "not_installed", "device_off"})
 """States that do not indicate a fault."""
 
@@ -46,7 +45,7 @@ class Watch:
             return
         previous = self._states.get((endpoint, component), "ok")
         self._states[endpoint, component] = state
-        if state != previous and {state, previous} - _WORKING_STATES:
+        if state != previous and {state, previous} - WORKING_STATES:
             detail = {"component": component, "state": state, "details": text(item, "details") or None}
             yield Event(seen_us, "hardware-state", detail)
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
+from sanpath.catalogue.states import WORKING_STATES
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.step_samples import StepSamples, counter_ratio, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
-
-_WORKING_STATES = ("ready", "ok", "healthy")
-"""States of a controller that can serve I/O, by the names that arrays use."""
-
 
 _USE: Mapping[str, Callable[[Iterable[float]], float]] = {
     "controller_busy_ratio": max,
@@ -85,7 +82,7 @@ def controller_rows(
             "windows": 1,
             "status": status,
             "mode": mode,
-            "sound": None if status is None else status in _WORKING_STATES,
+            "sound": None if status is None else status in WORKING_STATES,
             "took_over": float(failovers),
             "compared_by_window": controller.id in compared,
             **peers.get(controller.id, _NO_PEERS),
