@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sanpath.facts.peers.excess_latency import Floats
-from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.samples.step_samples import FEWEST_OPERATIONS, StepSamples
 from sanpath.model import DIRECTIONS
 
-_FEWEST_OPERATIONS = 20
-"""In a window. With fewer I/Os, rounding to whole milliseconds or one slow I/O changes their mean."""
 _MOST_COMPARISONS = 1_500_000
 """Windows times pairs of peers: 0.4 s of a processor. Of more windows, every second or so is used."""
 _COARSEST = 0.25
@@ -54,7 +52,7 @@ def counted(samples: Mapping[str, Sequence[StepSamples]], direction: str) -> Win
     completed, waited = rates(ops), rates(spent)
     total = np.nansum([rates(f"ops_{one}_total") for one in DIRECTIONS], axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        seconds = np.where(completed * length >= _FEWEST_OPERATIONS, waited / completed, np.nan)
+        seconds = np.where(completed * length >= FEWEST_OPERATIONS, waited / completed, np.nan)
         moved, size = rates(f"bytes_{direction}_total"), rates(f"bytes_{direction}_total") / completed
     both = np.nansum([rates(f"bytes_{one}_total") for one in DIRECTIONS], axis=0)
     loads = (total,) if np.isnan(moved).all(axis=1).any() else (total, both, size)

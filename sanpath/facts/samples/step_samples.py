@@ -45,6 +45,8 @@ _MAX_ROUND_ENTITIES = 64
 _MAX_EDGE_RATIO = 1 / 8
 """At most this share of a step is left out at each edge because a clock is uncertain."""
 
+FEWEST_OPERATIONS = 20
+"""Of fewer operations, a mean time says nothing: rounding to whole milliseconds, or one slow I/O, changes it."""
 
 _EMPTY: Mapping[str, Any] = {}
 """Shared by the samples of very many entities, most of which need none of their own."""

@@ -7,7 +7,7 @@ from statistics import median
 
 from sanpath.catalogue.states import WORKING_STATES
 from sanpath.facts.load.load_events import SourceEvents
-from sanpath.facts.samples.step_samples import StepSamples, counter_ratio, tcp_retransmit_ratio
+from sanpath.facts.samples.step_samples import FEWEST_OPERATIONS, StepSamples, counter_ratio, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
@@ -91,8 +91,6 @@ def controller_rows(
 
 _PEER_FACTS = ("peer_ratio", "operation_seconds", "peer_seconds")
 _NO_PEERS: Mapping[str, None] = dict.fromkeys(_PEER_FACTS)
-_FEWEST_OPERATIONS = 20
-"""Operations in a step below which a mean time says nothing."""
 
 
 def peer_times(topology: Topology, samples: Sequence[StepSamples]) -> dict[str, Mapping[str, float]]:
@@ -109,7 +107,7 @@ def peer_times(topology: Topology, samples: Sequence[StepSamples]) -> dict[str, 
             continue
         for direction in DIRECTIONS:
             rate, wait = (sample.rate(f"{name}_{direction}_total") for name in ("ops", "latency_seconds"))
-            if rate and wait is not None and rate * sample.length_seconds >= _FEWEST_OPERATIONS:
+            if rate and wait is not None and rate * sample.length_seconds >= FEWEST_OPERATIONS:
                 for array in topology.related(controller, "member_of", "array"):
                     times.setdefault((array, sample.step, direction), {})[controller] = wait / rate
     by_direction: dict[tuple[str, str], tuple[float, float, float]] = {}
