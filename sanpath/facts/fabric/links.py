@@ -346,7 +346,7 @@ def _row(
         "capable_high_bits_per_second": max(end_speeds, default=None),
         "switch_is_slower": None
         if device_speed is None or port.negotiated is None
-        else device_speed > port.negotiated * 1.01,
+        else is_faster(device_speed, port.negotiated),
         "both_ends_can_go_faster": both_faster(device_speed, switch_speed, port.negotiated),
         "path_capable_bits_per_second": path_speed,
         "possible_bits_per_second": max((s for s in (*end_speeds, path_speed) if s is not None), default=None),
@@ -360,6 +360,12 @@ def _row(
     }
 
 
+def is_faster(bits_per_second: float, negotiated_bits_per_second: float) -> bool:
+    """Return whether a speed is higher than the negotiated one. The two may differ by a percent where devices round
+    them."""
+    return bits_per_second > negotiated_bits_per_second * 1.01
+
+
 def both_faster(
     device_speed: float | None, switch_speed: float | None, negotiated_bits_per_second: float | None
 ) -> bool | None:
@@ -368,7 +374,7 @@ def both_faster(
     """
     if negotiated_bits_per_second is None:
         return None
-    faster = [None if s is None else s > negotiated_bits_per_second * 1.01 for s in (device_speed, switch_speed)]
+    faster = [None if s is None else is_faster(s, negotiated_bits_per_second) for s in (device_speed, switch_speed)]
     return False if False in faster else None if None in faster else True
 
 

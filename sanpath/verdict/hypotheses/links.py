@@ -11,7 +11,7 @@ from math import log
 from sanpath.diagnosis.model import Next
 from sanpath.facts.compute import Facts
 from sanpath.facts.fabric.capacities import capacity_at
-from sanpath.facts.fabric.links import is_saturated, others_share
+from sanpath.facts.fabric.links import is_faster, is_saturated, others_share
 from sanpath.facts.fabric.neighbours import WAITED_FOR
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import number
@@ -187,7 +187,7 @@ def _layer(facts: Facts, binding: Sequence[PathLink]) -> Layer:
     row = rows[0] if rows else {}
     if len(rows) < len(binding) or any(r["side"] == "switch" or r["switch_is_slower"] is not False for r in rows):
         return "fabric"
-    if number(row, "capable_high_bits_per_second") > number(row, "negotiated_bits_per_second") * 1.01:
+    if is_faster(number(row, "capable_high_bits_per_second"), number(row, "negotiated_bits_per_second")):
         return "host" if row["side"] == "host" else "array_front"
     key = {"step": row["step"], "direction": row["direction"]}
     ports = facts.tables["link"].select(**key, on_loaded_path=True, side="array")
