@@ -11,8 +11,8 @@ from sanpath.model import DIRECTIONS, Direction, Scalar
 
 _SUSTAINED = 1.02
 """Throughput over the sustained limit from which a burst is used: a step's mean is right to a percent or two."""
-_IMPOSSIBLE = 1.1
-"""Throughput over a limit that no step shows, however short it is, if the limit counts as assumed."""
+IMPOSSIBLE_RATIO = 1.1
+"""Throughput over a limit that no step shows, however short it is, if the limit is in force and counts as assumed."""
 _DIRECTION_WORDS = {"": "", "_read": " of reads", "_write": " of writes"}
 
 
@@ -113,7 +113,7 @@ def counted_operations(rates: Rates, directions: Sequence[Direction], unit: floa
 
     Nothing exceeds a limit by much: where they would, this release counts each I/O as one."""
     in_units, each = (_counted(rates, "ops", directions, size) or 0.0 for size in (unit, None))
-    return min(in_units, each) if in_units > _IMPOSSIBLE * limit else in_units
+    return min(in_units, each) if in_units > IMPOSSIBLE_RATIO * limit else in_units
 
 
 def _counted(rates: Rates, quantity: str, directions: Sequence[Direction], unit: float | None = None) -> float | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from sanpath.facts.host.disk_limits import IMPOSSIBLE_RATIO
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.topology import Topology
 
@@ -13,8 +14,6 @@ COUNTED = ("over_volume_ops", "over_volume_bytes", "over_host_ops", "over_host_b
 """Limits of the volume and of the host for which an array may count how long the demand exceeded them."""
 SHARES = ("volume_limit_ratio", "host_limit_ratio")
 _RATES = ("ops_per_second", "bytes_per_second")
-_IMPOSSIBLE = 1.1
-"""No step uses more of a limit that is in force: a volume that bursts does more than its baseline."""
 
 Key = tuple[str, str]
 """An entity and a step."""
@@ -56,4 +55,5 @@ def _share(
         return None
     limits = {rate: topology.entities[entity].attributes.get(f"qos_{rate}") for rate in _RATES}
     shares = [totals[entity, step][rate] / float(limit) for rate, limit in limits.items() if limit]
-    return max((share for share in shares if share <= _IMPOSSIBLE), default=None)
+    # A volume that bursts does more than its baseline, which is then not in force.
+    return max((share for share in shares if share <= IMPOSSIBLE_RATIO), default=None)
