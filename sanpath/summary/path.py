@@ -8,7 +8,7 @@ from dataclasses import replace
 from sanpath.diagnosis.model import Diagnosis, ElementUse
 from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.summary.names import readable
-from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, switch_of, targets_of
+from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
 
 _DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by", "ends_at")
@@ -29,7 +29,7 @@ def summary_path(
     named = next((b.entity for b in diagnosis.verdict.bottlenecks), None)
     waiting_entities = {b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limits
     uses = _uses(diagnosis)
-    loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
+    loads = placed_loads(topology)
     paths = sorted(io_paths(topology, *loads), key=lambda path: _rank(path, uses, limits, named))
     if paths:
         entities = list(_path_entities(topology, paths[0]))

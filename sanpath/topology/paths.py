@@ -119,6 +119,11 @@ def machine_of(topology: Topology, load: str) -> str | None:
     return next(iter(topology.related(load, "runs_on")), None)
 
 
+def placed_loads(topology: Topology) -> list[str]:
+    """Return the loads and jobs of which it is known where they run."""
+    return [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
+
+
 def root_of(topology: Topology, load: str) -> str:
     """Return the load that a job belongs to; the load itself, if it belongs to none."""
     return next(iter(topology.uppers(load, "load")), load)

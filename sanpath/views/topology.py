@@ -7,7 +7,7 @@ import json
 import networkx as nx
 
 from sanpath.topology.descriptions import description, open_ports
-from sanpath.topology.paths import io_paths, machine_of, targets_of
+from sanpath.topology.paths import io_paths, machine_of, placed_loads, targets_of
 from sanpath.topology.topology import Topology
 from sanpath.views.words import printable
 
@@ -17,7 +17,7 @@ _MOST_PORTS = 20
 
 def as_json(topology: Topology) -> str:
     """One JSON object: entities, links with their evidence, I/O paths, and joins that were not found."""
-    loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
+    loads = placed_loads(topology)
     content = {
         "entities": [
             {"id": e.id, "kind": e.kind, "ids": dict(e.ids), "attributes": dict(e.attributes), "known_as": e.known_as}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sanpath.diagnosis.model import Diagnosis, ElementUse
-from sanpath.topology.paths import Cable, IoPath, host_of, io_paths, machine_of, switch_of, targets_of
+from sanpath.topology.paths import Cable, IoPath, host_of, io_paths, machine_of, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
 from sanpath.units import percent
 from sanpath.views.words import short
@@ -56,7 +56,7 @@ def drawn(diagnosis: Diagnosis, topology: Topology) -> Drawn:
     drawn = Drawn()
     uses = _uses(diagnosis)
     limiting = {e for b in diagnosis.verdict.bottlenecks for e in (b.entity, *b.coincident, b.culprit) if e}
-    loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
+    loads = placed_loads(topology)
     paths = sorted(io_paths(topology, *loads), key=lambda p: _rank(p, uses, limiting))
     longest = max((len(path.cables) - 1 for path in paths), default=1)
     for load in loads:

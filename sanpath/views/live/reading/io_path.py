@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, switch_of, targets_of
+from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
 
 LEVELS = (
@@ -25,7 +25,7 @@ class Stop:
 
 def io_path(topology: Topology) -> tuple[Stop, ...]:
     """Every stop that the loads' I/O can pass, in the order in which I/O passes them; () without a load."""
-    loads = [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
+    loads = placed_loads(topology)
     if not loads:
         return ()
     stops = (*_host_stops(topology, loads), *_fabric_stops(topology, loads), *_array_stops(topology, loads))
