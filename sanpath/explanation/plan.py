@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from sanpath.diagnosis.model import PlanPurpose, PlanStep, PlanVariant, Resolved, Risk, Verdict
+from sanpath.diagnosis.model import Verdict
+from sanpath.diagnosis.plan import PlanPurpose, PlanStep, PlanVariant, Resolved, Risk
 from sanpath.rulebook.model import DISRUPTIONS, SEVERITIES, Disruption, Finding, Fix
 from sanpath.rulebook.remedy import Remedy
 

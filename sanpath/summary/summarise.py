@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sanpath.diagnosis.model import Cleared, Diagnosis, PlanStep, StepResult, Verdict
+from sanpath.diagnosis.model import Cleared, Diagnosis, StepResult, Verdict
+from sanpath.diagnosis.plan import PlanStep
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.load.loads import FLAT
 from sanpath.rulebook.model import Finding

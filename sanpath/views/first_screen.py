@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sanpath.diagnosis.model import Diagnosis, PlanStep
+from sanpath.diagnosis.model import Diagnosis
+from sanpath.diagnosis.plan import PlanStep
 from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.units import percent_rounded
 from sanpath.views import words

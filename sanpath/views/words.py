@@ -18,12 +18,12 @@ if TYPE_CHECKING:
         Cleared,
         Diagnosis,
         LatencyBudget,
-        PlanStep,
         StepResult,
         Suspect,
         Unobserved,
         Verdict,
     )
+    from sanpath.diagnosis.plan import PlanStep
     from sanpath.rulebook.model import Finding
 
 TITLES = {kind: f"{words[:1].upper()}{words[1:]}" for kind, words in KIND_WORDS.items()}

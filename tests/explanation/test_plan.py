@@ -12,7 +12,8 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.experiment import Kind
-from sanpath.diagnosis.model import R0, Bottleneck, Next, PlanStep, Verdict
+from sanpath.diagnosis.model import R0, Bottleneck, Next, Verdict
+from sanpath.diagnosis.plan import PlanStep
 from sanpath.explanation.plan import plan
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import DISRUPTIONS, Disruption, Finding, Fix, Role, Severity
