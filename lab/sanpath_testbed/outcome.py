@@ -233,9 +233,7 @@ def _candidates(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
 
     A bottleneck and what coincides with it are one group; causes among the findings follow.
     """
-    candidates = [
-        (b.entity, *b.coincident, *([b.culprit] if b.culprit else [])) for b in diagnosis.verdict.bottlenecks
-    ]
+    candidates = [(*b.elements, *([b.culprit] if b.culprit else [])) for b in diagnosis.verdict.bottlenecks]
     named = {name for names in candidates for name in names}
     for finding in diagnosis.findings:
         if finding.outcome == "hit" and finding.role in ("cause", "culprit") and finding.entity not in named:

@@ -358,8 +358,9 @@ def _new_bottleneck(before: Diagnosis, after: Diagnosis) -> Bottleneck | None:
 
 def _is_another_limit(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool:
     """Whether this is another limit than before: another element, or the same one with a higher ceiling."""
-    new_entities = {bottleneck.entity, *bottleneck.coincident}
-    matching = [b for b in old if new_entities & {b.entity, *b.coincident} and b.direction == bottleneck.direction]
+    matching = [
+        b for b in old if b.direction == bottleneck.direction and not {*bottleneck.elements}.isdisjoint(b.elements)
+    ]
     if not matching:
         return bottleneck.entity not in {b.entity for b in old}
     old_ceiling, new_ceiling = matching[0].ceiling_ops_per_second, bottleneck.ceiling_ops_per_second
@@ -377,7 +378,7 @@ def _limit_words(new: Bottleneck, before: Diagnosis) -> str:
     ceiling = new.ceiling_bytes_per_second
     if is_same and ceiling:
         return f"{new.entity} at its new ceiling of {bandwidth(ceiling)}"
-    return in_series([new.entity, *new.coincident])
+    return in_series(new.elements)
 
 
 def _at_same_latency(entries: Sequence[AtLatency]) -> Iterator[str]:

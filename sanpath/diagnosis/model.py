@@ -125,6 +125,11 @@ class Bottleneck:
     because: Sequence[str] = ()
     overturn_if: Sequence[str] = ()
 
+    @property
+    def elements(self) -> tuple[str, ...]:
+        """The element, and those that limit together with it."""
+        return self.entity, *self.coincident
+
 
 @dataclass(frozen=True, slots=True)
 class StepVerdict:
@@ -149,6 +154,11 @@ class StepResult:
     windows_used: int
     valid: Sequence[str]
     verdict: StepVerdict
+
+    @property
+    def ops_per_second(self) -> float:
+        """Throughput of both directions together."""
+        return sum(direction.ops_per_second for direction in self.directions.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ _DOUBTED = 0.02
 
 def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
     """The elements that did not limit, with the highest load that they were seen to carry."""
-    limiters = {entity for j in judgements for b in j.bottlenecks for entity in (b.entity, *b.coincident)}
+    limiters = {entity for j in judgements for b in j.bottlenecks for entity in b.elements}
     # A suspect is not cleared, whatever else limits.
     limiters |= {
         entity

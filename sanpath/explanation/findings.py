@@ -99,7 +99,7 @@ def _without_idle_path(tables: Mapping[str, FactTable], judgements: Sequence[Jud
     crosses that one."""
     for judged in judgements:
         for bottleneck in judged.bottlenecks:
-            links, direction = (bottleneck.entity, *bottleneck.coincident), bottleneck.direction
+            links, direction = bottleneck.elements, bottleneck.direction
             rows = tables["link"].select(step=judged.load.step, direction=direction, other_path_idle=False)
             if not {str(row["entity"]) for row in rows}.isdisjoint(links):
                 yield from ((entity, direction) for entity in links)

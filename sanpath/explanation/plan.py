@@ -82,7 +82,7 @@ def plan(
             draft.add(finding, fix)
     steps: list[PlanStep] = []
     numbers: dict[str, list[int]] = {}
-    limiting = {entity for b in verdict.bottlenecks for entity in (b.entity, b.culprit, *b.coincident) if entity}
+    limiting = {entity for b in verdict.bottlenecks for entity in (*b.elements, b.culprit) if entity}
     for draft in _in_order(drafts, limiting):
         earlier = sorted({number for name in draft.after for number in numbers.get(name, ())})
         steps.append(_step(len(steps) + 1, draft, earlier, verdict))

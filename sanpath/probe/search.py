@@ -145,9 +145,8 @@ def knee_points(diagnosis: Diagnosis | None) -> list[knee_search.Point]:
     """The steps of a probe as points of its curve; both directions of a step together."""
     points = []
     for step in _steps(diagnosis):
-        directions = step.directions.values()
-        ops = sum(direction.ops_per_second for direction in directions)
-        wait_seconds = sum(direction.ops_per_second * direction.latency_seconds.mean for direction in directions)
+        ops = step.ops_per_second
+        wait_seconds = sum(each.ops_per_second * each.latency_seconds.mean for each in step.directions.values())
         if ops:
             points.append(knee_search.Point(_in_flight(step), ops, wait_seconds / ops))
     return points
@@ -224,7 +223,7 @@ def _objective_text(diagnosis: Diagnosis | None, objective: Objective, found: Hi
     if found.in_flight is None:
         return f"even the smallest load misses {objective.text}"
     step = next(step for step in reversed(_steps(diagnosis)) if _in_flight(step) == found.in_flight)
-    ops = sum(direction.ops_per_second for direction in step.directions.values())
+    ops = step.ops_per_second
     if not found.is_missed_above:
         most = f"{outstanding(found.in_flight)}, the most that the budget allows"
         return f"{objective.text} is met with {most}: {iops(ops)}, met twice; more was not tried"
@@ -236,4 +235,4 @@ def _throughput(diagnosis: Diagnosis) -> float:
     trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
     start = next((trial.step for trial in trials if trial.experiment == "start"), None)
     step = next((step for step in diagnosis.steps if step.name == start), None)
-    return sum(direction.ops_per_second for direction in step.directions.values()) if step is not None else 0.0
+    return step.ops_per_second if step is not None else 0.0

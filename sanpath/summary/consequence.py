@@ -64,14 +64,14 @@ def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str
     in_flight = counted(result.ops_per_second * latency, f"outstanding {'I/O' if is_single else direction}")
     if is_single:
         return f"{iops(result.ops_per_second)}{of_size(result)} at {duration(latency)} with {in_flight}"
-    total = iops(sum(each.ops_per_second for each in step.directions.values()))
+    total = iops(step.ops_per_second)
     rate = f"{result.ops_per_second:,.0f} of {total} are {direction}s{of_size(result)}"
     return f"{rate}, at {duration(latency)} with {in_flight}"
 
 
 def _flush_words(step: StepResult) -> str:
     """Words for the flushes of each I/O; "" where they take less time than the I/Os."""
-    flushes, ops = step.in_flight.flushes, sum(result.ops_per_second for result in step.directions.values())
+    flushes, ops = step.in_flight.flushes, step.ops_per_second
     return f"; its flushes take {duration(flushes / ops)} more" if flushes > in_flight(step) and ops else ""
 
 

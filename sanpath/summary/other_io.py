@@ -46,7 +46,7 @@ def _limit(verdict: Verdict) -> tuple[str | None, ...]:
 
 def _io(step: StepResult) -> str:
     """Its I/Os in words: reads of 4 KiB."""
-    total = sum(result.ops_per_second for result in step.directions.values())
+    total = step.ops_per_second
     parts = [(d, result) for d, result in step.directions.items() if result.ops_per_second >= _PART * total]
     sizes = list(dict.fromkeys(of_size(result) for _, result in parts))
     return " and ".join(f"{direction}s" for direction, _ in parts) + (sizes[0] if len(sizes) == 1 else "")

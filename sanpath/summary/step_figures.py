@@ -32,7 +32,7 @@ def main_direction(step: StepResult) -> str:
 
 def is_single_direction(step: StepResult, direction: str) -> bool:
     """Whether a direction represents the whole test."""
-    total = sum(result.ops_per_second for result in step.directions.values())
+    total = step.ops_per_second
     return step.directions[direction].ops_per_second >= SINGLE_DIRECTION * total
 
 

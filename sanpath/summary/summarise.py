@@ -162,7 +162,7 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str
         if high <= low * (1 + FLAT):
             return None
         next_words = f"{readable(following.entity)} {following.change}".strip()
-        limiting = {entity for b in diagnosis.verdict.bottlenecks for entity in (b.entity, *b.coincident)}
+        limiting = {entity for b in diagnosis.verdict.bottlenecks for entity in b.elements}
         next_words = f"the same link {following.change}" if following.entity in limiting else next_words
         depth = f"with {outstanding(in_flight(step))}"
         return f"up to {iops(high)}, latency down to {best} {depth}; next limit: {next_words}"

@@ -23,7 +23,7 @@ def verdict_line(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> 
 def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
     verdict = diagnosis.verdict
     first = verdict.bottlenecks[0] if verdict.bottlenecks else None
-    reached = iops(sum(result.ops_per_second for result in step.directions.values()))
+    reached = iops(step.ops_per_second)
     match verdict.kind:
         case "bottleneck" if first is not None:
             return _bottleneck(diagnosis, topology, first, step)

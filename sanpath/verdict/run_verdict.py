@@ -187,7 +187,7 @@ def limits_of_other_direction(judgements: Sequence[Judgement], judged: Judgement
     """The other direction of the same step, where it has a limit of its own."""
     if judged.limiter is None:
         return []
-    limits = {(entity, b.direction) for b in judged.bottlenecks for entity in (b.entity, *b.coincident)}
+    limits = {(entity, b.direction) for b in judged.bottlenecks for entity in b.elements}
     return [
         j
         for j in judgements

@@ -27,9 +27,8 @@ def with_next_limit(facts: Facts, judged: Judgement) -> Judgement:
     first = next(iter(judged.bottlenecks), None)
     if first is None or first.kind != "link" or first.utilisation is None or first.direction != judged.load.direction:
         return judged
-    links = {first.entity, *first.coincident}
     rows = facts.tables["link"].select(step=judged.load.step, direction=first.direction)
-    following = _next_limit(facts, judged.load, [row for row in rows if row["entity"] in links])
+    following = _next_limit(facts, judged.load, [row for row in rows if row["entity"] in first.elements])
     return replace(
         judged,
         bottlenecks=(replace(first, explains=gain_of(following, judged.load)), *judged.bottlenecks[1:]),

@@ -37,7 +37,7 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
         return Change(), f"nothing to relieve: {judged.because[0] if judged.because else judged.kind}"
     bottleneck = judged.bottlenecks[0]
     if judged.kind == "configured_cap":
-        lifted = frozenset({bottleneck.entity, *bottleneck.coincident})
+        lifted = frozenset(bottleneck.elements)
         return Change(lifted=lifted), f"the limit of {', '.join(sorted(lifted))} is lifted"
     match bottleneck.kind:
         case "link":
@@ -54,7 +54,7 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
                 policies = {}
             return Change(policies=policies, lifted=frozenset({bottleneck.entity}), evenly=True), words
         case "credit_stall":
-            lifted = frozenset({bottleneck.entity, *(bottleneck.coincident if bottleneck.culprit is None else ())})
+            lifted = frozenset(bottleneck.elements if bottleneck.culprit is None else [bottleneck.entity])
             words = "returns its credits in time" if bottleneck.culprit else "has enough buffer credits"
             return Change(lifted=lifted), f"{bottleneck.culprit or bottleneck.entity} {words}"
     return (
@@ -86,7 +86,7 @@ def _links(facts: Facts, judged: Judgement, bottleneck: Bottleneck) -> tuple[Cha
     at the next higher speed."""
     key = {"step": judged.load.step, "direction": judged.load.direction}
     speeds, words = {}, []
-    for entity in with_parallel_links(facts, judged.load, (bottleneck.entity, *bottleneck.coincident)):
+    for entity in with_parallel_links(facts, judged.load, bottleneck.elements):
         row = next(iter(facts.tables["link"].select(**key, entity=entity)), None)
         if row is None:
             return Change(), f"{entity} was measured at no switch: what a faster one brings is not known"

@@ -43,7 +43,7 @@ def rows(diagnosis: Diagnosis, series: Series) -> list[Row]:
     """The hops in path order; [] if none was measured."""
     if not any(hop.is_measured for hop in series.hops):
         return []
-    limits = {(b.direction, e) for b in diagnosis.verdict.bottlenecks for e in (b.entity, *b.coincident)}
+    limits = {(b.direction, e) for b in diagnosis.verdict.bottlenecks for e in b.elements}
     return [Row(_label(hop, limits), _highest(hop.values), hop) for hop in series.hops]
 
 

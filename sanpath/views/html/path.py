@@ -55,7 +55,7 @@ def drawn(diagnosis: Diagnosis, topology: Topology) -> Drawn:
     """The paths of the loads; those that the verdict names first, then those that carry the test."""
     drawn = Drawn()
     uses = _uses(diagnosis)
-    limiting = {e for b in diagnosis.verdict.bottlenecks for e in (b.entity, *b.coincident, b.culprit) if e}
+    limiting = {e for b in diagnosis.verdict.bottlenecks for e in (*b.elements, b.culprit) if e}
     loads = placed_loads(topology)
     paths = sorted(io_paths(topology, *loads), key=lambda p: _rank(p, uses, limiting))
     longest = max((len(path.cables) - 1 for path in paths), default=1)

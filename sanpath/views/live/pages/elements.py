@@ -52,7 +52,7 @@ def rows(snapshot: Snapshot, diagnosis: Diagnosis, verdict: ShownVerdict, cursor
 
 
 def _used(diagnosis: Diagnosis, verdict: ShownVerdict, cursor: Cursor) -> Iterator[Row]:
-    limiting = {(e, b.direction) for b in verdict.bottlenecks for e in (b.entity, *b.coincident)}
+    limiting = {(e, b.direction) for b in verdict.bottlenecks for e in b.elements}
     culprits = {b.culprit for b in verdict.bottlenecks if b.culprit}
     for use in diagnosis.elements:
         if use.step != verdict.step.name or cursor.direction not in (None, use.direction):

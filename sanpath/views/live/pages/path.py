@@ -82,7 +82,7 @@ def _row(
 def _states(diagnosis: Diagnosis, verdict: ShownVerdict, entity: str) -> list[tuple[str, str]]:
     """The states of an element: the verdict on it, and its share of the latency. Each is (text, style)."""
     states = []
-    if any(entity in (b.entity, *b.coincident) for b in verdict.bottlenecks):
+    if any(entity in b.elements for b in verdict.bottlenecks):
         states.append(("LIMITS", "bold red"))
     if any(entity == b.culprit for b in verdict.bottlenecks):
         states.append(("CULPRIT", "bold red"))
@@ -109,7 +109,7 @@ def _details(
 ) -> Iterator[Text]:
     entity = stop.entity
     for b in verdict.bottlenecks if verdict is not None else ():
-        if entity in (b.entity, *b.coincident, b.wait_at, b.culprit):
+        if entity in (*b.elements, b.wait_at, b.culprit):
             for sentence in b.because:
                 yield from wrapped("verdict", f"{b.direction}: {sentence}", width)
     for budget in words.budgets_of(diagnosis, verdict.step.name) if verdict is not None else ():

@@ -63,16 +63,14 @@ def _difference(candidate: ShownVerdict, verdict: ShownVerdict) -> str:
     """How a verdict differs from the shown one, in a few words."""
     if candidate.step.verdict.kind != verdict.step.verdict.kind or not candidate.bottlenecks:
         return words.KINDS[candidate.step.verdict.kind].lower()
-    return " and ".join(
-        words.short(entity) for entity in (candidate.bottlenecks[0].entity, *candidate.bottlenecks[0].coincident)
-    )
+    return " and ".join(words.short(entity) for entity in candidate.bottlenecks[0].elements)
 
 
 def limits(verdict: ShownVerdict, width: int) -> list[Text]:
     """The elements that limit, and Little's law of the step."""
     by_elements: dict[frozenset[str], list[Bottleneck]] = {}
     for bottleneck in verdict.bottlenecks:
-        by_elements.setdefault(frozenset((bottleneck.entity, *bottleneck.coincident)), []).append(bottleneck)
+        by_elements.setdefault(frozenset(bottleneck.elements), []).append(bottleneck)
     lines = [text for bottlenecks in by_elements.values() for text in _limit(bottlenecks, width)]
     return lines + wrapped("R", _law(verdict), width)
 
@@ -107,7 +105,7 @@ def overturned_by(verdict: ShownVerdict, width: int) -> list[Text]:
 def _limit(bottlenecks: Sequence[Bottleneck], width: int) -> Iterator[Text]:
     """One limit, which may apply in both directions."""
     first = bottlenecks[0]
-    elements = " and ".join(words.short(entity) for entity in (first.entity, *first.coincident))
+    elements = " and ".join(words.short(entity) for entity in first.elements)
     yield from wrapped("where", f"{elements}, {' and '.join(b.direction for b in bottlenecks)}", width, "bold")
     if first.culprit:
         suffer = ", ".join(words.short(victim) for victim in first.victims)
@@ -119,7 +117,7 @@ def _law(verdict: ShownVerdict) -> str:
     results = verdict.step.directions
     latencies = ", ".join(f"{name} {duration(result.latency_seconds.mean)}" for name, result in results.items())
     in_flight = verdict.step.in_flight.measured
-    rate = sum(result.ops_per_second for result in results.values())
+    rate = verdict.step.ops_per_second
     if not in_flight or not rate:
         return latencies
     configured = verdict.step.in_flight.configured

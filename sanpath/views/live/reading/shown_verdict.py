@@ -25,9 +25,7 @@ class ShownVerdict:
     def key(self) -> tuple[object, ...]:
         """The values that distinguish one verdict from another. Figures, grade, windows and the order of coincident
         elements are not among them."""
-        return self.step.verdict.kind, *(
-            (b.direction, frozenset((b.entity, *b.coincident))) for b in self.bottlenecks
-        )
+        return self.step.verdict.kind, *((b.direction, frozenset(b.elements)) for b in self.bottlenecks)
 
 
 CONFIRMED_WINDOWS = 2
