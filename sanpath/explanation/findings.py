@@ -12,6 +12,7 @@ from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.remedy import applicable_remedies
+from sanpath.topology.names import short_name
 from sanpath.topology.paths import array_of, switch_of
 from sanpath.topology.topology import Topology
 from sanpath.units import iops
@@ -168,11 +169,11 @@ def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str
     if limits:
         return "it limits this run"
     if relieved is not None and relieved.startswith("link:"):
-        return f"fixing it relieves the limit of this run, {_short(relieved)}: a parallel path is idle"
+        return f"fixing it relieves the limit of this run, {short_name(relieved)}: a parallel path is idle"
     if relieved is not None and relieved.startswith("path:"):
-        return f"fixing it relieves the limit of this run, {_short(relieved)}"
+        return f"fixing it relieves the limit of this run, {short_name(relieved)}"
     if relieved is not None:
-        return f"fixing it may relieve the limit of this run, {_short(relieved)}: its controllers have less to do"
+        return f"fixing it may relieve the limit of this run, {short_name(relieved)}: its controllers have less to do"
     if verdict.kind == "cannot_tell":
         return "whether it limits this run is not known"
     if not verdict.bottlenecks:
@@ -180,11 +181,7 @@ def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str
     first = verdict.bottlenecks[0]
     if first.entity == finding.entity:  # The finding is about another step or direction.
         return f"what limits this run is its {first.direction} direction in step {verdict.from_step}"
-    return f"it does not limit this run: {_short(first.entity)} does"
-
-
-def _short(entity: str) -> str:
-    return entity.partition(":")[2].replace("--", " - ")
+    return f"it does not limit this run: {short_name(first.entity)} does"
 
 
 class NamedEntities:

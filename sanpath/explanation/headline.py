@@ -12,6 +12,7 @@ from sanpath.facts.fabric.links import others_share
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
+from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, in_series, iops, outstanding, percent
 from sanpath.verdict.run_verdict import deciding_of_run, limits_of_other_direction
 from sanpath.verdict.step_judgement import Judgement
@@ -130,8 +131,9 @@ def _bottleneck_headline(
 
 
 def _link_sentence(bottleneck: Bottleneck, row: FactRow) -> str:
+    link = f"The {row['speed']} link {short_name(bottleneck.entity)}"
     sentence = (
-        f"The {row['speed']} link {_ends(bottleneck.entity)} is saturated in the {bottleneck.direction} direction: "
+        f"{link} is saturated in the {bottleneck.direction} direction: "
         f"{bandwidth(number(row, 'bytes_per_second'))} counted of "
         f"{bandwidth(number(row, 'capacity_bytes_per_second'))}, {percent(number(row, 'utilisation'))}"
     )
@@ -139,19 +141,14 @@ def _link_sentence(bottleneck: Bottleneck, row: FactRow) -> str:
 
 
 def _uncounted(bottleneck: Bottleneck) -> str:
-    link = f"The link {_ends(bottleneck.entity)}"
+    link = f"The link {short_name(bottleneck.entity)}"
     sentence = f"{link} is saturated in the {bottleneck.direction} direction, judging by its speed"
     return f"{sentence}{_coincident(bottleneck)}: {bottleneck.because[0]}"
 
 
 def _coincident(bottleneck: Bottleneck) -> str:
-    names = [_ends(entity) for entity in bottleneck.coincident]
+    names = [short_name(entity) for entity in bottleneck.coincident]
     if not names:
         return ""
     verb = "is" if len(names) == 1 else "are"
     return f", and so {verb} {in_series(names)}"
-
-
-def _ends(link: str) -> str:
-    """The two ends of a link."""
-    return link.removeprefix("link:").replace("--", " - ")

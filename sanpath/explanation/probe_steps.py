@@ -13,6 +13,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.pauses import Pause
 from sanpath.model import Step
 from sanpath.sweep.progress import PROBE_END
+from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.judgement.outcomes import Outcome, outcomes
@@ -146,8 +147,8 @@ def _paused(facts: Facts, judged: Judgement, outcome: Outcome | None) -> str:
     utilisation, busiest = max(carried, default=(0.0, ""))
     if utilisation < _BUSY:
         return words
-    ends = busiest.partition(":")[2].replace("--", " - ")
-    return f"{words}; without the load, its busiest link {ends} is {percent(utilisation)} utilised by others"
+    link = short_name(busiest)
+    return f"{words}; without the load, its busiest link {link} is {percent(utilisation)} utilised by others"
 
 
 def _measured(loads: Sequence[LoadFacts], outcome: Outcome | None) -> str:

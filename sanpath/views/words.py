@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.rulebook.text import printable as printable
 from sanpath.summary.names import noun as noun
+from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, counted, duration, iops, kibibytes, outstanding, percent, percent_likely
 from sanpath.verdict.step_judgement import LEAST_PROBABILITY, NAMED, WINDOWS
 
@@ -115,7 +116,7 @@ def elapsed(seconds: float) -> str:
 
 def short(entity: str) -> str:
     """The name of an entity for people: without its kind, a link as its two ends."""
-    return printable(entity.partition(":")[2] or entity).replace("--", " - ")
+    return printable(short_name(entity))
 
 
 def minute(time: str) -> str:
