@@ -12,6 +12,7 @@ from sanpath.facts.host.tested_machines import (
     as_bool,
     as_number,
     as_text,
+    cpu_busy_ratio,
     gauge,
     in_flight_below_queue,
     is_always,
@@ -47,7 +48,7 @@ def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
                 "direction": step.load.direction,
                 "windows": min((sample.windows for sample in samples), default=0),
                 "platform": platform(topology, machine),
-                "cpu_ratio": _cpu(samples),
+                "cpu_ratio": cpu_busy_ratio(samples),
                 "tcp_retransmit_ratio": next(
                     (ratio for sample in samples if (ratio := tcp_retransmit_ratio(sample)) is not None), None
                 ),
@@ -132,11 +133,6 @@ def _pcie(topology: Topology, port: str, uses: Mapping[str, Mapping[str, FactVal
         "pcie_port_ratio": lanes / 8 / capacity.data_bytes_per_second if capacity is not None else None,
         "pcie_used_ratio": max(rates) * 8 / lanes if rates else None,
     }
-
-
-def _cpu(samples: Sequence[StepSamples]) -> float | None:
-    busy, total = rate(samples, "cpu_busy_seconds_total"), rate(samples, "cpu_seconds_total")
-    return busy / total if busy is not None and total else gauge(samples, "cpu_busy_ratio")
 
 
 def _fibre_channel(topology: Topology, machine: str) -> list[str]:

@@ -145,6 +145,12 @@ def rate(samples: Iterable[StepSamples], name: str) -> float | None:
     return next((value for sample in samples if (value := sample.rate(name)) is not None), None)
 
 
+def cpu_busy_ratio(samples: Sequence[StepSamples]) -> float | None:
+    """Return the busy share of all processors, counted over time or sampled at each poll. None: not reported."""
+    busy, total = rate(samples, "cpu_busy_seconds_total"), rate(samples, "cpu_seconds_total")
+    return busy / total if busy is not None and total else gauge(samples, "cpu_busy_ratio")
+
+
 def both_directions(samples: Sequence[StepSamples], prefix: str, suffix: str = "_total") -> float | None:
     """Return the sum of a counter's rates for reads and for writes. None: neither is reported."""
     rates = [rate(samples, f"{prefix}_{direction}{suffix}") for direction in DIRECTIONS]

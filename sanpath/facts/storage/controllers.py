@@ -6,8 +6,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from statistics import median
 
 from sanpath.catalogue.states import WORKING_STATES
+from sanpath.facts.host.tested_machines import cpu_busy_ratio
 from sanpath.facts.load.load_events import SourceEvents
-from sanpath.facts.samples.step_samples import FEWEST_OPERATIONS, StepSamples, counter_ratio, tcp_retransmit_ratio
+from sanpath.facts.samples.step_samples import FEWEST_OPERATIONS, StepSamples, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
@@ -47,13 +48,8 @@ def controller_use(
     }
 
 
-def _busy(sample: StepSamples) -> float | None:
-    busy = counter_ratio(sample, "cpu_busy_seconds_total", "cpu_seconds_total")
-    return busy if busy is not None else sample.means.get("cpu_busy_ratio")
-
-
 _COUNTED: Mapping[str, Callable[[StepSamples], float | None]] = {
-    "controller_busy_ratio": _busy,
+    "controller_busy_ratio": lambda sample: cpu_busy_ratio([sample]),
     "controller_core_ratio": lambda sample: sample.means.get("cpu_busiest_core_ratio"),
     "tcp_retransmit_ratio": tcp_retransmit_ratio,
 }
