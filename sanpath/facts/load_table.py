@@ -9,7 +9,7 @@ from sanpath.facts.fabric.test_shares import IN_USE
 from sanpath.facts.host.cpu_quotas import cpu_quota_facts
 from sanpath.facts.host.device_share import device_share
 from sanpath.facts.host.planes import devices_of_load, planes_of
-from sanpath.facts.host.tested_machines import UnderTest, device_names, platform
+from sanpath.facts.host.tested_machines import UnderTest, busiest_utilisation, device_names, platform
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.load.validity import validity_facts
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
@@ -54,7 +54,7 @@ def load_rows(
             "device_share": device_share(topology, load, tested_in.get(load.step)),
             "latency_ratio": load.latency_seconds / lightest.latency_seconds,
             "held_back": _is_limited_by_queue(topology, load, loads, tables["plane"]),
-            "busiest_utilisation": _busiest(links),
+            "busiest_utilisation": busiest_utilisation(links),
             "usable_links": float(len(host_links)) if host_links else None,
             "busiest_link_share": max((number(row, "share") for row in host_links), default=None),
             "used_links": float(len(used)) if host_links else None,
@@ -117,9 +117,3 @@ def _admits_another_number(topology: Topology, row: FactRow, other_load: LoadFac
         )
         for match in planes_of(topology, other_load, planes)
     )
-
-
-def _busiest(links: Sequence[FactRow]) -> float | None:
-    if not links or any(row["utilisation"] is None for row in links):
-        return None
-    return max(number(row, "utilisation") for row in links)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.facts.table import FactTable, FactValue, number
+from sanpath.facts.table import FactRow, FactTable, FactValue, number
 from sanpath.model import DIRECTIONS, Scalar
 from sanpath.topology.paths import hosts_of, machines_of
 from sanpath.topology.topology import Topology
@@ -62,11 +62,9 @@ def under_test(
         devices = _devices(
             topology, list(roots), machines, step_samples, sum(load.ops_per_second for load in step_loads)
         )
-        loaded = links.select(step=step, on_loaded_path=True)
-        all_known = all(row["utilisation"] is not None for row in loaded) and not links.select(
-            step=step, miscounts=True
-        )
-        busiest = max((number(row, "utilisation") for row in loaded), default=None) if all_known else None
+        # Where a port of the step miscounts, it is not known which links are on the loaded path.
+        miscounts = bool(links.select(step=step, miscounts=True))
+        busiest = None if miscounts else busiest_utilisation(links.select(step=step, on_loaded_path=True))
         result.append(
             UnderTest(
                 load=main,
@@ -79,6 +77,13 @@ def under_test(
             )
         )
     return result
+
+
+def busiest_utilisation(links: Collection[FactRow]) -> float | None:
+    """Return the utilisation of the busiest of these links. None: there are none, or one is not known."""
+    if not links or any(row["utilisation"] is None for row in links):
+        return None
+    return max(number(row, "utilisation") for row in links)
 
 
 def _by_step(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.facts.fabric.links import FULL, filled_ratio
 from sanpath.facts.host.port_utilisation import port_use
+from sanpath.facts.host.tested_machines import busiest_utilisation
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactRow, FactTable, number
@@ -68,6 +69,7 @@ def front_end_rows(
             rows = [row for row in array_rows if row["entity"] in ports and row["negotiated_bits_per_second"]]
             if rows:
                 zoning = _zoning(rows, zoned)
+                host_links = [row for row in by_side.get((step, direction, "host"), []) if row["on_loaded_path"]]
                 yield {
                     "entity": array,
                     "step": step,
@@ -75,7 +77,7 @@ def front_end_rows(
                     **_front_end(rows),
                     "reachable_ports": float(len(rows)) if zoning["zoned_ports"] is None else zoning["zoned_ports"],
                     **zoning,
-                    "hosts_utilisation": _busiest(by_side.get((step, direction, "host"), [])),
+                    "hosts_utilisation": busiest_utilisation(host_links),
                 }
 
 
@@ -129,10 +131,3 @@ def _front_end(rows: Sequence[FactRow]) -> FactRow:
         "busiest_port_share": max(byte_rates) / sum(byte_rates) if all_counted else None,
         "bytes_per_second": sum(byte_rates) if all_counted else None,
     }
-
-
-def _busiest(rows: Sequence[FactRow]) -> float | None:
-    loaded = [row for row in rows if row["on_loaded_path"]]
-    if not loaded or any(row["utilisation"] is None for row in loaded):
-        return None
-    return max(number(row, "utilisation") for row in loaded)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from sanpath.facts.host.tested_machines import busiest_utilisation
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.clocks import running_clocks
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
@@ -90,9 +91,7 @@ def array_rows(
             "queue_ratio": number(row, "queue_seconds") / number(row, "service_seconds")
             if row["queue_seconds"] is not None and row["service_seconds"]
             else None,
-            "upstream_utilisation": None
-            if any(link["utilisation"] is None for link in upstream)
-            else max((number(link, "utilisation") for link in upstream), default=None),
+            "upstream_utilisation": busiest_utilisation(upstream),
         }
 
 
