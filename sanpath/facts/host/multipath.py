@@ -11,6 +11,7 @@ from sanpath.facts.host.tested_machines import (
     as_bool,
     as_number,
     as_text,
+    device_names,
     gauge,
     in_flight,
     is_always,
@@ -114,7 +115,7 @@ def multipath_rows(
                 "direction": step.load.direction,
                 "windows": min((sample.windows for sample in samples), default=0),
                 "platform": platform(topology, lun),
-                **_device_names(topology, lun),
+                **_names(topology, lun),
                 **_policy(topology, lun, paths),
                 **_states(paths, as_number(attributes.get("paths")), as_number(attributes.get("paths_active"))),
                 **_flapping(topology, paths, changes, times[step.load.step]),
@@ -166,16 +167,11 @@ def _speed(topology: Topology, step: UnderTest, port: str) -> float | None:
     return reported or as_number(topology.entities[port].attributes.get("speed_bits_per_second"))
 
 
-def _device_names(topology: Topology, lun: str) -> dict[str, FactValue]:
-    entity = topology.entities[lun]
-    device = [name for name in entity.ids.get("device", ()) if not name.startswith(("naa.", "eui."))]
-    subsystem = next(iter(device), "")
-    return {
-        "naa": next(iter(entity.ids.get("naa", ())), None),
-        "device": subsystem or None,
-        "map": as_text(entity.attributes.get("map")),
-        "nvme": subsystem.startswith("nvme") if subsystem else None,
-    }
+def _names(topology: Topology, lun: str) -> dict[str, FactValue]:
+    names = device_names(topology, lun)
+    device = names["device"]
+    is_nvme = str(device).startswith("nvme") if device else None
+    return {**names, "map": as_text(topology.entities[lun].attributes.get("map")), "nvme": is_nvme}
 
 
 def _policy(topology: Topology, lun: str, paths: Sequence[_Path]) -> dict[str, FactValue]:
