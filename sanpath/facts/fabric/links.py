@@ -32,7 +32,7 @@ from sanpath.facts.fabric.test_shares import (
     shares_of_test,
     with_open_host_links,
 )
-from sanpath.facts.host.tested_machines import platform_of_hosts
+from sanpath.facts.host.tested_machines import as_number, platform_of_hosts
 from sanpath.facts.host.usable_paths import usable_paths
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
@@ -303,8 +303,8 @@ def _row(
             # A link that carried more than the frame model allows can carry at least that much.
             ceiling = max(load.bytes_per_second, (capacity * full - foreign) / (share * counted))
     far_attributes = topology.entities[port.cable.device].attributes
-    device_speed = None if _is_uplink(port.cable) else _number(far_attributes.get("capable_bits_per_second"))
-    switch_speed = _number(topology.entities[port.cable.switch_port].attributes.get("capable_bits_per_second"))
+    device_speed = None if _is_uplink(port.cable) else as_number(far_attributes.get("capable_bits_per_second"))
+    switch_speed = as_number(topology.entities[port.cable.switch_port].attributes.get("capable_bits_per_second"))
     end_speeds = [speed for speed in (device_speed, switch_speed) if speed is not None]
     path_speed = _path_capable(topology, port.cable, paths)
     errors = [
@@ -401,7 +401,7 @@ def _path_capable(topology: Topology, cable: Cable, paths: Sequence[IoPath]) -> 
     for path in paths:
         if cable.id in {crossed.id for crossed in path.cables}:
             end_speeds = [
-                _number(topology.entities[e].attributes.get("capable_bits_per_second"))
+                as_number(topology.entities[e].attributes.get("capable_bits_per_second"))
                 for e in (path.hba, path.array_port)
             ]
             if None not in end_speeds:
@@ -444,7 +444,3 @@ def wire_seconds(links: FactTable, load: LoadFacts, speeds: Mapping[str, float] 
 def _sum(values: Iterable[float | None]) -> float | None:
     reported = [value for value in values if value is not None]
     return sum(reported) if reported else None
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

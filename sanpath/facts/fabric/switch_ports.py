@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
+from sanpath.facts.host.tested_machines import as_text
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.facts.table import FactRow, FactTable, FactValue
+from sanpath.facts.table import FactRow, FactTable
 from sanpath.model import Step
 from sanpath.topology.topology import Topology
 
@@ -78,8 +79,8 @@ def switch_port_rows(
                 "windows": same[0].windows,
                 "switch": topology.entities[port].label.partition("/")[0],
                 "switch_port": topology.entities[port].label.partition("/")[2] or None,
-                "technology": _text(attributes.get("technology")),
-                "rate_mode": _text(attributes.get("rate_mode")),
+                "technology": as_text(attributes.get("technology")),
+                "rate_mode": as_text(attributes.get("rate_mode")),
                 "carries_test": carries.get((step.name, port), False),
                 "logins": float(logins.get(port, 0)),
                 **counted,
@@ -141,7 +142,3 @@ def _logins(topology: Topology) -> dict[str, int]:
                 if topology.entities[end].kind == "switch_port":
                     counts[end] = counts.get(end, 0) + 1
     return counts
-
-
-def _text(value: FactValue) -> str | None:
-    return value if isinstance(value, str) and value else None

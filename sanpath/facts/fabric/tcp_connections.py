@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from sanpath.facts.host.tested_machines import as_text
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, counter_ratio
 from sanpath.facts.table import FactRow, FactValue
@@ -38,9 +39,9 @@ def tcp_connection_rows(
                     "step": step,
                     "direction": direction,
                     "windows": min(sample.windows for sample in counted),
-                    "protocol": _text(attributes.get("protocol")),
-                    "initiator_address": _text(attributes.get("initiator_address")),
-                    "portal": _text(attributes.get("portal")),
+                    "protocol": as_text(attributes.get("protocol")),
+                    "initiator_address": as_text(attributes.get("initiator_address")),
+                    "portal": as_text(attributes.get("portal")),
                     "on_loaded_path": on_path,
                     **facts,
                 }
@@ -121,7 +122,3 @@ def _lost(sent_again: float | None, needless: float | None) -> float | None:
 
 def _of(samples: Collection[StepSamples], counter: str) -> StepSamples | None:
     return next((sample for sample in samples if sample.rate(counter) is not None), None)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None

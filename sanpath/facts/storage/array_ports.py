@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.facts.fabric.links import FULL, filled_ratio
 from sanpath.facts.host.port_utilisation import port_use
-from sanpath.facts.host.tested_machines import busiest_utilisation
+from sanpath.facts.host.tested_machines import as_text, busiest_utilisation
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactRow, FactTable, number
@@ -34,13 +34,12 @@ def array_port_rows(topology: Topology, steps: Sequence[Step], samples: Sequence
         port = topology.known_as.get((sample.source, "array_port", sample.entity))
         if port is None:
             continue
-        technology = topology.entities[port].attributes.get("technology")
         yield {
             "entity": port,
             "step": sample.step,
             "direction": "both",
             "windows": sample.windows,
-            "technology": technology if isinstance(technology, str) else None,
+            "technology": as_text(topology.entities[port].attributes.get("technology")),
             "errors_per_second": gauge_or_rates(sample, "errors_per_second", "errors_rx_total", "errors_tx_total"),
             "discards_per_second_rx": gauge_or_rates(sample, "discards_per_second_rx", "discards_rx_total"),
             "discards_per_second_tx": gauge_or_rates(sample, "discards_per_second_tx", "discards_tx_total"),
