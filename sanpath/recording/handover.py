@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sanpath.model import Column, Event, Poll, Rows, Table
-from sanpath.recording.format.rows import LARGEST, MALFORMED, details, moment
+from sanpath.recording.format.rows import LARGEST, MALFORMED, checked_text, details, moment
 
 LONGEST_BYTES = 16 << 20
 """The longest line: a poll of 50,000 ports has 3 MB."""
@@ -86,12 +86,12 @@ def decoded(line: bytes) -> Line:
         content = json.loads(line)
         if "now_us" in content:
             return Hello(moment(content["now_us"]), int(content["monotonic_ns"]))
-        source = _text(content["source"])
+        source = checked_text(content["source"])
         if "rows" in content:
             return source, _decoded_rows(content["rows"])
         if "event" in content:
             seen, name, detail = content["event"]
-            return source, Event(moment(seen), _text(name), details(json.dumps(detail)))
+            return source, Event(moment(seen), checked_text(name), details(json.dumps(detail)))
         due, started, ended, outcome = content["poll"]
         return source, Poll(source, moment(due), moment(started), moment(ended), outcome)
     except (*MALFORMED, OverflowError) as error:
@@ -115,14 +115,14 @@ def _encoded_rows(rows: Rows) -> dict[str, Any]:
 
 def _decoded_rows(content: Mapping[str, Any]) -> Rows:
     columns = tuple(
-        Column(_text(name), bits, float(scale), float(cut)) for name, bits, scale, cut in content["columns"]
+        Column(checked_text(name), bits, float(scale), float(cut)) for name, bits, scale, cut in content["columns"]
     )
     entity, seen, device_time = _texts(content["entity"]), _moments(content["seen"]), content["device_time"]
     device_time = None if device_time is None else _moments(device_time)
-    values = {_text(name): _numbers(column) for name, column in content["values"].items()}
+    values = {checked_text(name): _numbers(column) for name, column in content["values"].items()}
     if any(len(column) != len(entity) for column in (seen, device_time or seen, *values.values())):
         raise ValueError("columns of different length")
-    return Rows(Table(_text(content["kind"]), columns), entity, seen, values, device_time)
+    return Rows(Table(checked_text(content["kind"]), columns), entity, seen, values, device_time)
 
 
 def _numbers(column: Sequence[Any]) -> Sequence[int | float | None]:
@@ -147,9 +147,3 @@ def _texts(column: Sequence[Any]) -> list[str]:
     if not set(map(type, column)) <= {str}:
         raise TypeError("no text")
     return list(column)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("no text")
-    return value

@@ -45,29 +45,32 @@ def entity_or_link(row: Mapping[str, Any]) -> tuple[str, int, SourceEntity | Sou
 
     Raises PartlyMalformedError for an entity with impossible attributes, which are then not known.
     """
-    source, seen = _text(row["source"]), moment(row["seen"])
+    source, seen = checked_text(row["source"]), moment(row["seen"])
     if row["kind"] is not None:
-        texts = _text(row["kind"]), _text(row["local_id"]), _text(row["label"])
+        texts = checked_text(row["kind"]), checked_text(row["local_id"]), checked_text(row["label"])
         known, wrong = _attributes(texts[0], row["attributes"])
         result = source, seen, SourceEntity(*texts, _identifiers(row["ids"]), known)
         if wrong:
             raise PartlyMalformedError(result, f"{texts[0]}: {wrong}")
         return result
-    ends = (_text(row["from_kind"]), _text(row["from_id"])), (_text(row["to_kind"]), _text(row["to_id"]))
-    return source, seen, SourceLink(_text(row["relation"]), *ends, _text(row["evidence"]))
+    ends = (
+        (checked_text(row["from_kind"]), checked_text(row["from_id"])),
+        (checked_text(row["to_kind"]), checked_text(row["to_id"])),
+    )
+    return source, seen, SourceLink(checked_text(row["relation"]), *ends, checked_text(row["evidence"]))
 
 
 def event(row: Mapping[str, Any]) -> Event:
     """Return the event of a row."""
-    _text(row["source"])
-    return Event(moment(row["seen"]), _text(row["name"]), details(row["detail"]))
+    checked_text(row["source"])
+    return Event(moment(row["seen"]), checked_text(row["name"]), details(row["detail"]))
 
 
 def poll(row: Mapping[str, Any]) -> Poll:
     """Return the poll of a row."""
     poll = Poll(**row)
     for name in ("source", "outcome", "failure", "message"):
-        _text(getattr(poll, name))
+        checked_text(getattr(poll, name))
     for name in ("due", "started", "ended"):
         moment(getattr(poll, name))
     return poll
@@ -103,10 +106,11 @@ def _identifiers(text: str) -> dict[str, tuple[str, ...]]:
     identifiers = json.loads(text)
     if not all(isinstance(values, list) for values in identifiers.values()):
         raise TypeError("no lists")
-    return {key: tuple(map(_text, values)) for key, values in identifiers.items()}
+    return {key: tuple(map(checked_text, values)) for key, values in identifiers.items()}
 
 
-def _text(value: Any) -> str:
+def checked_text(value: Any) -> str:
+    """Return a value that is a text. Raises TypeError for any other."""
     if not isinstance(value, str):
         raise TypeError("no text")
     return value
