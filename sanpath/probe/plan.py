@@ -25,6 +25,7 @@ from sanpath.sweep.plan import (
     Section,
     Target,
     Text,
+    as_list,
     read_plan,
 )
 from sanpath.sweep.plan import Plan as SweepPlan
@@ -80,10 +81,6 @@ SECTIONS: Mapping[str, type[Section]] = {"target": Target, "load": Load, "budget
 """The mappings of a plan by key."""
 
 
-def _as_list(value: object) -> object:
-    return value if isinstance(value, list | tuple) else [value]
-
-
 class ProbePlan(Section):
     """A probe.
 
@@ -97,14 +94,14 @@ class ProbePlan(Section):
     engine: Engine = "fio"
     command: Text | None = None
     target: Target
-    paths: Annotated[tuple[Text, ...], BeforeValidator(_as_list)] = ()
+    paths: Annotated[tuple[Text, ...], BeforeValidator(as_list)] = ()
     hosts: Hosts = (LOCAL,)
     load: Load
     seconds: float = Field(default=20.0, ge=1)
     warmup_seconds: float = Field(default=3.0, ge=0)
     pause_seconds: float = Field(default=3.0, ge=0)
     hot_range_bytes: Bytes = 64 << 20
-    experiments: Annotated[tuple[LoadChange, ...], BeforeValidator(_as_list)] = RUNNABLE
+    experiments: Annotated[tuple[LoadChange, ...], BeforeValidator(as_list)] = RUNNABLE
     budget: Budget = Budget()
     guard: Guard = Guard()
     fio: dict[Text, str | int | float | bool] = Field(default={})

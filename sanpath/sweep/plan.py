@@ -39,7 +39,8 @@ def _bytes(value: object) -> object:
     return int(match[1]) * 1024 ** (" kmgt".index(match[2].lower() or " "))
 
 
-def _as_list(value: object) -> object:
+def as_list(value: object) -> object:
+    """Return a list as it is, and a single value as a list of one."""
     return value if isinstance(value, list | tuple) else [value]
 
 
@@ -47,7 +48,7 @@ Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 Ratio = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, Field(min_length=1)]
-Hosts = Annotated[tuple[Text, ...], BeforeValidator(_as_list), Field(min_length=1)]
+Hosts = Annotated[tuple[Text, ...], BeforeValidator(as_list), Field(min_length=1)]
 
 
 class Section(BaseModel):
@@ -59,8 +60,8 @@ class Section(BaseModel):
 class Target(Section):
     """What is tested: existing block devices or files, NBD exports, or a folder in which files are created."""
 
-    filename: Annotated[tuple[Text, ...], BeforeValidator(_as_list)] = ()
-    uri: Annotated[tuple[Text, ...], BeforeValidator(_as_list)] = ()
+    filename: Annotated[tuple[Text, ...], BeforeValidator(as_list)] = ()
+    uri: Annotated[tuple[Text, ...], BeforeValidator(as_list)] = ()
     directory: Text | None = None
 
     @model_validator(mode="after")
@@ -83,14 +84,14 @@ class Matrix(Section):
     target.
     """
 
-    block_bytes: Annotated[tuple[Bytes, ...], BeforeValidator(_as_list)] = (64 << 10,)
-    read_ratio: Annotated[tuple[Ratio, ...], BeforeValidator(_as_list)] = (1.0,)
-    access: Annotated[tuple[Literal["random", "sequential"], ...], BeforeValidator(_as_list)] = ("random",)
-    working_set_bytes: Annotated[tuple[Bytes | None, ...], BeforeValidator(_as_list)] = (None,)
-    targets: Annotated[tuple[Count | None, ...], BeforeValidator(_as_list)] = (None,)
-    files: Annotated[tuple[Count, ...], BeforeValidator(_as_list)] = (1,)
-    threads: Annotated[tuple[Count, ...], BeforeValidator(_as_list)] = (1,)
-    in_flight: Annotated[tuple[Count, ...], BeforeValidator(_as_list)]
+    block_bytes: Annotated[tuple[Bytes, ...], BeforeValidator(as_list)] = (64 << 10,)
+    read_ratio: Annotated[tuple[Ratio, ...], BeforeValidator(as_list)] = (1.0,)
+    access: Annotated[tuple[Literal["random", "sequential"], ...], BeforeValidator(as_list)] = ("random",)
+    working_set_bytes: Annotated[tuple[Bytes | None, ...], BeforeValidator(as_list)] = (None,)
+    targets: Annotated[tuple[Count | None, ...], BeforeValidator(as_list)] = (None,)
+    files: Annotated[tuple[Count, ...], BeforeValidator(as_list)] = (1,)
+    threads: Annotated[tuple[Count, ...], BeforeValidator(as_list)] = (1,)
+    in_flight: Annotated[tuple[Count, ...], BeforeValidator(as_list)]
 
     @field_validator("*")
     @classmethod
