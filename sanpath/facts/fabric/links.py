@@ -7,7 +7,7 @@ change.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -35,7 +35,7 @@ from sanpath.facts.fabric.test_shares import (
 from sanpath.facts.host.tested_machines import as_number, platform_of_hosts
 from sanpath.facts.host.usable_paths import usable_paths
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
+from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates, sum_of_known
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.open_ends import open_ends
@@ -124,7 +124,7 @@ class _Port:
         """Rate of an error counter.
 
         The receiver of a frame counts its errors, so both ends are added. None: neither end reports it."""
-        return _sum(port.rate(counter) for port in (self.sample, self.far_sample) if port is not None)
+        return sum_of_known(port.rate(counter) for port in (self.sample, self.far_sample) if port is not None)
 
     def ends_ratio(self, direction: Direction) -> float | None:
         """Bytes that the far end of a link between switches counts, over those of this end; None: one end does not
@@ -356,7 +356,7 @@ def _row(
         "crc_errors_per_second": port.error_rate("crc_errors_total"),
         "ends_ratio": port.ends_ratio(direction),
         "counted_ratio": port.counted_ratio(),
-        "errors_per_second": _sum(errors),
+        "errors_per_second": sum_of_known(errors),
     }
 
 
@@ -439,8 +439,3 @@ def wire_seconds(links: FactTable, load: LoadFacts, speeds: Mapping[str, float] 
         if rate and size:
             times.append(size / payload_ratio(cast(Technology, row["technology"]), size) / rate)
     return max(times, default=None)
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    reported = [value for value in values if value is not None]
-    return sum(reported) if reported else None

@@ -19,7 +19,7 @@ from sanpath.facts.host.tested_machines import (
     platform,
     rate,
 )
-from sanpath.facts.samples.step_samples import StepSamples, tcp_retransmit_ratio
+from sanpath.facts.samples.step_samples import sum_of_known, tcp_retransmit_ratio
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
@@ -98,10 +98,10 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     "in_flight": flying,
                     "queue_filled_ratio": flying / depth if flying is not None and depth else None,
                     "queued": gauge(samples, "queued"),
-                    "errors_per_second": _sum(samples, _ERRORS),
+                    "errors_per_second": sum_of_known(rate(samples, counter) for counter in _ERRORS),
                     "crc_errors_per_second": rate(samples, "invalid_crc_total"),
-                    "link_losses_per_second": _sum(samples, _LINK_LOSSES),
-                    "credit_notices_per_second": _sum(samples, _CREDIT_NOTICES),
+                    "link_losses_per_second": sum_of_known(rate(samples, counter) for counter in _LINK_LOSSES),
+                    "credit_notices_per_second": sum_of_known(rate(samples, counter) for counter in _CREDIT_NOTICES),
                     "oversubscription_notices_per_second": rate(samples, "oversubscription_notices_total"),
                     "aborts_per_second": rate(samples, "aborts_total"),
                     "resets_per_second": rate(samples, "resets_total"),
@@ -148,8 +148,3 @@ def _is_up(topology: Topology, step: UnderTest, port: str) -> bool | None:
     if as_number(speed):
         return True
     return str(state).lower() in _UP if state is not None else None
-
-
-def _sum(samples: Sequence[StepSamples], counters: Sequence[str]) -> float | None:
-    rates = [counter_rate for counter in counters if (counter_rate := rate(samples, counter)) is not None]
-    return sum(rates) if rates else None

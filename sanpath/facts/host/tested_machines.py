@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.samples.step_samples import StepSamples, complete_sum, sum_of_known
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
 from sanpath.model import DIRECTIONS, Scalar
 from sanpath.topology.paths import hosts_of, machines_of
@@ -158,9 +158,7 @@ def cpu_busy_ratio(samples: Sequence[StepSamples]) -> float | None:
 
 def both_directions(samples: Sequence[StepSamples], prefix: str, suffix: str = "_total") -> float | None:
     """Return the sum of a counter's rates for reads and for writes. None: neither is reported."""
-    rates = [rate(samples, f"{prefix}_{direction}{suffix}") for direction in DIRECTIONS]
-    reported = [value for value in rates if value is not None]
-    return sum(reported) if reported else None
+    return sum_of_known(rate(samples, f"{prefix}_{direction}{suffix}") for direction in DIRECTIONS)
 
 
 def is_always(share: float) -> bool:
@@ -177,8 +175,7 @@ def in_flight(samples: Sequence[StepSamples]) -> float | None:
     ):
         if value is not None:
             return value
-    by_direction = [gauge(samples, f"in_flight_{direction}") for direction in DIRECTIONS]
-    return None if None in by_direction else sum(value or 0.0 for value in by_direction)
+    return complete_sum(gauge(samples, f"in_flight_{direction}") for direction in DIRECTIONS)
 
 
 def in_flight_below_queue(samples: Sequence[StepSamples]) -> float | None:

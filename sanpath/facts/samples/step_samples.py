@@ -124,12 +124,23 @@ class StepSamples:
         return sum(r * s for r, s in rated) / total if total else None
 
 
+def sum_of_known(values: Iterable[float | None]) -> float | None:
+    """The sum of the values that are known. None: none of them is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def complete_sum(values: Iterable[float | None]) -> float | None:
+    """The sum of values that are all known. None: one of them is not."""
+    known = list(values)
+    return None if None in known else sum(value or 0.0 for value in known)
+
+
 def gauge_or_rates(sample: StepSamples, gauge: str, *counters: str) -> float | None:
     """The rate that a source reports as a gauge, else the sum of its counters' rates. None: it reports neither."""
     if (rate := sample.means.get(gauge)) is not None:
         return rate
-    rates = [rate for counter in counters if (rate := sample.rate(counter)) is not None]
-    return sum(rates) if rates else None
+    return sum_of_known(map(sample.rate, counters))
 
 
 def step_samples(

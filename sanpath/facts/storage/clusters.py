@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from sanpath.facts.host.tested_machines import UnderTest, as_number, as_text, gauge, rate
-from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.samples.step_samples import StepSamples, complete_sum
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.topology.topology import Topology
 
@@ -39,8 +39,8 @@ def node_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
             if resync is not None and step.load.bytes_per_second
             else None,
             "congestion": congestion,
-            "remote_bytes_per_second": _sum(samples, _REMOTE),
-            "rdma_bytes_per_second": _sum(samples, _RDMA),
+            "remote_bytes_per_second": complete_sum(rate(samples, counter) for counter in _REMOTE),
+            "rdma_bytes_per_second": complete_sum(rate(samples, counter) for counter in _RDMA),
         }
 
 
@@ -103,9 +103,3 @@ def _share(numerator: float | None, complement: float | None) -> float | None:
 def _mean(samples: Sequence[StepSamples], operation: str) -> float | None:
     operations, wait = rate(samples, f"ops_{operation}_total"), rate(samples, f"latency_seconds_{operation}_total")
     return wait / operations if operations and wait is not None else None
-
-
-def _sum(samples: Sequence[StepSamples], counters: Sequence[str]) -> float | None:
-    """Return the sum of the rates of counters. None: one of them is not reported."""
-    rates = [rate(samples, counter) for counter in counters]
-    return None if None in rates else sum(value or 0.0 for value in rates)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta, timezone
 from pathlib import Path
@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from sanpath.errors import CollectorError, UsageError
 from sanpath.model import DIRECTIONS, Event, Rows, SourceEntity
-from sanpath.plugin import LOAD_COUNTERS, ResultClock, ResultReader
+from sanpath.plugin import LOAD_COUNTERS, ResultClock, ResultReader, complete_sum
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.other_hosts import of_other_hosts
 from sanpath.recorder.importing.recognition import recognised
@@ -248,7 +248,7 @@ def _figures(step: _Step, loads: Sequence[Sequence[_Sample]]) -> list[_Figures]:
             increases.append([_increase(*both) for both in zip(within[0], within[-1], strict=True)])
     if not increases or not step.seconds:
         return []
-    sums = dict(zip(_METRICS, (_sum(column) for column in zip(*increases, strict=True)), strict=True))
+    sums = dict(zip(_METRICS, (complete_sum(column) for column in zip(*increases, strict=True)), strict=True))
     figures = []
     for direction in DIRECTIONS:
         ops, latencies = sums[f"ops_{direction}_total"] or 0.0, sums[f"latency_seconds_{direction}_total"]
@@ -259,11 +259,6 @@ def _figures(step: _Step, loads: Sequence[Sequence[_Sample]]) -> list[_Figures]:
 
 def _increase(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else after - before
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = list(values)
-    return None if None in known else sum(value or 0.0 for value in known)
 
 
 def _is_same_run(report: _Report, other: _Report, has_zone: bool) -> bool:
