@@ -252,10 +252,15 @@ def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
     paths = topology.paths_of_loads.get(loads)
     if paths is None:  # Needed dozens of times in a diagnosis, and the search is slow.
         cabled = cabled_paths(topology, *loads)
-        seen = {hba: set(topology.related(hba, "zoned_with", "array_port")) for hba in {path.hba for path in cabled}}
-        zoned = [path for path in cabled if not seen[path.hba] or path.array_port in seen[path.hba]]
+        visible = visible_ports(topology, cabled)
+        zoned = [path for path in cabled if not visible[path.hba] or path.array_port in visible[path.hba]]
         paths = topology.paths_of_loads[loads] = _of_multipathing(topology, zoned or cabled)
     return list(paths)
+
+
+def visible_ports(topology: Topology, paths: Iterable[IoPath]) -> dict[str, set[str]]:
+    """Return initiator of a path → the target ports that its zones let it see. Empty: they were not read."""
+    return {hba: set(topology.related(hba, "zoned_with", "array_port")) for hba in {path.hba for path in paths}}
 
 
 def _of_multipathing(topology: Topology, paths: Sequence[IoPath]) -> list[IoPath]:

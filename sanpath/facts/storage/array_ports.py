@@ -11,7 +11,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import Step
-from sanpath.topology.paths import IoPath, cabled_paths
+from sanpath.topology.paths import IoPath, cabled_paths, visible_ports
 from sanpath.topology.topology import Topology
 
 _GAUGES = (
@@ -87,13 +87,13 @@ def _last_cables(paths: Sequence[IoPath], array: str) -> set[str]:
 def _zoned(topology: Topology, paths: Sequence[IoPath], array: str) -> dict[str, bool] | None:
     """Return whether zones let the test's initiators see the port at a cable. None: not all their zones are read."""
     to_array = [path for path in paths if path.array == array and path.cables]
-    seen = {hba: set(topology.related(hba, "zoned_with", "array_port")) for hba in {path.hba for path in to_array}}
-    if not seen or not all(seen.values()):
+    visible = visible_ports(topology, to_array)
+    if not visible or not all(visible.values()):
         return None
     zoned: dict[str, bool] = {}
     for path in to_array:
         cable = path.cables[-1].id
-        zoned[cable] = zoned.get(cable, False) or path.array_port in seen[path.hba]
+        zoned[cable] = zoned.get(cable, False) or path.array_port in visible[path.hba]
     return zoned
 
 
