@@ -9,6 +9,7 @@ from string import Formatter
 from sanpath.facts.table import FactValue
 from sanpath.rulebook.kinds import finite_or_none
 from sanpath.rulebook.text import did_you_mean, printable
+from sanpath.units import bandwidth, iops, percent
 
 NOT_KNOWN = "not known"
 
@@ -65,7 +66,7 @@ def in_unit(value: float, unit: str) -> str:
     """Return a number in its usual unit: 0.9769 ratio is 97.7 %, 4e9 bits per second is 4 Gb/s."""
     match unit:
         case "ratio":
-            return f"{100 * value:z.1f} %"
+            return percent(value)
         case "seconds":
             return _seconds(value)
         case "bits per second":
@@ -73,9 +74,9 @@ def in_unit(value: float, unit: str) -> str:
         case "bytes":
             return _bytes(value)
         case "bytes per second":
-            return f"{value / 1e6:,.1f} MB/s"
+            return bandwidth(value)
         case "operations per second":
-            return f"{value:,.0f} IOPS"
+            return iops(value)
         case "" | "count" | "operations":
             return _three_digits(value) if abs(value) < 100 else f"{value:,.0f}"
     return f"{_three_digits(value)} {unit}"
@@ -89,6 +90,7 @@ def _bytes(value: float) -> str:
 
 
 def _seconds(value: float) -> str:
+    """2 s, 0.35 ms: facts are also hours between polls, which `duration` would give in milliseconds."""
     for factor, name in ((1.0, "s"), (1e3, "ms")):
         if abs(value) * factor >= 1:
             return f"{_three_digits(value * factor)} {name}"

@@ -246,6 +246,8 @@ def test_step_names_with_quotes_can_be_compared() -> None:
         (4e9, "bits per second", "4 Gb/s"),
         (1e8, "bits per second", "100 Mb/s"),
         (415.2e6, "bytes per second", "415.2 MB/s"),
+        (1.5e9, "bytes per second", "1.50 GB/s"),
+        (0.0005, "ratio", "0.05 %"),
         (6250.0, "operations per second", "6,250 IOPS"),
         (10.0 * 2**30, "bytes", "10 GiB"),
         (1.5 * 2**20, "bytes", "1.5 MiB"),
