@@ -133,7 +133,7 @@ class LabRecorder:
         )
         declared_items: tuple[SourceEntity | SourceLink, ...] = (*config.entities, *config.links)
         for item in declared_items:
-            self._writer.inventory("config", self._clock.now_us(), item)
+            self._writer.inventory(layout.CONFIG, self._clock.now_us(), item)
 
     @property
     def now_us(self) -> int:

@@ -41,7 +41,7 @@ from sanpath.recorder.sources.source import CLOSE_SECONDS, Source
 from sanpath.recording.format import layout
 from sanpath.recording.format.compaction import Retention
 from sanpath.recording.format.documents import Declaration, Ending, Header
-from sanpath.recording.format.layout import RECORDER
+from sanpath.recording.format.layout import CONFIG, RECORDER
 from sanpath.recording.format.writers import starts
 from sanpath.recording.storage.store import store_at
 from sanpath.recording.writing.clock import RecorderClock
@@ -152,7 +152,7 @@ class Recorder:
             raise UsageError(f"{self._request.folder}: cannot be written: {error.strerror or error}") from error
         configured: tuple[SourceEntity | SourceLink, ...] = (*self._config.entities, *self._config.links)
         for item in configured:
-            self._sink.take("config", self._clock.now_us(), item)
+            self._sink.take(CONFIG, self._clock.now_us(), item)
         for source, item in self._load_runs():
             self._sink.take(source, self._clock.now_us(), item)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from sanpath.model import Entity, Link, Scalar, SourceEntity, SourceLink
+from sanpath.recording.format.layout import CONFIG
 from sanpath.topology.descriptions import connect_described
 from sanpath.topology.keys import INITIATOR_KEYS, TRUST, Local, label_of, normalise
 from sanpath.topology.logins import (
@@ -19,7 +20,7 @@ from sanpath.topology.logins import (
 from sanpath.topology.machine_names import spellings, with_spelling
 from sanpath.topology.result_files import of_numbered_loads, on_only_machine
 from sanpath.topology.same_entity import same_entities
-from sanpath.topology.topology import CONFIG, SAME_TRAFFIC, Topology, Unjoined
+from sanpath.topology.topology import SAME_TRAFFIC, Topology, Unjoined
 from sanpath.topology.vm_moves import Report, links_at
 
 _LOCAL_KINDS = ("switch_port", "array_port", "controller", "volume", "media", "path")

@@ -12,8 +12,6 @@ from sanpath.topology.keys import Local
 if TYPE_CHECKING:
     from sanpath.topology.paths import IoPath
 
-CONFIG = "config"
-"""The source name of sanpath.yaml. Its name for an entity has precedence."""
 SAME_TRAFFIC = "same traffic"
 """The source name of what was concluded from throughput: no source of sanpath.yaml can have a space in its name."""
 

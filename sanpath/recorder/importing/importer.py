@@ -112,7 +112,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     remarks = [*request.remarks, *placement_remarks]
     task = Importing(writer, source, clock, placement, from_host, remarks)
     for item in request.site_items:
-        writer.inventory("config", placement.begins or clock.anchor_us, item)
+        writer.inventory(layout.CONFIG, placement.begins or clock.anchor_us, item)
     result = reader(source if recording is None else _load_name(request, source, spec, reader, recording, files[0]))
     result.versions = _versions(recording, spec.name)
     try:

@@ -20,6 +20,8 @@ FORMAT = 1
 SUFFIX = ".sanpath"
 RECORDER = "recorder"
 """The source of events that come from no device."""
+CONFIG = "config"
+"""The source of what sanpath.yaml declares. Its name for an entity has precedence."""
 
 _SEGMENT = re.compile(r"^(?P<writer>[A-Za-z0-9_.]+)-(?P<first>\d{8})-(?P<last>\d{8})\.parquet$")
 _KIND = re.compile(r"[A-Za-z0-9_]{1,64}")

@@ -30,7 +30,7 @@ from sanpath.recording.storage.duck import PARQUET, literal, quoted, separate
 from sanpath.recording.storage.store import Location, Store, store_at
 
 _SENTENCES = frozenset({"evidence", "message"})
-_OWN_SOURCES = frozenset({"config", "recorder"})
+_OWN_SOURCES = frozenset({layout.CONFIG, layout.RECORDER})
 """Sources with fixed names that sanpath itself chose."""
 _TABLES: dict[str, frozenset[str]] = {
     "inventory": frozenset(
