@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 Direction = Literal["read", "write"]
 """On every element of the path, `read` is data towards the host and `write` is data towards the array."""
@@ -179,6 +179,12 @@ class StepLoad:
     own_clock: bool = False
 
 
+START: Final = "start"
+"""The experiment of the step with which a probe begins: the load as a person named it."""
+PAUSE: Final = "pause"
+"""The experiment without the load: what the sources report then is other hosts' alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """An interval of the run with one offered load. Times are in microseconds of the recorder's clock, without ramp.
@@ -186,8 +192,8 @@ class Step:
     `loads` are the active loads; empty: all loads. `offered` is the configured number of outstanding I/Os; None:
     unknown. `rate_limited`: a load was configured to stay below a rate. `origin` says where the limits come from:
     "marks" of the loads themselves, "found" in what the loads did, or the "whole run". `planned_seconds` is the
-    configured duration of its load, ramp included; None: unknown. `experiment`: what a probe tried with it; "start":
-    the load as a person named it; "": it is no step of a probe. `why`: why the probe made it, for people.
+    configured duration of its load, ramp included; None: unknown. `experiment`: what a probe tried with it; "": it is
+    no step of a probe. `why`: why the probe made it, for people.
     """
 
     name: str

@@ -44,8 +44,6 @@ LoadChange = Literal[
     "pause",
 ]
 """Experiments that only vary the load."""
-PAUSE: LoadChange = "pause"
-"""The experiment without the load: what the sources report then is other hosts' alone."""
 Action = Literal[
     LoadChange,
     "read_below",

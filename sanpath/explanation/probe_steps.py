@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from sanpath.diagnosis.experiment import PAUSE, Experiment, LoadChange
+from sanpath.diagnosis.experiment import Experiment, LoadChange
 from sanpath.diagnosis.model import Likelihood, Probe, Trial
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.pauses import Pause
-from sanpath.model import Step
+from sanpath.model import PAUSE, START, Step
 from sanpath.sweep.progress import PROBE_END
 from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.judgement.outcomes import Outcome, outcomes
-from sanpath.verdict.judgement.proposals import START, name_of
+from sanpath.verdict.judgement.proposals import name_of
 from sanpath.verdict.places.table import place_tables
 from sanpath.verdict.run_verdict import deciding_of_run
 from sanpath.verdict.step_judgement import Judgement

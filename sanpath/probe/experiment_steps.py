@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log
 
-from sanpath.diagnosis.experiment import PAUSE, LoadChange
+from sanpath.diagnosis.experiment import LoadChange
+from sanpath.model import PAUSE, START
 from sanpath.probe.plan import ProbePlan
 from sanpath.sweep.matrix import SweepStep, binary, io_name
 
@@ -46,7 +47,7 @@ class Finish:
 
 def start_order(plan: ProbePlan, reason: str = "the load as it was given") -> Order:
     """The first step: the load as a person named it."""
-    return Order(_named(plan.start), "start", reason, plan.hosts[0])
+    return Order(_named(plan.start), START, reason, plan.hosts[0])
 
 
 def in_flight_order(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sanpath.diagnosis.experiment import Experiment
 from sanpath.diagnosis.model import Diagnosis, StepResult, Trial, Verdict
 from sanpath.facts.load.loads import SAME_THROUGHPUT
+from sanpath.model import START
 from sanpath.probe import knee as knee_search
 from sanpath.probe import objective as objective_search
 from sanpath.probe.budget import Spent, refused, step_seconds
@@ -233,6 +234,6 @@ def _objective_text(diagnosis: Diagnosis | None, objective: Objective, found: Hi
 def _throughput(diagnosis: Diagnosis) -> float:
     """Operations a second of the load as it is named. 0: it was not measured."""
     trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
-    start = next((trial.step for trial in trials if trial.experiment == "start"), None)
+    start = next((trial.step for trial in trials if trial.experiment == START), None)
     step = next((step for step in diagnosis.steps if step.name == start), None)
     return step.ops_per_second if step is not None else 0.0

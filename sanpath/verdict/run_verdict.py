@@ -10,8 +10,8 @@ from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.compute import Facts
 from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.load.loads import SAME_THROUGHPUT, LoadFacts, flat_beyond
+from sanpath.model import START
 from sanpath.verdict.evidence.step import answered_by_memory
-from sanpath.verdict.judgement.proposals import START
 from sanpath.verdict.step_judgement import Judgement
 
 _MOST_SCATTER = 0.3

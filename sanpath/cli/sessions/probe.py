@@ -15,6 +15,7 @@ from sanpath.cli.sessions.run import Session
 from sanpath.errors import RecordingError
 from sanpath.facts.load.moved_bytes import moved_bytes
 from sanpath.facts.storage.other_loads import volumes_of_others
+from sanpath.model import START
 from sanpath.probe.budget import Spent, rate_limit, rate_options, unmeasured_bytes
 from sanpath.probe.experiment_steps import Finish, Order
 from sanpath.probe.guard import Watch
@@ -127,7 +128,7 @@ class ProbeSession(Session):
         measured = 0.0
         if trials and len(trials) > self._spent.steps:
             # With the load itself, the steps before it can be compared.
-            is_start = self._order is not None and self._order.experiment == "start"
+            is_start = self._order is not None and self._order.experiment == START
             for trial in trials if is_start else trials[-1:]:
                 if is_start and len(trials) > 1:
                     printed(f"  {trial.step}:")

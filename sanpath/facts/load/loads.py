@@ -12,7 +12,7 @@ import numpy as np
 from sanpath.facts.load.access import UNKNOWN_ACCESS, Access, access_of
 from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.model import DIRECTIONS, Direction, Scalar, Step
+from sanpath.model import DIRECTIONS, START, Direction, Scalar, Step
 from sanpath.topology.paths import root_of
 from sanpath.topology.topology import Topology
 
@@ -27,7 +27,7 @@ SINGLE_DIRECTION = 0.99
 SAME_SIZE = 0.1
 """I/Os whose mean sizes differ by less count as the same: the means of a mix of sizes scatter."""
 
-SAME_LOAD = ("", "start", "repeat", "more_in_flight", "fewer_in_flight", "knee", "objective")
+SAME_LOAD = ("", START, "repeat", "more_in_flight", "fewer_in_flight", "knee", "objective")
 """Experiments of a probe that change nothing, or only the number of I/Os in flight."""
 _QUARTER = 2
 """A quarter of a step needs this many windows, or its mean may be chance."""

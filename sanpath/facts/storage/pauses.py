@@ -12,7 +12,7 @@ from sanpath.facts.samples.step_samples import step_samples
 from sanpath.facts.storage.arrays import array_rows
 from sanpath.facts.storage.other_loads import OtherLoad, loads_of_others
 from sanpath.facts.table import FactTable, number
-from sanpath.model import Step
+from sanpath.model import PAUSE, Step
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.progress import PROBE_PAUSE
 from sanpath.topology.topology import Topology
@@ -44,7 +44,7 @@ def pauses(
             "marks",
             (),
             None,
-            experiment="pause",
+            experiment=PAUSE,
             why=str(mark.detail.get("why") or ""),
         )
         for mark in marks

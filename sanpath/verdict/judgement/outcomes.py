@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, sqrt
 
-from sanpath.diagnosis.experiment import PAUSE
 from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND
 from sanpath.facts.storage.pauses import Pause
+from sanpath.model import PAUSE, START
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.proposals import (
-    START,
     Proposal,
     load_steps,
     others_in,

@@ -10,17 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from sanpath.diagnosis.experiment import PAUSE, SUSPECT_WORDS, Action
+from sanpath.diagnosis.experiment import SUSPECT_WORDS, Action
 from sanpath.diagnosis.model import Suspect
 from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
+from sanpath.model import PAUSE
 from sanpath.units import in_series, outstanding
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.queues import host_is_unread, unread_machines
 from sanpath.verdict.places.table import PlaceTable
 
-START = "start"
-"""The experiment of the step with which a probe begins: the load as a person named it."""
 _FABRIC = ("link", "path_policy", "credit_stall", "retries", "unseen_in_tcp")
 _MORE, _SAME, _DOUBLE = 1.15, 1 / sqrt(2), sqrt(2)
 """Least ratios for more throughput; for the same and not half of it; for twice and not the same."""
