@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import Bottleneck, Verdict
-from sanpath.facts.table import FactRow, FactTable
+from sanpath.facts.table import WHOLE_RUN, FactRow, FactTable
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
 from sanpath.rulebook.model import Finding, Rule
@@ -146,9 +146,7 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
     if finding.outcome != "hit":
         return finding
     # A sweep begins with few I/Os in flight and ends with a full element. A limit of another step is not a cause.
-    limits = limits and (
-        not verdict.from_step or verdict.from_step in finding.steps or finding.steps == ("whole run",)
-    )
+    limits = limits and (not verdict.from_step or verdict.from_step in finding.steps or finding.steps == (WHOLE_RUN,))
     if finding.role == "cause" and not limits:
         finding = replace(finding, role="information")
     if finding.role in ("cause", "risk"):

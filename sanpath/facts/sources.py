@@ -11,7 +11,7 @@ from sanpath.catalogue.states import WORKING_STATES
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.facts.table import FactRow
+from sanpath.facts.table import WHOLE_RUN, FactRow
 from sanpath.model import Event, Poll, Step
 from sanpath.recording.format.documents import Declaration
 from sanpath.recording.reading.recording import Recording
@@ -44,7 +44,7 @@ def source_rows(
         complaints = [text for event in source_events if (text := _complaint(event)) is not None]
         yield {
             "entity": f"source:{declaration.name}",
-            "step": "whole run",
+            "step": WHOLE_RUN,
             "direction": "both",
             "windows": len(done),
             "collector": declaration.collector,

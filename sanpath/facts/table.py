@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 FactValue = float | str | bool | None
 FactRow = Mapping[str, FactValue]
+WHOLE_RUN = "whole run"
+"""The step of facts that hold for the entire run, and of a run without steps."""
 _INDEXED = ("entity", "step")
 """Columns with an index, the most selective one first."""
 

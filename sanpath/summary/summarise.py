@@ -8,6 +8,7 @@ from sanpath.diagnosis.model import Cleared, Diagnosis, StepResult, Verdict
 from sanpath.diagnosis.plan import PlanStep
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.load.loads import FLAT
+from sanpath.facts.table import WHOLE_RUN
 from sanpath.rulebook.model import Finding
 from sanpath.summary.consequence import consequence
 from sanpath.summary.names import readable
@@ -148,7 +149,7 @@ def _makes_valid(diagnosis: Diagnosis) -> PlanStep | None:
     severe = {
         (f.rule, f.entity)
         for f in diagnosis.findings
-        if f.outcome == "hit" and f.severity == "high" and (not step or {step, "whole run"} & set(f.steps))
+        if f.outcome == "hit" and f.severity == "high" and (not step or {step, WHOLE_RUN} & set(f.steps))
     }
     tests = (each for each in diagnosis.plan if each.purpose == "test")
     return next((each for each in tests if any((r.rule, r.entity) in severe for r in each.resolves)), None)

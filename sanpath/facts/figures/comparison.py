@@ -15,7 +15,7 @@ from sanpath.facts.figures.model import (
     disagreements,
 )
 from sanpath.facts.load.load_events import SourceEvents
-from sanpath.facts.table import FactRow
+from sanpath.facts.table import WHOLE_RUN, FactRow
 from sanpath.model import Event
 
 _PARTS = ("reduction_stage",)
@@ -62,7 +62,7 @@ def figure_rows(comparisons: Sequence[FigureComparison]) -> Iterator[FactRow]:
         in_bits = None if apart is None else _bits_for_bytes(comparison.unit, values)
         yield {
             "entity": comparison.entity,
-            "step": comparison.step or "whole run",
+            "step": comparison.step or WHOLE_RUN,
             "direction": comparison.direction or "both",
             "quantity": comparison.quantity.replace("_", " "),
             "lower": None if apart is None else _text(comparison.unit, apart.lower),

@@ -8,11 +8,10 @@ from sanpath.facts.host.tested_machines import UnderTest, device_names, platform
 from sanpath.facts.peers.excess_latency import compare_peers
 from sanpath.facts.peers.groups import Group, groups
 from sanpath.facts.peers.windows import Windows, averaged, counted
-from sanpath.facts.table import FactRow
+from sanpath.facts.table import WHOLE_RUN, FactRow
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
 
-WHOLE_RUN = "whole run"
 FEWEST_WINDOWS = 5
 """Fewest windows from which a difference counts as lasting."""
 

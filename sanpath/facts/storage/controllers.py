@@ -9,7 +9,7 @@ from sanpath.catalogue.states import WORKING_STATES
 from sanpath.facts.host.tested_machines import cpu_busy_ratio
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.step_samples import FEWEST_OPERATIONS, StepSamples, tcp_retransmit_ratio
-from sanpath.facts.table import FactRow
+from sanpath.facts.table import WHOLE_RUN, FactRow
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
 
@@ -73,7 +73,7 @@ def controller_rows(
         )
         yield {
             "entity": controller.id,
-            "step": "whole run",
+            "step": WHOLE_RUN,
             "direction": "both",
             "windows": 1,
             "status": status,

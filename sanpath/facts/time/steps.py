@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sanpath.errors import RecordingError
+from sanpath.facts.table import WHOLE_RUN
 from sanpath.model import Event, Step, StepLoad
 
 _RAMP_RATIO = 0.1
@@ -48,7 +49,7 @@ def load_steps(
     if len(marked) > MOST_STEPS:
         raise RecordingError(f"the recording marks {len(marked):,} steps: at most {MOST_STEPS:,} can be judged")
     if not marked:
-        return [Step("whole run", first_us, last_us, "whole run", (), None)]
+        return [Step(WHOLE_RUN, first_us, last_us, "whole run", (), None)]
     return _with_unique_names(
         _overlapping_steps([_step(item, _end_without_mark(item, deaths or {}, last_us)) for item in marked])
     )
