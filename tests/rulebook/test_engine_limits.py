@@ -1,0 +1,30 @@
+"""Limits that a rule and the engine share: the verdict and the findings of one report judge by the same numbers."""
+
+from __future__ import annotations
+
+from pkgutil import resolve_name
+
+import pytest
+
+from sanpath.rulebook.load import load_rulebook
+
+RULES = {rule.id: rule for rule in load_rulebook()}
+SHARED = [
+    ("test-not-steady", "drift", "sanpath.verdict.evidence.step:DRIFT"),
+    ("test-not-steady", "kept", "sanpath.verdict.evidence.step:RETAINED"),
+    ("test-answered-by-cache", "most", "sanpath.verdict.evidence.step:_REACHED"),
+    ("test-answered-by-cache", "fastest", "sanpath.verdict.evidence.step:_FASTEST_SECONDS"),
+    ("device-shared", "most", "sanpath.verdict.hypotheses.load:_OF_OTHERS"),
+    ("link-full", "full_share", "sanpath.facts.fabric.links:FULL"),
+    ("link-full", "windows_share", "sanpath.facts.fabric.links:_FULL_WINDOWS"),
+    ("slow-drain-device", "full_share", "sanpath.facts.fabric.links:FULL"),
+    ("slow-drain-device", "stalled", "sanpath.facts.fabric.neighbours:_STALLED_RATIO"),
+    ("slow-drain-device", "stalled_idle", "sanpath.facts.fabric.neighbours:_STALLED_IDLE_RATIO"),
+    ("slow-drain-device", "idle", "sanpath.facts.fabric.neighbours:_IDLE_UTILISATION"),
+    ("control-group-limit", "most", "sanpath.facts.host.cpu_quotas:_MOST"),
+]
+
+
+@pytest.mark.parametrize(("rule", "limit", "constant"), SHARED)
+def test_rule_and_engine_share_a_limit(rule: str, limit: str, constant: str) -> None:
+    assert RULES[rule].limit_values()[limit] == resolve_name(constant)
