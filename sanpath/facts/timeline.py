@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, cast
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import duckdb
 import numpy as np
 
-from sanpath.catalogue.capacity import Technology, link_capacity
 from sanpath.facts.compute import CHART_KINDS, Facts
+from sanpath.facts.fabric.links import ABOVE_LINE_RATE, SampledPort, counts_too_much, sampled_port
 from sanpath.facts.hop_utilisation import HopUtilisation, hop_utilisation
 from sanpath.facts.over_time import Grid, Values, Window, counter_windows, gauge_windows
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
@@ -91,7 +92,7 @@ def series(recording: Recording, topology: Topology, facts: Facts | None = None,
         steps = find_unmarked_steps(recording, connection, topology, load_steps(events, round(first), last))
         loads = [sample for sample in samples_by_kind["load"] if _is_named(sample, steps)]
         lines = [*_load_lines(grid, loads), *_time_lines(recording, connection, topology, grid, samples_by_kind)]
-        links = list(_link_lines(topology, grid, samples_by_kind["switch_port"]))
+        links = list(_link_lines(topology, grid, samples_by_kind["switch_port"], steps))
         lines += _busiest(links)
         by_link = {(line.entity, line.direction): line.values for line in links}
         hops = hop_utilisation(recording, connection, topology, grid, by_link, path) if path else ()
@@ -191,26 +192,53 @@ def _gauges(
     return windows
 
 
-def _link_lines(topology: Topology, grid: Grid, ports: Sequence[StepSamples]) -> Iterator[Line]:
+def _link_lines(
+    topology: Topology, grid: Grid, ports: Sequence[StepSamples], steps: Sequence[Step]
+) -> Iterator[Line]:
+    """Yield the utilisation of each link with a known speed, by the port and the speed that its facts have."""
     isls = {
         cable.id: cable
         for path in io_paths(topology, *placed_loads(topology))
         for cable in path.cables
         if cable.side == "switch"
     }
-    by_source_id = {(sample.source, sample.entity): sample for sample in ports}
+    samples = {(ENTIRE_RECORDING.name, sample.source, sample.entity): sample for sample in ports}
     for cable in [*cables(topology), *isls.values()]:
-        entity = topology.entities[cable.switch_port]
-        sample = next((by_source_id[source_id] for source_id in entity.known_as if source_id in by_source_id), None)
-        speed = sample.last_values.get(_SPEED) if sample else None
-        technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
-        capacity = link_capacity(technology, speed) if speed else None
-        if sample is None or capacity is None:
+        port = sampled_port(topology, cable, ENTIRE_RECORDING, samples)
+        if port is None or port.capacity is None or _counts_too_much_in_a_step(port, steps):
             continue
         for direction in DIRECTIONS:
-            rates = grid.means(counter_windows(sample, f"bytes_{cable.counter(direction)}_total"))
-            utilisations = tuple(None if rate is None else rate / capacity.data_bytes_per_second for rate in rates)
+            rates = grid.means(counter_windows(port.sample, f"bytes_{port.cable.counter(direction)}_total"))
+            full = port.capacity.data_bytes_per_second
+            utilisations = tuple(None if rate is None else rate / full for rate in rates)
             yield Line("utilisation", cable.id, direction, utilisations)
+
+
+def _counts_too_much_in_a_step(port: SampledPort, steps: Sequence[Step]) -> bool:
+    """Return whether a port counts more than its speed lets through in any step: over the entire recording, pauses
+    may hide it."""
+    if port.capacity is None:
+        return False
+    busiest = max((rate for direction in DIRECTIONS for rate, _ in port.windows(direction)), default=0.0)
+    if busiest <= ABOVE_LINE_RATE * port.capacity.data_bytes_per_second:
+        return False
+    return any(counts_too_much(replace(port, sample=_in_step(port.sample, step))) for step in steps)
+
+
+def _in_step(sample: StepSamples, step: Step) -> StepSamples:
+    """Return the windows of a sample that lie within a step."""
+    first, last = bisect_left(sample.ended_us, step.start), bisect_right(sample.ended_us, step.end)
+    if first < last and sample.ended_us[first] - 1e6 * sample.seconds[first] < step.start:
+        first += 1
+    return replace(
+        sample,
+        step=step.name,
+        seconds=sample.seconds[first:last],
+        ended_us=sample.ended_us[first:last],
+        rates={counter: rates[first:last] for counter, rates in sample.rates.items()},
+        overall=None,
+        mean_rates={},
+    )
 
 
 def _busiest(lines: Iterable[Line]) -> list[Line]:

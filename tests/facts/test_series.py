@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sanpath.facts.compute import compute
 from sanpath.facts.timeline import Line, Quantity, Series, series
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.resolve import resolve
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
-from tests.support.san import San
-from tests.support.stories import published, recorded
+from tests.support.san import ARRAY_PORT, HOST_PORT, Flow, San
+from tests.support.stories import COUNTED, NOTHING, X, published, recorded
 
 
 def series_of(recording: Recording) -> Series:
@@ -116,3 +118,26 @@ def test_a_counter_that_was_reset_leaves_a_gap_and_no_dip(tmp_path: Path) -> Non
     values = only(series_of(out.write()), "payload", "load").values
     assert None in values
     assert [v for v in values if v is not None] == pytest.approx([409600] * (len(values) - values.count(None)))
+
+
+def test_a_link_with_a_wrong_speed_is_in_no_chart_as_in_no_table(tmp_path: Path) -> None:
+    """A port counts ten times what its speed lets through. Over the entire recording, a long pause hides that."""
+    san = San(tmp_path / "r")
+    san.step("t16", 16, read=Flow(X, 16 / X), ports={"fc1/7": (10 * COUNTED, NOTHING), "fc1/1": (COUNTED, NOTHING)})
+    san.step("t1", 1, read=Flow(1.0, 0.001), seconds=200)
+    recording = san.write()
+    links = compute(recording).tables["link"].select(step="t16", direction="read")
+    assert [row["entity"] for row in links if row["utilisation"] is None] == ["link:esx7/vmhba2--sw1/fc1/7"]
+    assert {line.entity for line in series_of(recording).lines_of("utilisation")} == {"link:sw1/fc1/1--fa1/CT0.FC0"}
+
+
+@pytest.mark.parametrize("end", ["sw1/fc1/31", "sw2/fc1/31"])
+def test_a_link_between_switches_is_drawn_by_the_end_that_is_read(tmp_path: Path, end: str) -> None:
+    san = San(tmp_path / "r", ports=(HOST_PORT, replace(ARRAY_PORT, on="sw2")), inter_switch_link=True)
+    san.step("t16", 16, read=Flow(X, 16 / X), ports={"fc1/7": (COUNTED, NOTHING), end: (COUNTED, NOTHING)})
+    recording = san.write()
+    isl = "link:sw1/fc1/31--sw2/fc1/31"
+    (row,) = compute(recording).tables["link"].select(entity=isl, direction="read")
+    found = series_of(recording)
+    drawn = within(found, only(found, "utilisation", isl), "t16")
+    assert drawn == pytest.approx([row["utilisation"]] * len(drawn), rel=0.01)

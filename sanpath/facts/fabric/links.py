@@ -62,7 +62,7 @@ _Counted = Mapping[tuple[str, str, str], StepSamples]
 
 
 @dataclass(frozen=True, slots=True)
-class _Port:
+class SampledPort:
     """The switch port of a cable in one step. `far_sample`: the port at the far end of a link between switches.
     `miscounts`: the directions in which its counter cannot be right."""
 
@@ -179,7 +179,7 @@ def link_rows(
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
     counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
     for step in steps:
-        ports = [p for cable in all_cables if (p := _sampled_port(topology, cable, step, counted)) is not None]
+        ports = [p for cable in all_cables if (p := sampled_port(topology, cable, step, counted)) is not None]
         for direction in DIRECTIONS:
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
             byte_rates = {p.cable: size for p in ports if (size := p.mean(direction)) is not None}
@@ -241,9 +241,9 @@ def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | Non
     return identifiers.pop() if len(identifiers) == 1 else None
 
 
-def _sampled_port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> _Port | None:
+def sampled_port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> SampledPort | None:
     """Return the port of a cable that a source samples. Between switches, the far end may be sampled as well: then
-    the port is that of the end whose bytes are known."""
+    the port is that of the end whose bytes are known. Its `capacity` is None where it counts too much."""
     port = _port(topology, cable, step, samples)
     if cable.side != "switch":
         return port
@@ -252,7 +252,7 @@ def _sampled_port(topology: Topology, cable: Cable, step: Step, samples: _Counte
     return replace(ends[0], far_sample=ends[1].sample) if len(ends) > 1 else ends[0] if ends else None
 
 
-def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> _Port | None:
+def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> SampledPort | None:
     """Return the port with the samples of one source: of several that read it, the one with the most windows among
     those that tell its bytes."""
     entity = topology.entities[cable.switch_port]
@@ -262,8 +262,8 @@ def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> _P
         return None
     technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
     speed = sample.last_values.get("link_speed_bits_per_second")
-    port = _Port(cable, technology, link_capacity(technology, speed) if speed else None, speed, sample)
-    return replace(port, capacity=None) if _counts_too_much(port) else port
+    port = SampledPort(cable, technology, link_capacity(technology, speed) if speed else None, speed, sample)
+    return replace(port, capacity=None) if counts_too_much(port) else port
 
 
 def _counts_bytes(sample: StepSamples) -> bool:
@@ -271,7 +271,8 @@ def _counts_bytes(sample: StepSamples) -> bool:
     return any(sample.rate(f"bytes_{side}_total") is not None for side in ("rx", "tx"))
 
 
-def _counts_too_much(port: _Port) -> bool:
+def counts_too_much(port: SampledPort) -> bool:
+    """Return whether a port counts more than its speed lets through: then its agent reports a wrong speed."""
     if port.capacity is None:
         return False
     busiest = max(port.mean(direction) or 0.0 for direction in DIRECTIONS)
@@ -280,7 +281,7 @@ def _counts_too_much(port: _Port) -> bool:
 
 def _row(
     topology: Topology,
-    port: _Port,
+    port: SampledPort,
     step: Step,
     direction: Direction,
     load: LoadFacts | None,
