@@ -184,8 +184,10 @@ def _for_loss(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     carried = carried or table.load.bytes_per_second
     allowed = most_with_loss(segment_bytes, max(ratio, _NEVER))
     round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / allowed
-    alone_ratio = min(1.0, number(connection, "round_trip_seconds_min") / round_trip) if round_trip else 1.0
-    alone_ratio = max(alone_ratio, _without_queue(table))
+    alone_ratio = 1.0
+    if round_trip:
+        without_queue = number(connection, "round_trip_seconds_min") / round_trip
+        alone_ratio = min(1.0, max(without_queue, _without_queue(table)))
     unusual_ratio = min(1.0, log(max(ratio, _NEVER) / _NEVER) / log(_ANYWHERE / _NEVER))
     # A receiver that has more to read than is on the way does not wait for what was lost.
     on_the_way, unread = carried * round_trip, number(connection, "unread_bytes")
