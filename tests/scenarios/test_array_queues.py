@@ -100,7 +100,7 @@ def test_a_service_time_that_nothing_takes_contains_a_wait(tmp_path: Path) -> No
         san.step("q256", 256, block=8 * KIB, read=flow, ports=counted, array={"read": AtArray(service, san=2e-5)})
         verdicts.append(judged(san.write()).verdict)
     of_array = [sum(s.probability for s in v.suspects if s.entity == "array:fa1") for v in verdicts]
-    assert max(of_array[:2]) < 0.3
+    assert max(of_array[:2]) < 0.35
     assert of_array[1:] == sorted(of_array[1:])
     assert [bottleneck.entity for bottleneck in verdicts[-1].bottlenecks] == ["array:fa1"]
     assert verdicts[0].suspects[0].verdict == "concurrency_limited"

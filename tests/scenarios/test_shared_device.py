@@ -14,10 +14,19 @@ from tests.support.stories import calm, judged
 @pytest.mark.parametrize(("times", "is_shared"), [(1.0, False), (1.4, False), (4.0, True)])
 def test_a_device_that_does_far_more_than_the_load_is_shared(tmp_path: Path, times: float, is_shared: bool) -> None:
     """The load has all its 32 I/Os outstanding and nothing else is measured: they are not too few for sure."""
-    san = calm(San(tmp_path, about={"random_ratio": 1.0}), in_flight=32, ops=4_700, latency=0.0068)
+    san = calm(
+        San(tmp_path, about={"random_ratio": 1.0}, guest_queue_depth=None), in_flight=32, ops=4_700, latency=0.0068
+    )
     san.steps[0] = replace(san.steps[0], disk={"read": Flow(4_700 * times, 0.0068)})
     diagnosis = judged(san.write())
     hits = {finding.rule for finding in diagnosis.findings if finding.outcome == "hit"}
     assert ("device-shared" in hits) is is_shared
     against = [words for s in diagnosis.verdict.suspects if s.verdict == "concurrency_limited" for words in s.against]
     assert any("others use them as well" in words for words in against) is is_shared
+
+
+def test_slots_that_others_take_as_well_are_all_in_use(tmp_path: Path) -> None:
+    """32 slots, and 128 I/Os outstanding at the device, the load has a quarter: most of its time is a wait."""
+    san = calm(San(tmp_path, guest_queue_depth=32), in_flight=32, ops=4_700, latency=0.0068)
+    san.steps[0] = replace(san.steps[0], disk={"read": Flow(4 * 4_700, 0.0068)})
+    assert [bottleneck.entity for bottleneck in judged(san.write()).verdict.bottlenecks] == ["lun:sqlvm1/sda"]

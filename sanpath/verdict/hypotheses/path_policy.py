@@ -165,20 +165,23 @@ def _policy_evidence(table: PlaceTable, luns: Sequence[FactRow], at_one_host: in
 
 
 def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
-    """One claim where many I/Os arrive at a controller that does not own the volume.
+    """Claims where many I/Os arrive at a controller that does not own the volume.
 
-    They cross the link between two controllers, of which no array tells how full it is. Whether they do before or
-    behind the array's clock differs from array to array.
+    They cross the link between two controllers, of which no array tells how full it is. Whether they do so behind the
+    array's clock or before it differs from array to array.
     """
-    explains = table.below_host
-    rows = table.rows("multipath")
-    share = max((number(row, "non_optimised_share") for row in rows), default=0.0)
-    if not explains or share <= _USED:
+    share = max((number(row, "non_optimised_share") for row in table.rows("multipath")), default=0.0)
+    if share <= _USED:
         return
     words = f"{percent(share)} of the I/Os use paths that are not optimised, and cross the link between controllers"
-    seconds, latency_seconds = table.seconds(explains), table.load.latency_seconds
-    because = (words, f"{duration(seconds)} of {duration(latency_seconds)} pass below the host's last clock")
     overturn_if = ("the same throughput with all I/Os over optimised paths",)
-    conclude = limited_by(table, "host", because, overturn_if)
-    entity = wait_at(table.facts, table.load, table.load.entity)
-    yield Claim("path_policy", entity, explains, (Evidence(words, 0.0),), conclude, _NON_OPTIMISED)
+    entity, latency_seconds = wait_at(table.facts, table.load, table.load.entity), table.load.latency_seconds
+    inside, gaps = table.indices("array_queue", "array_service"), table.gaps
+    for explains, where, prior in (
+        (inside, "inside the array", _NON_OPTIMISED),
+        (gaps, "below the last clock that was read", _NON_OPTIMISED + (UNREAD if inside else 0.0)),
+    ):
+        because = (words, f"{duration(table.seconds(explains))} of {duration(latency_seconds)} pass {where}")
+        conclude = limited_by(table, "host", because, overturn_if)
+        if explains:
+            yield Claim("path_policy", entity, explains, (Evidence(words, 0.0),), conclude, prior)
