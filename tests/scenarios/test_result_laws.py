@@ -162,3 +162,14 @@ def test_the_smallest_machines_are_the_rarest(tmp_path: Path, processes: int) ->
     text = fio_text(jobs=processes, depth=4, cpu="usr=6.00%, sys=6.40%", levels="1=0.1%, 4=100.0%", ops=8_000)
     found = likelihoods(imported(tmp_path, text.replace("avg=16000.00", f"avg={processes * 4e6 / 8000:.2f}")))
     assert found.get("generator_limited", 0.0) < {1: 0.05, 2: 0.05, 8: 0.4, 64: 0.6}[processes]
+
+
+def test_rates_that_a_page_quotes_above_whole_entries_are_no_runs(tmp_path: Path) -> None:
+    """`read: IOPS=…` alone, as a summary: what follows it is another run's command, or nothing."""
+    command = "# fio --name=test --numjobs=1 --iodepth=32 --rw=randread --bs=4k\n"
+    entry = fio_text(device_us=15_000)
+    quoted = "  read: IOPS=23.4k, BW=91.4MiB/s (95.8MB/s)(1829MiB/20012msec)\n"
+    alone = in_folder(tmp_path, "alone", entry)
+    on_page = in_folder(tmp_path, "page", f"### Results\n{quoted}\n{command}{entry}\n### More\n{quoted}\n")
+    assert len(on_page.steps) == len(alone.steps)
+    assert on_page.summary.consequence == alone.summary.consequence

@@ -50,6 +50,7 @@ class NormalText:
         self._entries: list[Entry] = []
         self._disks: dict[str, dict[str, Number]] = {}
         self._ended = False
+        self._has_whole_entry = False
         self._indentation = ""
         self._processes: int | None = None
         self._broken = BrokenLines()
@@ -93,8 +94,10 @@ class NormalText:
         """Returns the last status; None: there is none.
 
         Entries that end before their number of I/Os are left out, unless all do, as where a copy lacks these lines.
-        So are sums of clients beside their entries.
+        So are sums of clients beside their entries, and rates that a page with whole entries quotes.
         """
+        if self._has_whole_entry:
+            self._entries = [entry for entry in self._entries if not entry.is_quotation]
         complete = [entry for entry in self._entries if entry.issued is not None]
         complete = complete or [entry for entry in self._entries if entry.has_run]
         entries = [entry for entry in complete if entry.name != _ALL_CLIENTS] or complete
@@ -128,7 +131,7 @@ class NormalText:
         if len(self._headers) > 1 or len(jobs) > 1 or processes is None:
             return None
         header = next(iter(self._headers), None)
-        return Entry(header.name if header is not None else name, None, 0, processes, 0, None)
+        return Entry(header.name if header is not None else name, None, 0, processes, 0, None, is_fragment=True)
 
     def _is_of_another_run(self, entry: Entry) -> bool:
         """Whether an entry is not of the run before it: fio prints all entries of a run at once."""
@@ -147,6 +150,7 @@ class NormalText:
         elif entry := Entry.of(line):
             completed = self.finish() if self._ended or self._is_of_another_run(entry) else None
             self._entries.append(entry)
+            self._has_whole_entry = True
         elif header := Header.of(line):
             completed = self.finish()
             # A header after the banner belongs to the next run.

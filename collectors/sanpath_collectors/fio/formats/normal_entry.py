@@ -101,6 +101,7 @@ class Entry:
     """The entry of one job.
 
     `time_us`: when it was written; None: not printed. `issued`: reads, writes, trims and flushes; None: not read yet.
+    `is_fragment`: the line that begins an entry is missing.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Entry:
     error: int
     time_us: int | None
     issued: tuple[int, ...] | None = None
+    is_fragment: bool = False
     _figures: dict[Direction, _Figures] = field(default_factory=lambda: {d: _Figures() for d in DIRECTIONS})
     _current: _Figures | None = None
     _unit_ns: int | None = None
@@ -128,6 +130,14 @@ class Entry:
             return None
         group, jobs, error = (int(match[part]) for part in ("group", "jobs", "error"))
         return cls(match["name"], match["host"], group, jobs, error, _time_us(match) if match["year"] else None)
+
+    @property
+    def is_quotation(self) -> bool:
+        """Whether it is only what people copy of an entry to say what came of a run: rates, without the lines that
+        follow them."""
+        has_latencies = any(figures.mean_ns is not None for figures in self._figures.values())
+        has_more = has_latencies or self.issued is not None or self._cpu_percent is not None or bool(self._levels)
+        return self.is_fragment and not has_more
 
     def expects(self, line: str) -> bool:
         """Whether a line of figures of a direction continues the entry: they are not yet read, and come before the
