@@ -35,7 +35,8 @@ from sanpath.explanation.latency_budget import latency_budget
 from sanpath.explanation.next_command import with_commands
 from sanpath.explanation.plan import plan
 from sanpath.explanation.probe_steps import probe
-from sanpath.facts.compute import Facts, compute
+from sanpath.facts.compute import compute
+from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.load_events import warnings
 from sanpath.facts.load.loads import LoadFacts

@@ -32,7 +32,7 @@ from sanpath.comparison.repeatability import reproducibility_limit
 from sanpath.comparison.same_latency import AtLatency, at_latency
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
 from sanpath.errors import UsageError
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.units import bandwidth, duration, in_series, iops, percent, percent_change
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.predict import Check, check_prediction

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from sanpath.diagnosis.model import Unobserved
 from sanpath.diagnosis.source_accounts import Absence, RecorderAccount, SourceAccount
 from sanpath.explanation.source_limits import coarse_sources, reported_gaps, uncounted_links
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.load_events import dropped, has_generator, warnings
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.table import number

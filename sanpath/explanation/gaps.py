@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sanpath.catalogue.load import Condition, Part, parts
 from sanpath.diagnosis.model import Unobserved
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.sources import parts_read
 from sanpath.facts.table import FactTable
 from sanpath.model import DIRECTIONS, Poll

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from sanpath.diagnosis.model import Bottleneck, Cleared, Verdict
 from sanpath.explanation.in_flight import little, throughput
-from sanpath.facts.compute import Facts
-from sanpath.facts.fabric.links import others_share
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
@@ -116,9 +115,9 @@ def _bottleneck_headline(
     for judgement in opposite:
         element = "it" if judgement.limiter == judged.limiter else f"{judgement.limiter}"
         sentence += f"; in the {judgement.load.direction} direction {element} is saturated as well"
-    if rows and (foreign := others_share(rows[0])) > _MOSTLY_OTHERS:
+    if rows and (foreign := number(rows[0], "foreign_ratio")) > _MOSTLY_OTHERS:
         return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other hosts fill it; {law}."
-    if rows and (foreign := others_share(rows[0])) > SHARED:
+    if rows and (foreign := number(rows[0], "foreign_ratio")) > SHARED:
         available = bottleneck.ceiling_bytes_per_second
         sentence += f"; {percent(foreign)} of its bytes are not the test's"
         sentence += f" and leave it {bandwidth(available)} of payload" if available else ""

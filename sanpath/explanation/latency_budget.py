@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sanpath.diagnosis.model import BudgetPart, LatencyBudget, Method
-from sanpath.facts.compute import Facts
-from sanpath.facts.fabric.links import SLOW_TRANSFER_RATIO, wire_seconds
+from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number

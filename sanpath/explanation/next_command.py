@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sanpath.diagnosis.experiment import Action
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts, job_attributes
 from sanpath.model import Scalar
 from sanpath.verdict.step_judgement import Judgement

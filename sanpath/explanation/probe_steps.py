@@ -8,7 +8,7 @@ from typing import get_args
 
 from sanpath.diagnosis.experiment import Experiment, LoadChange
 from sanpath.diagnosis.model import Likelihood, Probe, Trial
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.pauses import Pause
 from sanpath.model import PAUSE, START, Step

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sanpath.diagnosis.model import Unobserved
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.table import number
 from sanpath.model import Event, Scalar

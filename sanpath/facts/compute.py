@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import duckdb
@@ -13,9 +13,9 @@ from sanpath.facts.fabric.links import link_rows
 from sanpath.facts.fabric.neighbours import with_neighbour_facts
 from sanpath.facts.fabric.switch_ports import switch_port_rows
 from sanpath.facts.fabric.tcp_connections import tcp_connection_rows
+from sanpath.facts.facts import CHART_KINDS, Facts, Samples
 from sanpath.facts.figures.comparison import figure_comparisons, figure_rows
 from sanpath.facts.figures.measured import Measurements
-from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.host.block_devices import device_rows
 from sanpath.facts.host.control_groups import control_group_rows
 from sanpath.facts.host.machines import host_rows, initiator_rows
@@ -27,13 +27,13 @@ from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
-from sanpath.facts.load.load_events import Histogram, SourceEvents, has_generator, histograms, histograms_of_loads
-from sanpath.facts.load.loads import LoadFacts, load_facts
+from sanpath.facts.load.load_events import SourceEvents, has_generator, histograms, histograms_of_loads
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
-from sanpath.facts.load.manual_figures import ManualFigures, manual_figures
+from sanpath.facts.load.manual_figures import manual_figures
 from sanpath.facts.load_table import load_rows
 from sanpath.facts.peers.peer_rows import compared, peer_rows
-from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.facts.sources import source_rows
 from sanpath.facts.storage.array_ports import array_port_rows, front_end_rows
@@ -41,11 +41,10 @@ from sanpath.facts.storage.arrays import array_rows
 from sanpath.facts.storage.clusters import local_read_shares, media_rows, node_rows
 from sanpath.facts.storage.controllers import controller_rows
 from sanpath.facts.storage.load_volumes import path_pair_rows
-from sanpath.facts.storage.pauses import Pause, pauses
+from sanpath.facts.storage.pauses import pauses
 from sanpath.facts.table import FactRow, FactTable
-from sanpath.facts.time.load_edges import Unplaced
 from sanpath.facts.time.placement import place_in_time
-from sanpath.facts.time.recorder_coverage import Absence, Presence, absences, deaths, presences
+from sanpath.facts.time.recorder_coverage import absences, deaths, presences
 from sanpath.facts.time.steps import load_steps
 from sanpath.facts.time.unmarked_steps import find_unmarked_steps
 from sanpath.model import Step
@@ -53,82 +52,6 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.topology.paths import on_paths
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
-
-CHART_KINDS = ("load", "lun", "volume", "array", "switch_port")
-"""Entity kinds that charts show."""
-Samples = Mapping[str, Sequence[StepSamples]]
-"""Entity kind → its samples, one for each step, source and entity."""
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """All facts of a recording, the input of rules and verdict.
-
-    `topology`: as it was at the end of the recording. `tables`: entity kind → facts. `loads`: totals of each step and
-    direction. `clocks`: source → its offset, where one is known. `unplaced`: imported files whose time could not be
-    checked. `histograms`: (step, direction) → latency distribution. `events`: all events that sources reported.
-    `by_hand`: figures that a person read. `vm_placements`: where the virtual machines ran, one for each placement.
-    `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
-    entire recording, for charts; {} if not requested. `figures`: each quantity
-    that a person entered, with all its sources. `pauses`: those of the load of a probe. `load_windows`: most entire
-    windows that a load reported in one step, whether or not it told operations and their latency.
-    """
-
-    steps: tuple[Step, ...]
-    topology: Topology
-    tables: Mapping[str, FactTable]
-    loads: Sequence[LoadFacts]
-    clocks: Mapping[str, ClockOffset]
-    unplaced: Sequence[Unplaced]
-    histograms: Mapping[tuple[str, str], Histogram]
-    events: SourceEvents
-    by_hand: ManualFigures
-    vm_placements: Sequence[VmPlacement] = ()
-    recorders: Sequence[Presence] = ()
-    absences: Sequence[Absence] = ()
-    over_time: Samples = field(default_factory=dict)
-    figures: Sequence[FigureComparison] = ()
-    pauses: Sequence[Pause] = ()
-    load_windows: int = 0
-
-    def in_step(self, step: str) -> Facts:
-        """Return the facts that hold in a step if virtual machines moved between hosts during the recording.
-
-        They have the topology of that step, and the loads of only those steps in which all machines ran on the same
-        hosts: others are not comparable."""
-        current = next(
-            (
-                placement
-                for placement in self.vm_placements
-                if any(placed_step.name == step for placed_step in placement.steps)
-            ),
-            None,
-        )
-        if current is None or len(self.vm_placements) == 1:
-            return self
-        names = {placed_step.name for placed_step in current.steps}
-        return replace(self, topology=current.topology, loads=[load for load in self.loads if load.step in names])
-
-    def loads_in(self, step: str) -> list[LoadFacts]:
-        """Return the loads of a step, both directions."""
-        return [load for load in self.loads if load.step == step]
-
-    def in_flight_in(self, step: str) -> float:
-        """Return the I/Os in flight of all loads of a step, both directions."""
-        return sum(load.in_flight_measured for load in self.loads_in(step))
-
-    def ops_per_second_in(self, step: str) -> float:
-        """Return the operations a second of all loads of a step, both directions."""
-        return sum(load.ops_per_second for load in self.loads_in(step))
-
-    def load(self, step: str, direction: str) -> LoadFacts | None:
-        """Return the load of one step and direction. None: there was no I/O."""
-        return next((f for f in self.loads if f.step == step and f.direction == direction), None)
-
-    def row_of(self, load: LoadFacts) -> FactRow:
-        """Return the row of a load in the table of loads."""
-        (row,) = self.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
-        return row
 
 
 def compute(recording: Recording, executor: Executor | None = None, over_time: bool = False) -> Facts:

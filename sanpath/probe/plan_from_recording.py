@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from sanpath.document import read_yaml
 from sanpath.errors import UsageError
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts, job_attributes
 from sanpath.model import Scalar, Step
 from sanpath.probe.plan import SECTIONS, ProbePlan, allowed, contradictions

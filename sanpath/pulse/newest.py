@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sanpath.facts.load.loads import LoadFacts, load_facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.time.steps import StepMarks
 from sanpath.model import Event, Poll, Rows, Step, StepLoad

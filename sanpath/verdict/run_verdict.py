@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import hypot
 
 from sanpath.diagnosis.model import R0, Verdict
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.load.loads import SAME_THROUGHPUT, LoadFacts, flat_beyond
 from sanpath.model import START

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload
 from sanpath.diagnosis.model import Interval
-from sanpath.facts.compute import Facts
-from sanpath.facts.fabric.links import wire_seconds
+from sanpath.facts.fabric.link_measures import wire_seconds
+from sanpath.facts.facts import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.host.disk_limits import Rates, counted_operations
 from sanpath.facts.host.tested_machines import as_number

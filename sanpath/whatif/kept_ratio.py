@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sanpath.diagnosis.model import Interval
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.ceilings import Ceiling
 from sanpath.whatif.change import UNCHANGED, Change

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.diagnosis.model import Next
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.evidence.step import drift

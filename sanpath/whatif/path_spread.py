@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.host.multipath import SINGLE_PATH_POLICIES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.diagnosis.model import Grade, Interval
-from sanpath.facts.compute import Facts
-from sanpath.facts.fabric.links import wire_seconds
+from sanpath.facts.fabric.link_measures import wire_seconds
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
@@ -22,12 +22,7 @@ from sanpath.units import iops
 from sanpath.verdict.evidence.step import not_seen
 from sanpath.verdict.run_verdict import calmest_judgement
 from sanpath.verdict.step_judgement import Judgement
-from sanpath.whatif.ceilings import (
-    Ceiling,
-    in_flight_under,
-    unknown_spread_reason,
-    unloaded_interval,
-)
+from sanpath.whatif.ceilings import Ceiling, in_flight_under, unknown_spread_reason, unloaded_interval
 from sanpath.whatif.change import UNCHANGED, Change
 from sanpath.whatif.next_limit import order
 from sanpath.whatif.proven_ceilings import all_ceilings, array_dominates

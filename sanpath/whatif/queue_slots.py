@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.host.virtual_disks import QUEUES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.catalogue.load import capacities
 from sanpath.diagnosis.model import Bottleneck
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count

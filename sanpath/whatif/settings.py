@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.errors import UsageError
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.host.multipath import SINGLE_PATH_POLICIES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sanpath.errors import UsageError
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.verdict.run_verdict import deciding_of_run
 from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.change import UNCHANGED

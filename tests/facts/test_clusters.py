@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.facts.compute import Facts, compute
+from sanpath.facts.compute import compute
+from sanpath.facts.facts import Facts
 from sanpath.model import Column, Table
 from tests.support.recording import RecordingBuilder
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.facts.compute import Facts, compute
+from sanpath.facts.compute import compute
+from sanpath.facts.facts import Facts
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path

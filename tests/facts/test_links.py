@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.facts.compute import Facts, compute
+from sanpath.facts.compute import compute
 from sanpath.facts.fabric.links import both_faster, merged
+from sanpath.facts.facts import Facts
 from sanpath.facts.table import FactRow
 from tests.support.san import ARRAY_PORT, HOST_PORT, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_HBA, STORIES, X, computed, fast

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import diagnose
-from sanpath.facts.compute import Facts, compute
+from sanpath.facts.compute import compute
+from sanpath.facts.facts import Facts
 from sanpath.facts.table import FactRow
 from tests.support.recording import Number
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.facts.compute import Facts, compute
+from sanpath.facts.compute import compute
+from sanpath.facts.facts import Facts
 from sanpath.facts.sources import longest_gap
 from sanpath.facts.table import FactRow
 from sanpath.model import Poll

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sanpath import registry
-from sanpath.facts.compute import Facts, compute
+from sanpath.facts.compute import compute
+from sanpath.facts.facts import Facts
 from sanpath.facts.table import number
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.resolve import resolve

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from sanpath.facts.fabric.links import link_rows
-from sanpath.facts.load.loads import LoadFacts, load_facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.samples.step_samples import step_samples
 from sanpath.facts.time.placement import place_in_time
 from sanpath.facts.time.steps import load_steps

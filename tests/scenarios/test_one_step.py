@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.load.loads import _offered
+from sanpath.facts.load.loads_from_samples import _offered
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.verdict.evidence.likelihoods import full_queue
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San

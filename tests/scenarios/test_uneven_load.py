@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import judge_recording
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.model import Column, Table
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.compute import Facts, compute
+from sanpath.facts.compute import compute
+from sanpath.facts.facts import Facts
 from sanpath.recording.reading.recording import Recording
 from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule

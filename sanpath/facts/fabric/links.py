@@ -11,14 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from sanpath.catalogue.capacity import (
-    Capacity,
-    Technology,
-    counted_per_payload,
-    full_ratio,
-    link_capacity,
-    payload_ratio,
-)
+from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.facts.fabric.link_measures import FULL
 from sanpath.facts.fabric.test_shares import (
     OVERHEAD_TOLERANCE,
     Shares,
@@ -36,26 +30,18 @@ from sanpath.facts.host.tested_machines import as_number, platform_of_hosts
 from sanpath.facts.host.usable_paths import usable_paths
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates, sum_of_known
-from sanpath.facts.table import FactRow, FactTable, number
+from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.open_ends import open_ends
 from sanpath.topology.paths import Cable, IoPath, cables, initiators_of, io_paths, luns_of, switch_of
 from sanpath.topology.topology import Topology
 
-FULL = 0.95
-"""A window counts as full from this share of the utilisation that a full link shows; the limit of the rule
-link-full."""
-_FULL_WINDOWS = 0.9
-"""Share of the windows in which a saturated link is full."""
 _ABOVE_FULL = 1.01
 """Windows above this multiple of the utilisation that a full link shows come from the agent's cache or from late
 polls."""
 ABOVE_LINE_RATE = 1.05
 """If the mean of an entire step exceeds this multiple of line rate, the agent reports a wrong speed: then utilisation
 is not known."""
-SLOW_TRANSFER_RATIO = 5.0
-"""Ratio of transfer time to wire time from which, on a free link, the transfer waits for something. Less is usual: a
-write asks the array for its data first (XFER_RDY, R2T), and arrays round their times to microseconds."""
 
 _Counted = Mapping[tuple[str, str, str], StepSamples]
 """(step, source, entity) → samples of a switch port."""
@@ -408,35 +394,3 @@ def _path_capable(topology: Topology, cable: Cable, paths: Sequence[IoPath]) -> 
             if None not in end_speeds:
                 speeds.append(min(cast(list[float], end_speeds)))
     return max(speeds, default=None)
-
-
-def filled_ratio(row: FactRow) -> float | None:
-    """Return the bytes of a link over those of a full one. None: nobody counts them."""
-    if row["utilisation"] is None or not row["full_ratio"]:
-        return None
-    return number(row, "utilisation") / number(row, "full_ratio")
-
-
-def is_saturated(row: FactRow) -> bool:
-    """Return whether a link is full in the mean and in nearly every window."""
-    return (filled_ratio(row) or 0.0) >= FULL and number(row, "full_windows_ratio") >= _FULL_WINDOWS
-
-
-def others_share(row: FactRow) -> float:
-    """Return the share of a link's bytes that does not belong to the test; 0 where that is not known."""
-    counted = number(row, "bytes_per_second")
-    return number(row, "foreign_bytes_per_second") / counted if counted else 0.0
-
-
-def wire_seconds(links: FactTable, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
-    """Return the time of one block on the slowest link of the loaded path, frames and gaps included. None: unknown.
-
-    `speeds`: link → data rate in bytes a second, for links that are assumed to run at another speed.
-    """
-    rows = links.select(step=load.step, direction=load.direction, on_loaded_path=True)
-    size, speeds, times = load.operation_bytes, speeds or {}, []
-    for row in rows:
-        rate = speeds.get(str(row["entity"]), number(row, "capacity_bytes_per_second"))
-        if rate and size:
-            times.append(size / payload_ratio(cast(Technology, row["technology"]), size) / rate)
-    return max(times, default=None)

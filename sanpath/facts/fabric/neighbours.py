@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sanpath.facts.fabric.links import FULL, filled_ratio
+from sanpath.facts.fabric.link_measures import FULL, filled_ratio
 from sanpath.facts.table import FactRow, number
 
 _STALLED_RATIO = 0.3

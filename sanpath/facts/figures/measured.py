@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath.facts.load.load_events import Histogram
-from sanpath.facts.load.loads import LoadFacts, load_facts_of
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads_from_samples import load_facts_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.paths import hosts_of, initiators_of, io_paths, targets_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from sanpath.facts.load.loads import LoadFacts, load_facts_of
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads_from_samples import load_facts_of
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.topology import Topology

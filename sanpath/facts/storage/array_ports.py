@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sanpath.facts.fabric.links import FULL, filled_ratio
+from sanpath.facts.fabric.link_measures import FULL, filled_ratio
 from sanpath.facts.host.port_utilisation import port_use
 from sanpath.facts.host.tested_machines import as_text, busiest_utilisation
 from sanpath.facts.load.loads import LoadFacts

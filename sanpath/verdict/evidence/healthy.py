@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
 from sanpath.units import iops, percent

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts, flat_over_load
 from sanpath.facts.storage.load_volumes import response_time
 from sanpath.facts.table import FactRow, number

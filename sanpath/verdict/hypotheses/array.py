@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from sanpath.facts.fabric.links import wire_seconds
+from sanpath.facts.fabric.link_measures import wire_seconds
 from sanpath.facts.load.loads import FLAT, HALF, flat_beyond, flat_over_load
 from sanpath.facts.storage.load_volumes import SHARED, volumes_of
 from sanpath.facts.table import FactRow, number

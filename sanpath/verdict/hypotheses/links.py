@@ -9,10 +9,11 @@ from functools import partial
 from math import log
 
 from sanpath.diagnosis.model import Next
-from sanpath.facts.compute import Facts
 from sanpath.facts.fabric.capacities import capacity_at
-from sanpath.facts.fabric.links import is_faster, is_saturated, others_share
+from sanpath.facts.fabric.link_measures import is_saturated
+from sanpath.facts.fabric.links import is_faster
 from sanpath.facts.fabric.neighbours import WAITED_FOR
+from sanpath.facts.facts import Facts
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import number
 from sanpath.model import Layer
@@ -57,7 +58,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             use_probability = min(_LIKELIEST_USE, max(1, len(table.initiators)) / possible[link.side])
         evidence = [*_evidence(table, link, use_probability), *(signs if link.cables else ())]
         claim = Claim("link", link.entities[0], explains, evidence, conclude, group="links", may_explain=may_explain)
-        yield replace(claim, others_share=others_share(link.row or {}))
+        yield replace(claim, others_share=number(link.row or {}, "foreign_ratio"))
     unread = [link for link in table.uncounted if not any(link in known.entities for known in links)]
     if unread:
         evidence = [Evidence(f"{unread[0]} is on the path, and how full it is was not measured", 0.0), *signs]
@@ -150,7 +151,7 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
     yield f"{bandwidth(moved)} counted of {bandwidth(capacity)} = {percent(number(row, 'utilisation'))}; {full}"
     windows = counted(number(row, "windows"), "window")
     yield f"saturated in {percent(number(row, 'full_windows_ratio'))} of {windows}"
-    if others_share(row) > SHARED:
+    if number(row, "foreign_ratio") > SHARED:
         foreign = number(row, "foreign_bytes_per_second")
         yield f"{bandwidth(foreign)} of it is not the test's: other hosts use this link as well"
     alone = facts.pauses[-1].links.get((link.entities[0], load.direction)) if facts.pauses else None
@@ -169,7 +170,7 @@ def _overturn(link: PathLink, is_alone: bool) -> Iterator[str]:
         return
     path = "a second path" if is_alone else "a path beside these"
     yield f"{path} that carries bytes of the test at the same IOPS"
-    if others_share(row) <= SHARED:
+    if number(row, "foreign_ratio") <= SHARED:
         yield "bytes of another host on this link: none were seen beyond 5 %"
     if row["technology"] == "fibre_channel":
         yield "time without transmit credit on its ports, which would name a slow device behind it"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, LoadFacts
 from sanpath.facts.storage.load_volumes import busy_luns

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
-from sanpath.facts.fabric.links import filled_ratio
+from sanpath.facts.fabric.link_measures import filled_ratio
 from sanpath.facts.fabric.test_shares import LOADED
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of

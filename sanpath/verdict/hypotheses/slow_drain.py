@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sanpath.facts.fabric.links import is_saturated
+from sanpath.facts.fabric.link_measures import is_saturated
 from sanpath.facts.fabric.neighbours import is_stalled, may_feed
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, duration, percent

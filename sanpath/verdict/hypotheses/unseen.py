@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sanpath.facts.fabric.links import SLOW_TRANSFER_RATIO, wire_seconds
+from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
 from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.evidence.tail import tail_weight

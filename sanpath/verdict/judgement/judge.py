@@ -13,7 +13,7 @@ from math import exp
 
 from sanpath.diagnosis.experiment import Kind
 from sanpath.diagnosis.model import Grade, Suspect
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.units import percent, percent_likely

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.host.cpu_quotas import quota_used_ratio
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number

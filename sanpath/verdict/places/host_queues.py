@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.host import planes
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from sanpath.catalogue.capacity import Capacity, payload_ratio
 from sanpath.facts.fabric.capacities import cable_capacity
-from sanpath.facts.fabric.links import filled_ratio
+from sanpath.facts.fabric.link_measures import filled_ratio
 from sanpath.facts.fabric.test_shares import LOADED
 from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import DIRECTIONS

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanpath.diagnosis.model import Interval
-from sanpath.facts.compute import Facts
-from sanpath.facts.fabric.links import wire_seconds
+from sanpath.facts.fabric.link_measures import wire_seconds
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED, array_side, parts_at_array
 from sanpath.facts.table import FactRow, number

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import ceil, hypot
 from statistics import NormalDist
 
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
 from sanpath.verdict.places.host_queues import host_queues

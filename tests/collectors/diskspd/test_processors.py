@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.diagnose import conclude, judge_recording
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.compute import Facts
+from sanpath.facts.facts import Facts
 from sanpath.recorder.importing.importer import ImportRequest, import_file
 from sanpath.recording.reading.recording import Recording
 

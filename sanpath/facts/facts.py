@@ -1,0 +1,96 @@
+"""What a recording says of each entity in each step and direction, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sanpath.facts.figures.model import FigureComparison
+from sanpath.facts.host.vm_placement import VmPlacement
+from sanpath.facts.load.load_events import Histogram, SourceEvents
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.manual_figures import ManualFigures
+from sanpath.facts.samples.clock_offsets import ClockOffset
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.storage.pauses import Pause
+from sanpath.facts.table import FactRow, FactTable
+from sanpath.facts.time.load_edges import Unplaced
+from sanpath.facts.time.recorder_coverage import Absence, Presence
+from sanpath.model import Step
+from sanpath.topology.topology import Topology
+
+CHART_KINDS = ("load", "lun", "volume", "array", "switch_port")
+"""Entity kinds that charts show."""
+Samples = Mapping[str, Sequence[StepSamples]]
+"""Entity kind → its samples, one for each step, source and entity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All facts of a recording, the input of rules and verdict.
+
+    `topology`: as it was at the end of the recording. `tables`: entity kind → facts. `loads`: totals of each step and
+    direction. `clocks`: source → its offset, where one is known. `unplaced`: imported files whose time could not be
+    checked. `histograms`: (step, direction) → latency distribution. `events`: all events that sources reported.
+    `by_hand`: figures that a person read. `vm_placements`: where the virtual machines ran, one for each placement.
+    `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
+    entire recording, for charts; {} if not requested. `figures`: each quantity
+    that a person entered, with all its sources. `pauses`: those of the load of a probe. `load_windows`: most entire
+    windows that a load reported in one step, whether or not it told operations and their latency.
+    """
+
+    steps: tuple[Step, ...]
+    topology: Topology
+    tables: Mapping[str, FactTable]
+    loads: Sequence[LoadFacts]
+    clocks: Mapping[str, ClockOffset]
+    unplaced: Sequence[Unplaced]
+    histograms: Mapping[tuple[str, str], Histogram]
+    events: SourceEvents
+    by_hand: ManualFigures
+    vm_placements: Sequence[VmPlacement] = ()
+    recorders: Sequence[Presence] = ()
+    absences: Sequence[Absence] = ()
+    over_time: Samples = field(default_factory=dict)
+    figures: Sequence[FigureComparison] = ()
+    pauses: Sequence[Pause] = ()
+    load_windows: int = 0
+
+    def in_step(self, step: str) -> Facts:
+        """Return the facts that hold in a step if virtual machines moved between hosts during the recording.
+
+        They have the topology of that step, and the loads of only those steps in which all machines ran on the same
+        hosts: others are not comparable."""
+        current = next(
+            (
+                placement
+                for placement in self.vm_placements
+                if any(placed_step.name == step for placed_step in placement.steps)
+            ),
+            None,
+        )
+        if current is None or len(self.vm_placements) == 1:
+            return self
+        names = {placed_step.name for placed_step in current.steps}
+        return replace(self, topology=current.topology, loads=[load for load in self.loads if load.step in names])
+
+    def loads_in(self, step: str) -> list[LoadFacts]:
+        """Return the loads of a step, both directions."""
+        return [load for load in self.loads if load.step == step]
+
+    def in_flight_in(self, step: str) -> float:
+        """Return the I/Os in flight of all loads of a step, both directions."""
+        return sum(load.in_flight_measured for load in self.loads_in(step))
+
+    def ops_per_second_in(self, step: str) -> float:
+        """Return the operations a second of all loads of a step, both directions."""
+        return sum(load.ops_per_second for load in self.loads_in(step))
+
+    def load(self, step: str, direction: str) -> LoadFacts | None:
+        """Return the load of one step and direction. None: there was no I/O."""
+        return next((f for f in self.loads if f.step == step and f.direction == direction), None)
+
+    def row_of(self, load: LoadFacts) -> FactRow:
+        """Return the row of a load in the table of loads."""
+        (row,) = self.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)
+        return row
