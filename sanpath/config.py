@@ -19,7 +19,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from sanpath import registry
-from sanpath.catalogue import load as catalogue
+from sanpath.catalogue import catalogue
 from sanpath.document import Document, read_document, suggestion, unknown_key
 from sanpath.errors import ConfigError, ConfigMistakesError, UsageError
 from sanpath.model import Scalar, SourceEntity, SourceLink

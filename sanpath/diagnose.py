@@ -44,16 +44,16 @@ from sanpath.facts.storage.load_volumes import array_side, operation_bytes, same
 from sanpath.facts.table import FactRow, number
 from sanpath.model import MARK, Event, Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
+from sanpath.rulebook.rule_files import load_rulebook
 from sanpath.rulebook.site.accepted import split_accepted
 from sanpath.rulebook.site.settings import Site
 from sanpath.summary.summarise import summary
 from sanpath.topology.paths import host_of
 from sanpath.units import counted
 from sanpath.verdict.judgement.judge import judge_all
+from sanpath.verdict.model import WINDOWS, Judgement
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict, verdicts_of_other_io
-from sanpath.verdict.step_judgement import WINDOWS, Judgement
 from sanpath.whatif.configuration import configuration
 from sanpath.whatif.next_limit import with_next_limit
 

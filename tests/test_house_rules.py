@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sanpath import registry
-from sanpath.catalogue import load as catalogue
+from sanpath.catalogue import catalogue
 
 ROOT = Path(__file__).parents[1]
 CODE = ("sanpath", "collectors/sanpath_collectors", "rules/sanpath_rules", "lab/sanpath_lab", "lab/sanpath_testbed")

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from sanpath.catalogue.load import capacities
+from sanpath.catalogue.catalogue import capacities
 
 Technology = Literal["fibre_channel", "ethernet"]
 

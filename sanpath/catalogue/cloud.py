@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sanpath.catalogue.load import cloud_limits
+from sanpath.catalogue.catalogue import cloud_limits
 
 
 @dataclass(frozen=True, slots=True)

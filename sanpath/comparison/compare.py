@@ -34,7 +34,7 @@ from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Inte
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
 from sanpath.units import bandwidth, duration, in_series, iops, percent, percent_change
-from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.model import Judgement
 from sanpath.whatif.predict import Check, check_prediction
 from sanpath.whatif.settings import settable
 from sanpath.whatif.what_if import what_if

@@ -5,16 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sanpath.docgen import (
-    catalogue_pages,
-    cli_page,
-    collector_readme,
-    entities_page,
-    prometheus_page,
-    schemas,
-)
+from sanpath.docgen import catalogue_pages, cli_page, collector_readme, entities_page, prometheus_page, schemas
 from sanpath.rulebook import pages
-from sanpath.rulebook.load import load_rulebook
+from sanpath.rulebook.rule_files import load_rulebook
 
 ROOT = Path(__file__).parents[2]
 

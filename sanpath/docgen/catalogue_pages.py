@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sanpath.catalogue import load as catalogue
+from sanpath.catalogue import catalogue
 from sanpath.docgen.markdown import GENERATED, table, with_sections
 
 _GLOSSARY = """\

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import sanpath_collectors
 from sanpath import registry
-from sanpath.catalogue.load import metrics
+from sanpath.catalogue.catalogue import metrics
 from sanpath.config_keys import SECRET, ConfigKey, keys_of
 from sanpath.docgen.markdown import with_sections
 from sanpath.plugin import Spec

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sanpath.catalogue import load as catalogue
-from sanpath.catalogue.load import EventDefinition, Field
+from sanpath.catalogue import catalogue
+from sanpath.catalogue.catalogue import EventDefinition, Field
 from sanpath.docgen.markdown import GENERATED, table
 
 _INTRODUCTION = """\

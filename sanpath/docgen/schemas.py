@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from sanpath import registry
-from sanpath.catalogue.load import kinds, relations
+from sanpath.catalogue.catalogue import kinds, relations
 from sanpath.comparison.compare import Comparison
 from sanpath.config import HostConfig
 from sanpath.config_keys import SECRET

@@ -15,11 +15,11 @@ from sanpath.rulebook.model import Finding
 from sanpath.topology.paths import array_of, machines_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, response_small
+from sanpath.verdict.model import WINDOWS, Judgement
 from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.submission import threads_of
 from sanpath.verdict.places.tcp_path import tcp_path
-from sanpath.verdict.step_judgement import WINDOWS, Judgement
 from sanpath.whatif.proven_ceilings import array_dominates
 
 _CALM = 2.0

@@ -16,7 +16,7 @@ from sanpath.topology.names import short_name
 from sanpath.topology.paths import array_of, switch_of
 from sanpath.topology.topology import Topology
 from sanpath.units import iops
-from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.model import Judgement
 
 _ORDER = ("cause", "culprit", "symptom", "validity", "data-quality", "risk", "information")
 _ENDS = ("switch_port", "hba", "array_port")

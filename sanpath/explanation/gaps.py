@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from sanpath.catalogue.load import Condition, Part, parts
+from sanpath.catalogue.catalogue import Condition, Part, parts
 from sanpath.diagnosis.model import Unobserved
 from sanpath.facts.facts import Facts
 from sanpath.facts.sources import parts_read

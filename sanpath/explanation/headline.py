@@ -13,8 +13,8 @@ from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, in_series, iops, outstanding, percent
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import deciding_of_run, limits_of_other_direction
-from sanpath.verdict.step_judgement import Judgement
 
 _SENTENCES = {
     "lun": "{entity} is the limit: {because}; {latency}.",

@@ -16,8 +16,8 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
-from sanpath.verdict.step_judgement import Judgement
 
 
 def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> LatencyBudget:

@@ -11,7 +11,7 @@ from sanpath.diagnosis.experiment import Action
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts, job_attributes
 from sanpath.model import Scalar
-from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.model import Judgement
 
 _SECONDS = 60
 """Twelve polls of the slowest usual source."""

@@ -15,12 +15,12 @@ from sanpath.model import PAUSE, START, Step
 from sanpath.sweep.progress import PROBE_END
 from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, duration, iops, outstanding, percent
+from sanpath.verdict.hypotheses.claim import name_of
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.judgement.outcomes import Outcome, outcomes
-from sanpath.verdict.judgement.proposals import name_of
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.table import place_tables
 from sanpath.verdict.run_verdict import deciding_of_run
-from sanpath.verdict.step_judgement import Judgement
 
 _LIKELY = 0.05
 """A suspect counts as likely from this probability."""

@@ -11,7 +11,7 @@ from sanpath.facts.table import number
 from sanpath.model import Event, Scalar
 from sanpath.recording.format.documents import Declaration
 from sanpath.verdict.evidence.step import uncounted_cables
-from sanpath.verdict.step_judgement import WINDOWS
+from sanpath.verdict.model import WINDOWS
 
 _MOST_NAMED = 4
 """Number of similar entries that are named; the others are counted."""

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from sanpath.catalogue.load import parts
+from sanpath.catalogue.catalogue import parts
 from sanpath.catalogue.states import WORKING_STATES
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.clock_offsets import ClockOffset

@@ -13,7 +13,7 @@ from math import log2
 from sanpath.diagnosis.experiment import Experiment
 from sanpath.diagnosis.model import Verdict
 from sanpath.units import percent_likely
-from sanpath.verdict.step_judgement import LEAST_PROBABILITY
+from sanpath.verdict.model import LEAST_PROBABILITY
 
 LEAST_BITS = 0.01
 """An experiment with less expected information is not worth a step."""

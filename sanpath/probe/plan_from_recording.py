@@ -20,7 +20,7 @@ from sanpath.facts.load.loads import LoadFacts, job_attributes
 from sanpath.model import Scalar, Step
 from sanpath.probe.plan import SECTIONS, ProbePlan, allowed, contradictions
 from sanpath.sweep.plan import ENGINES, mistake
-from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.model import Judgement
 
 _SECTOR_BYTES = 512
 _MOST_BLOCK_BYTES = 64 << 20

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sanpath.catalogue.load import metrics
+from sanpath.catalogue.catalogue import metrics
 from sanpath.errors import SanpathError
 from sanpath.model import Event, Poll, Rows
 from sanpath.pulse.link_counters import WiredLink, wiring

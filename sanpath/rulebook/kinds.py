@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Literal
 
-from sanpath.catalogue import load as catalogue
+from sanpath.catalogue import catalogue
 from sanpath.facts.table import FactValue
 
 Kind = Literal["number", "truth", "name"]

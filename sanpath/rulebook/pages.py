@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sanpath.catalogue import load as catalogue
+from sanpath.catalogue import catalogue
 from sanpath.rulebook.judge import rule_condition
-from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import SEVERITIES, Fix, Limit, Rule
+from sanpath.rulebook.rule_files import load_rulebook
 from sanpath.rulebook.site.options import POLICIES
 
 FOLDER = "docs/rules"

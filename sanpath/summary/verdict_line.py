@@ -8,7 +8,7 @@ from sanpath.summary.names import noun, readable, with_owner
 from sanpath.summary.step_figures import in_flight, slows_down, use_of
 from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
-from sanpath.verdict.step_judgement import LEAST_PROBABILITY
+from sanpath.verdict.model import LEAST_PROBABILITY
 
 _FULL = 0.8
 _BY_MEMORY = "test-answered-by-cache"

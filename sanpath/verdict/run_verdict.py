@@ -12,7 +12,7 @@ from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.load.loads import SAME_THROUGHPUT, LoadFacts, flat_beyond
 from sanpath.model import START
 from sanpath.verdict.evidence.step import answered_by_memory
-from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.model import Judgement
 
 _MOST_SCATTER = 0.3
 """Throughputs that differ by a larger ratio are different, however few windows tell."""

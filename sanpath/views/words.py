@@ -10,7 +10,7 @@ from sanpath.rulebook.text import printable as printable
 from sanpath.summary.names import noun as noun
 from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, counted, duration, iops, kibibytes, outstanding, percent, percent_likely
-from sanpath.verdict.step_judgement import LEAST_PROBABILITY, NAMED, WINDOWS
+from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.experiment import Experiment

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.facts import Facts
-from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.model import Judgement
 from sanpath.whatif.ceilings import Ceiling
 from sanpath.whatif.change import UNCHANGED, Change
 from sanpath.whatif.predict import Prediction, ceilings_under, is_unexplained, unloaded_under, untested

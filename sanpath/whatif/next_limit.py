@@ -12,7 +12,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.evidence.step import drift
 from sanpath.verdict.hypotheses.claim import gain_of, next_of
-from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.model import Judgement
 from sanpath.whatif.ceilings import Ceiling, ceilings, technology_of, unloaded_interval
 from sanpath.whatif.change import Change
 

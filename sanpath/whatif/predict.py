@@ -20,8 +20,8 @@ from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
 from sanpath.units import iops
 from sanpath.verdict.evidence.step import not_seen
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import calmest_judgement
-from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.ceilings import Ceiling, in_flight_under, unknown_spread_reason, unloaded_interval
 from sanpath.whatif.change import UNCHANGED, Change
 from sanpath.whatif.next_limit import order

@@ -8,8 +8,8 @@ from sanpath.diagnosis.model import Interval
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, LoadFacts
 from sanpath.facts.table import FactRow, number
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.host_queues import below_queues
-from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.ceilings import Ceiling, ceilings
 from sanpath.whatif.change import Change
 from sanpath.whatif.path_spread import used_paths

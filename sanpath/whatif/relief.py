@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
-from sanpath.catalogue.load import capacities
+from sanpath.catalogue.catalogue import capacities
 from sanpath.diagnosis.model import Bottleneck
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count
 from sanpath.verdict.hypotheses.path_policy import IN_TURN
-from sanpath.verdict.step_judgement import Judgement
+from sanpath.verdict.model import Judgement
 from sanpath.whatif.ceilings import Ceiling, technology_of, unknown_spread_reason
 from sanpath.whatif.change import Change, Policy
 from sanpath.whatif.next_limit import faster_link

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import deciding_of_run
-from sanpath.verdict.step_judgement import Judgement
 from sanpath.whatif.change import UNCHANGED
 from sanpath.whatif.kept_ratio import leader_of, with_kept_ratio
 from sanpath.whatif.predict import Check, Prediction, explaining, predict

@@ -25,7 +25,7 @@ import numpy as np
 from sanpath.facts.peers.excess_latency import Floats, compare_peers
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.judge import judge
-from sanpath.rulebook.load import find_rule, load_rulebook
+from sanpath.rulebook.rule_files import find_rule, load_rulebook
 from sanpath.rulebook.site.policy import Policy
 
 Drive = tuple[str, str, str]

@@ -8,8 +8,8 @@ import time
 from sanpath.facts.table import FactRow, FactTable, FactValue
 from sanpath.rulebook.judge import evaluated, fact_columns, judge, rule_condition
 from sanpath.rulebook.kinds import Kind, fact_kinds
-from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
+from sanpath.rulebook.rule_files import load_rulebook
 from tests.benchmarks.rounds import spread
 
 ENTITIES, RULES, ROUNDS = 100_000, 60, 5

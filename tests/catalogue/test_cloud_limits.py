@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sanpath.catalogue.catalogue import cloud_limits
 from sanpath.catalogue.cloud import Cloud, CloudLimit, clouds
-from sanpath.catalogue.load import cloud_limits
 
 MIB = 1 << 20
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sanpath.catalogue import load as catalogue
+from sanpath.catalogue import catalogue
 from sanpath.config import _JOIN_KEYS as CONFIG_KEYS
 from sanpath.model import Event, SourceEntity, SourceLink
 from sanpath.plugin import Item

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.rulebook.load import load_rulebook, read_rules
+from sanpath.rulebook.rule_files import load_rulebook, read_rules
 from sanpath.yaml_cache import cached
 
 RULES = Path(__file__).parents[2] / "rules/sanpath_rules"

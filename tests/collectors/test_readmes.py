@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sanpath import registry
-from sanpath.catalogue.load import metrics, planes
+from sanpath.catalogue.catalogue import metrics, planes
 from sanpath.docgen.collector_readme import collectors, render
 from sanpath.docgen.markdown import with_sections
 from sanpath.plugin import Spec

@@ -10,7 +10,7 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.recording.reading.recording import Recording
-from sanpath.rulebook.load import load_rulebook
+from sanpath.rulebook.rule_files import load_rulebook
 from tests.support.declared import undeclared
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "own-recorder" / "record.py"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sanpath.catalogue.load import facts, kinds, parts
+from sanpath.catalogue.catalogue import facts, kinds, parts
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis, Unobserved
 from sanpath.rulebook.kinds import LAYERS
-from sanpath.rulebook.load import load_rulebook
+from sanpath.rulebook.rule_files import load_rulebook
 from sanpath.views import text
 from tests.support.san import AtArray, Flow, San
 

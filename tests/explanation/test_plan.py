@@ -15,8 +15,8 @@ from sanpath.diagnosis.experiment import Kind
 from sanpath.diagnosis.model import R0, Bottleneck, Next, Verdict
 from sanpath.diagnosis.plan import PlanStep
 from sanpath.explanation.plan import plan
-from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import DISRUPTIONS, Disruption, Finding, Fix, Role, Severity
+from sanpath.rulebook.rule_files import load_rulebook
 from sanpath.rulebook.site.settings import Site, Suppression
 from sanpath.views import markdown, text, words
 from tests.support.stories import STORIES, diagnosed, recorded

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.catalogue.load import facts as catalogue
+from sanpath.catalogue.catalogue import facts as catalogue
 from sanpath.diagnose import diagnose
 from sanpath.facts.compute import compute
 from sanpath.facts.load.access import Access

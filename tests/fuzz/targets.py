@@ -17,7 +17,7 @@ from sanpath.config import load_config
 from sanpath.errors import SanpathError
 from sanpath.plugin import LoadReader, ResultReader
 from sanpath.recording.format import documents, rows
-from sanpath.rulebook.load import load_rule
+from sanpath.rulebook.rule_files import load_rule
 from sanpath.sweep.plan import load_plan
 from sanpath.transport.ssh import script
 from tests.collectors import test_cases

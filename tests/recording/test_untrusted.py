@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from typer.testing import CliRunner, Result
 
-from sanpath.catalogue.load import metrics
+from sanpath.catalogue.catalogue import metrics
 from sanpath.cli import app
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.redaction.redact import redact

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sanpath.catalogue.load import facts
+from sanpath.catalogue.catalogue import facts
 from sanpath.cli.commands.rules import app
 from sanpath.errors import SanpathError
 from sanpath.rulebook.kinds import LAYERS

@@ -6,7 +6,7 @@ from pkgutil import resolve_name
 
 import pytest
 
-from sanpath.rulebook.load import load_rulebook
+from sanpath.rulebook.rule_files import load_rulebook
 
 RULES = {rule.id: rule for rule in load_rulebook()}
 SHARED = [

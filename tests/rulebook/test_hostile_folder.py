@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.errors import UsageError
-from sanpath.rulebook.load import read_rules
+from sanpath.rulebook.rule_files import read_rules
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
 

@@ -8,8 +8,8 @@ from sanpath.errors import UsageError
 from sanpath.facts.table import FactTable, FactValue
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge, not_judged
-from sanpath.rulebook.load import find_rule, load_rulebook
 from sanpath.rulebook.model import RUN_BY_DEFAULT, STATUSES, Rule
+from sanpath.rulebook.rule_files import find_rule, load_rulebook
 from sanpath.rulebook.summary import in_unit
 
 RULES = load_rulebook()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.catalogue.load import facts
+from sanpath.catalogue.catalogue import facts
 from sanpath.rulebook import remedy
-from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Fix, Rule
+from sanpath.rulebook.rule_files import load_rulebook
 
 FACT_OF = {
     "cisco": "switch_make",

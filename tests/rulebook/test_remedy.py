@@ -9,8 +9,8 @@ import pytest
 from sanpath.errors import UsageError
 from sanpath.facts.table import FactValue
 from sanpath.rulebook import remedy
-from sanpath.rulebook.load import find_rule, load_rule, load_rulebook
 from sanpath.rulebook.model import Fix
+from sanpath.rulebook.rule_files import find_rule, load_rule, load_rulebook
 
 LINK_FULL = Path(__file__).parents[2] / "rules/sanpath_rules/fabric/link-full.yaml"
 SPEED = Fix(

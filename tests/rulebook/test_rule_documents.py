@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.rulebook.check import check
-from sanpath.rulebook.load import find_rule, load_rulebook, read_rules
 from sanpath.rulebook.model import OUTCOMES, ROLES, Rule
+from sanpath.rulebook.rule_files import find_rule, load_rulebook, read_rules
 from sanpath.rulebook.site.options import Choice
 from sanpath.rulebook.site.settings import rules_of
 

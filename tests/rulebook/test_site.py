@@ -11,8 +11,8 @@ from sanpath.errors import ConfigError, UsageError
 from sanpath.facts.table import FactTable
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
-from sanpath.rulebook.load import find_rule, load_rulebook, usable_rulebook
 from sanpath.rulebook.model import Finding
+from sanpath.rulebook.rule_files import find_rule, load_rulebook, usable_rulebook
 from sanpath.rulebook.site.accepted import split_accepted
 from sanpath.rulebook.site.options import POLICIES, Choice
 from sanpath.rulebook.site.settings import Suppression, rules_of

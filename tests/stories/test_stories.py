@@ -14,7 +14,7 @@ import yaml
 
 from examples import stories
 from examples.claims import TOLERANCE_RATIO, Results, deviation
-from sanpath.rulebook.load import load_rulebook
+from sanpath.rulebook.rule_files import load_rulebook
 
 CASES = [
     (name, recording)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from sanpath.catalogue import load as catalogue
-from sanpath.catalogue.load import Field
+from sanpath.catalogue import catalogue
+from sanpath.catalogue.catalogue import Field
 from sanpath.model import Event, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item
 

@@ -13,8 +13,8 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.compute import compute
 from sanpath.facts.facts import Facts
 from sanpath.recording.reading.recording import Recording
-from sanpath.rulebook.load import load_rulebook
 from sanpath.rulebook.model import Rule
+from sanpath.rulebook.rule_files import load_rulebook
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, Port, San
 
 # 64 KiB are 32 frames of 2,048 bytes, each counted as 2,076: 6,250 IOPS are 409.6 MB/s of payload and 415.2 MB/s

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from typer.main import get_command
 
-from sanpath.catalogue.load import facts
+from sanpath.catalogue.catalogue import facts
 from sanpath.cli import app
-from sanpath.rulebook.load import load_rulebook
+from sanpath.rulebook.rule_files import load_rulebook
 from sanpath.views import cells, markdown, text, words
 from tests.support.stories import STORIES, diagnosed
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import judge_recording
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import deciding
-from sanpath.verdict.step_judgement import Judgement
 from tests.support.san import San
 from tests.support.stories import published
 

@@ -35,7 +35,7 @@ def list_rules(folder: Folder = "") -> None:
 @app.command()
 def show(rule_id: Annotated[str, typer.Argument(metavar="ID")], folder: Folder = "") -> None:
     """Show one rule: condition, limits, why, and what to do."""
-    from sanpath.rulebook.load import find_rule
+    from sanpath.rulebook.rule_files import find_rule
 
     _show(find_rule(_rulebook(folder), rule_id))
 
@@ -48,7 +48,7 @@ def run_tests(
     from pathlib import Path
 
     from sanpath.rulebook.check import check
-    from sanpath.rulebook.load import read_rules
+    from sanpath.rulebook.rule_files import read_rules
     from sanpath.units import counted
 
     rules = read_rules(Path(path)) if path else _rulebook("")
@@ -82,7 +82,7 @@ def _coverage(rules: Sequence[Rule]) -> None:
 def _rulebook(folder: str) -> tuple[Rule, ...]:
     from pathlib import Path
 
-    from sanpath.rulebook.load import load_rulebook
+    from sanpath.rulebook.rule_files import load_rulebook
 
     return load_rulebook(Path(folder) if folder else None)
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from math import isclose
 
-from sanpath.catalogue.load import planes as catalogue_planes
+from sanpath.catalogue.catalogue import planes as catalogue_planes
 from sanpath.facts.load.host_loads import MOVED_ABOVE
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number

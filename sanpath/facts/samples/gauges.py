@@ -10,7 +10,7 @@ from itertools import repeat
 
 import numpy as np
 
-from sanpath.catalogue.load import metrics
+from sanpath.catalogue.catalogue import metrics
 from sanpath.facts.samples.sample_arrays import Floats, Integers, SampleArrays
 from sanpath.model import Column, Step
 from sanpath.recording.reading.sample_cache import Values

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from sanpath.catalogue.load import attributes
+from sanpath.catalogue.catalogue import attributes
 from sanpath.model import Event, Poll, Scalar, SourceEntity, SourceLink
 
 MALFORMED = (ValueError, TypeError, KeyError, AttributeError, RecursionError)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 
-from sanpath.catalogue.load import metrics, planes
+from sanpath.catalogue.catalogue import metrics, planes
 from sanpath.errors import RecordingError
 from sanpath.model import Column, Event, Poll, SourceEntity, SourceLink, Table, plane_of
 from sanpath.recording.format import layout, rows, tables

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from sanpath.catalogue import load as catalogue
+from sanpath.catalogue import catalogue
 
 _WORD = r"[A-Za-z0-9\u0080-\U0010ffff]+"
 _HEX = "[0-9A-Fa-f]"

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import duckdb
 
-from sanpath.catalogue import load as catalogue
+from sanpath.catalogue import catalogue
 from sanpath.errors import RecordingError, UsageError
 from sanpath.model import Poll, Scalar, Table
 from sanpath.recording.format import layout

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from sanpath.errors import UsageError
-from sanpath.rulebook.load import find_rule
 from sanpath.rulebook.model import Rule
+from sanpath.rulebook.rule_files import find_rule
 from sanpath.rulebook.site.options import PolicyName
 from sanpath.rulebook.text import did_you_mean
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sanpath.diagnosis.experiment import Kind
-from sanpath.diagnosis.model import Bottleneck, Next
+from sanpath.diagnosis.experiment import SUSPECT_WORDS, Kind
+from sanpath.diagnosis.model import Bottleneck, Next, Suspect
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
@@ -77,6 +77,20 @@ class Claim:
     others_share: float = 0.0
     probability: float = 0.0
     place: str = ""
+
+
+def name_of(claim: Claim | Suspect) -> str:
+    """The name of a suspect for people."""
+    if claim.kind == "path_policy":
+        return "the path policy"
+    if claim.entity is not None:
+        return claim.entity
+    return claim.place or SUSPECT_WORDS.get(claim.verdict, "something not measured")
+
+
+def probability_of(group: Sequence[Claim]) -> float:
+    """The probability that one of several claims is right."""
+    return sum(claim.probability for claim in group)
 
 
 def limited_by(

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from sanpath.diagnosis.experiment import Experiment, Meaning
-from sanpath.verdict.hypotheses.claim import Claim
-from sanpath.verdict.judgement.posterior import probability_of
-from sanpath.verdict.judgement.proposals import Proposal, name_of, probe_steps, proposals
+from sanpath.verdict.hypotheses.claim import Claim, name_of, probability_of
+from sanpath.verdict.judgement.proposals import Proposal, probe_steps, proposals
 from sanpath.verdict.places.table import PlaceTable
 
 _SUSPECTS = 4

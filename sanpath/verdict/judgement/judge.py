@@ -19,14 +19,13 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.units import percent, percent_likely
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.step import answered_by_memory, drift, not_seen
-from sanpath.verdict.hypotheses.claim import Claim
+from sanpath.verdict.hypotheses.claim import Claim, name_of, probability_of
 from sanpath.verdict.judgement.experiment import decide
-from sanpath.verdict.judgement.posterior import probability_of, rank_claims
-from sanpath.verdict.judgement.proposals import name_of
+from sanpath.verdict.judgement.posterior import rank_claims
+from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS, Judgement
 from sanpath.verdict.places.scaling import in_words
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable, place_tables
-from sanpath.verdict.step_judgement import LEAST_PROBABILITY, NAMED, WINDOWS, Judgement
 
 _ACQUITS = 0.875
 """Probability from which the verdict is that nothing limits, seven to one: whoever reads that stops looking."""

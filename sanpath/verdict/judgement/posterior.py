@@ -92,11 +92,6 @@ _TEMPERATURE = 0.8
 cases."""
 
 
-def probability_of(group: Sequence[Claim]) -> float:
-    """The probability that one of several claims is right."""
-    return sum(claim.probability for claim in group)
-
-
 _Key = tuple[str, str, str | _Hypothesis, frozenset[int]]
 """What a claim says: it is found again in other steps by it. One that names nothing is that of its hypothesis."""
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from sanpath.diagnosis.experiment import SUSPECT_WORDS, Action
-from sanpath.diagnosis.model import Suspect
+from sanpath.diagnosis.experiment import Action
 from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
 from sanpath.model import PAUSE
@@ -138,15 +137,6 @@ def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     yield from (proposal for proposal in load_steps(table) if proposal.action != "fewer_in_flight" or can_have_fewer)
     yield from _readings(table)
     yield from _settings(table, first)
-
-
-def name_of(claim: Claim | Suspect) -> str:
-    """The name of a suspect for people."""
-    if claim.kind == "path_policy":
-        return "the path policy"
-    if claim.entity is not None:
-        return claim.entity
-    return claim.place or SUSPECT_WORDS.get(claim.verdict, "something not measured")
 
 
 def load_steps(table: PlaceTable) -> Iterator[Proposal]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sanpath.catalogue.load import facts
+from sanpath.catalogue.catalogue import facts
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.diagnosis.source_accounts import SourceAccount
 from sanpath.model import Scalar

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.catalogue.load import metrics, planes
+from sanpath.catalogue.catalogue import metrics, planes
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.prometheus import parse
 from sanpath_collectors.prometheus.devices import Devices

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 from sanpath.errors import UsageError
 from sanpath.rulebook.check import check
-from sanpath.rulebook.load import find_rule, load_rule, load_rulebook, read_rules
 from sanpath.rulebook.pages import documents
+from sanpath.rulebook.rule_files import find_rule, load_rule, load_rulebook, read_rules
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from sanpath.catalogue import load as catalogue
+from sanpath.catalogue import catalogue
 from sanpath.document import Document, DocumentError, Place, parse
 from sanpath.errors import ConfigError, UsageError
 from sanpath.rulebook import remedy, summary
