@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
-from sanpath.facts.fabric.test_shares import IN_USE
+from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.host.cpu_quotas import cpu_quota_facts
 from sanpath.facts.host.device_share import device_share
 from sanpath.facts.host.planes import devices_of_load, planes_of

@@ -13,7 +13,7 @@ from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
 from sanpath.facts.fabric.link_measures import FULL
-from sanpath.facts.fabric.test_shares import (
+from sanpath.facts.fabric.load_shares import (
     OVERHEAD_TOLERANCE,
     Shares,
     cables_of_test,
@@ -168,22 +168,22 @@ def link_rows(
         ports = [p for cable in all_cables if (p := sampled_port(topology, cable, step, counted)) is not None]
         for direction in DIRECTIONS:
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
-            byte_rates = {p.cable: size for p in ports if (size := p.mean(direction)) is not None}
+            byte_rates = {p.cable: rate for p in ports if (rate := p.mean(direction)) is not None}
             shares: Shares = {}
             used_cables: Mapping[str, set[str]] = test_cables
             wrong: Collection[Cable] = ()
             if load is not None:
                 overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
                 operations = operations_by_target(topology, paths, samples, step.name)
-                test_bytes = load.bytes_per_second * overhead
+                test_byte_rate = load.bytes_per_second * overhead
                 if is_complete:
-                    at_arrays = [overhead * size for size in _counted_by_arrays(samples, step, direction)]
-                    wrong = miscounted(paths, byte_rates, test_bytes, at_arrays)
-                    byte_rates = {cable: size for cable, size in byte_rates.items() if cable not in wrong}
-                used_cables = with_open_host_links(test_cables, own_cables, all_paths, byte_rates, test_bytes)
+                    at_arrays = [overhead * rate for rate in _counted_by_arrays(samples, step, direction)]
+                    wrong = miscounted(paths, byte_rates, test_byte_rate, at_arrays)
+                    byte_rates = {cable: rate for cable, rate in byte_rates.items() if cable not in wrong}
+                used_cables = with_open_host_links(test_cables, own_cables, all_paths, byte_rates, test_byte_rate)
                 shares = shares_of_test(
-                    byte_rates, test_bytes, used_cables, operations, crossed, wrong
-                ) | shares_of_open_links(topology, open_links, byte_rates, test_bytes, test_cables)
+                    byte_rates, test_byte_rate, used_cables, operations, crossed, wrong
+                ) | shares_of_open_links(topology, open_links, byte_rates, test_byte_rate, test_cables)
             for counting in ports:
                 cable = counting.cable
                 port = replace(counting, miscounts=frozenset({direction})) if cable in wrong else counting
@@ -214,9 +214,9 @@ def _counted_by_arrays(samples: Mapping[str, Sequence[StepSamples]], step: Step,
     totals: dict[tuple[str, str], float] = {}
     for kind in ("array", "volume"):
         for sample in samples.get(kind, ()):
-            size = gauge_or_rates(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
-            if sample.step == step.name and size is not None:
-                totals[kind, sample.source] = totals.get((kind, sample.source), 0.0) + size
+            rate = gauge_or_rates(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
+            if sample.step == step.name and rate is not None:
+                totals[kind, sample.source] = totals.get((kind, sample.source), 0.0) + rate
     return list(totals.values())
 
 
@@ -283,8 +283,8 @@ def _row(
     utilisations = sorted(utilisation for utilisation, _ in judged)
     foreign = ceiling = None
     if load is not None and share and mean and load.bytes_per_second:
-        test = share * load.bytes_per_second * overhead
-        foreign = max(0.0, mean - test * OVERHEAD_TOLERANCE)
+        test_byte_rate = share * load.bytes_per_second * overhead
+        foreign = max(0.0, mean - test_byte_rate * OVERHEAD_TOLERANCE)
         if capacity:
             counted = (mean - foreign) / (share * load.bytes_per_second)
             # A link that carried more than the frame model allows can carry at least that much.

@@ -75,12 +75,12 @@ def _test_ratio(step: UnderTest, device: str, rates: Rates) -> float | None:
     total = sum(test.values())
     if not total or passing is None:
         return None
-    if all(isclose(size, passing.get(d, 0.0), rel_tol=_SAME_RATE) for d, size in test.items()):
+    if all(isclose(byte_rate, passing.get(d, 0.0), rel_tol=_SAME_RATE) for d, byte_rate in test.items()):
         return 1.0
     certain = 0.0
-    for d, size in test.items():
-        at_device = carried.get(d, size)
-        certain += max(0.0, min(size, at_device) - max(0.0, at_device - passing.get(d, 0.0)))
+    for d, byte_rate in test.items():
+        at_device = carried.get(d, byte_rate)
+        certain += max(0.0, min(byte_rate, at_device) - max(0.0, at_device - passing.get(d, 0.0)))
     return certain / total
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from math import log
 from statistics import fmean
 
-from sanpath.facts.fabric.test_shares import IN_USE
+from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.host.multipath import SINGLE_PATH_POLICIES
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, percent

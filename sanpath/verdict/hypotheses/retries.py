@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
 from sanpath.facts.fabric.link_measures import filled_ratio
-from sanpath.facts.fabric.test_shares import LOADED
+from sanpath.facts.fabric.load_shares import LOADED
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from sanpath.catalogue.capacity import Capacity, payload_ratio
 from sanpath.facts.fabric.capacities import cable_capacity
 from sanpath.facts.fabric.link_measures import filled_ratio
-from sanpath.facts.fabric.test_shares import LOADED
+from sanpath.facts.fabric.load_shares import LOADED
 from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import DIRECTIONS
 from sanpath.topology.paths import Cable

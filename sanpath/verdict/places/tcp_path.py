@@ -14,7 +14,7 @@ from math import inf, sqrt
 from statistics import fmean
 
 from sanpath.diagnosis.model import Interval
-from sanpath.facts.fabric.test_shares import LOADED
+from sanpath.facts.fabric.load_shares import LOADED
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number

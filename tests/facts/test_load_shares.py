@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from sanpath.facts.fabric.test_shares import (
+from sanpath.facts.fabric.load_shares import (
     Shares,
     crossings,
     miscounted,

@@ -64,24 +64,28 @@ def with_open_host_links(
     own_cables: Sequence[Cable],
     paths: Sequence[IoPath],
     byte_rates: Mapping[Cable, float],
-    test: float,
+    test_byte_rate: float,
 ) -> Mapping[str, set[str]]:
     """Return the test's links, with more links added if those with a known path carry fewer bytes than the test has
     moved. The added links are those of the test's initiators whose path ends at a switch that is not read: the
     missing bytes must have left the host over them.
 
-    `own_cables`: of the test's initiators. `paths`: all that are cabled. `byte_rates`, `test`: as of shares_of_test.
+    `own_cables`: of the test's initiators. `paths`: all that are cabled. `byte_rates`, `test_byte_rate`: as of
+    shares_of_test.
     """
     carried = sum(byte_rate for cable, byte_rate in byte_rates.items() if cable.id in test_cables["host"])
     followed = {path.hba for path in paths}
     unfollowed = {cable.id for cable in own_cables if followed.isdisjoint(cable.devices)}
-    if not unfollowed or carried * _FOREIGN_TOLERANCE >= test:
+    if not unfollowed or carried * _FOREIGN_TOLERANCE >= test_byte_rate:
         return test_cables
     return {**test_cables, "host": test_cables["host"] | unfollowed}
 
 
 def miscounted(
-    paths: Sequence[IoPath], byte_rates: Mapping[Cable, float], test: float, counted_elsewhere: Sequence[float]
+    paths: Sequence[IoPath],
+    byte_rates: Mapping[Cable, float],
+    test_byte_rate: float,
+    counted_elsewhere: Sequence[float],
 ) -> set[Cable]:
     """Return the links whose counters cannot be right, because bytes that have passed them are missing there.
 
@@ -89,7 +93,7 @@ def miscounted(
     those at the other end, or others (`counted_elsewhere`, bytes a second), count as many as the test has moved, then
     a counter stands still or counts in another unit. That counter is in a fabric whose other end counts clearly more,
     or whose ends both count nothing. If both ends of every fabric agree, the missing bytes have taken a path that is
-    not known. `byte_rates`, `test`: as of shares_of_test.
+    not known. `byte_rates`, `test_byte_rate`: as of shares_of_test.
     """
     pairs = [(path.cables[0], path.cables[-1]) for path in paths if path.cables]
     pairs = [(near, far) for near, far in pairs if (near.side, far.side) == ("host", "array")]
@@ -101,11 +105,13 @@ def miscounted(
     for own, others in (ends, reversed(ends)):
         counted, counted_by_others = (sum(byte_rates[cable] for cable in end) for end in (own, others))
         witnesses = (counted_by_others, *counted_elsewhere)
-        if counted >= _MISSES * test or not any(isclose(each, test, rel_tol=_AS_MUCH) for each in witnesses):
+        if counted >= _MISSES * test_byte_rate or not any(
+            isclose(each, test_byte_rate, rel_tol=_AS_MUCH) for each in witnesses
+        ):
             continue
         for fabric in fabrics:
             at_own, at_others = (sum(byte_rates[cable] for cable in fabric & end) for end in (own, others))
-            if at_own < _MISSES * max(at_others, LOADED * test):
+            if at_own < _MISSES * max(at_others, LOADED * test_byte_rate):
                 result |= fabric & own
     return result
 
@@ -147,7 +153,7 @@ def crossings(paths: Sequence[IoPath]) -> dict[str, Crossing]:
 
 def shares_of_test(
     byte_rates: Mapping[Cable, float],
-    test: float,
+    test_byte_rate: float,
     test_cables: Mapping[str, set[str]],
     operations: Mapping[str, float],
     crossed: Mapping[str, Crossing] | None = None,
@@ -155,22 +161,23 @@ def shares_of_test(
 ) -> Shares:
     """Return the test's share on each cable.
 
-    `byte_rates`: bytes a second counted on each cable. `test`: those of the test, as a port would count them.
-    `operations`: target port → operations of the test's initiators, {} if the array does not count them. `crossed`:
-    group of links between switches → its crossing. `wrong`: cables without a byte rate because they miscount."""
-    limit = test * _FOREIGN_TOLERANCE * OVERHEAD_TOLERANCE
+    `byte_rates`: bytes a second counted on each cable. `test_byte_rate`: those of the test, as a port would count
+    them. `operations`: target port → operations of the test's initiators, {} if the array does not count them.
+    `crossed`: group of links between switches → its crossing. `wrong`: cables without a byte rate because they
+    miscount."""
+    most_own_byte_rate = test_byte_rate * _FOREIGN_TOLERANCE * OVERHEAD_TOLERANCE
     # The array counts by initiator: where others use the initiators as well, its count includes theirs.
     exclusive = (
-        not test
+        not test_byte_rate
         or sum(byte_rate for cable, byte_rate in byte_rates.items() if cable.id in test_cables.get("host", ()))
-        <= limit
+        <= most_own_byte_rate
     )
     shares: Shares = {}
     for side, possible in test_cables.items():
         side_rates = {cable: byte_rate for cable, byte_rate in byte_rates.items() if cable.id in possible}
         if side not in ("host", "array"):
             through = _share_through((crossed or {}).get(side), shares, test_cables.get("host", ()))
-            shares |= _between_switches(side_rates, test, limit, through)
+            shares |= _between_switches(side_rates, test_byte_rate, most_own_byte_rate, through)
             continue
         if side == "array" and operations:
             counts = {cable: sum(operations.get(port, 0.0) for port in cable.devices) for cable in side_rates}
@@ -181,9 +188,11 @@ def shares_of_test(
             }
         total = sum(side_rates.values())
         if total and any(cable.id in possible for cable in wrong):
-            total = max(total, test)
-        if total > limit and sum(byte_rate > 0 for byte_rate in side_rates.values()) > 1:
-            shares |= {cable.id: _certain_share(byte_rate, total, test) for cable, byte_rate in side_rates.items()}
+            total = max(total, test_byte_rate)
+        if total > most_own_byte_rate and sum(byte_rate > 0 for byte_rate in side_rates.values()) > 1:
+            shares |= {
+                cable.id: _certain_share(byte_rate, total, test_byte_rate) for cable, byte_rate in side_rates.items()
+            }
         elif total:
             shares |= {cable.id: byte_rate / total for cable, byte_rate in side_rates.items()}
     return shares
@@ -207,7 +216,9 @@ def _share_through(crossed: Crossing | None, shares: Shares, host_links: Collect
     return sum(share for share in crossing_shares if share is not None)
 
 
-def _between_switches(byte_rates: Mapping[Cable, float], test: float, limit: float, through: float | None) -> Shares:
+def _between_switches(
+    byte_rates: Mapping[Cable, float], test_byte_rate: float, most_own_byte_rate: float, through: float | None
+) -> Shares:
     """Return the shares of parallel links between two switches.
 
     The links spread exchanges by source, destination and exchange (FC-SW), so that each carries the same share of the
@@ -219,16 +230,17 @@ def _between_switches(byte_rates: Mapping[Cable, float], test: float, limit: flo
     if through is not None:
         return {cable.id: through * byte_rate / total for cable, byte_rate in byte_rates.items()}
     return {
-        cable.id: byte_rate / test if test and total <= limit else None for cable, byte_rate in byte_rates.items()
+        cable.id: byte_rate / test_byte_rate if test_byte_rate and total <= most_own_byte_rate else None
+        for cable, byte_rate in byte_rates.items()
     }
 
 
-def _certain_share(byte_rate: float, total: float, test: float) -> float | None:
+def _certain_share(byte_rate: float, total: float, test_byte_rate: float) -> float | None:
     """Return the share of the test that the other ports cannot have carried. None: they could have carried all of
     it."""
-    least = (test - (total - byte_rate)) / test if test else 0.0
-    if byte_rate < LOADED * test:
-        return byte_rate / test if test else None
+    least = (test_byte_rate - (total - byte_rate)) / test_byte_rate if test_byte_rate else 0.0
+    if byte_rate < LOADED * test_byte_rate:
+        return byte_rate / test_byte_rate if test_byte_rate else None
     return min(1.0, least) if least >= LOADED else None
 
 
@@ -298,28 +310,30 @@ def shares_of_open_links(
     topology: Topology,
     open_links: Sequence[Cable],
     byte_rates: Mapping[Cable, float],
-    test: float,
+    test_byte_rate: float,
     test_cables: Mapping[str, Collection[str]],
 ) -> Shares:
     """Return the share of the test's bytes on each of these links; None: not known.
 
     The only busy link of a switch carries the test. So does the only link that moves as many bytes as the links of
     the test's initiators or target ports bring to that switch: a switch keeps no bytes. If several links qualify, it
-    is not known which of them carries the test. `test`: the test's bytes a second; `test_cables`: of its initiators
-    and target ports, by side.
+    is not known which of them carries the test. `test_byte_rate`: the test's bytes a second; `test_cables`: of its
+    initiators and target ports, by side.
     """
     busy: defaultdict[str | None, list[Cable]] = defaultdict(list)
     for cable in open_links:
-        if byte_rates.get(cable, 0.0) >= LOADED * test > 0:
+        if byte_rates.get(cable, 0.0) >= LOADED * test_byte_rate > 0:
             busy[switch_of(topology, cable.switch_port)].append(cable)
     shares: Shares = {}
     for switch, cables in busy.items():
         brought = _brought_to(topology, switch, byte_rates, test_cables)
         same_flow = [cable for cable in cables if isclose(byte_rates[cable], brought, rel_tol=_SAME_FLOW)]
-        if len(cables) == 1 and byte_rates[cables[0]] * OVERHEAD_TOLERANCE >= test:
+        if len(cables) == 1 and byte_rates[cables[0]] * OVERHEAD_TOLERANCE >= test_byte_rate:
             shares[cables[0].id] = 1.0
         elif len(same_flow) == 1:
-            shares |= {cable.id: min(1.0, brought / test) if cable in same_flow else 0.0 for cable in cables}
+            shares |= {
+                cable.id: min(1.0, brought / test_byte_rate) if cable in same_flow else 0.0 for cable in cables
+            }
         else:
             shares |= {cable.id: None for cable in cables}
     return shares
