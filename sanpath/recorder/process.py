@@ -12,43 +12,37 @@ import os
 import platform
 import re
 import resource
-import shutil
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import duckdb
 
 from sanpath import __version__, registry
-from sanpath.config import DEFAULT_NAME, Config, load_config
+from sanpath.config import load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
-from sanpath.extras import SSH
 from sanpath.masking import masked_words
 from sanpath.model import Poll, SourceEntity, SourceLink
-from sanpath.plugin import Cost, Item, SourceConfig, Spec, SshTarget
+from sanpath.plugin import Cost, Item, SourceConfig, Spec
 from sanpath.recorder.control import ABORT, STOP, UNWRITTEN
 from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.handover import Handover
-from sanpath.recorder.loads.loads import Loads, Reader, load_name, load_reader
-from sanpath.recorder.loads.processes import load_processes
+from sanpath.recorder.loads.loads import Loads, load_name
 from sanpath.recorder.loads.sweep import ProbeRun, SweepRun, lock_sweep
-from sanpath.recorder.peers import OtherRecorders, refuse_duplicate_sources, refuse_second_load
+from sanpath.recorder.peers import OtherRecorders
 from sanpath.recorder.request import RunRequest
+from sanpath.recorder.request_check import load_hosts, reader_of, selected
 from sanpath.recorder.sink import Sink, reason
 from sanpath.recorder.sources.source import CLOSE_SECONDS, Source
 from sanpath.recording.format import layout
 from sanpath.recording.format.compaction import Retention
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.format.layout import CONFIG, RECORDER
-from sanpath.recording.format.writers import starts
 from sanpath.recording.storage.store import store_at
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.store_clock import StoreClock
 from sanpath.recording.writing.writer import Writer
-from sanpath.sweep import commands
-from sanpath.sweep.matrix import steps
 from sanpath.sweep.plan import LOCAL
 
 FIRST_POLL_SECONDS = 12.0
@@ -91,7 +85,7 @@ class Recorder:
     def __init__(self, request: RunRequest) -> None:
         self._request = request
         self._config = selected(load_config(request.config, request.only_sources), request.only_sources)
-        self._reader = _reader(request)
+        self._reader = reader_of(request)
         self._clock = RecorderClock()
         self._manifest = layout.create(request.folder, request.plan)
         self._lock = lock_sweep(request.folder, self._manifest.run_id) if request.sweep else None
@@ -315,69 +309,6 @@ class Recorder:
                 sources=tuple(_declaration(*spec) for spec in specs),
             )
         )
-
-
-def check_request(request: RunRequest, config: Config) -> None:
-    """Check everything that can be checked before a device is asked. Raises UsageError."""
-    if request.writer and not re.fullmatch(r"[A-Za-z0-9_.-]{1,63}", request.writer):
-        raise UsageError("--writer: a name has up to 63 letters, digits, _, . and -")
-    sources = selected(config, request.only_sources).sources
-    for source in sources:
-        registry.require_installed(source)
-    hosts = load_hosts(request, config)
-    if any(target is not None for target in hosts.values()):
-        SSH.require("--on")
-    argv = _argv(request)
-    if argv and (reader := _reader(request)) is not None:
-        wrapped = reader[1].wrap(argv)
-        if hosts and wrapped.output_file:
-            raise UsageError(
-                f"{argv[0]} writes to {wrapped.output_file}, which is not read on other hosts: leave it out"
-            )
-    if argv and (not hosts or LOCAL in hosts) and shutil.which(argv[0]) is None:
-        raise UsageError(f"{argv[0]}: there is no such command, or it may not be executed")
-    if not request.has_load and not config.sources:
-        raise UsageError("nothing to record: `sanpath init` asks for sources; or name a load command after --")
-    if (manifest := layout.check(request.folder, request.plan)) is not None:
-        loads = [load_name(_reader(request), host) for host in request.hosts or (None,)] if request.has_load else []
-        earlier_starts = starts(store_at(request.folder), set())
-        if request.has_load:
-            refuse_second_load(earlier_starts, request.folder, request.plan, load_processes(manifest.run_id))
-        refuse_duplicate_sources(earlier_starts, request.recorder, [*(source.name for source in sources), *loads])
-
-
-def selected(config: Config, only: tuple[str, ...]) -> Config:
-    """Return the configuration with only the named sources; all if none is named. Raises UsageError."""
-    names = [source.name for source in config.sources]
-    for name in only:
-        if name not in names:
-            raise UsageError(f"--only-sources: no source is called {name!r}; there are: {', '.join(names) or 'none'}")
-    if not only:
-        return config
-    return replace(config, sources=tuple(source for source in config.sources if source.name in only))
-
-
-def load_hosts(request: RunRequest, config: Config) -> dict[str, SshTarget | None]:
-    """Return the log-in of each host that runs the load, by name; None: this machine.
-
-    Raises UsageError for an unknown host.
-    """
-    for name in request.hosts:
-        if name != LOCAL and name not in config.hosts:
-            accepted = ", ".join((LOCAL, *config.hosts))
-            raise UsageError(
-                f"no host is called {name!r} under hosts in {config.path or DEFAULT_NAME}; there are: {accepted}"
-            )
-    return {name: config.hosts.get(name) for name in request.hosts}
-
-
-def _reader(request: RunRequest) -> Reader:
-    return load_reader(_argv(request), request.sweep.plan.engine if request.sweep else request.load_reader)
-
-
-def _argv(request: RunRequest) -> tuple[str, ...]:
-    """Return the load command, for a sweep that of its first step; empty: there is no load."""
-    return commands.command(request.sweep.plan, steps(request.sweep.plan)[0]) if request.sweep else request.load
 
 
 def _as_typed(request: RunRequest) -> tuple[str, ...]:

@@ -147,7 +147,7 @@ class Session:
 
     def _check(self) -> None:
         from sanpath.config import load_config
-        from sanpath.recorder.process import check_request
+        from sanpath.recorder.request_check import check_request
 
         check_request(self._request, load_config(self._request.config, self._request.only_sources))
         checked(self._choice)
