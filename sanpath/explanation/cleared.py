@@ -16,8 +16,8 @@ from sanpath.topology.paths import array_of, machines_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, response_small
 from sanpath.verdict.model import WINDOWS, Judgement
-from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.processors import quota_used
 from sanpath.verdict.places.submission import threads_of
 from sanpath.verdict.places.tcp_path import tcp_path
 from sanpath.whatif.proven_ceilings import array_dominates

@@ -13,7 +13,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
 from sanpath.units import iops, percent
 from sanpath.verdict.evidence.step import BUSY, drift, not_seen
-from sanpath.verdict.places.cpu_quota import quota_used
+from sanpath.verdict.places.processors import quota_used
 from sanpath.verdict.places.table import PlaceTable
 
 _MET = 0.97

@@ -10,8 +10,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, iops, percent
 from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, at_limit, run_queue_weight, without_pause
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by, of_the_load
-from sanpath.verdict.places.cpu_quota import quota_used
-from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
+from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load, quota_used
 from sanpath.verdict.places.submission import density_of_others, threads_of
 from sanpath.verdict.places.table import PlaceTable
 

@@ -1,14 +1,16 @@
-"""Whether processors, or drives, work for the load's I/Os, by how busy they are beside more and fewer of these."""
+"""Whether processors, or drives, work for the load's I/Os, by how busy they are beside more and fewer of these; and
+how much of its CPU quota the load uses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from sanpath.facts.facts import Facts
+from sanpath.facts.host.cpu_quotas import quota_used_ratio
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of
-from sanpath.units import iops
+from sanpath.units import iops, percent
 
 _CLEARLY_LESS = 0.7
 """Ratio of throughputs: batches make I/Os cheaper where more are in flight, seldom by more than this."""
@@ -42,6 +44,21 @@ def busy_for_load(row: FactRow) -> float:
     """
     busy, ran, waited = (number(row, f) for f in ("cpu_ratio", "load_thread_run_ratio", "load_thread_wait_ratio"))
     return min(busy, waited / (ran + waited)) if ran else busy
+
+
+def quota_used(facts: Facts, load: LoadFacts) -> tuple[float, str]:
+    """Share of the fullest CPU quota of the load that is used, and a sentence about it. (0, ""): none is known.
+
+    When the quota is used up, the load's processes stop, on idle cores too.
+    """
+    row = facts.row_of(load)
+    if not row["in_cpu_quota"] or row["cpu_quota_used_ratio"] is None:
+        return 0.0, ""
+    quota = f"CPU quota of {number(row, 'cpu_quota_cores'):.3g} cores"
+    words = f"control group {row['cpu_group']} used {percent(number(row, 'cpu_quota_used_ratio'))} of its {quota}"
+    if row["cpu_throttled_ratio"] is not None:
+        words += f" and was stopped by it in {percent(number(row, 'cpu_throttled_ratio'))} of the periods"
+    return quota_used_ratio(row), words
 
 
 def as_busy_with_fewer(

@@ -12,9 +12,8 @@ from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
-from sanpath.verdict.places.cpu_quota import quota_used
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
-from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load
+from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load, quota_used
 from sanpath.verdict.places.scaling import Slope, same_io, slopes
 from sanpath.verdict.places.segments import Segment, segments
 from sanpath.verdict.places.submission import blocked_ratio
