@@ -1,4 +1,5 @@
-"""Masks passwords and keys in a load's command line and in its output, where fio repeats its options. Pure."""
+"""Masks passwords and keys in a load's command line and in its output, where fio repeats its options; and control
+characters in texts of others. Pure."""
 
 from __future__ import annotations
 
@@ -56,6 +57,14 @@ def masked_text(text: str) -> str:
 def masked_bytes(output: bytes) -> bytes:
     """Return output without secrets, in any encoding that contains ASCII; it has the same length."""
     return masked_text(output.decode("latin-1")).encode("latin-1")
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters replaced: names come from devices and from files of others, and would
+    reach the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 def _masked_line(line: str) -> str:

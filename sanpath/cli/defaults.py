@@ -16,9 +16,9 @@ import yaml
 from sanpath.cli.secrets import store_in_file
 from sanpath.config import secret_from_reference
 from sanpath.errors import UsageError
+from sanpath.masking import printable
 from sanpath.plugin import SecretStr
 from sanpath.recorder.discovery import Agent, Surroundings, answering, surroundings
-from sanpath.views.words import printable
 
 _HEAD = "# Written by sanpath init --yes. Every key of every source: sanpath init --example --into example.yaml\n"
 _SNMP_PORT = 161

@@ -16,12 +16,12 @@ from sanpath.cli.source_blocks import source_blocks
 from sanpath.config import HostConfig, source_from_keys
 from sanpath.config_keys import SECRET, ConfigKey, keys_of
 from sanpath.errors import ConfigError, UsageError
+from sanpath.masking import printable
 from sanpath.plugin import Spec
 from sanpath.recorder.check import SourcedInventory, check_all
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
 from sanpath.topology.unread_switches import missing_switches
-from sanpath.views.words import printable
 
 _HEAD = (
     "# Written by sanpath init. Every key: sanpath collectors show NAME; an example of all: sanpath init --example\n"

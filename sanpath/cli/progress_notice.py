@@ -19,7 +19,7 @@ def progress_notice(activity: str) -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    from sanpath.views.words import printable
+    from sanpath.masking import printable
 
     done = threading.Event()
     thread = threading.Thread(target=_print_elapsed, args=(printable(activity), done), daemon=True)

@@ -21,8 +21,8 @@ def summary_table(checks: list[SourceCheck]) -> str:
     from rich.table import Table
     from rich.text import Text
 
+    from sanpath.masking import printable
     from sanpath.units import duration
-    from sanpath.views.words import printable
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("source", "collector", "answers", "clock", "a poll takes", "fits"):
@@ -42,7 +42,7 @@ def summary_table(checks: list[SourceCheck]) -> str:
 
 def first_action(checks: list[SourceCheck]) -> str:
     """One line: that the sources are ready, or what to do first: a source that is silent before one that is slow."""
-    from sanpath.views.words import printable
+    from sanpath.masking import printable
 
     for check in checks:
         if not check.answers:
@@ -67,8 +67,8 @@ def _printed(*lines: RenderableType) -> str:
 def _lines(check: SourceCheck) -> list[Text]:
     from rich.text import Text
 
+    from sanpath.masking import printable
     from sanpath.units import counted
-    from sanpath.views.words import printable
 
     verdict = Text("answers", "green") if check.answers else Text("DOES NOT ANSWER", "bold red")
     lines = [Text.assemble((printable(check.name), "bold"), f" ({check.collector}) ", verdict)]

@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sanpath.errors import UsageError
+from sanpath.masking import printable
 from sanpath.rulebook.kinds import Kind
-from sanpath.rulebook.text import did_you_mean, printable
+from sanpath.rulebook.text import did_you_mean
 
 MAX_CHARACTERS = 1000
 """Longer conditions are refused: an `and` of 5,000 terms kept a query engine busy for over 20 seconds."""

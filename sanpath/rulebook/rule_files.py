@@ -19,12 +19,13 @@ from pydantic import BaseModel, ValidationError
 from sanpath.catalogue import catalogue
 from sanpath.document import Document, DocumentError, Place, parse
 from sanpath.errors import ConfigError, UsageError
+from sanpath.masking import printable
 from sanpath.rulebook import remedy, summary
 from sanpath.rulebook.condition import ConditionError, compile_condition
 from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind
 from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
 from sanpath.rulebook.site.options import POLICIES
-from sanpath.rulebook.text import did_you_mean, printable
+from sanpath.rulebook.text import did_you_mean
 from sanpath.yaml_cache import cached
 
 MAX_BYTES = 64 * 1024

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from string import Formatter
 
 from sanpath.facts.table import FactValue
+from sanpath.masking import printable
 from sanpath.rulebook.kinds import finite_or_none
-from sanpath.rulebook.text import did_you_mean, printable
+from sanpath.rulebook.text import did_you_mean
 from sanpath.units import bandwidth, iops, percent
 
 NOT_KNOWN = "not known"

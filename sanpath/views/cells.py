@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.facts.figures.model import amount
+from sanpath.masking import printable
 from sanpath.units import bandwidth, count, duration, iops, percent
-from sanpath.views.words import printable, short
+from sanpath.views.words import short
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis, StepResult

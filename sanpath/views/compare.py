@@ -12,11 +12,12 @@ from sanpath.comparison.changes import Change
 from sanpath.comparison.compare import Comparison, Pair
 from sanpath.comparison.differences import Value
 from sanpath.comparison.same_latency import AtLatency, Cost
+from sanpath.masking import printable
 from sanpath.units import bandwidth, count, duration, iops, kibibytes, percent, percent_change
 from sanpath.views.markdown import safe, table
 from sanpath.views.terminal import as_lines
 from sanpath.views.whatif import check_text
-from sanpath.views.words import printable, short
+from sanpath.views.words import short
 
 HEADER: Sequence[str] = ("step", "direction", "outstanding", "quantity", "before", "after", "change", "spread")
 QUANTITIES = {

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sanpath.diagnosis.model import Diagnosis, StepResult
+from sanpath.masking import printable
 from sanpath.units import bandwidth, count, duration, iops, outstanding
 from sanpath.views import words
 from sanpath.views.markdown import safe, table
@@ -36,7 +37,7 @@ def knee(diagnosis: Diagnosis) -> str:
     if verdict.r0.seconds is not None and verdict.r0.from_step:
         calm = f" ({duration(verdict.r0.seconds)} without a queue, from step {verdict.r0.from_step})"
     limits = ", ".join(words.short(b.entity) for b in verdict.bottlenecks)
-    return words.printable(f"Knee{f' at {limits}' if limits else ''}: {knee}{calm}.")
+    return printable(f"Knee{f' at {limits}' if limits else ''}: {knee}{calm}.")
 
 
 def text(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -> str:
@@ -63,7 +64,7 @@ def _cells(step: StepResult) -> list[list[str]]:
         latency = result.latency_seconds
         rows.append(
             [
-                words.printable(step.name),
+                printable(step.name),
                 direction,
                 configured,
                 iops(result.ops_per_second).removesuffix(" IOPS"),
@@ -73,4 +74,4 @@ def _cells(step: StepResult) -> list[list[str]]:
                 bound,
             ]
         )
-    return rows or [[words.printable(step.name), "-", configured, "-", "-", "-", "-", bound]]
+    return rows or [[printable(step.name), "-", configured, "-", "-", "-", "-", bound]]

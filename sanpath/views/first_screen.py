@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.diagnosis.plan import PlanStep
 from sanpath.diagnosis.summary import PathElement, PathRole
+from sanpath.masking import printable
 from sanpath.units import percent_rounded
 from sanpath.views import words
 
@@ -46,7 +47,7 @@ def role(diagnosis: Diagnosis, element: PathElement) -> str:
 def label(diagnosis: Diagnosis, element: PathElement) -> str:
     """An element of the path as one text, its role in capitals for terminals without colour."""
     text = " ".join(filter(None, (element.name, usage(element), role(diagnosis, element))))
-    return words.printable(f"[{text}]" if element.kind == "link" or element.role else text)
+    return printable(f"[{text}]" if element.kind == "link" or element.role else text)
 
 
 def path(diagnosis: Diagnosis) -> Iterator[tuple[str, PathElement]]:

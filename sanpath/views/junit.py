@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.masking import printable
 from sanpath.rulebook.model import Finding
 from sanpath.views import words
 
@@ -34,12 +35,12 @@ def render(diagnosis: Diagnosis) -> str:
 
 
 def _case(suite: Element, part: str, name: str) -> Element:
-    return SubElement(suite, "testcase", classname=f"sanpath.{part}", name=words.printable(name))
+    return SubElement(suite, "testcase", classname=f"sanpath.{part}", name=printable(name))
 
 
 def _outcome(case: Element, tag: str, message: str, text: str = "", kind: str = "") -> None:
-    about = {"message": words.printable(message)} | ({"type": kind} if kind else {})
-    SubElement(case, tag, about).text = "\n".join(words.printable(line) for line in text.splitlines()) or None
+    about = {"message": printable(message)} | ({"type": kind} if kind else {})
+    SubElement(case, tag, about).text = "\n".join(printable(line) for line in text.splitlines()) or None
 
 
 def _load(suite: Element, diagnosis: Diagnosis) -> None:
@@ -55,7 +56,7 @@ def _verdict(suite: Element, diagnosis: Diagnosis) -> None:
     if verdict.kind == "cannot_tell":
         _outcome(case, "skipped", f"{verdict.headline} {verdict.decide_with or ''}".strip())
     elif verdict.kind in _PASSES:
-        SubElement(case, "system-out").text = words.printable(verdict.headline)
+        SubElement(case, "system-out").text = printable(verdict.headline)
     else:
         _outcome(case, "failure", f"confidence {verdict.grade}: {verdict.headline}", because, verdict.kind)
 
@@ -67,7 +68,7 @@ def _finding(suite: Element, finding: Finding, other_findings: Sequence[Finding]
         missing = ", ".join(name for name, value in finding.evidence.items() if value is None)
         _outcome(case, "skipped", f"not judged, its inputs were not measured: {missing}" if missing else "not judged")
     elif finding.severity == "info":
-        SubElement(case, "system-out").text = words.printable(words.finding_text(finding, other_findings))
+        SubElement(case, "system-out").text = printable(words.finding_text(finding, other_findings))
     else:
         kind = f"{finding.role} {finding.severity}"
         _outcome(case, "failure", words.finding_text(finding, other_findings), finding.why, kind)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sanpath.diagnosis.model import Diagnosis, LatencyBudget
+from sanpath.masking import printable
 from sanpath.units import duration, percent
 from sanpath.views import cells, first_screen, probe, words
 
@@ -111,7 +112,7 @@ def _actions(diagnosis: Diagnosis) -> Iterator[str]:
             yield ""
             if variant.commands:
                 yield "   ```"
-                yield from (f"   {words.printable(command)}" for command in variant.commands)
+                yield from (f"   {printable(command)}" for command in variant.commands)
                 yield "   ```"
             yield f"   - Verify: {safe(variant.verify)}"
             yield f"   - Undo: {safe(variant.undo)}"
@@ -166,4 +167,4 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: int = 0) 
 
 def safe(text: str) -> str:
     """The text without markup, HTML and line ends: names come from devices."""
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", words.printable(text))
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", printable(text))

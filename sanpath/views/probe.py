@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import Probe, Trial
+from sanpath.masking import printable
 from sanpath.units import percent_likely, percent_rounded
-from sanpath.views.words import bar, printable, short
+from sanpath.views.words import bar, short
 
 TITLE = "What was tried"
 HEADER: Sequence[str] = ("step", "why", "outcome", "ruled out", "likely after it", "verdict")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
+from sanpath.masking import printable
 from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.views import words
 
@@ -30,7 +31,7 @@ def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
     """The line about what happens now, and the limit by the last diagnosis. `diagnosis` None: there is none yet."""
     texts = [words.elapsed(pulse.elapsed_seconds)]
     if pulse.step:
-        texts[0] += f" step {words.printable(pulse.step)} {step_time(pulse)}"
+        texts[0] += f" step {printable(pulse.step)} {step_time(pulse)}"
     for load in pulse.loads:
         tail = f" p99 {duration(load.p99)}" if load.p99 is not None else ""
         figures = f"{iops(load.ops_per_second)}, {bandwidth(load.bytes_per_second)}"
@@ -41,7 +42,7 @@ def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
     if links := pulse.current_links:
         busiest = links[0]
         texts.append(f"{words.short(busiest.entity)} {busiest.direction} {percent(busiest.utilisation)}")
-    late = [words.printable(name) for name, source in pulse.ages.items() if source.late]
+    late = [printable(name) for name, source in pulse.ages.items() if source.late]
     texts += [f"LATE: {', '.join(late)}"] if late else []
     measured = [step for step in diagnosis.steps if step.directions] if diagnosis is not None else []
     texts += [f"so far {verdict(measured[-1])}"] if measured else []
@@ -60,20 +61,20 @@ def no_figures(pulse: Pulse) -> str:
     if pulse.step:
         return "no figures of the load yet"
     if pulse.last_step:
-        return f"between steps, {words.printable(pulse.last_step)} ended {words.elapsed(pulse.idle_seconds)} ago"
+        return f"between steps, {printable(pulse.last_step)} ended {words.elapsed(pulse.idle_seconds)} ago"
     return NO_IO
 
 
 def verdict(step: StepResult) -> str:
     """The limit of a step, in a few words."""
     if step.windows_used < JUDGED_WINDOWS:
-        return f"measuring {words.printable(step.name)}"
-    return f"{words.limit_text(step)} in step {words.printable(step.name)}"
+        return f"measuring {printable(step.name)}"
+    return f"{words.limit_text(step)} in step {printable(step.name)}"
 
 
 def line(diagnosis: Diagnosis) -> str:
     """The line about the newest step: its figures, its limit so far, and the sources that fail."""
-    texts = [f"step {words.printable(diagnosis.steps[-1].name)}"] if diagnosis.steps else []
+    texts = [f"step {printable(diagnosis.steps[-1].name)}"] if diagnosis.steps else []
     measured = [step for step in diagnosis.steps if step.directions]
     if not measured:
         texts.append(NO_IO)
@@ -94,7 +95,7 @@ def _failing_sources(diagnosis: Diagnosis) -> list[str]:
     silent = [source.name for source in diagnosis.sources if source.failures and source.last_answer is None]
     failing = [source.name for source in diagnosis.sources if source.failures and source.name not in silent]
     if silent:
-        texts.append(f"NO ANSWER from {', '.join(words.printable(name) for name in silent)}")
+        texts.append(f"NO ANSWER from {', '.join(printable(name) for name in silent)}")
     if failing:
-        texts.append(f"failing: {', '.join(words.printable(name) for name in failing)}")
+        texts.append(f"failing: {', '.join(printable(name) for name in failing)}")
     return texts

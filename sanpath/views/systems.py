@@ -10,10 +10,11 @@ from sanpath.comparison.drift import Drift
 from sanpath.comparison.side_by_side import Row, SideBySide
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import CurvePoint
+from sanpath.masking import printable
 from sanpath.units import count, counted, duration, iops, kibibytes, percent, percent_change
 from sanpath.views.compare import latency_text
 from sanpath.views.terminal import as_lines
-from sanpath.views.words import printable, short
+from sanpath.views.words import short
 
 
 def as_text(comparison: SideBySide, width: int | None = None) -> str:

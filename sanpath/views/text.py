@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sanpath.diagnosis.model import Diagnosis, LatencyBudget
+from sanpath.masking import printable
 from sanpath.units import duration
 from sanpath.views import cells, first_screen, probe, words
 from sanpath.views.terminal import as_lines
@@ -53,11 +54,11 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     title = (
         f"{words.KINDS[verdict.kind]}   {first_screen.confidence(diagnosis)}   {first_screen.test_name(diagnosis)}"
     )
-    yield Text(words.printable(title), style="dim")
-    yield Text(words.printable(summary.verdict), style="bold red" if alarm else "bold")
+    yield Text(printable(title), style="dim")
+    yield Text(printable(summary.verdict), style="bold red" if alarm else "bold")
     for line in (summary.consequence, *summary.other_io, summary.acquittal):
         if line is not None:
-            yield Text(words.printable(line))
+            yield Text(printable(line))
     if summary.path:
         path = Text("\n")
         for before, element in first_screen.path(diagnosis):
@@ -66,22 +67,22 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield path
     if (off_path := first_screen.off_path_text(diagnosis)) is not None:
         yield Text(off_path, style="bold red")
-    yield Text(f"\nFirst action: {words.printable(first_screen.action_text(diagnosis))}", style="bold")
+    yield Text(f"\nFirst action: {printable(first_screen.action_text(diagnosis))}", style="bold")
     if (step := first_screen.first_step(diagnosis)) is not None:
         yield Text(
-            f"  {', '.join(first_screen.badges(step))}; {words.printable(words.platform(step.platform))}", style="dim"
+            f"  {', '.join(first_screen.badges(step))}; {printable(words.platform(step.platform))}", style="dim"
         )
-        yield Padding(Text(words.printable(step.scope), style="dim"), (0, 0, 0, 2))
+        yield Padding(Text(printable(step.scope), style="dim"), (0, 0, 0, 2))
         yield from _commands(step.commands)
     if (gain := first_screen.gain_text(diagnosis)) is not None:
-        yield Text(words.printable(f"  Expected gain: {gain}"))
+        yield Text(printable(f"  Expected gain: {gain}"))
 
 
 _ROLES = {"limits": "bold red", "waits": "yellow", None: ""}
 
 
 def _commands(commands: Sequence[str]) -> list[RenderableType]:
-    return [Padding(Text(f"$ {words.printable(command)}", style="bold"), (0, 0, 0, 4)) for command in commands]
+    return [Padding(Text(f"$ {printable(command)}", style="bold"), (0, 0, 0, 4)) for command in commands]
 
 
 def _section(title: str, lines: list[str]) -> list[RenderableType]:
@@ -89,7 +90,7 @@ def _section(title: str, lines: list[str]) -> list[RenderableType]:
         return []
     table = Table.grid(padding=(0, 1, 0, 0))
     for line in lines:
-        table.add_row(Text("  -"), Text(words.printable(line)))
+        table.add_row(Text("  -"), Text(printable(line)))
     return [Text(f"\n{title}", style="bold"), table]
 
 
@@ -114,7 +115,7 @@ def _budget(budget: LatencyBudget) -> list[RenderableType]:
     shown = words.bar(abs(unexplained) / total, _BAR)
     name, place = words.rest_of(budget)
     table.add_row(Text(f"  {name}"), Text(duration(unexplained), justify="right"), Text(shown), Text(place))
-    title = f"\nWhere the {duration(total)} go ({budget.direction}, step {words.printable(budget.step)})"
+    title = f"\nWhere the {duration(total)} go ({budget.direction}, step {printable(budget.step)})"
     return [Text(title, style="bold"), table]
 
 
@@ -124,16 +125,16 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
     lines: list[RenderableType] = [Text("\nActions", style="bold")]
     for step in diagnosis.plan:
         title = f"  {step.number} {step.action} ({', '.join(first_screen.badges(step))})"
-        lines.append(Text(words.printable(title)))
-        lines.append(Padding(Text(words.printable(words.plan_text(diagnosis, step)), style="dim"), (0, 0, 0, 4)))
+        lines.append(Text(printable(title)))
+        lines.append(Padding(Text(printable(words.plan_text(diagnosis, step)), style="dim"), (0, 0, 0, 4)))
         for variant in step.on_each_platform:
             description = f"{words.platform(variant.platform)}: {variant.scope}"
-            lines.append(Padding(Text(words.printable(description), style="dim"), (0, 0, 0, 4)))
+            lines.append(Padding(Text(printable(description), style="dim"), (0, 0, 0, 4)))
             # Those of the first action stand on the first screen.
             if step.variants or step.number != diagnosis.summary.plan_step:
                 lines += [Padding(line, (0, 0, 0, 2)) for line in _commands(variant.commands)]
             back = (f"Verify: {variant.verify}", f"Undo: {variant.undo}")
-            lines += [Padding(Text(words.printable(line), style="dim"), (0, 0, 0, 4)) for line in back]
+            lines += [Padding(Text(printable(line), style="dim"), (0, 0, 0, 4)) for line in back]
     return lines
 
 
@@ -144,7 +145,7 @@ def _steps(diagnosis: Diagnosis) -> list[RenderableType]:
     for step in diagnosis.steps:
         for row in cells.step_cells(step):
             table.add_row(*(Text(cell) for cell in row))
-    notes = [f"{words.printable(step.name)}: {note}" for step in diagnosis.steps for note in step.valid]
+    notes = [f"{printable(step.name)}: {note}" for step in diagnosis.steps for note in step.valid]
     return [Text("\nSteps", style="bold"), table, *_section("Limits of the test", notes)]
 
 
@@ -165,7 +166,7 @@ def _recorders(diagnosis: Diagnosis) -> list[RenderableType]:
     rows = cells.recorders(diagnosis)
     table = Table(*cells.RECORDER, box=None, header_style="bold")
     for row in rows:
-        table.add_row(*(Text(words.printable(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return [Text("\nRecorders", style="bold"), table] if rows else []
 
 
@@ -174,5 +175,5 @@ def _sources(diagnosis: Diagnosis) -> list[RenderableType]:
         "source", "collector", "polls", "failed", "gaps", "clock", "time in polls", box=None, header_style="bold"
     )
     for source in diagnosis.sources:
-        table.add_row(*(Text(words.printable(cell)) for cell in cells.source_cells(source)[:-1]))
+        table.add_row(*(Text(printable(cell)) for cell in cells.source_cells(source)[:-1]))
     return [Text("\nSources", style="bold"), table] if diagnosis.sources else []

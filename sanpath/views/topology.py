@@ -6,10 +6,10 @@ import json
 
 import networkx as nx
 
+from sanpath.masking import printable
 from sanpath.topology.descriptions import description, open_ports
 from sanpath.topology.paths import io_paths, machine_of, placed_loads, targets_of
 from sanpath.topology.topology import Topology
-from sanpath.views.words import printable
 
 _MOST_PORTS = 20
 """Descriptions of ports that are printed."""

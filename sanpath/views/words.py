@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sanpath.diagnosis.experiment import KIND_WORDS
-from sanpath.rulebook.text import printable as printable
-from sanpath.summary.names import noun as noun
+from sanpath.masking import printable
 from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, counted, duration, iops, kibibytes, outstanding, percent, percent_likely
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS

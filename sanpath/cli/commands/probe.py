@@ -98,11 +98,11 @@ def probe(
     from sanpath.cli.output import exit_code, rendered
     from sanpath.cli.sessions.probe import ProbeSession
     from sanpath.errors import UsageError
+    from sanpath.masking import printable
     from sanpath.probe.budget import Spent
     from sanpath.probe.experiment_steps import Finish
     from sanpath.probe.search import go_on_from
     from sanpath.recorder.request import RunRequest, SweepRequest
-    from sanpath.views.words import printable
 
     if (after is not None) + knee + bool(objective) > 1:
         raise UsageError("give one of --after, --knee and --objective")
@@ -170,8 +170,8 @@ def _plan(
 
 def _job_keys(path: Path) -> Mapping[str, Any]:
     """The keys of a plan that a job file stands for. Prints what differs from the job."""
+    from sanpath.masking import printable
     from sanpath.probe.job_file import job_load
-    from sanpath.views.words import printable
 
     job = job_load(path)
     for remark in job.remarks:

@@ -15,6 +15,7 @@ from sanpath.cli.sessions.run import Session
 from sanpath.errors import RecordingError
 from sanpath.facts.load.moved_bytes import moved_bytes
 from sanpath.facts.storage.other_loads import volumes_of_others
+from sanpath.masking import printable
 from sanpath.model import START
 from sanpath.probe.budget import Spent, rate_limit, rate_options, unmeasured_bytes
 from sanpath.probe.experiment_steps import Finish, Order
@@ -25,7 +26,6 @@ from sanpath.recorder.control import CUT, END, RUN
 from sanpath.recorder.request import EndOrder, RunRequest, StepOrder
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.progress import PROBE_READY, STEP_BEGIN, STEP_END
-from sanpath.views.words import printable
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis

@@ -14,6 +14,8 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from sanpath.masking import printable
+from sanpath.summary.names import noun
 from sanpath.units import bandwidth, count, counted, duration, iops, percent
 from sanpath.views import cells, words
 
@@ -32,6 +34,7 @@ def document(template: str, data: object, scripts: Sequence[str], **context: Any
         .render(
             cells=cells,
             words=words,
+            noun=noun,
             policy=_policy(script, style),
             style=Markup(style),  # noqa: S704 - files of this package
             script=Markup(script),  # noqa: S704 - files of this package
@@ -43,7 +46,7 @@ def document(template: str, data: object, scripts: Sequence[str], **context: Any
 
 def code(text: str) -> Markup:
     """A text in which commands stand between backticks, as HTML."""
-    escaped = str(escape(words.printable(text)))
+    escaped = str(escape(printable(text)))
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))  # noqa: S704 - escaped before
 
 
@@ -52,14 +55,14 @@ _QUANTITY = re.compile(r"\d[\d.,]* (?:%|[mµ]?s|IOPS|[KMGT]i?B(?:/s)?|[MG]b/s)(?
 
 def unbroken(text: str) -> Markup:
     """A text in which no line ends between a number and its unit, as HTML."""
-    escaped = str(escape(words.printable(text)))
+    escaped = str(escape(printable(text)))
     return Markup(_QUANTITY.sub(r'<span class="quantity">\g<0></span>', escaped))  # noqa: S704 - escaped before
 
 
 def rounded(rows: Sequence[Cells]) -> list[Cells]:
     """Rows of a CSV file: numbers with six digits, and names that are safe to print."""
     return [
-        [words.printable(c) if isinstance(c, str) else None if c is None else float(f"{c:.6g}") for c in row]
+        [printable(c) if isinstance(c, str) else None if c is None else float(f"{c:.6g}") for c in row]
         for row in rows
     ]
 
@@ -82,7 +85,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    return words.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 @cache

@@ -13,7 +13,9 @@ from markupsafe import Markup
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.hop_utilisation import HopUtilisation
 from sanpath.facts.timeline import Series
+from sanpath.masking import printable
 from sanpath.model import DIRECTIONS
+from sanpath.summary.names import noun
 from sanpath.units import percent_rounded
 from sanpath.views import words
 from sanpath.views.html import svg
@@ -52,7 +54,7 @@ def _label(hop: HopUtilisation, limits: Collection[tuple[str, str]]) -> str:
     is_limit = any(
         (direction, hop.entity) in limits for direction in ([hop.direction] if hop.direction else DIRECTIONS)
     )
-    texts = [f"{words.noun(hop.entity)} {words.short(hop.entity)}", measure, hop.direction or ""]
+    texts = [f"{noun(hop.entity)} {words.short(hop.entity)}", measure, hop.direction or ""]
     return f"{'LIMIT: ' if is_limit else ''}{', '.join(filter(None, texts))}"
 
 
@@ -140,7 +142,7 @@ def data(strip: Sequence[Row]) -> dict[str, Any]:
         "limits": [],
         "lines": [
             {
-                "label": words.printable(row.label),
+                "label": printable(row.label),
                 "style": 0,
                 "values": [None if value is None else round(value, 3) for value in row.hop.values],
             }

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from sanpath.diagnosis.model import Diagnosis, Latency
+from sanpath.masking import printable
 from sanpath.model import DIRECTIONS
 from sanpath.units import count, duration
-from sanpath.views import words
 from sanpath.views.html import svg
 from sanpath.views.html.document import Cells
 
@@ -100,7 +100,7 @@ def _foot(chosen: Sequence[Point], across: svg.Scale) -> Markup:
         x = across.at(number)
         if x - last >= _SPACING:
             last = x
-            name = words.printable(point.step)
+            name = printable(point.step)
             letters = int(spacing / 7)
             name = name if len(name) <= letters else f"{name[: letters - 1]}…"
             text += svg.element("text", name, x=x, y=_HEIGHT - 22, class_="tick middle")
@@ -115,7 +115,7 @@ def table(diagnosis: Diagnosis) -> list[list[str]]:
     """The same numbers as text."""
     return [
         [
-            words.printable(point.step),
+            printable(point.step),
             point.direction,
             "-" if point.in_flight is None else count(point.in_flight),
             *("-" if value is None else duration(value) for value in point.values.values()),

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from sanpath.views.words import printable
+from sanpath.masking import printable
 
 ValueFormat = Callable[[float], str]
 """Formats a number for people."""

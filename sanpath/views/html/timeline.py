@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import Line, Series
+from sanpath.masking import printable
 from sanpath.rulebook.model import Finding
 from sanpath.units import bandwidth, duration, percent
 from sanpath.views import words
@@ -170,17 +171,17 @@ def data(
         },
         "moments": series.moments,
         "times": svg.TIMES,
-        "steps": [[words.printable(name), begin, end] for name, begin, end in series.steps],
-        "marks": [[words.printable(text), seconds] for text, seconds in marks],
+        "steps": [[printable(name), begin, end] for name, begin, end in series.steps],
+        "marks": [[printable(text), seconds] for text, seconds in marks],
         "charts": [
             {
                 "name": chart.name,
                 "unit": chart.unit,
                 "logarithmic": chart.logarithmic,
-                "limits": [[words.printable(label), value] for label, value in chart.limits],
+                "limits": [[printable(label), value] for label, value in chart.limits],
                 "lines": [
                     {
-                        "label": words.printable(label),
+                        "label": printable(label),
                         "style": number % _STYLES,
                         "values": [None if v is None else float(f"{v:.5g}") for v in line.values],
                     }

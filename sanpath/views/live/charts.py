@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from sanpath.masking import printable
 from sanpath.units import bandwidth, duration
 from sanpath.views import words
 from sanpath.views.live.layout import Section, cut, line, title
@@ -176,5 +177,5 @@ def foot(chart: Chart, width: int) -> Section:
         if moments and moments[0] <= moment <= moments[-1] + 1.0:
             column = sum(m < moment for m in moments)
             if column >= len(text) or label.startswith("▲"):
-                text = f"{text[:column]:<{column}}{words.printable(label)} "
+                text = f"{text[:column]:<{column}}{printable(label)} "
     return Section(9, 1, [cut(line((" " * (_LABEL + _VALUE) + text, "dim")), width)] if text else (), heading=0)

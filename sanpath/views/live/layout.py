@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from sanpath.views import words
+from sanpath.masking import printable
 
 LABEL = 8
 """Columns of the word before a wrapped text."""
@@ -90,7 +90,7 @@ def line(*segments: Part) -> Text:
     text = Text(no_wrap=True)
     for segment in segments:
         content, style = (segment, "") if isinstance(segment, str) else segment
-        text.append(words.printable(content), style)
+        text.append(printable(content), style)
     return text
 
 
@@ -104,7 +104,7 @@ def cut(text: Text, width: int) -> Text:
 def wrapped(label: str, content: str, width: int, style: str = "", indent: int = LABEL) -> list[Text]:
     """A text after its label, on as many lines as it takes."""
     indent = indent if width >= NARROW else 0
-    text = Text(words.printable(content), style)
+    text = Text(printable(content), style)
     lines = list(text.wrap(_CONSOLE, max(1, width - indent))) if content else []
     heads = [label, *[""] * (len(lines) - 1)] if indent else [""] * len(lines)
     return [line((f"{head:<{indent}}", "dim")).append_text(row) for head, row in zip(heads, lines, strict=False)]
@@ -123,12 +123,12 @@ def title(content: str, width: int) -> Text:
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[Text]:
     """Cells in columns as wide as they need to be; the columns in `right` are aligned on their right."""
-    widths = [max(cell_len(words.printable(cell)) for cell in column) for column in zip(*rows, strict=True)]
+    widths = [max(cell_len(printable(cell)) for cell in column) for column in zip(*rows, strict=True)]
     lines: list[Text] = []
     for row in rows:
         text = line()
         for number, cell in enumerate(row):
-            cell_text = words.printable(cell)
+            cell_text = printable(cell)
             space = " " * (widths[number] - cell_len(cell_text))
             text.append(f"{space}{cell_text}  " if number in right else f"{cell_text}{space}  ")
         lines.append(text)

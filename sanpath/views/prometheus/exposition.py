@@ -11,7 +11,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.views import words
+from sanpath.masking import printable
 from sanpath.views.prometheus.metric_declarations import METRICS, Metric
 
 SERIES = 2000
@@ -61,7 +61,7 @@ def _distinct(metric: Metric, diagnosis: Diagnosis) -> dict[tuple[str, ...], flo
     for raw, value in metric.read(diagnosis):
         if value is None:
             continue
-        labels = tuple(words.printable(label or "")[:LABEL_CHARACTERS] for label in raw)
+        labels = tuple(printable(label or "")[:LABEL_CHARACTERS] for label in raw)
         number = 1
         while labels in series:
             number += 1

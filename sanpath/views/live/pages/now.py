@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from sanpath.masking import printable
 from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.views import words
 from sanpath.views.live.layout import LABEL, NARROW, Part, cut, line
@@ -61,7 +62,7 @@ def now_lines(pulse: Pulse, width: int) -> list[Text]:
     indent = LABEL if width >= NARROW else 0
     rows = [("now", load_text(pulse, width >= _ALL_PERCENTILES)), ("links", links_text(pulse, width - indent))]
     if pulse.step_why:
-        rows.append(("why", line(words.printable(pulse.step_why))))
+        rows.append(("why", line(printable(pulse.step_why))))
     return [cut(line((f"{head:<{indent}}" if indent else "", "dim")).append_text(text), width) for head, text in rows]
 
 
