@@ -1,4 +1,4 @@
-"""Files below root folders: those of this machine, or those of a recorded machine."""
+"""Files below root folders, such as those of this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and commands of a Unix host: the one that sanpath runs on, or the recorded one of a case folder."""
+"""Files and commands of the Unix host that sanpath runs on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure
 from sanpath.transport import unix_socket
@@ -123,58 +120,6 @@ class LocalMachine:
             except OSError:
                 continue
         return b""
-
-
-class RecordedMachine(LocalMachine):
-    """The machine of a case folder: `NAME.files` and `NAME.commands.yaml`, up to the current state of each.
-
-    A file of commands maps a command line to its output, or to `output`, `errors` and `exit`. Later states replace
-    earlier ones; a command that is in none of them counts as not installed. Bytes that are no text are `!!binary`.
-    A socket is a file with what was read from it; an empty file is a program that does not answer.
-    """
-
-    def __init__(self, cost: Cost, folder: Path, states: Callable[[], int]) -> None:
-        super().__init__(cost, ())
-        self._folder, self._states = folder, states
-
-    def _candidates(self, patterns: Sequence[str]) -> list[str]:
-        self._roots = sorted(self._folder.glob("*.files"))[: self._states()]
-        return super()._candidates(patterns)
-
-    async def run(self, command: Sequence[str]) -> CommandReply:
-        """Return the recorded answer."""
-        self._cost.requests += 1
-        answers: dict[str, Any] = {}
-        for path in sorted(self._folder.glob("*.commands.yaml"))[: self._states()]:
-            answers |= yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        answer = answers.get(" ".join(command))
-        if answer is None:
-            return CommandReply(NO_PROGRAM, b"", b"not recorded")
-        recorded: Mapping[str, Any] = answer if isinstance(answer, dict) else {"output": answer}
-        streams = [recorded.get(stream, "") for stream in ("output", "errors")]
-        output, errors = (s if isinstance(s, bytes) else str(s).encode() for s in streams)
-        self._cost.bytes_in += len(output) + len(errors)
-        return CommandReply(int(recorded.get("exit", 0)), output, errors)
-
-    async def exchange(
-        self,
-        socket_path: str,
-        request: bytes,  # noqa: ARG002 - the file has the answers to all requests
-        is_complete: Callable[[bytes], bool],  # noqa: ARG002
-        timeout_seconds: float,
-    ) -> bytes:
-        """Return what is recorded of the socket."""
-        self._cost.requests += 1
-        recorded = [path for path in self._candidates([socket_path]) if path == socket_path]
-        files = [file for path in recorded for file in self._paths_in_roots(path) if file.exists()]
-        if not files:
-            raise CollectorError(Failure.UNREACHABLE, f"{socket_path}: No such file or directory")
-        answer = files[0].read_bytes()
-        if not answer:
-            message = f"{socket_path}: gave no answer in {timeout_seconds:g} s; another client may be connected"
-            raise CollectorError(Failure.UNREACHABLE, message)
-        self._cost.bytes_in += len(answer)
-        return answer
 
 
 def not_an_argument() -> CommandReply:

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 
 from sanpath import registry
 from sanpath.plugin import Collector, CollectorError, Event, Item, Rows, SourceConfig, SourceEntity, SourceLink
-from sanpath.transport.replay import ReplayContext
+from tests.support.replay import ReplayContext
 
 STARTED_US = 1_700_000_000_000_000
 POLLS = 2

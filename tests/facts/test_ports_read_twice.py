@@ -14,12 +14,12 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.table import number
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.resolve import resolve
-from sanpath.transport.replay import ReplayContext
 from sanpath_collectors.brocade_rest.tables import SWITCH_PORT as REST_PORT
 from sanpath_collectors.snmp_switch.tables import OPTICS as REST_OPTICS
 from sanpath_collectors.snmp_switch.tables import SWITCH_PORT as SNMP_PORT
 from tests.collectors.test_cases import CASES, SteppedClock, load_config
 from tests.support.recording import RecordingBuilder
+from tests.support.replay import ReplayContext
 
 OWN, INITIATOR, TARGET = "2007000decaa0000", "21000024ff000001", "524a937000000001"
 BYTES_A_SECOND = 200_000_000

@@ -29,12 +29,12 @@ from sanpath.plugin import (
     SshTarget,
 )
 from sanpath.transport.machine import NO_PROGRAM, LocalMachine
-from sanpath.transport.replay import ReplayContext, ReplayHttp, ReplaySnmp, read_snmprec
 from sanpath.transport.snmp.walk import VarBind
 from tests.collectors.test_cases import CASES, SteppedClock, load_config
 from tests.fuzz.functions import coded, value
 from tests.fuzz.loop import run, without_threads
 from tests.fuzz.mutation import mutated
+from tests.support.replay import ReplayContext, ReplayHttp, ReplaySnmp, read_snmprec
 
 Place = tuple[str, str]
 """Case and answer: number of an entry of http.yaml, path of a file, command line, number of an object."""

@@ -13,7 +13,6 @@ from unittest.mock import patch
 from pyVmomi import SoapAdapter, VmomiSupport
 
 from sanpath.plugin import Cost, Http, HttpReply
-from sanpath.transport.replay import ReplayContext
 from sanpath_collectors.vsphere.collector import Vsphere
 from sanpath_collectors.vsphere.config import VsphereConfig
 from sanpath_collectors.vsphere.connection import session, vmomi
@@ -25,6 +24,7 @@ from tests.collectors.vsphere.test_details import LINES
 from tests.collectors.vsphere.vcenter import VERSION, VERSIONS, Vcenter
 from tests.fuzz.loop import run
 from tests.fuzz.mutation import mutated
+from tests.support.replay import ReplayContext
 
 _CONFIG = VsphereConfig.model_validate(
     {"name": "vc", "collector": "vsphere", "host": "vc", "user": "sanpath", "password": "right"}

@@ -20,10 +20,10 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar, SourceEntity, SourceLink
 from sanpath.topology.paths import hosts_of
 from sanpath.topology.resolve import resolve
-from sanpath.transport.replay import ReplayContext
 from sanpath_collectors.kubernetes.collector import Kubernetes
 from sanpath_collectors.kubernetes.config import KubernetesConfig
 from tests.support.recording import RecordingBuilder
+from tests.support.replay import ReplayContext
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, Port, San
 from tests.support.stories import COUNTED, NOTHING, SECOND_TARGET, X, fast, judged, saturated_array
 

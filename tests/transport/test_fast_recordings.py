@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.plugin import Cost, Snmp, SnmpValue
-from sanpath.transport.replay import ReplaySnmp, read_snmprec
+from tests.support.replay import ReplaySnmp, read_snmprec
 from tests.transport.ber import GET
 from tests.transport.recorded_agent import read_recording, serving
 from tests.transport.snmp_sessions import Rows, WallClock, by_both, by_pysnmp, credentials, without_times

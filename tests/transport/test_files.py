@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sanpath.plugin import Cost
 from sanpath.transport.context import LiveContext
-from sanpath.transport.replay import ReplayContext
+from tests.support.replay import ReplayContext
 
 
 class StillClock:

@@ -11,7 +11,7 @@ import pytest
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, SshTarget
 from sanpath.transport.context import LiveContext
-from sanpath.transport.replay import ReplayContext
+from tests.support.replay import ReplayContext
 
 
 class WallClock:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.plugin import Cost, Http
-from sanpath.transport.replay import ReplayHttp, parse_snmprec, read_snmprec
+from tests.support.replay import ReplayHttp, parse_snmprec, read_snmprec
 
 
 def test_snmprec_values_have_their_types() -> None:

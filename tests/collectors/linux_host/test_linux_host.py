@@ -18,7 +18,6 @@ from sanpath.plugin import Context, Cost, Rows
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
 from sanpath.transport.context import LiveContext
-from sanpath.transport.replay import ReplayContext
 from sanpath_collectors.linux_host import devices, multipath, parse, samples
 from sanpath_collectors.linux_host.collector import LinuxHost
 from sanpath_collectors.linux_host.config import LinuxHostConfig
@@ -27,6 +26,7 @@ from sanpath_collectors.linux_host.multipath import Group
 from sanpath_collectors.linux_host.paths import HostPath, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_host.tables import FC_STATISTICS, HOST, LUN
+from tests.support.replay import ReplayContext
 
 ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / os.environ.get("SANPATH_RECORDINGS", "../shared/recordings") / "diskstats"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sanpath.plugin import Rows, SourceEntity
-from sanpath.transport.replay import ReplayContext
 from sanpath_collectors.qemu.collector import Qemu
 from sanpath_collectors.qemu.config import QemuConfig
 from sanpath_collectors.qemu.processes import process
+from tests.support.replay import ReplayContext
 
 PROXMOX = Path(__file__).parent / "proxmox-8" / "replies"
 

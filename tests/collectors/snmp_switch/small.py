@@ -10,10 +10,10 @@ from pydantic import SecretStr
 
 from sanpath.plugin import Check, Cost, Rows, SnmpValue, SourceEntity, SourceLink
 from sanpath.topology.resolve import resolve
-from sanpath.transport.replay import ReplaySnmp
 from sanpath.transport.snmp.walk import VarBind
 from sanpath_collectors.snmp_switch.collector import SnmpSwitch
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
+from tests.support.replay import ReplaySnmp
 
 IF, IFX = "1.3.6.1.2.1.2.2.1.", "1.3.6.1.2.1.31.1.1.1."
 LLDP_CHASSIS, LLDP_LOCAL, LLDP_REMOTE = "1.0.8802.1.1.2.1.3.2.0", "1.0.8802.1.1.2.1.3.7.1.", "1.0.8802.1.1.2.1.4.1.1."

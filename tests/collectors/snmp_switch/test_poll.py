@@ -23,11 +23,11 @@ from sanpath.plugin import (
     SourceEntity,
     SourceLink,
 )
-from sanpath.transport.replay import ReplaySnmp, read_snmprec
 from sanpath.transport.snmp.walk import Oid, VarBind
 from sanpath_collectors.snmp_switch.collector import SnmpSwitch
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
 from sanpath_collectors.snmp_switch.parse import TICK_US, TICKS_WRAP
+from tests.support.replay import ReplaySnmp, read_snmprec
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/replies") if "silent" not in path.parent.name)
 CASES = [case for case in CASES if "no-iftable" not in case.name]

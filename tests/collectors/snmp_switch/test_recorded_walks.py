@@ -23,9 +23,9 @@ from sanpath.model import Rows, SourceEntity, SourceLink
 from sanpath.plugin import Check, Cost, Item
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
-from sanpath.transport.replay import ReplaySnmp, read_snmprec
 from sanpath_collectors.snmp_switch.collector import SnmpSwitch
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
+from tests.support.replay import ReplaySnmp, read_snmprec
 
 ROOT = Path(__file__).parents[3]
 WALKS = ROOT / os.environ.get("SANPATH_RECORDINGS", "../shared/recordings") / "snmp"
