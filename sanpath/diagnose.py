@@ -285,7 +285,15 @@ def _optional(row: FactRow, fact: str) -> float | None:
 def _direction(load: LoadFacts, facts: Facts) -> DirectionResult:
     histogram = facts.histograms.get((load.step, load.direction))
     mean = load.latency_seconds
-    latency = Latency(mean, load.p50, load.p95, load.p99, load.max, histogram, load.latency_interval)
+    latency = Latency(
+        mean,
+        load.p50_seconds,
+        load.p95_seconds,
+        load.p99_seconds,
+        load.slowest_seconds,
+        histogram,
+        load.latency_interval,
+    )
     return DirectionResult(load.ops_per_second, load.bytes_per_second, latency, load.throughput_spread)
 
 

@@ -84,15 +84,18 @@ def _queues_in_tcp(facts: Facts, judged: Judgement) -> bool:
     policer carries less than the port counts as its speed."""
     below, tcp = below_queues(facts, judged.load), tcp_path(facts, judged.load)
     transfer = None if tcp is None else tcp.transfer((below, below))
-    if judged.limiter is not None or tcp is None or transfer is None or tcp.round_trip is None:
+    if judged.limiter is not None or tcp is None or transfer is None or tcp.round_trip_seconds is None:
         return False
-    return tcp.round_trip >= SLOW_TRANSFER_RATIO * tcp.smallest and transfer[0] - tcp.distance[1] >= below / 2
+    return (
+        tcp.round_trip_seconds >= SLOW_TRANSFER_RATIO * tcp.least_round_trip_seconds
+        and transfer[0] - tcp.distance[1] >= below / 2
+    )
 
 
 def _reads_late(facts: Facts, judged: Judgement) -> bool:
     """Whether what has arrived waits for most of the latency until the load's machine reads it."""
     tcp = tcp_path(facts, judged.load) if judged.load.direction == "read" else None
-    return tcp is not None and tcp.unread >= judged.load.latency_seconds / 2
+    return tcp is not None and tcp.unread_seconds >= judged.load.latency_seconds / 2
 
 
 def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:

@@ -155,6 +155,6 @@ def _measured(loads: Sequence[LoadFacts], outcome: Outcome | None) -> str:
     ops = sum(load.ops_per_second for load in loads)
     latency_seconds = sum(load.ops_per_second * load.latency_seconds for load in loads) / ops
     words = f"{iops(ops)}, {bandwidth(sum(load.bytes_per_second for load in loads))}, {duration(latency_seconds)}"
-    if len(loads) == 1 and loads[0].p99 is not None:
-        words += f" (p99 {duration(loads[0].p99)})"
+    if len(loads) == 1 and loads[0].p99_seconds is not None:
+        words += f" (p99 {duration(loads[0].p99_seconds)})"
     return words if outcome is None else f"{words}: {outcome.ratio:.2f} times the start, {outcome.in_words}"

@@ -46,7 +46,7 @@ def load_rows(
             "ops_per_second": load.ops_per_second,
             "bytes_per_second": load.bytes_per_second,
             "latency_seconds": load.latency_seconds,
-            "slowest_seconds": load.max,
+            "slowest_seconds": load.slowest_seconds,
             "in_flight_configured": load.in_flight_configured,
             "in_flight_measured": load.in_flight_measured,
             "filled_ratio": load.filled_ratio(total),

@@ -33,7 +33,7 @@ def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
     if pulse.step:
         texts[0] += f" step {printable(pulse.step)} {step_time(pulse)}"
     for load in pulse.loads:
-        tail = f" p99 {duration(load.p99)}" if load.p99 is not None else ""
+        tail = f" p99 {duration(load.p99_seconds)}" if load.p99_seconds is not None else ""
         figures = f"{iops(load.ops_per_second)}, {bandwidth(load.bytes_per_second)}"
         in_flight = outstanding(load.in_flight_measured)
         texts.append(f"{load.direction} {figures}, {duration(load.latency_seconds)}{tail}, {in_flight}")

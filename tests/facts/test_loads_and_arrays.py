@@ -33,8 +33,8 @@ def test_throughput_latency_and_in_flight_obey_littles_law() -> None:
     assert last.in_flight_measured == pytest.approx(800, rel=1e-4)
     assert last.in_flight_configured == 800
     assert last.operation_bytes == pytest.approx(65536, rel=1e-4)
-    assert last.p99 == pytest.approx(0.256)
-    assert last.p50 is None
+    assert last.p99_seconds == pytest.approx(0.256)
+    assert last.p50_seconds is None
 
 
 def test_a_direction_without_io_has_no_facts() -> None:
@@ -105,7 +105,7 @@ def test_jobs_of_a_step_are_added_and_its_percentiles_left_out(tmp_path: Path) -
     assert found.ops_per_second == pytest.approx(400)
     assert found.latency_seconds == pytest.approx(0.0025)
     assert found.in_flight_measured == pytest.approx(1.0)
-    assert found.p99 is None
+    assert found.p99_seconds is None
     # 99 of 100 take 1 ms at most: 0.396 of the 1.0 s that all take in a second.
     assert found.tail_shares == (pytest.approx((0.01, 0.604), abs=1e-4),)
 

@@ -84,7 +84,7 @@ def test_the_load(story: Watched) -> None:
         for local, theirs in zip(pulse.loads, facts, strict=True):
             for what in ("ops_per_second", "bytes_per_second", "latency_seconds", "in_flight_measured"):
                 assert getattr(local, what) == pytest.approx(getattr(theirs, what), rel=1e-9), what
-            assert (local.p50, local.p99) == (theirs.p50, theirs.p99)
+            assert (local.p50_seconds, local.p99_seconds) == (theirs.p50_seconds, theirs.p99_seconds)
         compared += 1
     assert compared >= CUTS // 3
 

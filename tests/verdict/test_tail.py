@@ -49,7 +49,9 @@ def test_slow_writes_matter_less_the_longer_the_flushes_after_them_take() -> Non
 def test_what_takes_less_than_any_time_out_was_not_lost() -> None:
     """A cache answers 96 of 100 I/Os, and media the others in 9 ms. A lost segment takes 0.2 s at the least."""
     tail = load(0.0006, 0.00027, 0.0095)
-    assert tail_weight(replace(tail, max=0.3))[0] == 3
-    assert tail_weight(replace(tail, max=0.012))[0] < 0.05
-    weights = [tail_weight(replace(tail, max=slowest))[0] for slowest in (0.01, 0.05, 0.1, 0.15, 0.2, 1.0)]
+    assert tail_weight(replace(tail, slowest_seconds=0.3))[0] == 3
+    assert tail_weight(replace(tail, slowest_seconds=0.012))[0] < 0.05
+    weights = [
+        tail_weight(replace(tail, slowest_seconds=slowest))[0] for slowest in (0.01, 0.05, 0.1, 0.15, 0.2, 1.0)
+    ]
     assert weights == sorted(weights)

@@ -41,9 +41,9 @@ class LoadFacts:
     `roots`: the loads that these jobs belong to; one, unless several hosts or generators run at once.
     `in_flight_configured` is that of both directions: fio and similar generators do not have a number for each.
     `in_flight_measured` = throughput x latency (Little's law, N = X R). Percentiles are None where several jobs
-    ran: they cannot be added; `max` is that of the slowest job. `throughput_spread`: relative standard error of
-    the mean over the windows, None with fewer than two. `latency_interval`: bounds of the mean latency where the
-    load truncates it, None: it is exact. `summary`: a job reported a single figure for the entire step, so that
+    ran: they cannot be added; `slowest_seconds` is that of the slowest job. `throughput_spread`: relative standard
+    error of the mean over the windows, None with fewer than two. `latency_interval`: bounds of the mean latency where
+    the load truncates it, None: it is exact. `summary`: a job reported a single figure for the entire step, so that
     its windows mean nothing. `jobs`: the jobs themselves. `series` and `latency_series`: (I/Os a second, seconds)
     and (mean latency, seconds) of each window. `summary_seconds`: the shortest time that a job's single figure
     covers, None: no job reports one. `variation`: the experiment of a probe that changed more than the number of
@@ -65,10 +65,10 @@ class LoadFacts:
     in_flight_configured: float | None
     in_flight_measured: float
     cpu_ratio: float | None
-    p50: float | None = None
-    p95: float | None = None
-    p99: float | None = None
-    max: float | None = None
+    p50_seconds: float | None = None
+    p95_seconds: float | None = None
+    p99_seconds: float | None = None
+    slowest_seconds: float | None = None
     throughput_spread: float | None = None
     latency_interval: tuple[float, float] | None = None
     summary: bool = False

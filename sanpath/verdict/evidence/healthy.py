@@ -63,8 +63,9 @@ def not_healthy(table: PlaceTable) -> str | None:
     quota_ratio, quota_words = quota_used(facts, load)
     if quota_ratio >= BUSY:
         return quota_words
-    if load.p99 is not None and load.p99 > _BURSTS * load.latency_seconds:
-        return f"the 99th percentile is {load.p99 / load.latency_seconds:.0f} times the mean: the mean hides bursts"
+    if load.p99_seconds is not None and load.p99_seconds > _BURSTS * load.latency_seconds:
+        times = load.p99_seconds / load.latency_seconds
+        return f"the 99th percentile is {times:.0f} times the mean: the mean hides bursts"
     drift_words = drift(facts, load)
     return f"it is not steady: {drift_words}" if drift_words is not None else None
 

@@ -22,5 +22,7 @@ def tail_weight(load: LoadFacts) -> tuple[float, str]:
     slowest, share = max(load.tail_shares, key=lambda tail: tail[1], default=(0.0, 0.0))
     share *= load.latency_seconds / load.cycle_seconds
     words = f"the slowest {percent(slowest)} of the I/Os take {percent(share)} of the time"
-    may_be_lost = 1.0 if load.max is None else min(1.0, (load.max / _SHORTEST_TIMEOUT_SECONDS) ** 2)
+    may_be_lost = 1.0
+    if load.slowest_seconds is not None:
+        may_be_lost = min(1.0, (load.slowest_seconds / _SHORTEST_TIMEOUT_SECONDS) ** 2)
     return max(0.0, beyond_usual(share, _USUAL, _MOST)) * may_be_lost, words

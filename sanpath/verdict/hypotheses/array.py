@@ -126,9 +126,9 @@ def _device_slots(table: PlaceTable) -> Iterator[Evidence]:
 def _outside_tcp(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence of how much of the time between the clocks data are in the hands of TCP."""
     gap = table.seconds(table.gaps)
-    if table.tcp is not None and table.tcp.round_trip is not None and table.in_tcp and gap:
-        spent = table.seconds(table.in_tcp)
-        words = f"TCP has an I/O's data for {duration(spent)}: a round trip takes {duration(table.tcp.round_trip)}"
+    if table.tcp is not None and table.tcp.round_trip_seconds is not None and table.in_tcp and gap:
+        spent, round_trip = table.seconds(table.in_tcp), duration(table.tcp.round_trip_seconds)
+        words = f"TCP has an I/O's data for {duration(spent)}: a round trip takes {round_trip}"
         yield Evidence(words, _OUTSIDE_TCP * max(0.0, 1 - spent / gap))
 
 
@@ -139,7 +139,7 @@ def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
         return ()
     sends = table.tcp.rows if table.load.direction == "read" else ()
     blocked = max((held_up(row, kind) for row in sends for kind in ("receive_window", "send_buffer")), default=0.0)
-    seconds = table.tcp.unread_by_target * (1 - blocked)
+    seconds = table.tcp.unread_by_target_seconds * (1 - blocked)
     weight = beyond_usual(seconds / table.load.latency_seconds, UNEXPLAINED, _READ_LATE)
     words = f"commands and data wait {duration(seconds)} at the target until it reads them"
     return (Evidence(words, weight),) if weight > 0 else ()

@@ -151,7 +151,7 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
     load = table.load
     limits = (
         (table.step.seconds, "the step took"),
-        (load.max, "the slowest took"),
+        (load.slowest_seconds, "the slowest took"),
         (_TCP_TIMEOUT_SECONDS if table.has_ethernet else None, "TCP sends them again within"),
     )
     longest, because = min((seconds, words) for seconds, words in limits if seconds is not None)
@@ -250,9 +250,10 @@ def _seen_in_tcp(table: PlaceTable) -> Iterator[Evidence]:
     share u of the time is met by none of n polls with the probability (1 - u)^n.
     """
     tcp = table.tcp
-    if tcp is None or not table.in_tcp or tcp.answers_sending is None:
+    if tcp is None or not table.in_tcp or tcp.answers_sending_seconds is None:
         return
-    most = sum(table.segments[index].seconds[1] for index in table.in_tcp) + tcp.answers_sending * (1 + tcp.error)
+    of_answers = tcp.answers_sending_seconds * (1 + tcp.error)
+    most = sum(table.segments[index].seconds[1] for index in table.in_tcp) + of_answers
     waited = _waited(table, _where_lost(table))
     unseen_ratio = min(1.0, (waited - most) / table.load.latency_seconds)
     if unseen_ratio > 0:

@@ -108,6 +108,7 @@ def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]
 
 
 def _queue_words(tcp: TcpPath) -> str:
-    if tcp.round_trip is None:
+    if tcp.round_trip_seconds is None:
         return "how long segments queue in the network was not measured"
-    return f"a round trip takes {duration(tcp.round_trip)}, the shortest took {duration(tcp.smallest)}"
+    shortest = duration(tcp.least_round_trip_seconds)
+    return f"a round trip takes {duration(tcp.round_trip_seconds)}, the shortest took {shortest}"

@@ -196,7 +196,7 @@ def segments(
     lower = _below(facts, load, below)
     if tcp is not None:
         lower = _with_tcp(lower, tcp)
-        lower = _with_unread(lower, tcp) if load.direction == "read" and tcp.unread else lower
+        lower = _with_unread(lower, tcp) if load.direction == "read" and tcp.unread_seconds else lower
     timed = [*(_host_queue(facts, load, queue) for queue in queues), *lower]
     wire, in_flight = wire_seconds(facts.tables["link"], load), facts.in_flight_in(load.step)
     is_counted = wire is not None

@@ -35,28 +35,29 @@ delay (RFC 1122, 4.2.3.2)."""
 class TcpPath:
     """The connections of one load in one step and direction, in seconds where nothing else is said.
 
-    `rows`: their facts in this direction; `opposite_rows`: in the other one. `round_trip`: smoothed, of the end that
-    measures the shorter one, None: nobody measured it in this step. `smallest`: round trip without any queue, of the
-    whole run. `sending`: data in the sender's TCP until they are acknowledged, None: the sender of this direction is
-    not read. `unsent`: the part of it before they are sent. `backlog_ratio`: how far the sender always has data that
-    it cannot send, 0 to 1. `slow_receiver_ratio`: share of that time in which they wait for the receiver's program,
-    which has not read what has arrived. `unread`: what has arrived, until that program reads it. `unread_by_target`:
-    the same of commands and data at the target. `answers_sending`: as `sending`, of commands or answers in the
-    opposite direction. `polls`: how often these were read.
-    `prompt_ratio`: how far acknowledgements of this load are prompt, 0 to 1. `round_trips`: most that an I/O needs.
+    `rows`: their facts in this direction; `opposite_rows`: in the other one. `least_round_trip_seconds`: round trip
+    without any queue, of the whole run. `round_trip_seconds`: smoothed, of the end that measures the shorter one,
+    None: nobody measured it in this step. `sending_seconds`: data in the sender's TCP until they are acknowledged,
+    None: the sender of this direction is not read. `unsent_seconds`: the part of it before they are sent.
+    `backlog_ratio`: share of the time that the sender has data which it may not send yet. `slow_receiver_ratio`:
+    share of that time in which they wait for the receiver's program, which has not read what has arrived.
+    `unread_seconds`: what has arrived, until that program reads it. `unread_by_target_seconds`: the same of commands
+    and data at the target. `answers_sending_seconds`: as `sending_seconds`, of commands or answers in the opposite
+    direction. `polls`: how often these were read. `prompt_ratio`: how far acknowledgements of this load are prompt, 0
+    to 1. `round_trips`: most that an I/O needs.
     """
 
     rows: tuple[FactRow, ...]
     opposite_rows: tuple[FactRow, ...]
-    smallest: float
-    round_trip: float | None
-    sending: float | None
-    unsent: float
+    least_round_trip_seconds: float
+    round_trip_seconds: float | None
+    sending_seconds: float | None
+    unsent_seconds: float
     backlog_ratio: float
     slow_receiver_ratio: float
-    unread: float
-    unread_by_target: float
-    answers_sending: float | None
+    unread_seconds: float
+    unread_by_target_seconds: float
+    answers_sending_seconds: float | None
     polls: float
     prompt_ratio: float
     round_trips: float
@@ -69,12 +70,14 @@ class TcpPath:
     @property
     def distance(self) -> Interval:
         """Least and most seconds that an I/O needs to cross the distance."""
-        return self.smallest, self.smallest * self.round_trips
+        return self.least_round_trip_seconds, self.least_round_trip_seconds * self.round_trips
 
     @property
     def queued_ratio(self) -> float | None:
         """Share of a smoothed round trip that segments queue in the network, at most; None: it was not measured."""
-        return max(0.0, 1 - self.smallest / self.round_trip) if self.round_trip is not None else None
+        if self.round_trip_seconds is None:
+            return None
+        return max(0.0, 1 - self.least_round_trip_seconds / self.round_trip_seconds)
 
     def transfer(self, gap: Interval) -> Interval | None:
         """Seconds of an I/O in TCP's hands, or waiting for them: in the sender's buffer and on the network. None: the
@@ -84,14 +87,15 @@ class TcpPath:
         is lost is sent again in this time. A buffer holds a few I/Os: where it always has data that cannot be sent,
         the others wait above it, in the sender's program, for the same reason.
         """
-        if self.sending is None or self.round_trip is None:
+        if self.sending_seconds is None or self.round_trip_seconds is None:
             return None
         # What is sent and not acknowledged may have arrived long ago: the receiver's processors may be busy.
-        least = self.round_trip + self.unsent
-        most = max(least, self.prompt_ratio * self.sending)
-        least, most = (t - self.slow_receiver_ratio * (t - self.round_trip) for t in (least, most))
-        low = self.smallest + self.prompt_ratio * max(0.0, least * (1 - self.error) - self.smallest)
-        high = (most + (self.round_trips - 1) * self.round_trip) * (1 + self.error)
+        least = self.round_trip_seconds + self.unsent_seconds
+        most = max(least, self.prompt_ratio * self.sending_seconds)
+        least, most = (t - self.slow_receiver_ratio * (t - self.round_trip_seconds) for t in (least, most))
+        shortest = self.least_round_trip_seconds
+        low = shortest + self.prompt_ratio * max(0.0, least * (1 - self.error) - shortest)
+        high = (most + (self.round_trips - 1) * self.round_trip_seconds) * (1 + self.error)
         low, high = _filling((low, high), gap, self.backlog_ratio * (1 - self.slow_receiver_ratio))
         return min(low, high), high
 
@@ -101,7 +105,7 @@ class TcpPath:
 
         `gap`: seconds between the clocks above and below, without the time in TCP.
         """
-        own = self.unread * (1 - self.error), self.unread * (1 + self.error)
+        own = self.unread_seconds * (1 - self.error), self.unread_seconds * (1 + self.error)
         return _filling(own, gap, self.slow_receiver_ratio)
 
 
@@ -112,8 +116,8 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
     in_step, entities = partial(table.select, step=load.step), {row["entity"] for row in rows}
     opposite_rows = [row for row in in_step() if row["direction"] != load.direction and row["entity"] in entities]
     # Distance does not change from step to step.
-    smallest = _mean(rows, lambda row: _least(table.select(entity=row["entity"]), "round_trip_seconds_min"))
-    if smallest is None:
+    shortest = _mean(rows, lambda row: _least(table.select(entity=row["entity"]), "round_trip_seconds_min"))
+    if shortest is None:
         return None
     round_trip = _mean(rows, lambda row: _least(in_step(entity=row["entity"]), "round_trip_seconds"))
     segment = _mean(rows, lambda row: row.get("segment_bytes")) or 0.0
@@ -121,15 +125,15 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
     return TcpPath(
         rows=tuple(rows),
         opposite_rows=tuple(opposite_rows),
-        smallest=smallest if round_trip is None else min(smallest, round_trip),
-        round_trip=round_trip,
-        sending=_mean(rows, lambda row: row.get("sending_seconds")),
-        unsent=_mean(rows, lambda row: row.get("unsent_seconds")) or 0.0,
+        least_round_trip_seconds=shortest if round_trip is None else min(shortest, round_trip),
+        round_trip_seconds=round_trip,
+        sending_seconds=_mean(rows, lambda row: row.get("sending_seconds")),
+        unsent_seconds=_mean(rows, lambda row: row.get("unsent_seconds")) or 0.0,
         backlog_ratio=_mean(rows, _backlog) or 0.0,
         slow_receiver_ratio=_mean(rows, _slow_receiver) or 0.0,
-        unread=unread,
-        unread_by_target=unread if load.direction == "write" else _mean(opposite_rows, _unread) or 0.0,
-        answers_sending=_mean(opposite_rows, lambda row: row.get("sending_seconds")),
+        unread_seconds=unread,
+        unread_by_target_seconds=unread if load.direction == "write" else _mean(opposite_rows, _unread) or 0.0,
+        answers_sending_seconds=_mean(opposite_rows, lambda row: row.get("sending_seconds")),
         polls=fmean(number(row, "windows") + 1 for row in rows),
         prompt_ratio=min(1.0, (load.operation_bytes or 0.0) / segment / _PROMPT_SEGMENTS) if segment else 0.0,
         round_trips=MOST_ROUND_TRIPS[load.direction],

@@ -16,7 +16,7 @@ from sanpath.views.live.reading.snapshot import Snapshot
 from tests.views.live.made import ARRAY_LINK, HOST_LINK, STARTED, diagnosis, snapshot, step
 from tests.views.live.screen import play, showing
 
-READ = LoadFacts(("load:fio",), "now", "read", 1, 6288.0, 412.1e6, 0.1272, None, 800.0, None, p99=0.131)
+READ = LoadFacts(("load:fio",), "now", "read", 1, 6288.0, 412.1e6, 0.1272, None, 800.0, None, p99_seconds=0.131)
 PULSE = Pulse(
     elapsed_seconds=63.0,
     step="t100",

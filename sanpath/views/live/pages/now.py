@@ -82,7 +82,12 @@ def _direction(load: LoadFacts, all_percentiles: bool) -> Iterator[Part]:
     yield f"{load.direction} ", "dim"
     yield iops(load.ops_per_second), "bold"
     yield f"  {bandwidth(load.bytes_per_second)}  {duration(load.latency_seconds)}"
-    percentiles = (("p50", load.p50), ("p95", load.p95), ("p99", load.p99), ("max", load.max))
+    percentiles = (
+        ("p50", load.p50_seconds),
+        ("p95", load.p95_seconds),
+        ("p99", load.p99_seconds),
+        ("max", load.slowest_seconds),
+    )
     for name, seconds in percentiles if all_percentiles else percentiles[2:3]:
         if seconds is not None:
             yield f" {name} ", "dim"
