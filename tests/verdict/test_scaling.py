@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.places.scaling import in_words
+from sanpath.verdict.places.scaling import throughput_in_words
 
 
 def step(name: str, ops: float, in_flight: float, configured: float | None) -> LoadFacts:
@@ -27,5 +27,5 @@ def test_only_more_load_makes_throughput_collapse(
     configured: tuple[float | None, float | None], measured: tuple[float, float], words: str | None
 ) -> None:
     loads = [step("a", 1000, measured[0], configured[0]), step("b", 400, measured[1], configured[1])]
-    said = list(in_words(loads, loads[0]))
+    said = list(throughput_in_words(loads, loads[0]))
     assert [words in text for text in said] == [True] if words else said == []

@@ -70,6 +70,6 @@ def not_healthy(table: PlaceTable) -> str | None:
     return f"it is not steady: {drift_words}" if drift_words is not None else None
 
 
-def in_words(rate: tuple[float, float]) -> str:
+def rate_in_words(rate: tuple[float, float]) -> str:
     """The requested rate and the reached one, as a clause."""
     return f"{iops(rate[0])} were asked for and {iops(rate[1])} reached"

@@ -8,7 +8,7 @@ from math import hypot, inf, isclose, log, log1p
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.table import number
 from sanpath.units import count, duration, in_series, iops, kibibytes, percent
-from sanpath.verdict.evidence.healthy import in_words, rate_error, rate_met, requested_rate
+from sanpath.verdict.evidence.healthy import rate_error, rate_in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import normal, set_by_hand
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, of_the_load
@@ -81,9 +81,9 @@ def _demand(table: PlaceTable) -> Claim:
     if (rate := requested_rate(table.facts, table.load)) is not None:
         error = hypot(_RATE_ERROR, rate_error(table.facts, table.load))
         density_of_rate = normal(min(rate[1] / rate[0], 1.0), 1.0, error)
-        evidence.append(Evidence(in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
+        evidence.append(Evidence(rate_in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
         if rate_met(table.facts, table.load) is not None:
-            because = [f"{in_words(rate)}, with {because[0]}"]
+            because = [f"{rate_in_words(rate)}, with {because[0]}"]
     elif (between := _time_between(table)) is not None and between < _SHORTEST_PAUSE_SECONDS:
         words = f"only {duration(between)} pass between two I/Os: whoever waits on purpose waits longer"
         weight = max(_NO_PAUSE_LEAST, _NO_PAUSE_WEIGHT * log(max(between, 1e-9) / _SHORTEST_PAUSE_SECONDS))

@@ -23,7 +23,7 @@ from sanpath.verdict.hypotheses.claim import Claim, name_of, probability_of
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import rank_claims
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS, Judgement
-from sanpath.verdict.places.scaling import in_words
+from sanpath.verdict.places.scaling import throughput_in_words
 from sanpath.verdict.places.segments import Segment
 from sanpath.verdict.places.table import PlaceTable, place_tables
 
@@ -166,7 +166,7 @@ def _undecided_because(
     # One claim of each kind: that of the links of a group which says most.
     claims = [claim for group in groups for claim in {each.kind: each for each in reversed(group)}.values()]
     readings = [e.words for claim in claims if claim.kind in _WITH_UTILISATION for e in claim.evidence]
-    words = [*in_words(table.facts.loads, table.load), *reasons, *readings]
+    words = [*throughput_in_words(table.facts.loads, table.load), *reasons, *readings]
     unseen = not_seen(table.facts, table.load, table.on_path, table.array)
     return (
         "; ".join([*words[:1], f"it may be {names}"]),

@@ -57,7 +57,7 @@ def same_io(loads: Sequence[LoadFacts], load: LoadFacts) -> list[LoadFacts]:
     return [other for other in others if isclose(share_of_step(other), share, abs_tol=_SAME_MIX)]
 
 
-def in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
+def throughput_in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
     """Says what throughput does as the load grows, if that shows a limit. Yields nothing where it grows as well."""
     for other_load in loads:
         if other_load.step == load.step or not other_load.comparable(load):
