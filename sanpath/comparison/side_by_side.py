@@ -8,7 +8,7 @@ from math import isclose
 
 from sanpath.comparison.drift import Drift, drift
 from sanpath.comparison.same_latency import AtLatency, at_latency
-from sanpath.diagnosis.experiment import Kind
+from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
 
 _SAME_IN_FLIGHT = 0.05
@@ -31,7 +31,7 @@ class System:
     """One of the runs: its name, and what limits it."""
 
     name: str
-    kind: Kind
+    kind: VerdictKind
     headline: str
     limits: tuple[str, ...]
 

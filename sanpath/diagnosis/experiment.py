@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal[
+VerdictKind = Literal[
     "bottleneck",
     "concurrency_limited",
     "demand_limited",
@@ -15,7 +15,7 @@ Kind = Literal[
     "healthy",
     "cannot_tell",
 ]
-KIND_WORDS: Mapping[Kind, str] = {
+KIND_WORDS: Mapping[VerdictKind, str] = {
     "bottleneck": "bottleneck",
     "concurrency_limited": "too few outstanding I/Os",
     "demand_limited": "the load asks for no more",
@@ -24,7 +24,7 @@ KIND_WORDS: Mapping[Kind, str] = {
     "healthy": "healthy",
     "cannot_tell": "cannot tell",
 }
-SUSPECT_WORDS: Mapping[Kind, str] = {
+SUSPECT_WORDS: Mapping[VerdictKind, str] = {
     "concurrency_limited": "too few outstanding I/Os",
     "demand_limited": "a load that asks for no more",
     "generator_limited": "the load generator",
@@ -66,7 +66,7 @@ class Meaning:
     or did not; those of all meanings sum to one.
     """
 
-    verdict: Kind
+    verdict: VerdictKind
     entity: str | None
     name: str
     probability: float

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sanpath.diagnosis.experiment import Experiment, Kind
+from sanpath.diagnosis.experiment import Experiment, VerdictKind
 from sanpath.diagnosis.plan import PlanStep
 from sanpath.diagnosis.source_accounts import Mark, RecorderAccount, SourceAccount
 from sanpath.diagnosis.summary import Summary
@@ -135,7 +135,7 @@ class Bottleneck:
 class StepVerdict:
     """What limited one step."""
 
-    kind: Kind
+    kind: VerdictKind
     grade: Grade
     bottlenecks: Sequence[Bottleneck]
     because: Sequence[str] = ()
@@ -247,7 +247,7 @@ class Suspect:
     in words, if no source reads that part of the path, "": not known.
     """
 
-    verdict: Kind
+    verdict: VerdictKind
     kind: str
     entity: str | None
     direction: str
@@ -285,7 +285,7 @@ class Trial:
     is_seen: bool | None
     ruled_out: Sequence[str]
     suspects: Sequence[Likelihood]
-    verdict: Kind
+    verdict: VerdictKind
     grade: Grade
     probability: float
 
@@ -312,7 +312,7 @@ class Verdict:
     the fewest that were tested.
     """
 
-    kind: Kind
+    kind: VerdictKind
     grade: Grade
     from_step: str
     headline: str

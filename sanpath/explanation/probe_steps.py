@@ -17,7 +17,7 @@ from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.verdict.hypotheses.claim import name_of
 from sanpath.verdict.judgement.judge import judge_all
-from sanpath.verdict.judgement.outcomes import Outcome, outcomes
+from sanpath.verdict.judgement.outcomes import ExperimentOutcome, outcomes
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.table import place_tables
 from sanpath.verdict.run_verdict import deciding_of_run
@@ -121,7 +121,7 @@ def _proposed(step: Step, before: Judgement | None) -> Experiment | None:
     return next((experiment for experiment in experiments if experiment.action == step.experiment), None)
 
 
-def _outcome(facts: Facts, step: Step, judged: Judgement) -> Outcome | None:
+def _outcome(facts: Facts, step: Step, judged: Judgement) -> ExperimentOutcome | None:
     """The outcome of a step for the load that the probe began with. None: the step tested nothing."""
     for table in place_tables(facts, [judged.load]):
         for outcome in outcomes(table):
@@ -130,7 +130,7 @@ def _outcome(facts: Facts, step: Step, judged: Judgement) -> Outcome | None:
     return None
 
 
-def _paused(facts: Facts, judged: Judgement, outcome: Outcome | None) -> str:
+def _paused(facts: Facts, judged: Judgement, outcome: ExperimentOutcome | None) -> str:
     """What a pause showed: latency and I/O of other hosts without the load, and what still uses the load's links."""
     if outcome is None or outcome.others is None:
         return "I/O of other hosts was not measured both in the pause and under the load"
@@ -151,7 +151,7 @@ def _paused(facts: Facts, judged: Judgement, outcome: Outcome | None) -> str:
     return f"{words}; without the load, its busiest link {link} is {percent(utilisation)} utilised by others"
 
 
-def _measured(loads: Sequence[LoadFacts], outcome: Outcome | None) -> str:
+def _measured(loads: Sequence[LoadFacts], outcome: ExperimentOutcome | None) -> str:
     ops = sum(load.ops_per_second for load in loads)
     latency_seconds = sum(load.ops_per_second * load.latency_seconds for load in loads) / ops
     words = f"{iops(ops)}, {bandwidth(sum(load.bytes_per_second for load in loads))}, {duration(latency_seconds)}"

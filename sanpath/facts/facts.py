@@ -15,7 +15,7 @@ from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.storage.pauses import Pause
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.load_edges import Unplaced
-from sanpath.facts.time.recorder_coverage import Absence, Presence
+from sanpath.facts.time.recorder_coverage import RecorderAbsence, RecorderPresence
 from sanpath.model import Step
 from sanpath.topology.topology import Topology
 
@@ -49,8 +49,8 @@ class Facts:
     events: SourceEvents
     by_hand: ManualFigures
     vm_placements: Sequence[VmPlacement] = ()
-    recorders: Sequence[Presence] = ()
-    absences: Sequence[Absence] = ()
+    recorders: Sequence[RecorderPresence] = ()
+    absences: Sequence[RecorderAbsence] = ()
     over_time: Samples = field(default_factory=dict)
     figures: Sequence[FigureComparison] = ()
     pauses: Sequence[Pause] = ()

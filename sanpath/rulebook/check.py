@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.judge import judge
-from sanpath.rulebook.model import STATUSES, Judgement, Outcome, Rule, RuleTest
+from sanpath.rulebook.model import STATUSES, Outcome, RowOutcome, Rule, RuleTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ def check(rules: Sequence[Rule]) -> list[Failure]:
     ]
 
 
-def _outcomes(rules: Sequence[Rule]) -> dict[tuple[str, int], Judgement]:
+def _outcomes(rules: Sequence[Rule]) -> dict[tuple[str, int], RowOutcome]:
     """Return (rule, number of its test) → judgement.
 
     Tests with the rule's own limits are judged together for each table, because a condition is evaluated for all rows
     at once."""
-    result: dict[tuple[str, int], Judgement] = {}
+    result: dict[tuple[str, int], RowOutcome] = {}
     groups: dict[str, list[tuple[Rule, int, RuleTest]]] = {}
     for rule in rules:
         for number, test in enumerate(rule.tests):

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from sanpath.errors import UsageError
 from sanpath.masking import printable
-from sanpath.rulebook.kinds import Kind
+from sanpath.rulebook.kinds import FactKind
 from sanpath.rulebook.text import did_you_mean
 
 MAX_CHARACTERS = 1000
@@ -111,7 +111,7 @@ class Condition:
     limit_of: Mapping[str, str]
 
 
-def compile_condition(text: str, facts: Mapping[str, Kind], limits: Mapping[str, float]) -> Condition:
+def compile_condition(text: str, facts: Mapping[str, FactKind], limits: Mapping[str, float]) -> Condition:
     """Compile a condition over these facts and limits. Raises ConditionError."""
     if len(text) > MAX_CHARACTERS:
         raise ConditionError(f"the condition has more than {MAX_CHARACTERS:,} characters")
@@ -142,7 +142,7 @@ def _parse(line: str) -> ast.expr:
 class _Compiler:
     """Compiles one parsed condition, and collects the names that it uses."""
 
-    def __init__(self, line: str, facts: Mapping[str, Kind], limits: Mapping[str, float]) -> None:
+    def __init__(self, line: str, facts: Mapping[str, FactKind], limits: Mapping[str, float]) -> None:
         self._line, self._kinds, self._values = line, facts, limits
         # Dictionaries serve as ordered sets.
         self.facts: dict[str, None] = {}
@@ -198,12 +198,12 @@ class _Compiler:
                 return operand.id, operand_sign
         return None
 
-    def _operand(self, node: ast.expr, depth: int) -> tuple[Expression, Kind]:
+    def _operand(self, node: ast.expr, depth: int) -> tuple[Expression, FactKind]:
         value, kind = self._value(node, depth)
         # An overflow is unknown, not larger than every limit.
         return (value if isinstance(node, ast.Name | ast.Constant) else _finite(value)), kind
 
-    def _value(self, node: ast.expr, depth: int) -> tuple[Expression, Kind]:
+    def _value(self, node: ast.expr, depth: int) -> tuple[Expression, FactKind]:
         """Return the function and the kind of a name, a literal or arithmetic on numbers."""
         self._check_depth(node, depth)
         match node:
@@ -230,7 +230,7 @@ class _Compiler:
             raise self._error(node, f"a {kind} cannot be added, subtracted, multiplied or divided")
         return value
 
-    def _name(self, node: ast.expr, name: str) -> tuple[Expression, Kind]:
+    def _name(self, node: ast.expr, name: str) -> tuple[Expression, FactKind]:
         if name in self._values:
             self.limits[name] = None
             return _constant(float(self._values[name])), "number"
@@ -240,7 +240,7 @@ class _Compiler:
         self.facts[name] = None
         return operator.itemgetter(name), self._kinds[name]
 
-    def _literal(self, node: ast.expr, value: object) -> tuple[Expression, Kind]:
+    def _literal(self, node: ast.expr, value: object) -> tuple[Expression, FactKind]:
         if isinstance(value, bool):
             return _constant(value), "truth"
         if isinstance(value, str):

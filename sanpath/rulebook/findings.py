@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sanpath.rulebook.judge import rule_condition
-from sanpath.rulebook.model import SEVERITIES, Finding, Judgement, Outcome, Rule
+from sanpath.rulebook.model import SEVERITIES, Finding, Outcome, RowOutcome, Rule
 
 
-def group(rules: Sequence[Rule], judgements: Sequence[Judgement], step: str = "") -> list[Finding]:
+def group(rules: Sequence[Rule], judgements: Sequence[RowOutcome], step: str = "") -> list[Finding]:
     """Group the judgements of `judge(rules, ...)`: hits first, then by severity.
 
     `rules` must include every rule that was judged. A finding shows the figures of `step` if the rule is a hit in it,
     otherwise those of the worst judgement.
     """
     by_id = {rule.id: rule for rule in rules}
-    groups: dict[tuple[str, str, str], list[Judgement]] = {}
+    groups: dict[tuple[str, str, str], list[RowOutcome]] = {}
     for judgement in judgements:
         if judgement.outcome != "clear":
             groups.setdefault((judgement.rule, judgement.entity, judgement.direction), []).append(judgement)
@@ -27,7 +27,7 @@ def group(rules: Sequence[Rule], judgements: Sequence[Judgement], step: str = ""
     return sorted(findings, key=_rank)
 
 
-def _finding(rule: Rule, judgements: Sequence[Judgement], worst: tuple[str, int] | None, step: str) -> Finding:
+def _finding(rule: Rule, judgements: Sequence[RowOutcome], worst: tuple[str, int] | None, step: str) -> Finding:
     hits = _with_outcome("hit", judgements)
     unknown = _with_outcome("unknown", judgements)
     in_step = [judgement for judgement in hits if judgement.step == step]
@@ -49,11 +49,11 @@ def _finding(rule: Rule, judgements: Sequence[Judgement], worst: tuple[str, int]
     )
 
 
-def _with_outcome(outcome: Outcome, judgements: Sequence[Judgement]) -> list[Judgement]:
+def _with_outcome(outcome: Outcome, judgements: Sequence[RowOutcome]) -> list[RowOutcome]:
     return [judgement for judgement in judgements if judgement.outcome == outcome]
 
 
-def _badness(judgement: Judgement, worst: tuple[str, int] | None) -> float:
+def _badness(judgement: RowOutcome, worst: tuple[str, int] | None) -> float:
     """Return a number that grows with the badness of the first fact that the condition compares by size.
 
     A fact that is not known counts as the least bad."""

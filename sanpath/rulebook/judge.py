@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.condition import Columns, Condition, Values, compile_condition
-from sanpath.rulebook.kinds import Kind, fact_kinds, finite_or_none, is_kind, units
-from sanpath.rulebook.model import RUN_BY_DEFAULT, Judgement, Outcome, Rule, Status
+from sanpath.rulebook.kinds import FactKind, fact_kinds, finite_or_none, is_kind, units
+from sanpath.rulebook.model import RUN_BY_DEFAULT, Outcome, RowOutcome, Rule, Status
 from sanpath.rulebook.site.policy import Policy, apply_policy
 from sanpath.rulebook.summary import fill
 
@@ -31,7 +31,7 @@ def judge(
     policy: Policy | None = None,
     statuses: Collection[Status] = RUN_BY_DEFAULT,
     include_clear: bool = True,
-) -> list[Judgement]:
+) -> list[RowOutcome]:
     """Return one judgement for each rule and row of its fact table, in the order of the rules, then of the rows.
 
     Rules of other statuses are left out. A rule whose table is absent or empty has no judgement: see `not_judged`.
@@ -39,7 +39,7 @@ def judge(
     policy that does not match the rules, TypeError for a fact of the wrong type.
     """
     selected = [rule for rule in apply_policy(rules, policy or {}) if rule.status in statuses]
-    by_rule: dict[str, list[Judgement]] = {rule.id: [] for rule in selected}
+    by_rule: dict[str, list[RowOutcome]] = {rule.id: [] for rule in selected}
     for kind in dict.fromkeys(rule.each for rule in selected):
         table = tables.get(kind)
         if table is None or not table.rows:
@@ -71,7 +71,7 @@ def _compiled(when: str, each: str, limits: tuple[tuple[str, float], ...]) -> Co
     return compile_condition(when, fact_kinds(each), dict(limits))
 
 
-def fact_columns(conditions: Sequence[Condition], kinds: Mapping[str, Kind], rows: Sequence[FactRow]) -> Columns:
+def fact_columns(conditions: Sequence[Condition], kinds: Mapping[str, FactKind], rows: Sequence[FactRow]) -> Columns:
     """Return the facts that these conditions read. Raises TypeError for a fact of the wrong type."""
     names = dict.fromkeys(name for condition in conditions for name in condition.facts)
     return {name: _column(rows, name, kinds[name]) for name in names}
@@ -87,14 +87,14 @@ def evaluated(condition: Condition, columns: Columns, row_count: int) -> Outcome
 
 def _judgements(
     rule: Rule, condition: Condition, rows: Sequence[FactRow], rows_by_outcome: Outcomes, include_clear: bool
-) -> Iterator[Judgement]:
+) -> Iterator[RowOutcome]:
     outcomes: dict[int, Outcome] = dict.fromkeys(rows_by_outcome.hit.tolist(), "hit")
     outcomes |= dict.fromkeys(rows_by_outcome.unknown.tolist(), "unknown")
     for row_number in range(len(rows)) if include_clear else sorted(outcomes):
         yield _judgement(rule, condition, rows[row_number], outcomes.get(row_number, "clear"))
 
 
-def _column(rows: Sequence[FactRow], name: str, kind: Kind) -> Values:
+def _column(rows: Sequence[FactRow], name: str, kind: FactKind) -> Values:
     """Return the values of a fact. Infinity and NaN are not known."""
     facts = [row.get(name) for row in rows]
     types = {type(fact): number for number, fact in enumerate(facts)}
@@ -108,7 +108,7 @@ def _column(rows: Sequence[FactRow], name: str, kind: Kind) -> Values:
     return Values(np.array(facts, dtype=np.bool_ if kind == "truth" else np.object_), known)
 
 
-def _judgement(rule: Rule, condition: Condition, row: FactRow, outcome: Outcome) -> Judgement:
+def _judgement(rule: Rule, condition: Condition, row: FactRow, outcome: Outcome) -> RowOutcome:
     facts = {name: finite_or_none(row.get(name)) for name in condition.facts}
     missing = tuple(name for name, value in facts.items() if value is None)
     limits = rule.limit_values()
@@ -123,7 +123,7 @@ def _judgement(rule: Rule, condition: Condition, row: FactRow, outcome: Outcome)
             if missing
             else "not judged: a division by zero or an overflow"
         )
-    return Judgement(
+    return RowOutcome(
         rule=rule.id,
         entity=str(row["entity"]),
         direction=str(row["direction"]),

@@ -9,7 +9,7 @@ from typing import Literal
 from sanpath.catalogue import catalogue
 from sanpath.facts.table import FactValue
 
-Kind = Literal["number", "truth", "name"]
+FactKind = Literal["number", "truth", "name"]
 
 LAYERS: Mapping[str, str] = {
     "load": "load",
@@ -38,7 +38,7 @@ LAYERS: Mapping[str, str] = {
 """Fact table → the layer of its rules, in the order of the I/O path; the last four belong to no layer."""
 
 
-def fact_kinds(table: str) -> dict[str, Kind]:
+def fact_kinds(table: str) -> dict[str, FactKind]:
     """Return fact name → kind, by the unit in the catalogue. Raises KeyError for an unknown table."""
     return {name: _kind(fact.unit) for name, fact in catalogue.facts()[table].items()}
 
@@ -53,7 +53,7 @@ def finite_or_none(value: FactValue) -> FactValue:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def is_kind(value: FactValue, kind: Kind) -> bool:
+def is_kind(value: FactValue, kind: FactKind) -> bool:
     """Return whether a value is valid for a fact of this kind. None (not known) always is."""
     if value is None:
         return True
@@ -62,7 +62,7 @@ def is_kind(value: FactValue, kind: Kind) -> bool:
     return isinstance(value, bool if kind == "truth" else str)
 
 
-def _kind(unit: str) -> Kind:
+def _kind(unit: str) -> FactKind:
     if unit == "truth":
         return "truth"
     return "name" if unit == "name" else "number"

@@ -148,7 +148,7 @@ class ChangedLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class RowOutcome:
     """The outcome of one rule for one row of its fact table.
 
     `evidence`: the facts and limits of the condition, None where not known. `missing`: names of the facts that were

@@ -22,7 +22,7 @@ from sanpath.errors import ConfigError, UsageError
 from sanpath.masking import printable
 from sanpath.rulebook import remedy, summary
 from sanpath.rulebook.condition import ConditionError, compile_condition
-from sanpath.rulebook.kinds import Kind, fact_kinds, is_kind
+from sanpath.rulebook.kinds import FactKind, fact_kinds, is_kind
 from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
 from sanpath.rulebook.site.options import POLICIES
 from sanpath.rulebook.text import did_you_mean
@@ -218,7 +218,7 @@ def _problems(rule: Rule, stem: str) -> Iterator[Problem]:
     yield from _test_problems(rule, kinds)
 
 
-def _limit_problems(rule: Rule, kinds: dict[str, Kind]) -> Iterator[Problem]:
+def _limit_problems(rule: Rule, kinds: dict[str, FactKind]) -> Iterator[Problem]:
     for name in rule.limits:
         if name in kinds or name == "entity" or keyword.iskeyword(name):
             yield ("limits", name), f"a limit cannot be called {name!r}: that name has a meaning already"
@@ -233,7 +233,7 @@ def _limit_problems(rule: Rule, kinds: dict[str, Kind]) -> Iterator[Problem]:
         yield ("limits", name), f"the condition does not use the limit {name!r}"
 
 
-def _test_problems(rule: Rule, kinds: dict[str, Kind]) -> Iterator[Problem]:
+def _test_problems(rule: Rule, kinds: dict[str, FactKind]) -> Iterator[Problem]:
     for position, test in enumerate(rule.tests):
         for name, value in test.facts.items():
             place = ("tests", position, "facts", name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sanpath.diagnosis.experiment import Experiment, Kind
+    from sanpath.diagnosis.experiment import Experiment, VerdictKind
     from sanpath.diagnosis.model import Bottleneck, Grade, Next, Suspect
     from sanpath.facts.load.loads import LoadFacts
 
@@ -29,7 +29,7 @@ class Judgement:
     """
 
     load: LoadFacts
-    kind: Kind
+    kind: VerdictKind
     grade: Grade
     bottlenecks: tuple[Bottleneck, ...] = ()
     because: tuple[str, ...] = ()

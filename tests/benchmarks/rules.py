@@ -7,7 +7,7 @@ import time
 
 from sanpath.facts.table import FactRow, FactTable, FactValue
 from sanpath.rulebook.judge import evaluated, fact_columns, judge, rule_condition
-from sanpath.rulebook.kinds import Kind, fact_kinds
+from sanpath.rulebook.kinds import FactKind, fact_kinds
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.rule_files import load_rulebook
 from tests.benchmarks.rounds import spread
@@ -51,7 +51,7 @@ def _rows() -> tuple[FactRow, ...]:
     )
 
 
-def _value(kind: Kind, chance: random.Random) -> FactValue:
+def _value(kind: FactKind, chance: random.Random) -> FactValue:
     if kind == "number":
         return chance.random() * 0.3
     return chance.random() < 0.01 if kind == "truth" else chance.choice(("host", "array", "switch", "ethernet"))

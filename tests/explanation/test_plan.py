@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from sanpath.diagnose import diagnose
-from sanpath.diagnosis.experiment import Kind
+from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import R0, Bottleneck, Next, Verdict
 from sanpath.diagnosis.plan import PlanStep
 from sanpath.explanation.plan import plan
@@ -117,7 +117,7 @@ def test_a_risk_that_would_relieve_what_limits_is_mended_with_it() -> None:
         ("cannot_tell", "Removes a risk; whether it limits this run is not known: a."),
     ],
 )
-def test_whether_a_risk_limits_is_not_known_where_the_limit_is_not(kind: Kind, purpose: str) -> None:
+def test_whether_a_risk_limits_is_not_known_where_the_limit_is_not(kind: VerdictKind, purpose: str) -> None:
     verdict = replace(VERDICT, kind=kind)
     (step,) = plan([finding("a", fix("x"), role="risk")], verdict)
     assert words.plan_text(replace(diagnosed("published"), verdict=verdict), step) == purpose

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from sanpath.diagnosis.experiment import Kind
+from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import Diagnosis
 from tests.support.recording import Number
 from tests.support.san import AtArray, Flow, Port, San
@@ -25,7 +25,7 @@ def paced(folder: Path, **changes: float) -> San:
 def test_every_kind_is_reached(tmp_path: Path) -> None:
     stories = ("published", "one_in_flight", "rate_limited", "cpu_bound", "quality_of_service", "switch_not_observed")
     found = [diagnosed(name) for name in stories] + [judged(paced(tmp_path).write())]
-    assert {d.verdict.kind for d in found} == set(get_args(Kind))
+    assert {d.verdict.kind for d in found} == set(get_args(VerdictKind))
 
 
 def test_a_rate_that_is_met_with_room_to_spare_is_healthy(tmp_path: Path) -> None:

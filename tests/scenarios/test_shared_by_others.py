@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.verdict.hypotheses.slow_drain import _foreign_bytes_per_second
-from sanpath.verdict.places.segments import Segment, _wait
+from sanpath.verdict.places.segments import LatencySegment, _wait
 from tests.scenarios.test_between_switches import BLOCK
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_TARGET, X, fast, judged
@@ -90,8 +90,8 @@ def test_parallel_links_carry_the_bytes_of_the_test_once() -> None:
     assert _foreign_bytes_per_second(links, 12e6) == 28e6
 
 
-def segment(seconds: float) -> Segment:
-    return Segment("array_service", "array:fa1", (seconds, seconds), "array, its queue not told apart")
+def segment(seconds: float) -> LatencySegment:
+    return LatencySegment("array_service", "array:fa1", (seconds, seconds), "array, its queue not told apart")
 
 
 @pytest.mark.parametrize(("calm_ratio", "longest"), [(0.1, 1e-4), (0.5, 2e-4), (1.0, 0.003 - 1e-4)])
@@ -123,7 +123,7 @@ def test_what_no_media_need_is_a_wait_with_a_single_io_as_well() -> None:
 @pytest.mark.parametrize("links_are_counted", [False, True])
 def test_what_an_array_times_apart_from_the_transfer_is_no_transfer(links_are_counted: bool) -> None:
     """The array times the transfer itself: links that nobody counts do not explain 2 ms in front of its clock."""
-    door = Segment("array_door", "array:fa1", (0.002, 0.002), "between the host's and the array's clock")
+    door = LatencySegment("array_door", "array:fa1", (0.002, 0.002), "between the host's and the array's clock")
     assert _wait(door, 8e-5, links_are_counted, 1.0, None, 1.0)[0] == pytest.approx(0.002, rel=0.2)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.diagnosis.experiment import Kind
+from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.summary.summarise import summary
 from sanpath.topology.resolve import resolve
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -118,7 +118,7 @@ def test_an_array_that_nobody_reads_is_named_by_its_port() -> None:
         ("bottleneck", None),
     ],
 )
-def test_what_removes_a_risk_is_not_the_first_action_against_a_limit(kind: Kind, action: str | None) -> None:
+def test_what_removes_a_risk_is_not_the_first_action_against_a_limit(kind: VerdictKind, action: str | None) -> None:
     """Of a plan that only removes a risk, and of an empty one."""
     found = diagnosed("published")
     topology = resolve(recorded("published").inventory())

@@ -12,7 +12,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.hypotheses import claim
 from sanpath.verdict.hypotheses.claim import Claim, Evidence
 from sanpath.verdict.judgement.judge import _grouped, _surely_waiting_seconds, _suspect
-from sanpath.verdict.places.segments import Segment
+from sanpath.verdict.places.segments import LatencySegment
 
 LUN = "lun:esx7/naa.1"
 
@@ -47,7 +47,7 @@ def test_an_array_that_only_its_port_stands_for_is_an_array(monkeypatch: pytest.
 def test_a_clock_of_whole_milliseconds_proves_no_wait() -> None:
     """0.3 ms between two clocks are a wait where both are exact; where 0 to 0.3 ms are possible, none is sure."""
     wait = (2e-4, 3e-4, 3e-4)
-    exact = Segment("host_queue", LUN, (3e-4, 3e-4), "test", wait=wait, own_wait=wait)
+    exact = LatencySegment("host_queue", LUN, (3e-4, 3e-4), "test", wait=wait, own_wait=wait)
     coarse = replace(exact, seconds=(0.0, 3e-4), wait=(0.0, 1e-4, 3e-4), own_wait=(0.0, 1e-4, 3e-4))
     assert _surely_waiting_seconds(exact) == 3e-4
     assert _surely_waiting_seconds(coarse) == 0.0

@@ -22,7 +22,7 @@ AbsenceKind = Literal["joined", "restarted", "stopped", "ended"]
 
 
 @dataclass(frozen=True, slots=True)
-class Absence:
+class RecorderAbsence:
     """A period in which some sources were not recorded. Times in microseconds of the recording's clock.
 
     `until_us` None: their recorder never came back. `kind`: it joined late; it was killed or cut off, and was
@@ -36,7 +36,7 @@ class Absence:
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
+class RecorderPresence:
     """One recorder. `starts`: how often it was started. `first_us` and `last_us`: its first and last sign of life.
 
     `ended`: whether it ended cleanly. `offset_seconds`: its clock minus that of the recording, give or take
@@ -58,7 +58,7 @@ class Presence:
         return self.uncertainty_seconds is None or self.uncertainty_seconds > _DOUBTFUL_SECONDS
 
 
-def presences(recording: Recording) -> list[Presence]:
+def presences(recording: Recording) -> list[RecorderPresence]:
     """Return one entry for each recorder, in the order in which they began."""
     by_name: dict[str, list[Start]] = defaultdict(list)
     for start in recording.starts:
@@ -77,7 +77,7 @@ def presences(recording: Recording) -> list[Presence]:
         is_reference = starts == [reference]
         alignment = worst if worst is not None and None not in alignments else None
         result.append(
-            Presence(
+            RecorderPresence(
                 name,
                 starts[-1].header.host,
                 tuple(dict.fromkeys(source.name for start in starts for source in start.header.sources)),
@@ -102,7 +102,7 @@ def sources_with_uncertain_clock(recording: Recording) -> Mapping[str, str]:
     }
 
 
-def absences(recording: Recording, steps: Sequence[Step]) -> list[Absence]:
+def absences(recording: Recording, steps: Sequence[Step]) -> list[RecorderAbsence]:
     """Return the periods of the steps in which a recorder was not active, in the order of time."""
     newest = max((last for _, last in recording.signs_of_life.values()), default=0)
     sources_by_absence: dict[tuple[str, int, int | None, AbsenceKind], list[str]] = defaultdict(list)
@@ -111,7 +111,7 @@ def absences(recording: Recording, steps: Sequence[Step]) -> list[Absence]:
         for since_us, until_us, kind in _missing(recording, starts, steps, newest, every_us):
             sources_by_absence[starts[-1].header.recorder, since_us, until_us, kind].append(source)
     result = [
-        Absence(recorder, tuple(sources), since_us, until_us, kind)
+        RecorderAbsence(recorder, tuple(sources), since_us, until_us, kind)
         for (recorder, since_us, until_us, kind), sources in sources_by_absence.items()
     ]
     return sorted(result, key=lambda absence: absence.since_us)

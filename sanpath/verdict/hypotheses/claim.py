@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sanpath.diagnosis.experiment import SUSPECT_WORDS, Kind
+from sanpath.diagnosis.experiment import SUSPECT_WORDS, VerdictKind
 from sanpath.diagnosis.model import Bottleneck, Next, Suspect
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.places.host_queues import wait_at
@@ -68,7 +68,7 @@ class Claim:
     evidence: Sequence[Evidence]
     conclude: Callable[[Sequence[Claim]], Conclusion] = lambda _: Conclusion((), ())
     prior: float = 0.0
-    verdict: Kind = "bottleneck"
+    verdict: VerdictKind = "bottleneck"
     growth: Growth = "saturates"
     hidden: bool = False
     independent_of_load: bool = False
@@ -132,7 +132,7 @@ def limited_by(
 
 
 def of_the_load(
-    verdict: Kind,
+    verdict: VerdictKind,
     explains: frozenset[int],
     evidence: Sequence[Evidence],
     because: Sequence[str],

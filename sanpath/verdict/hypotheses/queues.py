@@ -17,7 +17,7 @@ from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, at_limit, fewer_slots, full_queue
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
-from sanpath.verdict.places.segments import Segment
+from sanpath.verdict.places.segments import LatencySegment
 from sanpath.verdict.places.table import PlaceTable
 
 _FREE_QUEUE = -2.0
@@ -68,11 +68,11 @@ def _admitted(table: PlaceTable, queue: HostQueue) -> float:
     return queue.admitted + sum(other.admitted for other in queues if (other.entity, other.below.plane) == place)
 
 
-def _keeps_from_submitting(table: PlaceTable, segment: Segment) -> bool:
+def _keeps_from_submitting(table: PlaceTable, segment: LatencySegment) -> bool:
     return segment.filled_ratio is not None and segment.filled_ratio == table.blocked_ratio > 0
 
 
-def _evidence(table: PlaceTable, segment: Segment, queue: HostQueue, below: float) -> Iterator[Evidence]:
+def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, below: float) -> Iterator[Evidence]:
     """Evidence of the queue's slots. `below`: I/Os of both directions below it."""
     if segment.filled_ratio is not None and segment.slots is not None:
         error = DEPTH_ERROR + queue.below.error_seconds / max(queue.below.seconds, 1e-9)

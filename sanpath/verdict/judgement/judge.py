@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import exp
 
-from sanpath.diagnosis.experiment import Kind
+from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import Grade, Suspect
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
@@ -24,7 +24,7 @@ from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import rank_claims
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS, Judgement
 from sanpath.verdict.places.scaling import throughput_in_words
-from sanpath.verdict.places.segments import Segment
+from sanpath.verdict.places.segments import LatencySegment
 from sanpath.verdict.places.table import PlaceTable, place_tables
 
 _ACQUITS = 0.875
@@ -123,7 +123,7 @@ def _same_suspect(claim: Claim, first: Claim) -> bool:
     return claim.entity == first.entity and (claim.kind == first.kind or claim.entity is not None)
 
 
-def _kind(table: PlaceTable, kind: Kind) -> tuple[Kind, tuple[str, ...]]:
+def _kind(table: PlaceTable, kind: VerdictKind) -> tuple[VerdictKind, tuple[str, ...]]:
     """The kind of verdict that claims of a kind come to, and the reasons why it is not a better one."""
     if kind not in ("concurrency_limited", "demand_limited"):
         return kind, ()
@@ -149,7 +149,7 @@ def _waiting_reason(table: PlaceTable) -> str | None:
     return f"{percent(share)} of the latency is waiting or not accounted for; the largest part: {longest.source}"
 
 
-def _surely_waiting_seconds(segment: Segment) -> float:
+def _surely_waiting_seconds(segment: LatencySegment) -> float:
     """Seconds of a segment that count as waiting: less where they may also be service or distance, or where a clock
     of whole milliseconds leaves open how long it takes."""
     if segment.includes_service or segment.own_wait != segment.wait:

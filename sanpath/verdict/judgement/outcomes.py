@@ -39,7 +39,7 @@ class OthersCompared:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExperimentOutcome:
     """The outcome of one experiment. `ratio`: its operations a second over those of the start; `step`: its name.
 
     `others`: of a pause: other hosts in it and beside the start, whose `ratio` it is. None: it is no pause.
@@ -57,7 +57,7 @@ class Outcome:
         return self.proposal.watch if self.is_seen else f"{self.proposal.watch} was not seen"
 
 
-def outcomes(table: PlaceTable) -> Iterator[Outcome]:
+def outcomes(table: PlaceTable) -> Iterator[ExperimentOutcome]:
     """Yield the outcomes of the experiments of a probe; nothing for a step with which no probe began."""
     if table.step.experiment != START:
         return
@@ -71,12 +71,12 @@ def outcomes(table: PlaceTable) -> Iterator[Outcome]:
         if proposal.action in _IN_FLIGHT:
             least_ratio = sqrt(load.in_flight_measured / table.load.in_flight_measured)
         ratio = load.ops_per_second / table.load.ops_per_second
-        yield Outcome(proposal, load.step, ratio, ratio >= least_ratio)
+        yield ExperimentOutcome(proposal, load.step, ratio, ratio >= least_ratio)
     # Several pauses would show the same once more.
     pause, proposal = next(reversed(table.facts.pauses), None), proposals.get(PAUSE)
     if proposal is not None and pause is not None and (others := _compared(table, pause)) is not None:
         ratio = others.loaded_seconds / others.paused_seconds
-        yield Outcome(proposal, pause.step.name, ratio, ratio >= (proposal.least_ratio or 0.0), others)
+        yield ExperimentOutcome(proposal, pause.step.name, ratio, ratio >= (proposal.least_ratio or 0.0), others)
 
 
 def _compared(table: PlaceTable, pause: Pause) -> OthersCompared | None:
@@ -92,7 +92,7 @@ def _compared(table: PlaceTable, pause: Pause) -> OthersCompared | None:
     return OthersCompared(ops, paused / ops, loaded / ops) if ops and paused else None
 
 
-def outcome_score(outcomes_of_load: list[Outcome], claim: Claim) -> float:
+def outcome_score(outcomes_of_load: list[ExperimentOutcome], claim: Claim) -> float:
     """Log-likelihood of the outcomes, given the claim."""
     return sum(
         log(probability if outcome.is_seen else 1 - probability)

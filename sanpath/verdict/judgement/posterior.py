@@ -38,7 +38,7 @@ from sanpath.verdict.hypotheses import (
 )
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
-from sanpath.verdict.places.segments import Segment, Wait
+from sanpath.verdict.places.segments import LatencySegment, Wait
 from sanpath.verdict.places.table import PlaceTable
 
 _Hypothesis = Callable[[PlaceTable], Iterable[Claim]]
@@ -245,7 +245,9 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
     return total + log((1 - hidden) * shown + hidden * prod(densities))
 
 
-def _shown_density(segments: Sequence[Segment], waits: Sequence[Wait], idle: Sequence[float], claim: Claim) -> float:
+def _shown_density(
+    segments: Sequence[LatencySegment], waits: Sequence[Wait], idle: Sequence[float], claim: Claim
+) -> float:
     """Probability density of the waits at the segments that a claim explains, if they show there.
 
     They show in one of them, or are spread over several. A claim that is independent of load shows in the latency, or
@@ -263,7 +265,7 @@ def _shown_density(segments: Sequence[Segment], waits: Sequence[Wait], idle: Seq
     return density
 
 
-def _full_because_of_below(segment: Segment) -> float:
+def _full_because_of_below(segment: LatencySegment) -> float:
     """Probability that a queue is full, so that the place below it causes its wait.
 
     A queue that lets every offered I/O through holds nothing back. A queue of unknown depth is less probably full.
@@ -275,7 +277,7 @@ def _full_because_of_below(segment: Segment) -> float:
     return 0.95 / (1 + exp(-(segment.filled_ratio - 0.75) / 0.05))
 
 
-def _idle_density(segment: Segment, wait: Wait, processor_wait_seconds: float) -> float:
+def _idle_density(segment: LatencySegment, wait: Wait, processor_wait_seconds: float) -> float:
     """Probability density of the wait at a place that does not limit: an exponential distribution.
 
     `processor_wait_seconds`: seconds that an I/O may wait for processors, at this place or another.
@@ -290,7 +292,7 @@ def _idle_density(segment: Segment, wait: Wait, processor_wait_seconds: float) -
     )
 
 
-def _fixed_probability(segment: Segment, wait: Wait) -> float:
+def _fixed_probability(segment: LatencySegment, wait: Wait) -> float:
     """Probability that what takes as long with fewer I/Os in flight is no wait. A distance that is read accounts for
     no more than it takes."""
     if segment.is_timed_transfer:
@@ -302,7 +304,7 @@ def _fixed_probability(segment: Segment, wait: Wait) -> float:
     return _FIXED_NEAR + (_FIXED - _FIXED_NEAR) * far
 
 
-def _limiting_density(segment: Segment, wait: Wait, at_knee: float) -> float:
+def _limiting_density(segment: LatencySegment, wait: Wait, at_knee: float) -> float:
     """Probability density of the wait at a place that limits."""
     shares = segment.possible_shares(wait)
     return segment.filled_odds * sum(weight * _share_density(share, at_knee) for share, weight in shares)

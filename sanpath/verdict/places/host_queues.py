@@ -26,7 +26,7 @@ _HYPERVISOR_PLANES = ("host_block", "kernel", "device")
 """Planes of the hypervisor; I/Os that wait above them wait in its kernel."""
 
 
-class Clock(NamedTuple):
+class PlaneReading(NamedTuple):
     """What is seen at a plane: seconds of an I/O from there down, their error either way, and mean I/Os in flight.
 
     `mix_error_ratio`: relative error of seconds that are a mean over others' I/Os as well, the same at all planes of
@@ -56,8 +56,8 @@ class HostQueue:
 
     entity: str
     layer: Layer
-    above: Clock
-    below: Clock
+    above: PlaneReading
+    below: PlaneReading
     depth: float | None
     devices: int = 1
     others_admitted: float = 0.0
@@ -94,13 +94,13 @@ class HostQueue:
 def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
     """The queues that the load's I/O passes in guest and host, from the load down. Empty: no source reports any."""
     queues: list[HostQueue] = []
-    above = Clock("load", load.latency_seconds, 0.0, load.in_flight_measured)
+    above = PlaneReading("load", load.latency_seconds, 0.0, load.in_flight_measured)
     opposite = next((o for o in facts.loads_in(load.step) if o.entity == load.entity and o is not load), None)
     for plane_row in planes.planes_of(facts.topology, load, facts.tables["plane"]):
         row = planes.of_direction(plane_row, load, opposite)
         seconds, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
         in_flight, mix_error_ratio = number(row, "in_flight_measured"), number(row, "mix_error_ratio")
-        below = Clock(str(row["plane"]), seconds, error, in_flight, mix_error_ratio)
+        below = PlaneReading(str(row["plane"]), seconds, error, in_flight, mix_error_ratio)
         # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back.
         of_disk = (above.plane, below.plane) == _ABOVE_LUN_QUEUE
         entity = queues[-1].entity if of_disk else str(row["entity"])
@@ -137,7 +137,7 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     admitted, spread = sum(estimates) / len(estimates), (max(estimates) - min(estimates)) / 2
     error = above.error_seconds + above.seconds * spread / above.in_flight
     seconds = above.seconds * admitted / above.in_flight
-    below = Clock("device", seconds, error, admitted, above.mix_error_ratio)
+    below = PlaneReading("device", seconds, error, admitted, above.mix_error_ratio)
     others_admitted = last.others_admitted * admitted / above.in_flight
     return HostQueue(last.entity, last.layer, above, below, slots, last.devices, others_admitted)
 

@@ -92,7 +92,7 @@ _OTHERS_MIX = (0.3, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class LatencySegment:
     """The time of an I/O between two clocks, in seconds.
 
     `entity`: what lies there, None: unknown. `source`: what reports the time. `wait`: (low, likely, high) seconds of
@@ -181,7 +181,7 @@ class Segment:
 
 def segments(
     facts: Facts, load: LoadFacts, calm: LoadFacts | None = None, calm_ratio: float = 1.0
-) -> tuple[Segment, ...]:
+) -> tuple[LatencySegment, ...]:
     """The segments from the load down.
 
     `calm`: the load of a step with fewer of the same I/Os in flight; a segment that takes longer now has begun to
@@ -203,7 +203,7 @@ def segments(
     transfer = wire if wire is not None else (load.operation_bytes or 0.0) / _LINK_BYTES_PER_SECOND
     calm_segments = {} if calm is None else {_same_place(segment): segment for segment in segments(facts, calm)}
     own_ratio = 1.0 if calm is None else min(1.0, calm.ops_per_second / load.ops_per_second)
-    result: list[Segment] = []
+    result: list[LatencySegment] = []
     # A write that waits for a flush has its time and that of the flush for one I/O of the load.
     remaining = load.cycle_seconds - load.latency_seconds
     for segment in reversed(_limited_by_latency(timed, load)):
@@ -250,7 +250,7 @@ def _filled(inside: float, few: float, many: float) -> float:
     return min(1.0, log(max(few, inside) / few) / log(many / few))
 
 
-def _limited_by_latency(segments: Sequence[Segment], load: LoadFacts) -> list[Segment]:
+def _limited_by_latency(segments: Sequence[LatencySegment], load: LoadFacts) -> list[LatencySegment]:
     """Limits each segment to the latency of the I/O less the lowest times of the other segments.
 
     Sources that round report times that are too short.
@@ -264,7 +264,7 @@ def _limited_by_latency(segments: Sequence[Segment], load: LoadFacts) -> list[Se
     ]
 
 
-def _same_place(segment: Segment) -> tuple[str, str | None]:
+def _same_place(segment: LatencySegment) -> tuple[str, str | None]:
     """A key of the same place in another step: an array may report its volumes in one step and itself in another, and
     TCP may time the transfer in one of them only."""
     if segment.source in (_BY_TCP, _OUTSIDE_TCP):
@@ -272,7 +272,7 @@ def _same_place(segment: Segment) -> tuple[str, str | None]:
     return segment.kind, segment.entity if segment.kind == "host_queue" else None
 
 
-def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
+def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> LatencySegment:
     """The segment of a queue of guest or host."""
     # Both directions share the slots. Of parallel devices the busiest names the queue, and it may differ between
     # reads and writes.
@@ -283,7 +283,7 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
         if q.below.plane == queue.below.plane and (q.entity == queue.entity or step_load.entity == load.entity)
     )
     slots = queue.depth
-    return Segment(
+    return LatencySegment(
         "host_queue",
         queue.entity,
         _within(queue.wait_seconds, queue.error_seconds),
@@ -294,9 +294,9 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> Segment:
     )
 
 
-def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[Segment]:
+def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[LatencySegment]:
     row = array_side(facts.topology, load, facts.tables)
-    segments = [Segment("below", None, below, "all below the last clock that was read")]
+    segments = [LatencySegment("below", None, below, "all below the last clock that was read")]
     if row is not None and (parts := parts_at_array(load, row)) is not None:
         if row["array_seconds"] is not None:
             segments = _array(row, below, parts)
@@ -309,13 +309,13 @@ def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[Segment]:
     return [replace(segment, usual_service=usual) for segment in segments]
 
 
-def _with_tcp(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
+def _with_tcp(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[LatencySegment]:
     """The segments below the host with what TCP tells: the distance in them, and the transfer by its own clock.
 
     What TCP does not have in its hands passes at the ends: on the host before it hands over or after it takes over,
     and on the target before the array's clock starts.
     """
-    result: list[Segment] = []
+    result: list[LatencySegment] = []
     for segment in segments:
         transfer = tcp.transfer(segment.seconds)
         if segment.source == _BY_ARRAY:
@@ -327,30 +327,30 @@ def _with_tcp(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
         else:
             low, high = (min(seconds, segment.seconds[1]) for seconds in transfer)
             rest = max(0.0, segment.seconds[0] - high), max(0.0, segment.seconds[1] - low)
-            in_tcp = Segment("fabric", None, (low, high), _BY_TCP, distance=tcp.distance)
+            in_tcp = LatencySegment("fabric", None, (low, high), _BY_TCP, distance=tcp.distance)
             if segment.kind == "below":
                 result += [in_tcp, replace(segment, seconds=rest, distance=(0.0, 0.0))]
             else:
                 array = next((other.entity for other in segments if other.entity is not None), None)
-                door = Segment("array_door", array, rest, _OUTSIDE_TCP, distance=(0.0, 0.0))
+                door = LatencySegment("array_door", array, rest, _OUTSIDE_TCP, distance=(0.0, 0.0))
                 result += [door, in_tcp]
     return result
 
 
-def _with_unread(segments: Sequence[Segment], tcp: TcpPath) -> list[Segment]:
+def _with_unread(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[LatencySegment]:
     """The segments below the host with what it reads late: it is not in the array, nor under way. An array's clock of
     the transfer may include it, and loses what does not fit elsewhere."""
     between = [s for s in segments if s.kind in ("fabric", "array_door", "below") and not s.is_tcp]
     gap = sum(s.seconds[0] for s in between), sum(s.seconds[1] for s in between)
     low, high = received = tcp.at_receiver(gap)
-    result: list[Segment] = []
+    result: list[LatencySegment] = []
     for segment in segments:
         if segment in between:
             shortest, longest = segment.seconds
             segment = replace(segment, seconds=(max(0.0, shortest - high), max(0.0, longest - low)))
             low, high = max(0.0, low - longest), max(0.0, high - shortest)
         result.append(segment)
-    return [Segment("host_receive", None, received, _UNREAD), *result]
+    return [LatencySegment("host_receive", None, received, _UNREAD), *result]
 
 
 def _longest_ratio(seconds: float, parts: float, below: Interval) -> float:
@@ -359,7 +359,7 @@ def _longest_ratio(seconds: float, parts: float, below: Interval) -> float:
     return max(1.0, min(parts, below[1] / seconds)) if seconds else 1.0
 
 
-def _array(row: FactRow, below: Interval, parts: float) -> list[Segment]:
+def _array(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
     """The segments of an array that reports its service time.
 
     `below`: time below the host's last clock. `parts`: I/Os at the array for one of the load.
@@ -383,27 +383,27 @@ def _array(row: FactRow, below: Interval, parts: float) -> list[Segment]:
     segments = []
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
-        segments.append(Segment("array_door", entity, _within(gap - transfer, error), _BETWEEN))
-        segments.append(Segment("fabric", None, (transfer, transfer), _BY_ARRAY))
+        segments.append(LatencySegment("array_door", entity, _within(gap - transfer, error), _BETWEEN))
+        segments.append(LatencySegment("fabric", None, (transfer, transfer), _BY_ARRAY))
     else:
-        segments.append(Segment("fabric", None, _within(gap, error), _BETWEEN))
+        segments.append(LatencySegment("fabric", None, _within(gap, error), _BETWEEN))
     if times["qos_limit"]:
-        segments.append(Segment("cap", entity, own["qos_limit"], _ARRAY))
+        segments.append(LatencySegment("cap", entity, own["qos_limit"], _ARRAY))
     if row["queue_seconds"] is not None:
-        segments.append(Segment("array_queue", entity, own["queue"], _ARRAY))
+        segments.append(LatencySegment("array_queue", entity, own["queue"], _ARRAY))
     source = _ARRAY if row["queue_seconds"] is not None else "array, its queue included"
-    return [*segments, Segment("array_service", entity, own["service"], source)]
+    return [*segments, LatencySegment("array_service", entity, own["service"], source)]
 
 
-def _response(row: FactRow, below: Interval, parts: float) -> list[Segment]:
+def _response(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
     """The segments of an array that reports its own time and the transfer as one. `below`, `parts`: as in _array."""
     shortest, middle = number(row, "response_seconds"), sum(below) / 2
     response = shortest, shortest * _longest_ratio(shortest, parts, below)
     gap = max(0.0, middle - sum(response) / 2)
     error = (below[1] - below[0] + response[1] - response[0]) / 2
     return [
-        Segment("array_door", str(row["entity"]), _within(gap, error), "above the array's clock"),
-        Segment("below", str(row["entity"]), response, "array, the transfer included"),
+        LatencySegment("array_door", str(row["entity"]), _within(gap, error), "above the array's clock"),
+        LatencySegment("below", str(row["entity"]), response, "array, the transfer included"),
     ]
 
 
@@ -413,7 +413,12 @@ def _within(middle: float, error: float) -> Interval:
 
 
 def _wait(
-    segment: Segment, wire: float, is_counted: bool, waiting_ratio: float, calm: Segment | None, calm_ratio: float
+    segment: LatencySegment,
+    wire: float,
+    is_counted: bool,
+    waiting_ratio: float,
+    calm: LatencySegment | None,
+    calm_ratio: float,
 ) -> Wait:
     """(low, likely, high) seconds of waiting in a segment.
 
@@ -439,7 +444,7 @@ def _wait(
     return low, likely, high
 
 
-def _growth(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[Times, Times]:
+def _growth(segment: LatencySegment, calm: LatencySegment, calm_ratio: float) -> tuple[Times, Times]:
     """By how many seconds the time has grown since the calm step, and the wait that this leaves possible.
 
     The time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k equal servers of a closed network
@@ -453,7 +458,7 @@ def _growth(segment: Segment, calm: Segment, calm_ratio: float) -> tuple[Times, 
 
 
 def _wait_without_calm(
-    segment: Segment, wire: float, is_counted: bool, waiting_ratio: float, calm: Segment | None
+    segment: LatencySegment, wire: float, is_counted: bool, waiting_ratio: float, calm: LatencySegment | None
 ) -> Wait:
     """(low, likely, high) seconds of waiting by the times of one step; `calm` only raises the low bound."""
     (low, high), middle = segment.seconds, segment.middle

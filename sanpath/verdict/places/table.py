@@ -15,7 +15,7 @@ from sanpath.units import duration
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load, quota_used
 from sanpath.verdict.places.scaling import Slope, same_io, slopes
-from sanpath.verdict.places.segments import Segment, segments
+from sanpath.verdict.places.segments import LatencySegment, segments
 from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
 
@@ -53,7 +53,7 @@ class PlaceTable:
     facts: Facts
     load: LoadFacts
     step: Step
-    segments: tuple[Segment, ...]
+    segments: tuple[LatencySegment, ...]
     links: tuple[FactRow, ...]
     array: FactRow | None
     arrays: tuple[str, ...]
@@ -202,7 +202,7 @@ def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
     return result
 
 
-def _not_farther(segment: Segment, others: Sequence[PlaceTable]) -> Segment:
+def _not_farther(segment: LatencySegment, others: Sequence[PlaceTable]) -> LatencySegment:
     """The segment with no more distance in it than the other direction of the same load crosses."""
     seconds = [s.seconds[1] for other in others for s in other.segments if s.kind == segment.kind]
     if segment.kind not in ("fabric", "array_door") or not seconds:
@@ -284,7 +284,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     )
 
 
-def _with_full_device(path: tuple[Segment, ...], blocked: float) -> tuple[Segment, ...]:
+def _with_full_device(path: tuple[LatencySegment, ...], blocked: float) -> tuple[LatencySegment, ...]:
     """The segments, where the load's threads show the first device to be fuller than its depth says.
 
     `blocked`: share of the time that they wait to submit."""

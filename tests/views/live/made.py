@@ -13,7 +13,6 @@ from sanpath.diagnosis.model import (
     DirectionResult,
     ElementUse,
     InFlight,
-    Kind,
     Latency,
     LatencyBudget,
     Next,
@@ -22,6 +21,7 @@ from sanpath.diagnosis.model import (
     StepVerdict,
     Unobserved,
     Verdict,
+    VerdictKind,
 )
 from sanpath.diagnosis.source_accounts import Mark, SourceAccount
 from sanpath.diagnosis.summary import Summary
@@ -67,7 +67,7 @@ def bottleneck(entity: str = HOST_LINK, direction: str = "read") -> Bottleneck:
 def step(
     name: str = "t64",
     in_flight: float = 512,
-    kind: Kind = "bottleneck",
+    kind: VerdictKind = "bottleneck",
     entity: str = HOST_LINK,
     directions: Sequence[str] = ("read",),
     windows: int = 9,

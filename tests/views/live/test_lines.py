@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.diagnosis.experiment import Kind
+from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.model import Event
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import Newest
@@ -174,7 +174,7 @@ def test_the_reader_is_waited_for_when_the_input_closes(tmp_path: Path, monkeypa
 
 
 def test_another_verdict_is_a_line_at_once() -> None:
-    def reported(at: float, windows: int, kind: Kind) -> Snapshot:
+    def reported(at: float, windows: int, kind: VerdictKind) -> Snapshot:
         return snapshot(diagnosis(step(windows=windows, kind=kind)), at=at)
 
     snapshots = [

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from sanpath.diagnosis.experiment import Kind
+from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.pulse.model import Freshness
 from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.reading import pace
@@ -30,7 +30,7 @@ class Run:
     def __init__(self, cost_seconds: float = 0.1, idle_ratio: float = 0.05, processors: int = 2) -> None:
         self.now, self.pulse = 0.0, ALL_ANSWER
         self.verdicts: list[float] = []
-        self.kind: Kind = "bottleneck"
+        self.kind: VerdictKind = "bottleneck"
         self._windows = 4
         self._machine = Processors(processors, 0, 1)
         self._cost_seconds, self._idle_ratio = cost_seconds, idle_ratio
