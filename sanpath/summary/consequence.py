@@ -61,12 +61,12 @@ def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str
     """Little's law with its numbers."""
     latency = result.latency_seconds.mean
     is_single = is_single_direction(step, direction)
-    in_flight = counted(result.ops_per_second * latency, f"outstanding {'I/O' if is_single else direction}")
+    outstanding = counted(result.ops_per_second * latency, f"outstanding {'I/O' if is_single else direction}")
     if is_single:
-        return f"{iops(result.ops_per_second)}{of_size(result)} at {duration(latency)} with {in_flight}"
+        return f"{iops(result.ops_per_second)}{of_size(result)} at {duration(latency)} with {outstanding}"
     total = iops(step.ops_per_second)
     rate = f"{result.ops_per_second:,.0f} of {total} are {direction}s{of_size(result)}"
-    return f"{rate}, at {duration(latency)} with {in_flight}"
+    return f"{rate}, at {duration(latency)} with {outstanding}"
 
 
 def _flush_words(step: StepResult) -> str:

@@ -23,11 +23,11 @@ def slows_down(first: Bottleneck, result: DirectionResult) -> bool:
 def main_direction(step: StepResult) -> str:
     """The direction with the most outstanding I/Os, which the verdict is about."""
 
-    def in_flight(direction: str) -> float:
+    def outstanding_in(direction: str) -> float:
         result = step.directions[direction]
         return result.ops_per_second * result.latency_seconds.mean
 
-    return max(step.directions, key=in_flight, default="read")
+    return max(step.directions, key=outstanding_in, default="read")
 
 
 def is_single_direction(step: StepResult, direction: str) -> bool:
