@@ -38,6 +38,8 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
             if not samples and all(attributes.get(name) is None for name in _SETTINGS):
                 continue
             host_depth = gauge(samples, "queue_depth") or as_number(attributes.get("queue_depth"))
+            largest_kib = as_number(attributes.get("max_sectors_kb"))
+            offset_bytes = as_number(attributes.get("partition_offset_bytes"))
             depth = with_command_windows(topology, lun, host_depth)
             flying = in_flight(samples)
             if flying is None:
@@ -62,7 +64,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "nr_requests": requests_held(topology, lun),
                 "scheduler": as_text(attributes.get("scheduler")),
                 "rotational": as_bool(attributes.get("rotational")),
-                "largest_request_bytes": _bytes_of_kibibytes(as_number(attributes.get("max_sectors_kb"))),
+                "largest_request_bytes": None if largest_kib is None else largest_kib * _KIB,
                 "operation_bytes": step.load.operation_bytes,
                 "competing_limit": as_number(attributes.get("sched_num_req_outstanding")),
                 "virtual_machines": _virtual_machine_count(topology, lun),
@@ -70,7 +72,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "aborts_per_second": rate(samples, "aborts_total"),
                 "resets_per_second": rate(samples, "resets_total"),
                 "reservation_conflicts_per_second": rate(samples, "reservation_conflicts_total"),
-                "misaligned_bytes": _misaligned_bytes(as_number(attributes.get("partition_offset_bytes"))),
+                "misaligned_bytes": None if offset_bytes is None else offset_bytes % _BLOCK_BYTES,
                 "sioc_active_ratio": gauge(samples, "sioc_active_ratio"),
                 "operations_per_second": both_directions(samples, "ops"),
                 "flushes_in_flight": rate(samples, "latency_seconds_flush_total"),
@@ -90,11 +92,3 @@ def _driver_queue_depth(topology: Topology, lun: str) -> float | None:
     ports = [hba for host in hosts for hba in topology.related(host, "attached_to", "hba")]
     depths = [as_number(topology.entities[hba].attributes.get("driver_queue_depth")) for hba in ports]
     return min((depth for depth in depths if depth is not None), default=None)
-
-
-def _misaligned_bytes(offset_bytes: float | None) -> float | None:
-    return None if offset_bytes is None else offset_bytes % _BLOCK_BYTES
-
-
-def _bytes_of_kibibytes(value: float | None) -> float | None:
-    return None if value is None else value * _KIB

@@ -238,8 +238,8 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         *(("throughput does not grow with the load",) if is_flat else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
-    ceiling_ratio, explains = reached / load.ops_per_second, _explains(array)
-    return limited_by(table, layer, because, _OVERTURN, ceiling_ratio=ceiling_ratio, explains=explains)(claims)
+    ceiling_ratio, gone = reached / load.ops_per_second, _latency_gone(array)
+    return limited_by(table, layer, because, _OVERTURN, ceiling_ratio=ceiling_ratio, explains=gone)(claims)
 
 
 def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
@@ -300,7 +300,7 @@ def _growth_reasons(array: FactRow) -> Iterator[str]:
         yield f"service and queue time of the array is {growth:.1f} times that of the lowest load"
 
 
-def _explains(array: FactRow) -> float | None:
+def _latency_gone(array: FactRow) -> float | None:
     """Share of the latency that goes with the limit: (R - R without the limit) / R.
 
     Without it, an I/O would take as long as at the lowest load, or as its service alone. The wait above the array

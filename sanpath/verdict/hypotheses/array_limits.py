@@ -12,7 +12,7 @@ from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, beyond_usual
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.path_links import COINCIDENT
-from sanpath.verdict.places.set_limits import SetLimit, set_limits
+from sanpath.verdict.places.set_limits import set_limits
 from sanpath.verdict.places.table import PlaceTable
 
 _REACHED = 0.9
@@ -64,7 +64,8 @@ def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
             words = f"{limit.words} of {limit.entity} was exceeded for {percent(limit.ratio)} of the time"
             yield limit, words, beyond_usual(limit.ratio, _USUAL_CAP, _COUNTED)
         return
-    limits = _fullest(map(_in_use, set_limits(table.facts, table.load)), 1 - COINCIDENT)
+    in_use = (_Limit(limit.used_ratio, limit.entity, limit.words) for limit in set_limits(table.facts, table.load))
+    limits = _fullest(in_use, 1 - COINCIDENT)
     array, latency = table.array, table.load.latency_seconds
     if array is not None and (waited := number(array, "qos_limit_seconds")):
         wait = f"an I/O waits {duration(waited)} of {duration(latency)}"
@@ -78,10 +79,6 @@ def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
         for limit in limits:
             state = "reached" if limit.ratio >= _REACHED else f"used to {percent(limit.ratio)}"
             yield limit, f"{limit.words} of {limit.entity} is {state}", at_limit(limit.ratio, _LIMIT_ERROR)
-
-
-def _in_use(limit: SetLimit) -> _Limit:
-    return _Limit(limit.used_ratio, limit.entity, limit.words)
 
 
 def _fullest(limits: Iterable[_Limit], least: float) -> list[_Limit]:

@@ -168,7 +168,8 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
         evidence.append(Evidence(measured.words, min(0.0, measured.weight - weight)))
     else:
         evidence += _busy_anyway(table, busiest, "cpu_ratio", weight)
-        evidence += [] if _works_for_load(table, busiest) else _hardly_waits(table, weight)
+        if not follows_load(table.facts, table.load, table.same_io, str(busiest["entity"]), "cpu_ratio"):
+            evidence += _hardly_waits(table, weight)
     evidence += _unused_slots(table)
     because = (f"{words}; nothing measured below it is saturated",)
     place = f"the processors of {table.facts.topology.entities[str(busiest['entity'])].label}"
@@ -277,11 +278,6 @@ def _without_interrupts(row: FactRow) -> list[Evidence]:
     limiting = _BY_INTERRUPTS * by_interrupts + (1 - _BY_INTERRUPTS) * by_program
     words = f"interrupts take {percent(share)} of its busy time"
     return [Evidence(words, min(0.0, log(limiting / by_program)))]
-
-
-def _works_for_load(table: PlaceTable, row: FactRow) -> bool:
-    """Whether the processors of a host are busy in proportion to the load's I/Os."""
-    return follows_load(table.facts, table.load, table.same_io, str(row["entity"]), "cpu_ratio")
 
 
 def _busy_anyway(table: PlaceTable, row: FactRow, fact: str, weight: float) -> list[Evidence]:

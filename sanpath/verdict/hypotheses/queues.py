@@ -121,9 +121,9 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
         f"below it an I/O takes {duration(queue.below.seconds)}, and nothing {seen}",
     )
     ratio = queue.admitted / queue.below.seconds / load.ops_per_second if queue.below.seconds else None
-    explains = share_gone(queue.below.seconds, load.latency_seconds)
+    gone = share_gone(queue.below.seconds, load.latency_seconds)
     conclude = limited_by(
-        table, queue.layer, because, _OVERTURN, waits_inside=True, ceiling_ratio=ratio, explains=explains
+        table, queue.layer, because, _OVERTURN, waits_inside=True, ceiling_ratio=ratio, explains=gone
     )
     return conclude(claims)
 
