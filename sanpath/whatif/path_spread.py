@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sanpath.catalogue.path_policies import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.facts.facts import Facts
-from sanpath.facts.host.multipath import SINGLE_PATH_POLICIES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import io_paths
-from sanpath.verdict.hypotheses.path_policy import ADAPTIVE, IN_TURN
 from sanpath.whatif.change import Change, Policy
 
 _STANDBY = ("standby", "ghost", "passive", "disabled", "dead", "active/non", "active/unopt", "non-opt")
@@ -41,7 +40,7 @@ class PathUse:
     @property
     def in_turn(self) -> bool:
         """Whether each batch of I/Os goes down a single path, and the next batch down the next path."""
-        return self.policy.name in IN_TURN and len(self.paths) > 1
+        return self.policy.name in IN_TURN_POLICIES and len(self.paths) > 1
 
     def shares(self, rates: Mapping[str, float]) -> dict[str, float]:
         """Link → share of the load's I/Os. `rates`: link → I/Os a second of the test alone that it can carry."""
@@ -69,7 +68,7 @@ class PathUse:
     def _path_shares(self, rates: Sequence[float]) -> list[float]:
         if self.policy.name in SINGLE_PATH_POLICIES:
             return [1.0, *[0.0] * (len(rates) - 1)]
-        if self.policy.name in ADAPTIVE and max(rates) < float("inf"):
+        if self.policy.name in ADAPTIVE_POLICIES and max(rates) < float("inf"):
             return [rate / sum(rates) for rate in rates]
         return [1 / len(rates)] * len(rates)
 

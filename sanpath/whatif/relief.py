@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.catalogue.catalogue import capacities
+from sanpath.catalogue.path_policies import IN_TURN_POLICIES
 from sanpath.diagnosis.model import Bottleneck
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count
-from sanpath.verdict.hypotheses.path_policy import IN_TURN
 from sanpath.verdict.model import Judgement
 from sanpath.whatif.ceilings import Ceiling, technology_of, unknown_spread_reason
 from sanpath.whatif.change import Change, Policy
@@ -46,7 +46,7 @@ def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Ch
             return Change(slots={bottleneck.entity: float("inf")}), f"{bottleneck.entity} lets all I/Os through"
         case "path_policy" if bottleneck.coincident:
             rows = facts.tables["multipath"].select(step=load.step)
-            luns = [str(row["entity"]) for row in rows if row["policy"] in (None, *IN_TURN)]
+            luns = [str(row["entity"]) for row in rows if row["policy"] in (None, *IN_TURN_POLICIES)]
             policies = {lun: Policy(switch_operations=1.0) for lun in luns}
             words = f"{', '.join(luns) or bottleneck.entity}: the path changes after every I/O"
             if unknown_spread_reason(facts, load, Change(policies=policies)) is not None:

@@ -12,25 +12,25 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
+from sanpath.catalogue.path_policies import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
-from sanpath.facts.host.multipath import SINGLE_PATH_POLICIES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
 from sanpath.topology.paths import Cable
 from sanpath.units import count
-from sanpath.verdict.hypotheses.path_policy import ADAPTIVE, IN_TURN
 from sanpath.whatif.ceilings import technology_of
 from sanpath.whatif.change import Change, Policy
 from sanpath.whatif.configuration import cables_by_port, configuration, controller_depth
 
+_POLICIES = (*IN_TURN_POLICIES, *ADAPTIVE_POLICIES, *SINGLE_PATH_POLICIES)
 SETTINGS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "speed": (("switch_port", "hba", "array_port"), "8GFC, 25GbE, 400Mb/s"),
     "queue_depth": (("lun", "vdisk"), "outstanding I/Os that it allows: 128"),
     "controller_type": (("vdisk",), "pvscsi, lsi_logic, lsi_logic_sas"),
     "limit_ops_per_second": (("vdisk",), "operations a second, or none"),
-    "path_policy": (("lun",), ", ".join((*IN_TURN, *ADAPTIVE, *SINGLE_PATH_POLICIES))),
+    "path_policy": (("lun",), ", ".join(_POLICIES)),
     "path_switch_operations": (("lun",), "I/Os down one path before Round Robin takes the next: 1"),
     "qos_ops_per_second": (("volume",), "operations a second, or none"),
     "qos_bytes_per_second": (("volume",), "bytes a second: 400e6, 400MB/s, or none"),
@@ -185,10 +185,10 @@ def _set_policy(draft: _ChangeDraft, entity: str, setting: str, value: str) -> W
     before = draft.policies.get(entity, Policy())
     if setting == "path_switch_operations":
         policy = Policy(before.name, _count(setting, value))
-    elif value in (*IN_TURN, *ADAPTIVE, *SINGLE_PATH_POLICIES):
+    elif value in _POLICIES:
         policy = Policy(value, before.switch_operations)
     else:
-        matches = get_close_matches(value, (*IN_TURN, *ADAPTIVE, *SINGLE_PATH_POLICIES), 1)
+        matches = get_close_matches(value, _POLICIES, 1)
         suggestion = f"; did you mean {matches[0]}?" if matches else ""
         raise UsageError(f"path_policy={value}: write one of {SETTINGS[setting][1]}{suggestion}")
     row = next(iter(draft.facts.tables["multipath"].select(step=draft.load.step, entity=entity)), None)
@@ -198,7 +198,7 @@ def _set_policy(draft: _ChangeDraft, entity: str, setting: str, value: str) -> W
     draft.policies[entity] = policy
     batch = policy.switch_operations or number(row, "switch_operations")
     note = ""
-    if (policy.name or row["policy"]) in IN_TURN and not batch:
+    if (policy.name or row["policy"]) in IN_TURN_POLICIES and not batch:
         note = "the number of I/Os after which it changes path is not known: assumed to be 1"
         if row["platform"] == "esxi":
             note += "; left at ESXi's 1000 it uses one path at a time, so set path_switch_operations too"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sanpath.catalogue import catalogue
+from sanpath.catalogue.path_policies import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.config import _JOIN_KEYS as CONFIG_KEYS
 from sanpath.model import Event, SourceEntity, SourceLink
 from sanpath.plugin import Item
@@ -115,3 +116,8 @@ def test_keys_are_those_that_join() -> None:
     assert set(catalogue.attributes()) <= kinds
     assert {key for kind in kinds for key in catalogue.keys_of(kind)} == set(catalogue.keys())
     assert {end for relation in catalogue.relations().values() for ends in relation.ends for end in ends} <= kinds
+
+
+def test_the_code_knows_only_policies_that_the_catalogue_declares() -> None:
+    known = {*IN_TURN_POLICIES, *ADAPTIVE_POLICIES, *SINGLE_PATH_POLICIES}
+    assert known <= {*catalogue.attributes()["lun"]["path_policy"].values}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sanpath.catalogue.path_policies import SINGLE_PATH_POLICIES
 from sanpath.facts.host.local_drives import local_drives
 from sanpath.facts.host.tested_machines import (
     UnderTest,
@@ -24,8 +25,6 @@ from sanpath.model import Scalar, Step
 from sanpath.topology.paths import switch_of
 from sanpath.topology.topology import Topology
 
-SINGLE_PATH_POLICIES = ("most_recently_used", "fixed", "failover_only")
-"""They use one path until it fails."""
 _STANDBY = ("standby", "ghost", "passive", "disabled")
 """Prefixes of the states of a path that works but carries nothing: its controller does not own the LUN."""
 _NON_OPTIMISED = ("active/non-optimized", "active/unoptimized", "non-optimized")

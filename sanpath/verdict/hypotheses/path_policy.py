@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from math import log
 from statistics import fmean
 
+from sanpath.catalogue.path_policies import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.facts.fabric.load_shares import IN_USE
-from sanpath.facts.host.multipath import SINGLE_PATH_POLICIES
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, normal
@@ -17,9 +17,6 @@ from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.path_links import PathLink, path_links
 from sanpath.verdict.places.table import PlaceTable
 
-IN_TURN = ("round_robin",)
-ADAPTIVE = ("service_time", "queue_length", "least_queue_depth")
-"""Policies that give a path as much as it can carry."""
 _TOGETHER = (1.05, 0.1)
 """Mean and spread of what links carry together that one LUN uses in turn, in links.
 
@@ -152,9 +149,9 @@ def _policy_evidence(table: PlaceTable, luns: Sequence[FactRow], at_one_host: in
     """Evidence of the LUNs' path policies for and against links that are used in turn. `at_one_host`: the most LUNs
     that one host has."""
     policies = {str(row["policy"]) for row in luns}
-    if policies & {*ADAPTIVE, *SINGLE_PATH_POLICIES}:
+    if policies & {*ADAPTIVE_POLICIES, *SINGLE_PATH_POLICIES}:
         yield Evidence("its path policy does not use paths in turn", _NO_BATCH)
-    in_turn = [row for row in luns if row["policy"] in IN_TURN and row["switch_operations"] is not None]
+    in_turn = [row for row in luns if row["policy"] in IN_TURN_POLICIES and row["switch_operations"] is not None]
     for row in in_turn[:1]:
         batch = number(row, "switch_operations")
         ratio = max(1.0, batch * len(luns) / table.load.in_flight_measured)
