@@ -8,7 +8,8 @@ from dataclasses import replace
 from sanpath.diagnosis.model import Diagnosis, ElementUse
 from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.summary.names import readable
-from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, placed_loads, switch_of, targets_of
+from sanpath.topology.load_path import load_and_machines
+from sanpath.topology.paths import IoPath, io_paths, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
 
 _DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by", "ends_at")
@@ -35,7 +36,7 @@ def summary_path(
         entities = list(_path_entities(topology, paths[0]))
     elif loads:
         load = max(loads, key=lambda each: len([*_entities_below(topology, each)]))
-        entities = [*_entities_above(topology, load), *_entities_below(topology, load)]
+        entities = [*load_and_machines(topology, load), *_entities_below(topology, load)]
     else:
         entities = []
     entities = _with_limiting_parts(topology, entities, limits)
@@ -74,7 +75,7 @@ def _rank(
 
 
 def _path_entities(topology: Topology, path: IoPath) -> Iterator[str]:
-    yield from _entities_above(topology, path.load)
+    yield from load_and_machines(topology, path.load)
     yield path.hba
     last_switch = None
     for cable in path.cables:
@@ -91,12 +92,6 @@ def _path_entities(topology: Topology, path: IoPath) -> Iterator[str]:
     if path.array:
         yield path.array
     yield from _volumes(topology, path.load, path.array)
-
-
-def _entities_above(topology: Topology, load: str) -> Iterator[str]:
-    machine, host = machine_of(topology, load), host_of(topology, load)
-    yield load
-    yield from dict.fromkeys(e for e in (machine, host) if e is not None and e != load)
 
 
 def _entities_below(topology: Topology, load: str) -> Iterator[str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sanpath.diagnosis.model import Diagnosis, ElementUse
-from sanpath.topology.paths import Cable, IoPath, host_of, io_paths, machine_of, placed_loads, switch_of, targets_of
+from sanpath.topology.load_path import load_and_machines
+from sanpath.topology.paths import Cable, IoPath, io_paths, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
 from sanpath.units import percent
 from sanpath.views.words import short
@@ -94,11 +95,8 @@ def _rank(path: IoPath, uses: dict[str, list[ElementUse]], limiting: set[str]) -
 
 def _front(topology: Topology, load: str) -> list[tuple[str, int]]:
     """Load, virtual machine and host with their columns."""
-    machine, host = machine_of(topology, load), host_of(topology, load)
-    placed = [(load, 0)]
-    if machine is not None and machine != host:
-        placed.append((machine, 1))
-    return [*placed, (host, 2)] if host is not None else placed
+    columns = {"load": 0, "host": 2}
+    return [(entity, columns.get(topology.entities[entity].kind, 1)) for entity in load_and_machines(topology, load)]
 
 
 Placed = Sequence[tuple[str, int]]

@@ -29,7 +29,7 @@ from sanpath.explanation.plan import plan
 from sanpath.facts.timeline import Line, Quantity, Series
 from sanpath.pulse.model import Freshness
 from sanpath.rulebook.model import Finding, Fix
-from sanpath.views.live.reading.io_path import Stop
+from sanpath.topology.load_path import Stop
 from sanpath.views.live.reading.snapshot import Snapshot
 
 STARTED = 1_800_000_000.0

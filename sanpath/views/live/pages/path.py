@@ -14,8 +14,8 @@ from sanpath.views.live.layout import ROLE_LABELS, cut, line, title, wrapped
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
+    from sanpath.topology.load_path import Stop
     from sanpath.views.live.cursor import Cursor
-    from sanpath.views.live.reading.io_path import Stop
     from sanpath.views.live.reading.shown_verdict import ShownVerdict
     from sanpath.views.live.reading.snapshot import Snapshot
 

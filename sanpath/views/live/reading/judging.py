@@ -21,7 +21,7 @@ from sanpath.recording.storage.store import Location
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.site.options import Choice
 from sanpath.rulebook.site.settings import Site, rules_of
-from sanpath.views.live.reading.io_path import Stop, io_path
+from sanpath.topology.load_path import Stop, io_path
 from sanpath.views.live.reading.priority import processors
 from sanpath.views.live.reading.snapshot import Snapshot
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # The screen is drawn before anything has to be computed.
     from sanpath.diagnosis.model import Diagnosis
     from sanpath.facts.timeline import Series
     from sanpath.pulse.model import Freshness
-    from sanpath.views.live.reading.io_path import Stop
+    from sanpath.topology.load_path import Stop
     from sanpath.views.live.reading.priority import Processors
 
 TICK_SECONDS = 2.0

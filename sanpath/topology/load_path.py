@@ -1,4 +1,4 @@
-"""The path of the test's I/O from the load over links and switches to the media, for the path page."""
+"""The path of the test's I/O from the load over links and switches to the media, as a list of stops."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ def io_path(topology: Topology) -> tuple[Stop, ...]:
         after = [n for n, earlier in enumerate(ordered) if level[earlier.kind] < level[stop.kind]]
         ordered.insert(after[-1] + 1 if after else 0, stop)
     return tuple(ordered)
+
+
+def load_and_machines(topology: Topology, load: str) -> list[str]:
+    """Return a load, the virtual machine that it runs on and the host below, as far as they are known."""
+    machine, host = machine_of(topology, load), host_of(topology, load)
+    return [load, *dict.fromkeys(e for e in (machine, host) if e is not None and e != load)]
 
 
 def _stops(topology: Topology, entities: Iterable[str]) -> Iterator[Stop]:
