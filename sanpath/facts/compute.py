@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import duckdb
@@ -43,7 +43,7 @@ from sanpath.facts.storage.controllers import controller_rows
 from sanpath.facts.storage.load_volumes import path_pair_rows
 from sanpath.facts.storage.pauses import pauses
 from sanpath.facts.table import FactRow, FactTable
-from sanpath.facts.time.placement import place_in_time
+from sanpath.facts.time.placement import PlacedInTime, place_in_time
 from sanpath.facts.time.recorder_coverage import absences, deaths, presences
 from sanpath.facts.time.steps import load_steps
 from sanpath.facts.time.unmarked_steps import find_unmarked_steps
@@ -52,36 +52,102 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.topology.paths import on_paths
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
+from sanpath.topology.vm_moves import Report
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampled:
+    """The samples of a recording. `inventory` and `topology` have the machines that were inferred from traffic.
+
+    `samples`: entity kind → its samples in the steps; `load_samples`: those of loads, single figures included;
+    `over_time`: as of Facts.
+    """
+
+    inventory: Sequence[Report]
+    topology: Topology
+    timed: PlacedInTime
+    steps: Sequence[Step]
+    samples: dict[str, list[StepSamples]]
+    load_samples: Sequence[StepSamples]
+    over_time: Samples
 
 
 def compute(recording: Recording, executor: Executor | None = None, over_time: bool = False) -> Facts:
     """Compute every fact of a recording. `executor`: see step_samples. `over_time`: whether to fill
     Facts.over_time."""
+    sampled = _sampled(recording, executor, over_time)
+    topology, steps, samples, load_samples = sampled.topology, sampled.steps, sampled.samples, sampled.load_samples
+    events = sampled.timed.events
+    loads = load_facts(topology, steps, load_samples)
+    # A generator that is read and reported no I/O has done none, unless its host has at least one outstanding.
+    loads = loads or list(host_loads(topology, samples.get("lun", ()), 1.0 if has_generator(events) else 0.0))
+    distributions_of_loads = histograms_of_loads(steps, events)
+    shares = local_read_shares(topology, samples.get("cluster_node", ()))
+    clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}
+    if any(load.is_mean_of_both for load in loads):
+        planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
+        loads = list(split_by_devices(topology, loads, planes))
+    measurements = Measurements(topology, steps, load_samples, loads, distributions_of_loads, shares)
+    figures = figure_comparisons(events, measurements)
+    by_hand = manual_figures(topology, steps, loads, samples, events)
+    known: Samples = {**samples, **by_hand.samples}
+    placements = vm_placements(sampled.inventory, topology, steps)
+    tables = _joined([_tables(placement, loads, known, clocks, events) for placement in placements])
+    tables |= {
+        "controller": FactTable(
+            "controller",
+            tuple(controller_rows(topology, events, known.get("controller", ()), compared(tables["peer"].rows))),
+        ),
+        "source": FactTable("source", tuple(source_rows(recording, steps, known, sampled.timed.clocks, events))),
+        "figure": FactTable("figure", tuple(figure_rows(figures))),
+    }
+    distributions = histograms(steps, events)
+    return Facts(
+        steps=tuple(steps),
+        topology=topology,
+        tables=tables,
+        loads=loads,
+        clocks=sampled.timed.clocks,
+        unplaced=sampled.timed.unplaced,
+        histograms=distributions,
+        events=events,
+        by_hand=by_hand,
+        vm_placements=placements,
+        recorders=presences(recording),
+        absences=absences(recording, steps),
+        over_time=sampled.over_time,
+        figures=figures,
+        pauses=pauses(recording, topology, loads, events),
+        load_windows=max((sample.windows for sample in load_samples), default=0),
+    )
+
+
+def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -> _Sampled:
+    """Read the samples of a recording, and infer from them where its loads run."""
     inventory = recording.inventory()
     topology = recording.remembered("topology", inventory, lambda: resolve(inventory))
     connection = recording.connect()
     try:
         timed = place_in_time(recording, connection)
-        events = timed.events
-        steps = load_steps(events, *_span(recording, timed.received_us), deaths(recording))
+        steps = load_steps(timed.events, *_span(recording, timed.received_us), deaths(recording))
         steps = find_unmarked_steps(recording, connection, topology, steps)
         # Samples for charts are queried along with those of the steps: a query costs more than its result.
         with_recording = [*steps, ENTIRE_RECORDING] if over_time else steps
 
-        def sampled(kind: str, topology: Topology) -> list[StepSamples]:
+        def read(kind: str, topology: Topology) -> list[StepSamples]:
             of_kind, loaded = with_recording if kind in CHART_KINDS else steps, on_paths(topology).get(kind, {})
             return step_samples(recording, connection, kind, of_kind, loaded, executor)
 
         summaries = _summaries(recording, connection, steps, "load")
         machines = _summaries(recording, connection, steps, "host")
         devices = _summaries(recording, connection, steps, "lun")
-        all_samples = {"load": sampled("load", topology)}
+        all_samples = {"load": read("load", topology)}
         load_series = [*_series(steps, all_samples["load"]), *summaries]
         for by_traffic, kind in ((machines_by_traffic, "lun"), (hosts_by_traffic, "volume")):
-            if inferred := by_traffic(topology, steps, load_series, partial(sampled, kind, topology)):
+            if inferred := by_traffic(topology, steps, load_series, partial(read, kind, topology)):
                 inventory = [*inventory, *inferred]
                 topology = recording.remembered(f"topology by {kind}s", inventory, partial(resolve, inventory))
-        all_samples |= {kind: sampled(kind, topology) for kind in recording.sample_kinds() if kind != "load"}
+        all_samples |= {kind: read(kind, topology) for kind in recording.sample_kinds() if kind != "load"}
     finally:
         connection.close()
     samples_over_time = {
@@ -96,48 +162,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     load_samples = [*_series(steps, samples.get("load", ())), *summaries]
     samples["host"] = [*_series(steps, samples.get("host", ())), *machines]
     samples["lun"] = [*samples.get("lun", ()), *_read_by_no_other(topology, devices, samples.get("lun", ()))]
-    loads = load_facts(topology, steps, load_samples)
-    # A generator that is read and reported no I/O has done none, unless its host has at least one outstanding.
-    loads = loads or list(host_loads(topology, samples.get("lun", ()), 1.0 if has_generator(events) else 0.0))
-    distributions_of_loads = histograms_of_loads(steps, events)
-    shares = local_read_shares(topology, samples.get("cluster_node", ()))
-    clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}
-    if any(load.is_mean_of_both for load in loads):
-        planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
-        loads = list(split_by_devices(topology, loads, planes))
-    measurements = Measurements(topology, steps, load_samples, loads, distributions_of_loads, shares)
-    figures = figure_comparisons(events, measurements)
-    by_hand = manual_figures(topology, steps, loads, samples, events)
-    known: Samples = {**samples, **by_hand.samples}
-    placements = vm_placements(inventory, topology, steps)
-    tables = _joined([_tables(placement, loads, known, clocks, events) for placement in placements])
-    tables |= {
-        "controller": FactTable(
-            "controller",
-            tuple(controller_rows(topology, events, known.get("controller", ()), compared(tables["peer"].rows))),
-        ),
-        "source": FactTable("source", tuple(source_rows(recording, steps, known, timed.clocks, events))),
-        "figure": FactTable("figure", tuple(figure_rows(figures))),
-    }
-    distributions = histograms(steps, events)
-    return Facts(
-        steps=tuple(steps),
-        topology=topology,
-        tables=tables,
-        loads=loads,
-        clocks=timed.clocks,
-        unplaced=timed.unplaced,
-        histograms=distributions,
-        events=events,
-        by_hand=by_hand,
-        vm_placements=placements,
-        recorders=presences(recording),
-        absences=absences(recording, steps),
-        over_time=samples_over_time,
-        figures=figures,
-        pauses=pauses(recording, topology, loads, events),
-        load_windows=max((sample.windows for sample in load_samples), default=0),
-    )
+    return _Sampled(inventory, topology, timed, steps, samples, load_samples, samples_over_time)
 
 
 def _tables(

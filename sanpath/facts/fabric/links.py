@@ -274,46 +274,44 @@ def _row(
     share: float | None,
     paths: Sequence[IoPath],
 ) -> FactRow:
-    mean = port.mean(direction)
-    full = full_ratio(port.technology, step.block_bytes)
-    overhead = counted_per_payload(port.technology, step.block_bytes)
-    capacity = port.capacity.data_bytes_per_second if port.capacity else None
-    windows = port.windows(direction)
-    judged = [(r / capacity, s) for r, s in merged(windows, _ABOVE_FULL * full * capacity)] if capacity else []
-    utilisations = sorted(utilisation for utilisation, _ in judged)
-    foreign = ceiling = None
-    if load is not None and share and mean and load.bytes_per_second:
-        test_byte_rate = share * load.bytes_per_second * overhead
-        foreign = max(0.0, mean - test_byte_rate * OVERHEAD_TOLERANCE)
-        if capacity:
-            counted = (mean - foreign) / (share * load.bytes_per_second)
-            # A link that carried more than the frame model allows can carry at least that much.
-            ceiling = max(load.bytes_per_second, (capacity * full - foreign) / (share * counted))
-    far_attributes = topology.entities[port.cable.device].attributes
-    device_speed = None if _is_uplink(port.cable) else as_number(far_attributes.get("capable_bits_per_second"))
-    switch_speed = as_number(topology.entities[port.cable.switch_port].attributes.get("capable_bits_per_second"))
-    end_speeds = [speed for speed in (device_speed, switch_speed) if speed is not None]
-    path_speed = _path_capable(topology, port.cable, paths)
-    errors = [
-        port.error_rate(f"{counter}_total") for counter in ("errors_rx", "errors_tx", "discards_rx", "discards_tx")
-    ]
+    windows, cable = port.windows(direction), port.cable
     # A port whose peer is not known is a link of its own and has the name of the port.
-    between_switches = port.cable.side == "switch" and port.cable.device != port.cable.switch_port
+    between_switches = cable.side == "switch" and cable.device != cable.switch_port
+    sender, receiver = _ends(topology, cable, direction)
     return {
-        "entity": port.cable.id,
+        "entity": cable.id,
         "step": step.name,
         "direction": direction,
-        "side": port.cable.side if between_switches or port.cable.side != "switch" else None,
+        "side": cable.side if between_switches or cable.side != "switch" else None,
         "between_switches": between_switches,
-        "trunk": port.cable.group if port.cable.side == "switch" else None,
-        "near_port": port.cable.switch_port,
-        "far_port": port.cable.device if between_switches else None,
-        "switch": topology.entities[port.cable.switch_port].label.partition("/")[0],
-        "switch_port": topology.entities[port.cable.switch_port].label.partition("/")[2],
+        "trunk": cable.group if cable.side == "switch" else None,
+        "near_port": cable.switch_port,
+        "far_port": cable.device if between_switches else None,
+        "switch": topology.entities[cable.switch_port].label.partition("/")[0],
+        "switch_port": topology.entities[cable.switch_port].label.partition("/")[2],
         "technology": port.technology,
         "windows": 1 if port.sample.by_hand else len(windows) or port.sample.windows,
         "by_hand": port.sample.by_hand,
         "down": port.is_down,
+        **_utilisation_facts(port, step, direction, windows),
+        **_share_facts(port, step, direction, load, share),
+        **_speed_facts(topology, port, paths),
+        "sender": sender,
+        "receiver": receiver,
+        **_error_facts(port, direction),
+    }
+
+
+def _utilisation_facts(
+    port: SampledPort, step: Step, direction: Direction, windows: Sequence[tuple[float, float]]
+) -> FactRow:
+    """Return how full a link is, in the mean and in its windows."""
+    mean = port.mean(direction)
+    full = full_ratio(port.technology, step.block_bytes)
+    capacity = port.capacity.data_bytes_per_second if port.capacity else None
+    judged = [(r / capacity, s) for r, s in merged(windows, _ABOVE_FULL * full * capacity)] if capacity else []
+    utilisations = sorted(utilisation for utilisation, _ in judged)
+    return {
         "utilisation": mean / capacity if mean is not None and capacity else None,
         "utilisation_p95": utilisations[min(len(utilisations) - 1, int(0.95 * len(utilisations)))]
         if utilisations
@@ -326,9 +324,36 @@ def _row(
         "bytes_per_second": mean,
         "capacity_bytes_per_second": capacity,
         "speed": port.capacity.name if port.capacity else None,
-        "share": share,
-        "foreign_bytes_per_second": foreign,
-        "ceiling_bytes_per_second": ceiling,
+    }
+
+
+def _share_facts(
+    port: SampledPort, step: Step, direction: Direction, load: LoadFacts | None, share: float | None
+) -> FactRow:
+    """Return the test's share of a link's bytes, those of others, and the ceiling of the test that follows."""
+    mean = port.mean(direction)
+    full = full_ratio(port.technology, step.block_bytes)
+    overhead = counted_per_payload(port.technology, step.block_bytes)
+    capacity = port.capacity.data_bytes_per_second if port.capacity else None
+    foreign = ceiling = None
+    if load is not None and share and mean and load.bytes_per_second:
+        test_byte_rate = share * load.bytes_per_second * overhead
+        foreign = max(0.0, mean - test_byte_rate * OVERHEAD_TOLERANCE)
+        if capacity:
+            counted = (mean - foreign) / (share * load.bytes_per_second)
+            # A link that carried more than the frame model allows can carry at least that much.
+            ceiling = max(load.bytes_per_second, (capacity * full - foreign) / (share * counted))
+    return {"share": share, "foreign_bytes_per_second": foreign, "ceiling_bytes_per_second": ceiling}
+
+
+def _speed_facts(topology: Topology, port: SampledPort, paths: Sequence[IoPath]) -> FactRow:
+    """Return the speed that both ends have negotiated, and those that they could run."""
+    far_attributes = topology.entities[port.cable.device].attributes
+    device_speed = None if _is_uplink(port.cable) else as_number(far_attributes.get("capable_bits_per_second"))
+    switch_speed = as_number(topology.entities[port.cable.switch_port].attributes.get("capable_bits_per_second"))
+    end_speeds = [speed for speed in (device_speed, switch_speed) if speed is not None]
+    path_speed = _path_capable(topology, port.cable, paths)
+    return {
         "negotiated_bits_per_second": port.negotiated,
         "capable_high_bits_per_second": max(end_speeds, default=None),
         "switch_is_slower": None
@@ -337,8 +362,15 @@ def _row(
         "both_ends_can_go_faster": both_faster(device_speed, switch_speed, port.negotiated),
         "path_capable_bits_per_second": path_speed,
         "possible_bits_per_second": max((s for s in (*end_speeds, path_speed) if s is not None), default=None),
-        "sender": _ends(topology, port.cable, direction)[0],
-        "receiver": _ends(topology, port.cable, direction)[1],
+    }
+
+
+def _error_facts(port: SampledPort, direction: Direction) -> FactRow:
+    """Return what delays or destroys frames of a link, and whether its counters agree."""
+    errors = [
+        port.error_rate(f"{counter}_total") for counter in ("errors_rx", "errors_tx", "discards_rx", "discards_tx")
+    ]
+    return {
         "credit_stall_ratio": port.credit_stall(direction),
         "crc_errors_per_second": port.error_rate("crc_errors_total"),
         "ends_ratio": port.ends_ratio(direction),

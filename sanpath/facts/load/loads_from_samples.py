@@ -26,7 +26,7 @@ begin and end together."""
 def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadFacts]:
     """Return one entry for each step and direction in which I/Os completed."""
     jobs = {step.name: [s for s in samples if s.step == step.name and _runs_in(s, step)] for step in steps}
-    facts_of_each = (_direction(topology, step, d, jobs[step.name]) for step in steps for d in DIRECTIONS)
+    facts_of_each = (_load_of_direction(topology, step, d, jobs[step.name]) for step in steps for d in DIRECTIONS)
     return [facts for facts in facts_of_each if facts is not None]
 
 
@@ -41,7 +41,7 @@ def load_facts_of(
         and _runs_in(sample, step)
         and entity in (_root(topology, sample), topology.known_as.get((sample.source, "load", sample.entity)))
     ]
-    return _direction(topology, step, direction, jobs)
+    return _load_of_direction(topology, step, direction, jobs)
 
 
 def _runs_in(sample: StepSamples, step: Step) -> bool:
@@ -55,7 +55,9 @@ def _slowest(seconds: Sequence[float | None]) -> float | None:
     return None if None in seconds else max(value for value in seconds if value is not None)
 
 
-def _direction(topology: Topology, step: Step, direction: Direction, jobs: Sequence[StepSamples]) -> LoadFacts | None:
+def _load_of_direction(
+    topology: Topology, step: Step, direction: Direction, jobs: Sequence[StepSamples]
+) -> LoadFacts | None:
     with_latency = [
         (job, latency) for job in jobs if (latency := _latency(job, direction, step, len(jobs))) is not None
     ]
@@ -69,11 +71,10 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
     single_job = active[0].last_values if len(active) == 1 else {}
     entities = tuple(topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}") for job in active)
     byte_rate = sum(_rate(job, "bytes", direction) for job in active)
-    summaries = {load.source for load in step.loads if load.summary_window is not None}
-    series = [job for job in active if job.source not in summaries]
+    summaries = list(_summaries(step))
+    series = [job for job in active if job.source not in {source for source, _ in summaries}]
     shares = _shares_of_time(step, jobs)
     of_windows, latency_of_windows = _series(series, direction)
-    summary_windows = [window for load in step.loads if (window := load.summary_window) is not None]
     return LoadFacts(
         roots=tuple(dict.fromkeys(_root(topology, job) for job in active)),
         step=step.name,
@@ -95,7 +96,7 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         jobs=entities,
         series=of_windows,
         latency_series=latency_of_windows,
-        summary_seconds=min(((end - begin) / 1e6 for begin, end in summary_windows), default=None),
+        summary_seconds=min((seconds for _, seconds in summaries), default=None),
         variation="" if step.experiment in _SAME_LOAD else step.experiment,
         access=access_of(topology, entities),
         flushes_in_flight=sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
@@ -104,6 +105,13 @@ def _direction(topology: Topology, step: Step, direction: Direction, jobs: Seque
         tail_shares=tuple(_tail_shares(with_latency, direction)),
         is_mean_of_both=all(_is_mean_of_both(job) for job in active),
     )
+
+
+def _summaries(step: Step) -> Iterator[tuple[str, float]]:
+    """Yield each source whose load reports a single figure, with the seconds that it covers."""
+    for load in step.loads:
+        if load.summary_window is not None:
+            yield load.source, (load.summary_window[1] - load.summary_window[0]) / 1e6
 
 
 def _tail_shares(

@@ -44,16 +44,7 @@ def array_rows(
         for sample in samples
         for row in _rows(topology, kind, sample, loads, first_reduction, (sample.source, sample.entity) in running)
     )
-    shares = limit_shares(topology, kind, rows)
-    slots = _device_slots(topology, rows)
-    rows = [
-        {
-            **row,
-            **shares.get((str(row["entity"]), str(row["step"])), dict.fromkeys(SHARES)),
-            "device_slots_ratio": slots.get((str(row["entity"]), str(row["step"]))),
-        }
-        for row in rows
-    ]
+    rows = _with_limits_used(topology, kind, rows)
     tested = _tested(topology, kind, loads)
     use = controller_use(topology, controllers)
     for row in rows:
@@ -61,26 +52,8 @@ def array_rows(
             if kind == "volume":
                 yield {**row, "foreign_ratio": None, **dict.fromkeys(_COMPARED)}
             continue
+        growth, gain = _growth_and_gain(row, rows, by_step)
         load = by_step.get((str(row["step"]), str(row["direction"])))
-        peers = [
-            (peer_load, number(peer_row, "array_seconds"))
-            for peer_row in rows
-            if peer_row["entity"] == row["entity"]
-            and peer_row["array_seconds"]
-            and (peer_load := by_step.get((str(peer_row["step"]), str(peer_row["direction"])))) is not None
-            and load is not None
-            and load.comparable(peer_load)
-        ]
-        growth = gain = None
-        if len(peers) > 1 and load is not None and row["array_seconds"] is not None:
-            growth = number(row, "array_seconds") / min(peers, key=lambda peer: peer[0].in_flight_measured)[1]
-            fewer = [peer_load for peer_load, _ in peers if peer_load.at_most_half(load)]
-            if fewer:
-                gain = (
-                    load.ops_per_second
-                    / max(fewer, key=lambda peer_load: peer_load.in_flight_measured).ops_per_second
-                    - 1
-                )
         upstream = links.select(step=row["step"], direction=row["direction"], on_loaded_path=True)
         yield {
             **row,
@@ -93,6 +66,47 @@ def array_rows(
             else None,
             "upstream_utilisation": busiest_utilisation(upstream),
         }
+
+
+def _with_limits_used(topology: Topology, kind: str, rows: Sequence[FactRow]) -> list[FactRow]:
+    """Return the rows with the shares in use of cloud limits and of the slots of block devices."""
+    shares, slots = limit_shares(topology, kind, rows), _device_slots(topology, rows)
+    return [
+        {
+            **row,
+            **shares.get((str(row["entity"]), str(row["step"])), dict.fromkeys(SHARES)),
+            "device_slots_ratio": slots.get((str(row["entity"]), str(row["step"]))),
+        }
+        for row in rows
+    ]
+
+
+def _growth_and_gain(
+    row: FactRow, rows: Sequence[FactRow], by_step: Mapping[tuple[str, str], LoadFacts]
+) -> tuple[float | None, float | None]:
+    """Return `growth` and `throughput_gain` of a row among those of other steps. None: no other step is comparable.
+
+    `by_step`: (step, direction) → its load.
+    """
+    load = by_step.get((str(row["step"]), str(row["direction"])))
+    if load is None or row["array_seconds"] is None:
+        return None, None
+    peers = [
+        (peer_load, number(peer_row, "array_seconds"))
+        for peer_row in rows
+        if peer_row["entity"] == row["entity"]
+        and peer_row["array_seconds"]
+        and (peer_load := by_step.get((str(peer_row["step"]), str(peer_row["direction"])))) is not None
+        and load.comparable(peer_load)
+    ]
+    if len(peers) <= 1:
+        return None, None
+    growth = number(row, "array_seconds") / min(peers, key=lambda peer: peer[0].in_flight_measured)[1]
+    fewer = [peer_load for peer_load, _ in peers if peer_load.at_most_half(load)]
+    if not fewer:
+        return growth, None
+    most_of_fewer = max(fewer, key=lambda peer_load: peer_load.in_flight_measured)
+    return growth, load.ops_per_second / most_of_fewer.ops_per_second - 1
 
 
 def _merged(rows: Iterable[FactRow]) -> list[FactRow]:
@@ -157,17 +171,9 @@ def _rows(
         if not operations:
             continue
         load = next((f for f in loads if f.step == sample.step and f.direction == direction), None)
-        foreign = None
-        if load is not None and byte_rate and load.bytes_per_second:
-            foreign = max(0.0, 1 - load.bytes_per_second / byte_rate)
-            foreign = 0.0 if foreign < load.same_traffic_tolerance(sample.windows) else foreign
-        service, queue = (sample.means.get(f"{quantity}_seconds_{direction}") for quantity in ("service", "queue"))
+        foreign = _foreign_ratio(sample, load, byte_rate)
         spread = sample.resolutions.get(f"service_seconds_{direction}", 0.0) / 2
-        wait = sample.rate(f"latency_seconds_{direction}_total")
-        if service is None and wait is not None and is_running:
-            service = wait / operations
-        if queue is None and (wait := sample.rate(f"queue_seconds_{direction}_total")) is not None:
-            queue = wait / operations
+        service, queue = _service_and_queue_seconds(sample, direction, operations, is_running)
         service = None if service is None else service + spread
         yield {
             "entity": entity,
@@ -193,6 +199,30 @@ def _rows(
                 sample.last_values.get("data_reduction_ratio"), first_reduction.get((sample.source, sample.entity))
             ),
         }
+
+
+def _foreign_ratio(sample: StepSamples, load: LoadFacts | None, byte_rate: float | None) -> float | None:
+    """Return the share of an entity's bytes that is not the test's. None: not known."""
+    if load is None or not byte_rate or not load.bytes_per_second:
+        return None
+    foreign = max(0.0, 1 - load.bytes_per_second / byte_rate)
+    return 0.0 if foreign < load.same_traffic_tolerance(sample.windows) else foreign
+
+
+def _service_and_queue_seconds(
+    sample: StepSamples, direction: Direction, operations: float, is_running: bool
+) -> tuple[float | None, float | None]:
+    """Return service and queue time of an I/O, from gauges or else from counters of I/O time. None: not reported.
+
+    `operations`: I/Os a second. `is_running`: whether the counters of I/O time grow.
+    """
+    service, queue = (sample.means.get(f"{quantity}_seconds_{direction}") for quantity in ("service", "queue"))
+    wait = sample.rate(f"latency_seconds_{direction}_total")
+    if service is None and wait is not None and is_running:
+        service = wait / operations
+    if queue is None and (wait := sample.rate(f"queue_seconds_{direction}_total")) is not None:
+        queue = wait / operations
+    return service, queue
 
 
 def _growth_within(sample: StepSamples, direction: Direction) -> float | None:

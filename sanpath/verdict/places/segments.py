@@ -187,17 +187,6 @@ def segments(
     `calm`: the load of a step with fewer of the same I/Os in flight; a segment that takes longer now has begun to
     wait. `calm_ratio`: what the array did in that step over what it does now, at most 1; 1: unknown.
     """
-    queues = host_queues(facts, load)
-    below = load.latency_bounds
-    if queues:
-        last = queues[-1].below
-        below = (last.seconds - last.whole_error_seconds, last.seconds + last.whole_error_seconds)
-    tcp = tcp_path(facts, load)
-    lower = _below(facts, load, below)
-    if tcp is not None:
-        lower = _with_tcp(lower, tcp)
-        lower = _with_unread(lower, tcp) if load.direction == "read" and tcp.unread_seconds else lower
-    timed = [*(_host_queue(facts, load, queue) for queue in queues), *lower]
     wire, in_flight = wire_seconds(facts.tables["link"], load), facts.in_flight_in(load.step)
     is_counted = wire is not None
     transfer = wire if wire is not None else (load.operation_bytes or 0.0) / _LINK_BYTES_PER_SECOND
@@ -206,7 +195,7 @@ def segments(
     result: list[LatencySegment] = []
     # A write that waits for a flush has its time and that of the flush for one I/O of the load.
     remaining = load.cycle_seconds - load.latency_seconds
-    for segment in reversed(_limited_by_latency(timed, load)):
+    for segment in reversed(_limited_by_latency(_without_waits(facts, load), load)):
         remaining += max(0.0, segment.middle)
         # By Little's law. Of N, at most N - 1 wait at once while one is served.
         inside = in_flight * segment.middle / load.latency_seconds
@@ -222,19 +211,15 @@ def segments(
         # does a time that no service takes.
         is_array_clock = segment.kind == "array_service" and segment.source == _ARRAY
         may_hide_wait = is_array_clock and calm_segment is None and not wait[0]
-        hidden = _filled(load.ops_per_second * segment.middle, *_SERVED_AT_ONCE) if may_hide_wait else 0.0
-        # Large blocks take longer.
-        alone = max(segment.middle - transfer, segment.usual_service[0]) if may_hide_wait else 0.0
+        hidden, likelihood = _service_with_wait(segment, load, transfer) if may_hide_wait else (0.0, 1.0)
         result.append(
             replace(
                 segment,
                 wait=wait,
                 own_wait=_wait(*times, own_ratio if segment.kind in ("fabric", "array_door", "below") else ratio),
                 independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
-                hidden_wait_probability=_SERVICE_INCLUDES_WAIT * hidden,
-                service_likelihood=_LONG_ANYWAY + (1 - _LONG_ANYWAY) * segment.likelihood_of(alone)
-                if may_hide_wait
-                else 1.0,
+                hidden_wait_probability=hidden,
+                service_likelihood=likelihood,
                 filled_odds=2 * _filled(max(_FEWEST_INSIDE, inside), *_SERVED_BY_ANY)
                 if segment.includes_service
                 else 1.0,
@@ -242,6 +227,31 @@ def segments(
             )
         )
     return tuple(result[::-1])
+
+
+def _without_waits(facts: Facts, load: LoadFacts) -> list[LatencySegment]:
+    """The segments from the load down, with the times that were read and without waits."""
+    queues = host_queues(facts, load)
+    below = load.latency_bounds
+    if queues:
+        last = queues[-1].below
+        below = (last.seconds - last.whole_error_seconds, last.seconds + last.whole_error_seconds)
+    tcp = tcp_path(facts, load)
+    lower = _below(facts, load, below)
+    if tcp is not None:
+        lower = _with_tcp(lower, tcp)
+        lower = _with_unread(lower, tcp) if load.direction == "read" and tcp.unread_seconds else lower
+    return [*(_host_queue(facts, load, queue) for queue in queues), *lower]
+
+
+def _service_with_wait(segment: LatencySegment, load: LoadFacts, transfer: float) -> tuple[float, float]:
+    """`hidden_wait_probability` and `service_likelihood` of a service time that may include a wait.
+
+    `transfer`: seconds of a block on the wire.
+    """
+    hidden = _filled(load.ops_per_second * segment.middle, *_SERVED_AT_ONCE)
+    alone = max(segment.middle - transfer, segment.usual_service[0])  # Large blocks take longer.
+    return _SERVICE_INCLUDES_WAIT * hidden, _LONG_ANYWAY + (1 - _LONG_ANYWAY) * segment.likelihood_of(alone)
 
 
 def _filled(inside: float, few: float, many: float) -> float:

@@ -231,14 +231,6 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     array_row = array_side(facts.topology, load, facts.tables)
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
-    # A load that waits for a flush (fsync), or until a file is created, asks for no I/O meanwhile, and wants more all
-    # the same. The same flushes are counted by the load, by a multipath device, and by its paths.
-    devices = facts.tables["device"].select(step=load.step)
-    of_devices = (number(row, "flushes_in_flight") for row in devices)
-    loads = facts.loads_in(load.step)  # Both directions of a job have its flushes.
-    flushes = max([*of_devices, *(each.flushes_in_flight for each in loads)], default=0.0)
-    metadata = max((each.metadata_in_flight for each in loads), default=0.0)
-    in_flight = max(facts.in_flight_in(load.step) + flushes + metadata, _written_later(facts, load))
     same = same_io(facts.loads, load)
     calmer = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
     # A first step may be slow for another reason, such as a cold cache.
@@ -247,12 +239,11 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     calm = min(as_fast, key=lambda other: other.in_flight_measured, default=None)
     all_paths = io_paths(facts.topology, *load.roots)
     paths = [path for path in all_paths if down.isdisjoint(cable.id for cable in path.cables)] or all_paths
-    ports, volumes = targets_of(facts.topology, *load.roots)[0], volumes_of(facts.topology, load, facts.tables)
-    ends = (*ports, *volumes, *(path.array_port for path in paths))
-    arrays = {array for end in ends for array in facts.topology.related(end, "member_of", "array")}
+    arrays = _arrays_of(facts, load, paths)
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
     uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted | down)
     # A load of unknown settings has at least one I/O outstanding at any time, unless it pauses.
+    in_flight = _in_flight_of(facts, load)
     in_flight_ratio = load.filled_ratio(in_flight) or (in_flight if in_flight < 1 else None)
     machine_rows = _machine_rows(facts, load)
     quota, _ = quota_used(facts, load)
@@ -282,6 +273,27 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         machine_rows=tuple(machine_rows),
         tcp=tcp_path(facts, load),
     )
+
+
+def _in_flight_of(facts: Facts, load: LoadFacts) -> float:
+    """The operations of both directions that the load waits for.
+
+    A load that waits for a flush (fsync), or until a file is created, asks for no I/O meanwhile, and wants more all
+    the same. The same flushes are counted by the load, by a multipath device, and by its paths.
+    """
+    devices = facts.tables["device"].select(step=load.step)
+    of_devices = (number(row, "flushes_in_flight") for row in devices)
+    loads = facts.loads_in(load.step)  # Both directions of a job have its flushes.
+    flushes = max([*of_devices, *(each.flushes_in_flight for each in loads)], default=0.0)
+    metadata = max((each.metadata_in_flight for each in loads), default=0.0)
+    return max(facts.in_flight_in(load.step) + flushes + metadata, _written_later(facts, load))
+
+
+def _arrays_of(facts: Facts, load: LoadFacts, paths: Sequence[IoPath]) -> set[str]:
+    """The arrays that the load's target ports and volumes belong to."""
+    ports, volumes = targets_of(facts.topology, *load.roots)[0], volumes_of(facts.topology, load, facts.tables)
+    ends = (*ports, *volumes, *(path.array_port for path in paths))
+    return {array for end in ends for array in facts.topology.related(end, "member_of", "array")}
 
 
 def _with_full_device(path: tuple[LatencySegment, ...], blocked: float) -> tuple[LatencySegment, ...]:
