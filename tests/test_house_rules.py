@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -289,6 +290,35 @@ def test_names_are_words_of_the_field(folder: str) -> None:
         if NOT_NAMES & set(name.lower().strip("_").split("_"))
     ]
     assert not found, "\n".join(found)
+
+
+JUDGES = ("facts", "pulse", "verdict", "probe", "whatif", "explanation", "summary", "comparison")
+UNITS = {"_MINUTE_SECONDS", "_GIGABYTE", "_KIB", "_MONTH_DAYS"}
+"""Constants that only give a number its unit."""
+
+
+def is_number(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case ast.UnaryOp(operand=operand):
+            return is_number(operand)
+        case ast.BinOp(left=left, right=right):
+            return is_number(left) and is_number(right)
+        case ast.Tuple(elts=elements):
+            return bool(elements) and all(map(is_number, elements))
+    return False
+
+
+def test_every_threshold_has_a_docstring() -> None:
+    """It says what the threshold is, and its source: a document, a measurement, or that it is sanpath's own choice."""
+    found = []
+    for path in modules(*(f"sanpath/{folder}" for folder in JUDGES)):
+        for node, following in pairwise([*tree(path).body, ast.Pass()]):
+            is_threshold = isinstance(node, ast.Assign) and is_number(node.value)
+            if is_threshold and not (isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)):
+                found.append(f"{path.relative_to(ROOT)}: {ast.unparse(node)}")
+    assert [text for text in found if not any(f" {unit} = " in text for unit in UNITS)] == []
 
 
 def test_the_glossary_names_what_the_code_has() -> None:

@@ -17,6 +17,8 @@ from sanpath.diagnosis.model import CurvePoint, Diagnosis
 _LEAST_RECORDINGS = 3
 """Two recordings show a change; only a third shows that it goes on."""
 _LEAST_DAYS = 1.0
+"""Time that recordings have to cover for a change over months: sanpath's own choice. Within a day, load varies by the
+hour."""
 _LEAST_CHANGE = 0.03
 """A smaller relative change counts as none: repetitions of the same test differ by as much (compare)."""
 _MONTH_DAYS = 30.4

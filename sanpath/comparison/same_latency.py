@@ -12,6 +12,7 @@ from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
 from sanpath.units import duration
 
 _SAME_SIZE = 0.05
+"""Relative difference up to which the mean sizes of I/Os are the same: sanpath's own choice."""
 
 
 @dataclass(frozen=True, slots=True)

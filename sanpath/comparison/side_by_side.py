@@ -12,7 +12,9 @@ from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
 
 _SAME_IN_FLIGHT = 0.05
+"""Relative difference up to which two systems had as many I/Os in flight: sanpath's own choice."""
 _SAME_SIZE = 0.05
+"""Relative difference up to which the mean sizes of their I/Os are the same: sanpath's own choice."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from sanpath.topology.topology import Topology
 Quantity = Literal["payload", "load_latency", "device_latency", "array_latency", "utilisation"]
 
 _MAX_POINTS = 300
+"""Most points of a line: sanpath's own choice, more are not told apart in a chart."""
 _MIN_POINT_SECONDS = 1.0
 """Shortest time between two points of a line."""
 _MAX_LINES = 6

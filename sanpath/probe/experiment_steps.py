@@ -12,6 +12,7 @@ from sanpath.probe.plan import ProbePlan
 from sanpath.sweep.matrix import SweepStep, binary, io_name
 
 _SMALLEST_BLOCK_BYTES = 512
+"""A sector, the smallest I/O of a block device."""
 _SAME_STEP = ("other_host", "one_path", PAUSE)
 """Experiments that run the same step in another place, or without a load."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from sanpath.errors import ConfigError, UsageError
 
 _MOST_CHARACTERS = 1 << 16
+"""Largest job file that is read: sanpath's own choice, far more than people write."""
 _SECTION = re.compile(r"\[([^\]]{1,255})\]")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _GLOBAL = "global"

@@ -23,9 +23,13 @@ from sanpath.sweep.plan import ENGINES, mistake
 from sanpath.verdict.model import Judgement
 
 _SECTOR_BYTES = 512
+"""A sector, the smallest I/O of a block device."""
 _MOST_BLOCK_BYTES = 64 << 20
+"""Larger values of a recording are no sizes of an I/O: sanpath's own choice, 64 MiB."""
 _MOST_IN_FLIGHT = 65_536
+"""Larger values of a recording are no numbers of I/Os: the largest queue depth of NVMe is 65,536."""
 _MOST_BYTES = 1 << 60
+"""Larger values of a recording are no sizes of a file: sanpath's own choice, an exbibyte."""
 _ALMOST = 0.01
 """A share of reads this close to 0 or 1 counts as 0 or 1."""
 

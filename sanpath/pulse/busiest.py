@@ -23,6 +23,7 @@ from sanpath.pulse.poll_rounds import Batch, Rounds, Window
 
 SPEED = "link_speed_bits_per_second"
 MOST_LINKS = 8
+"""Most links that are shown: sanpath's own choice."""
 _LONGEST = 3
 """At most so many differences are combined when the newest one exceeds the capacity of the link."""
 _LinkUse = tuple[float, WiredLink, Direction, float, Capacity, Window]

@@ -23,6 +23,8 @@ PORTS = "switch_port"
 METRICS = {PORTS: frozenset((SPEED, "bytes_rx_total", "bytes_tx_total"))}
 """Kind → metrics that a pulse needs; of the kind "load" it needs all metrics."""
 LATE_POLLS = 3.0
+"""Intervals without a sample after which a source is late: sanpath's own choice, one poll may be lost and one
+late."""
 FLUSH_DELAY_SECONDS = 6.0
 """The recorder flushes every five seconds: newer samples are not in its segments yet."""
 SLACK_SECONDS = 1.0

@@ -10,6 +10,7 @@ from sanpath.summary.step_figures import in_flight, is_single_direction, main_di
 from sanpath.units import count, counted, duration, iops, percent_rounded
 
 _FEWER = 0.7
+"""Share of the I/Os in flight from which a load is clearly lighter: sanpath's own choice."""
 
 
 def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:

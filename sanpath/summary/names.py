@@ -15,8 +15,9 @@ _NOUNS = {
     "array_port": "target port",
 }
 _LETTERS = 20
+"""Longer identifiers are cut in the middle, because they differ at their end: sanpath's own choice, half a column."""
 _IDENTIFIER = re.compile(r"(naa|eui|t10|uuid|iqn|nqn)[.:].*|[0-9a-f:]+")
-"""Long names that no person chose are cut in the middle to 20 letters: such names differ at their end."""
+"""Names that no person chose."""
 
 
 def noun(entity: str) -> str:

@@ -11,6 +11,8 @@ from sanpath.units import bandwidth, count, counted, iops, percent_likely, perce
 from sanpath.verdict.model import LEAST_PROBABILITY
 
 _FULL = 0.8
+"""Utilisation from which the link to a slow device is called saturated: sanpath's own choice. A device that does not
+drain leaves its link idle in between."""
 _BY_MEMORY = "test-answered-by-cache"
 
 

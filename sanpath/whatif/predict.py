@@ -35,6 +35,7 @@ _MOST_IN_FLIGHT = 10_000
 _MODEL = 0.03
 """Relative error of a likely value: frames of a link, shares of paths, the latency without a queue."""
 _LOW_QUEUEING = 0.1
+"""Ratio of queue to service time up to which an array has the headroom below."""
 _HEADROOM = 1.4
 """The remainder of the path can carry at least this multiple of what it carried, if I/Os queue for a tenth of their
 service time.

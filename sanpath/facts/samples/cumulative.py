@@ -13,6 +13,7 @@ from sanpath.facts.samples.step_samples import StepSamples
 Numbers = npt.NDArray[np.float64]
 
 _MAX_LIMITS = 20_000
+"""Most windows that work is divided into: sanpath's own choice, for computing time and memory."""
 _ENDINGS = ("", "_read", "_write", "_rx", "_tx")
 """Counters of both directions together or of one. Merged, discarded and flushed I/Os are not among the work."""
 

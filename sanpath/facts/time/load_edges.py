@@ -19,6 +19,8 @@ from sanpath.facts.samples.step_samples import StepSamples
 _MAX_OFFSET_SECONDS = 600.0
 """A file with a larger offset was placed by a wrong time zone or day; its import has reported that."""
 _STEP_SECONDS, _FINE_SECONDS = 0.5, 0.05
+"""Offsets are tried at these distances, coarse over the whole range and fine around the best: sanpath's own choice,
+finer than the windows of most sources."""
 _FIT = 0.8
 """A file counts the same work as the load if they correlate at least this much."""
 _FIT_TOLERANCE = 0.01
@@ -29,7 +31,9 @@ _TRUSTED_SECONDS = 1.0
 _PAUSE_RATIO = 0.5
 """Throughput has an edge where it falls below this share of its highest."""
 _MAX_WINDOWS = 2000
+"""Most windows that are compared at each offset: sanpath's own choice, for its computing time."""
 _MIN_WINDOWS = 4
+"""Fewer windows fit anywhere: sanpath's own choice."""
 _WORK_COUNTERS = (
     ("bytes", ("switch_port", "hba", "array_port")),
     ("ops", ("lun", "volume", "vdisk", "array", "path")),

@@ -13,6 +13,8 @@ from sanpath.recording.reading.alignment import reference_start
 from sanpath.recording.reading.recording import Recording
 
 _LATE_POLLS = 3.0
+"""Intervals without a poll after which a source counts as not recorded: sanpath's own choice, one poll may be lost
+and one late."""
 _WRITTEN_US = 6_000_000
 """A recorder writes every five seconds: within this time, a missing write means nothing."""
 _DOUBTFUL_SECONDS = 2.0

@@ -12,8 +12,9 @@ from sanpath.facts.table import WHOLE_RUN
 from sanpath.model import Event, Step, StepLoad
 
 _RAMP_RATIO = 0.1
+"""Share of a step that is left out at its start where a load marks no ramp: sanpath's own choice."""
 _RAMP_SECONDS = 1.0
-"""Where a load marks no ramp, a tenth of the step is left out at its start, but at least this."""
+"""The least that is left out: sanpath's own choice, a window of most sources."""
 COMMAND = "load command"
 """The step of a load command whose output no collector reads."""
 MOST_STEPS = 5_000

@@ -31,7 +31,9 @@ _MEDIAN_WINDOWS = 4
 _NOISE = 4.0
 """The change is larger than this many times the median difference of successive windows."""
 _RAMP_RATIO = 0.1
+"""Share of a step that is left out at its start, as where a load marks no ramp (steps.py)."""
 _TINY = 1e-12
+"""In the place of 0, of which there is no logarithm: less than any rate or number of I/Os."""
 
 
 def split_steady(step: Step, samples: Sequence[StepSamples]) -> list[Step]:

@@ -30,14 +30,19 @@ DEPTH_ERROR = 0.05
 """Relative standard error of slots in use. They are throughput times latency, and both err by their windows, more
 with a coarse clock."""
 _BELOW_ONE_SLOT = 6.0
+"""The most that counts against a full queue which would let less than one I/O through, which no queue does:
+sanpath's own choice, 1 to 400."""
 _SINGLE_SLOT = 1.5
+"""The same for a queue of one slot, beyond what fewer slots count: sanpath's own choice. Disks of a SAN queue."""
 _FEW_SLOTS = 0.7
+"""The same for a queue of up to four slots: sanpath's own choice. Drivers let through some dozens by default."""
 _FLOOR = 1e-3
 """Lowest density: no reading is impossible, because counters can be wrong as well."""
 
 _POWERS_OF_TWO = 0.6
 """Share of queue depths that are powers of two: 32 and 64 are drivers' defaults, 30 and 254 are among the others."""
 _LEAST_DEFAULT_DEPTH = 12.0
+"""Fewer I/Os tell nothing by their distance to a power of two: sanpath's own choice, between 8 and 16."""
 _DEFAULT_DEPTHS = ((16.0, 0.25), (32.0, 0.4), (64.0, 0.7), (128.0, 0.9), (256.0, 1.0))
 """I/Os with the share of queues that have fewer slots: drivers of SCSI admit 30, 32, 64 or 128 commands to a LUN by
 default (lpfc, qla2xxx, iSCSI, PVSCSI, virtio-scsi), NVMe about a thousand. Fewer are a deliberate setting."""
@@ -66,6 +71,7 @@ def at_limit(utilisation: float, error: float = SWITCH_ERROR, bursts: float = BU
     """
     beyond = max(0.0, utilisation - 1) / (_BEYOND * error)
     limiting = normal(min(utilisation, 1.0), 1.0, error) * exp(-(beyond**2))
+    # Bursts are the likelier the closer the mean is to the limit, from 60 % up: sanpath's own choice.
     bursting = 2 * max(0.0, utilisation - 0.6) / 0.4 / 0.4 if utilisation <= 1.0 else 0.0
     density = (1 - bursts) * limiting + bursts * bursting + _FLOOR * min(1.0, max(utilisation, 0.01))
     return log(density / (2 * max(0.0, 1 - utilisation) + _FULL_BY_CHANCE))
@@ -119,6 +125,7 @@ def full_queue(slots: float, offered: float = inf) -> float:
     that of the load.
     """
     depth = min(slots, 10.0)
+    # Logistic steps at less than one slot, at one and at four, as wide as the number of slots is uncertain.
     below_one, single, few = exp((depth - 0.8) / 0.06), exp((depth - 1.5) / 0.1), exp(depth - 4)
     sizes = -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)
     usual = usual_depth(slots)

@@ -9,6 +9,7 @@ from sanpath.verdict.evidence.likelihoods import beyond_usual
 _USUAL = 0.1
 """Mean share of the time that the slowest few of the I/Os hold if none is lost (exponential tail)."""
 _MOST = 3.0
+"""The most that it counts for the claim: sanpath's own choice, 20 to 1, since other causes have a tail as well."""
 _SHORTEST_TIMEOUT_SECONDS = 0.2
 """Linux sends a TCP segment again after so long at the least (TCP_RTO_MIN); a SCSI command is repeated after seconds.
 A cache that answers most of the I/Os makes a tail as well, of I/Os that take much less."""

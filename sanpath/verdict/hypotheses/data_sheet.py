@@ -23,6 +23,8 @@ _DEVICE_ERROR = 0.15
 _EXCEEDED = 1.05
 """Factor of throughput in another step from which this promise is no limit."""
 _REFUTED = -8.0
+"""Log-odds of a promise that another step has exceeded: sanpath's own choice, about 1 to 3000, as that step may have
+had other I/Os."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:

@@ -29,11 +29,14 @@ _BUSY = 0.5
 """Utilisation from which a port that makes others wait for credit is full. A port that does not drain carries
 little."""
 _OTHERS_FILL = 1.5
+"""The most that a full link counts where it is not known whether the test uses it: sanpath's own choice."""
 _LIKELIEST_USE = 0.5
 """Highest probability that the test uses a link of which that is not known: one of the two of two fabrics."""
 _REMAINING = 0.5
 """Share of a link's utilisation that stays in a pause of the test, from which the reader has to know."""
 _CAP_UNREAD = -1.2
+"""Log-odds of a link that stays just below a full one, where no source shows whether a cap holds it there: sanpath's
+own choice, 0.3 to 1."""
 _BELOW_FULL = 0.02
 """A link that stays further than this below a full one may be limited there by a cap that no source shows."""
 _OTHERS_MAY_FILL = {"host": -4.0, "array": -2.0}

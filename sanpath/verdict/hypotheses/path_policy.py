@@ -34,7 +34,11 @@ _FULLER = 1.2
 _BATCH_FACTOR = 3.0
 """A batch this many times the I/Os in flight leaves the other paths empty while it lasts."""
 _BATCH = 3.0
+"""Log-odds of links used in turn where a batch is `_BATCH_FACTOR` times what is in flight: sanpath's own choice, 20
+to 1."""
 _NO_BATCH = -4.0
+"""Log-odds of links used in turn where the policy does not use them so: sanpath's own choice, 1 to 55, as the policy
+that was read may be that of another moment."""
 _BATCH_OUTSTANDING = -8.0
 """Log-odds of links used in turn where a batch is no more than what is in flight: the I/Os of two batches are
 outstanding at any time, each on a path of its own."""

@@ -29,6 +29,8 @@ _NEVER_SENT = -5.0
 _SOFTWARE = 0.25
 """Most of its time that an I/O passes in the host's software above a queue, without a wait for a slot."""
 _DEPTH_UNKNOWN = -0.3
+"""Log-odds of a queue whose depth was not read, against one whose slots were counted: sanpath's own choice, 0.74 to
+1."""
 _WITHOUT_QUEUE = ("md", "other dm")
 """Kinds of Linux devices that pass each I/O on to the devices below them. A multipath map holds requests."""
 _OVERTURN = ("a deeper queue that does not raise throughput",)

@@ -44,6 +44,8 @@ _USUAL_LOSS = 0.01
 A server whose media are full reads late what it is sent, so its hosts send it again (measured: 1 % over nvmet).
 """
 _RETRANSMIT_MOST = 4.0
+"""The most that segments sent again count for the claim: sanpath's own choice, 55 to 1. They prove the loss and
+not its cost."""
 _RETRANSMIT_PRIOR = -1.5
 """Log-odds that the loss limits the load, before the ratio was read."""
 _ABORTS_ALONE = -2.0
@@ -68,6 +70,7 @@ _USUAL_SEGMENT_BYTES = 1448.0
 _TOO_SHORT = -9.0
 """Least log-odds of lost I/Os that cannot have taken so long."""
 _NEVER = 1e-6
+"""Smaller values count as this one, because 0 has no logarithm: sanpath's own choice."""
 _FAILED_PATH = 2.0
 """Log-odds of a path that failed or came back in the step: what was sent over it was lost."""
 _RARE = -0.7

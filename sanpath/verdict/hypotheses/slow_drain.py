@@ -32,6 +32,7 @@ extended credits (data sheet of a vendor's director), of a full frame (FC-FS-3).
 _TRANSFER_READY_BYTES = 64 * 1024
 """Data that an array asks for with one frame; with smaller pieces a write waits for more of them."""
 _TOO_LONG = -6.0
+"""Least log-odds where I/Os wait longer than the frames that are held up explain: sanpath's own choice, 1 to 400."""
 _ANSWERS_ONLY = -1.5
 """Log-odds that a stalled link holds a test up of which it carries no data: frames of a few bytes are soon let
 through."""

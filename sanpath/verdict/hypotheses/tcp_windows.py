@@ -23,6 +23,7 @@ _RARE = -0.7
 _USUAL_HELD_UP = 0.1
 """Mean share of the time that a window of a connection is full which does not limit: bursts fill it for a moment."""
 _MOST = 4.0
+"""The most that a full window counts for the claim: sanpath's own choice, 55 to 1, as for a port without credit."""
 _QUEUED = -3.0
 """Log-odds of a full window where the whole round trip is queueing: whatever segments queue for limits."""
 _FILL_ERROR = 0.4

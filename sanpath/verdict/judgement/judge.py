@@ -43,7 +43,11 @@ _COUNTED = 2.0
 """Log-likelihood ratio from which a reading is evidence by itself."""
 _UNCONFIRMED = 0.9
 """Factor on the probability where nothing confirms it: a single step, or time that has to be distance."""
+_SINGLE_WINDOW = 0.2
+"""Probability that a single window misleads, as a ramp or a foreign job does: sanpath's own choice. Each further
+window makes that rarer by e."""
 _MOST_SUSPECTS = 8
+"""Most suspects that are listed: sanpath's own choice. Those below have hardly any probability."""
 _BELOW_THE_LOAD = "something below the load"
 """Where all places are that are not read, if they differ."""
 
@@ -60,8 +64,8 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     suspects = tuple(_suspect(table, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _KEPT)
     first = groups[0]
     kind, reasons = _kind(table, first[0].verdict)
-    # A single window may be a ramp or a foreign job.
-    certainty = (1 - 0.2 * exp(1 - max(1, table.windows))) * (1.0 if _confirmed(table, first[0]) else _UNCONFIRMED)
+    of_windows = 1 - _SINGLE_WINDOW * exp(1 - max(1, table.windows))
+    certainty = of_windows * (1.0 if _confirmed(table, first[0]) else _UNCONFIRMED)
     judged = Judgement(load, "cannot_tell", "C", (), (), decide(table, groups), table.windows, suspects=suspects)
     if kind == "cannot_tell" or probability_of(first) < _needed(first[0], certainty):
         # The verdict names nothing: the probability is that of the most probable suspect.

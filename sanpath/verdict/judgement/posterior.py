@@ -74,6 +74,7 @@ _FOR_PROCESSORS = 0.5
 _AT_KNEE = 0.15
 """Probability density of no wait at all at a place that limits: the load is just at the knee."""
 _HARDLY = 0.01
+"""The same where throughput does not saturate, and where I/Os wait behind stalled frames: sanpath's own choice."""
 _HIDDEN = 0.5
 """Probability that a wait shows nowhere, of a claim whose wait may be where no clock measures."""
 _FULL_IF_DEPTH_UNKNOWN = 0.8
@@ -85,6 +86,7 @@ _SLOPE_ERROR = 0.1
 _SAME_PLATEAU = 0.06
 """Throughputs whose logarithms differ by about this much have the same limit."""
 _NO_WEIGHT = 0.01
+"""Steps whose weight is smaller are left out: sanpath's own choice, for computing time."""
 _REPEATED = 0.25
 """Weight of another step of the same plateau: its evidence is not independent."""
 _TEMPERATURE = 0.8
@@ -327,6 +329,12 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
     """Log-likelihood of the slopes of throughput, given the claim.
 
     Throughput that grows faster than the I/Os in flight shows no limit either: it counts as growing with them.
+
+    Both densities are mixtures: a normal one around 0 or 1, the elasticity of a plateau or of a load without queues,
+    and an even one over all that lies between, since a load may be at its knee in one of the steps. The weights are
+    sanpath's own choice. A plateau is nearly certain to go on with more I/Os (0.9 of its mass) and begins anywhere
+    with fewer (0.4), as growth without queues may end anywhere with more (0.4) and hardly with fewer (0.95). What is
+    left over is for falling throughput and for steps that do not repeat.
     """
     score = 0.0
     if (slope := table.towards_more) is not None:

@@ -15,6 +15,8 @@ from sanpath.units import iops, percent
 _CLEARLY_LESS = 0.7
 """Ratio of throughputs: batches make I/Os cheaper where more are in flight, seldom by more than this."""
 _SAME_BUSY_RATIO = 0.01
+"""Processors whose use differs by no more are as busy: sanpath's own choice, the last digit of most counters of
+use."""
 _FULL = 0.97
 """What processors that limit show at least, because kernels count in ticks. Those that show it with fewer I/Os would
 have limited these."""

@@ -19,6 +19,7 @@ _LEAST_SPREAD = 0.02
 _SAME_MIX = 0.05
 """Steps whose mixes of directions differ by no more than this share are the same mix."""
 _SAME_IN_FLIGHT = 0.1
+"""Relative difference up to which two loads have as many I/Os in flight: sanpath's own choice."""
 _SAME_CEILING = 0.1
 """Ratio up to which two throughputs stand at the same limit, whatever is at it now and then."""
 _OTHER_SIZE = 2.0

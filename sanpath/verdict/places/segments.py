@@ -54,6 +54,7 @@ _LONGEST_DISTANCE_SECONDS = 0.2
 _SHORTEST_SERVICE_SECONDS = 100e-6
 """Arrays answer from cache or flash after a tenth of a millisecond (data sheets: 100 to 250 µs)."""
 _LEAST_SERVICE_SECONDS = 10e-6
+"""Shorter service times count as this one: sanpath's own choice, about what the fastest drives need."""
 _USUAL_SERVICE_SECONDS, _SERVICE_LOG_ERROR = 2e-3, 1.2
 """Median service time of storage, and standard error of its natural logarithm.
 
@@ -80,6 +81,7 @@ once anything from a few drives' number to some thousands."""
 _SERVED_BY_ANY = (1.0, 4096.0)
 """I/Os that fill a single drive, and that fill any array."""
 _FEWEST_INSIDE = 2.0
+"""Fewer I/Os inside count as so many: sanpath's own choice, or the number of a single I/O would rule a place out."""
 _REQUEST_BYTES = 256 * 1024.0
 """A larger I/O is several requests below the block layer, and these queue one behind another (NVMe: MDTS, 128 KiB to
 1 MiB; iSCSI: MaxBurstLength, 256 KiB by default, RFC 7143; Linux: max_sectors_kb, 512 or 1280)."""

@@ -22,6 +22,8 @@ from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
 _HARDLY_ANY = 1e-3
 """Share of the latency below which a wait has no figure: clocks are not as exact."""
 _ALL_BUSY = 0.99
+"""The highest use of processors that is counted, since the wait in M/M/c grows without bound: sanpath's own
+choice."""
 _MAY_BE_FULL, _SEEN_TO_BE_FULL = 0.75, 0.9
 """Shares of the time that threads wait to submit from which the device under them may be full although some slots
 are free, and from which it is full where its depth is not read."""
