@@ -311,7 +311,7 @@ def is_number(node: ast.expr) -> bool:
 
 
 def test_every_threshold_has_a_docstring() -> None:
-    """It says what the threshold is, and its source: a document, a measurement, or that it is sanpath's own choice."""
+    """It says what the threshold is, and its source: a document, a measurement, or sanpath's own choice."""
     found = []
     for path in modules(*(f"sanpath/{folder}" for folder in JUDGES)):
         for node, following in pairwise([*tree(path).body, ast.Pass()]):

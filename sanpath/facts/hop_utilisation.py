@@ -44,7 +44,7 @@ LinkValues = Mapping[tuple[str, Direction], Values]
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads the values of single entities on the grid. Samples of a kind are read once."""
+    """Reads the values of single entities on the grid. Samples of an entity are read once."""
 
     recording: Recording
     connection: duckdb.DuckDBPyConnection

@@ -25,10 +25,10 @@ from sanpath.rulebook.kinds import FactKind
 from sanpath.rulebook.text import did_you_mean
 
 MAX_CHARACTERS = 1000
-"""Longer conditions are refused: an `and` of 5,000 terms kept a query engine busy for over 20 seconds."""
+"""Longer conditions are refused: each term is an operation over all rows of a table, and rules need a few."""
 
 MAX_DEPTH = 40
-"""Deeper nesting is refused, well below the recursion limits of Python and of the database."""
+"""Deeper nesting is refused, well below the recursion limit of Python (1,000 by default)."""
 
 Array = npt.NDArray[Any]
 _Function = Callable[[Any, Any], Array]
@@ -97,11 +97,9 @@ Expression = Callable[[Columns], Values]
 class Condition:
     """A condition over the columns of a fact table, with its limits filled in.
 
-    `evaluate`: the condition for each row, true or false.
-
-    `facts` and `limits`: the names it uses, in the order of the text. `worst`: the fact of the first comparison by
-    size, and whether a larger (1) or smaller (-1) value is worse; None: it compares nothing by size. `limit_of`:
-    limit → the fact it is compared with, whose unit it has.
+    `evaluate`: the condition for each row, true or false. `facts` and `limits`: the names it uses, in the order of
+    the text. `worst`: the fact of the first comparison by size, and whether a larger (1) or smaller (-1) value is
+    worse; None: it compares nothing by size. `limit_of`: limit → the fact it is compared with, whose unit it has.
     """
 
     evaluate: Expression

@@ -63,7 +63,7 @@ _NO_RATE = -2.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for each of them."""
+    """Yield two claims: the load asks for no more, and too few I/Os are in flight."""
     yield _demand(table)
     yield _concurrency(table)
 

@@ -169,8 +169,8 @@ def _owner(table: PlaceTable, culprit: str) -> str:
 
 
 def _group(table: PlaceTable, cause: FactRow) -> str:
-    """What causes of one kind have in common: a slow host is slow on all its ports, and an array spreads a test over
-    the fabrics and their long links."""
+    """The group of a cause: its host, since a slow host is slow on all its ports. All long links are one group, since
+    an array spreads a test over the fabrics."""
     if cause["side"] == "switch" and not is_saturated(cause):
         return "credit_stall long links"
     return f"credit_stall {_owner(table, str(cause['receiver'] or cause['entity']))}"

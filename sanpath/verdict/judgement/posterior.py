@@ -1,7 +1,7 @@
 """Computes the probability of each claim about a load.
 
-Three things count: the waits that a claim explains, how throughput scales, and the evidence of readings. What the
-experiments of a probe showed counts as well.
+Four things count: the waits that a claim explains, how throughput scales, the evidence of readings, and what the
+experiments of a probe showed.
 
 Each wait on the path is a share of the time from its place down to the end of the path. A claim that explains a wait
 accepts any share, and a larger one speaks more for it. A wait that the claim does not explain should be small. A full

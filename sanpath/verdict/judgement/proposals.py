@@ -239,10 +239,10 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
 
 
 def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -> str | None:
-    """What to do to have entities of a part read; `what`: their name. None: a source that answers reads them, and
-    does not tell what is missed.
+    """The advice that makes a part of the path observed. `entities`: those that are missing; `what`: their name in
+    the text. None: a working source reads them already, so it cannot report more.
 
-    A source that fails may be that of entities that none tells of.
+    A failing source is advised also where it is not known whether it reads these entities.
     """
     rows = table.facts.tables["source"].rows
     failing = {_source(row): number(row, "failed_ratio") >= _FAILING for row in rows if part in _parts(row)}
