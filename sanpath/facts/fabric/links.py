@@ -7,33 +7,20 @@ change.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.facts.fabric.cabling import CarriedBytes, cabling_of_test, carried_bytes
 from sanpath.facts.fabric.link_measures import FULL
-from sanpath.facts.fabric.load_shares import (
-    OVERHEAD_TOLERANCE,
-    Shares,
-    cables_of_test,
-    crossings,
-    miscounted,
-    on_loaded_path,
-    operations_by_target,
-    other_path_idle,
-    shares_of_open_links,
-    shares_of_test,
-    with_open_host_links,
-)
+from sanpath.facts.fabric.load_shares import OVERHEAD_TOLERANCE, on_loaded_path, other_path_idle
 from sanpath.facts.host.tested_machines import as_number, platform_of_hosts
-from sanpath.facts.host.usable_paths import usable_paths
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates, sum_of_known
+from sanpath.facts.samples.step_samples import StepSamples, sum_of_known
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Step
-from sanpath.topology.open_ends import open_ends
-from sanpath.topology.paths import Cable, IoPath, cables, initiators_of, io_paths, luns_of, switch_of
+from sanpath.topology.paths import Cable, IoPath, luns_of, switch_of
 from sanpath.topology.topology import Topology
 
 _ABOVE_FULL = 1.01
@@ -149,75 +136,33 @@ def link_rows(
     samples: Mapping[str, Sequence[StepSamples]],
 ) -> Iterator[FactRow]:
     """Yield one row for each cable, step and direction."""
-    roots = sorted({root for f in loads for root in f.roots})
-    all_paths = io_paths(topology, *roots)
-    paths = usable_paths(topology, loads, all_paths, samples)
-    isls = {cable.id: cable for path in all_paths for cable in path.cables if cable.side == "switch"}
-    open_links = [] if all_paths else open_ends(topology, roots)
-    all_cables = [*cables(topology), *isls.values(), *open_links]
-    test_cables = cables_of_test(topology, loads, paths, all_cables)
-    for cable in open_links:
-        test_cables.setdefault(cable.group, set()).add(cable.id)
-    initiators = {hba for root in roots for hba in initiators_of(topology, root)}
-    is_complete = _is_complete(topology, initiators, all_paths)
-    own_cables = [cable for cable in all_cables if not initiators.isdisjoint(cable.devices)]
-    crossed = crossings(paths)
+    cabling = cabling_of_test(topology, loads, samples)
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
     counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
     for step in steps:
-        ports = [p for cable in all_cables if (p := sampled_port(topology, cable, step, counted)) is not None]
+        ports = [p for cable in cabling.links if (p := sampled_port(topology, cable, step, counted)) is not None]
         for direction in DIRECTIONS:
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
             byte_rates = {p.cable: rate for p in ports if (rate := p.mean(direction)) is not None}
-            shares: Shares = {}
-            used_cables: Mapping[str, set[str]] = test_cables
-            wrong: Collection[Cable] = ()
+            carried = CarriedBytes(byte_rates, {}, cabling.test_cables)
             if load is not None:
                 overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
-                operations = operations_by_target(topology, paths, samples, step.name)
-                test_byte_rate = load.bytes_per_second * overhead
-                if is_complete:
-                    at_arrays = [overhead * rate for rate in _counted_by_arrays(samples, step, direction)]
-                    wrong = miscounted(paths, byte_rates, test_byte_rate, at_arrays)
-                    byte_rates = {cable: rate for cable, rate in byte_rates.items() if cable not in wrong}
-                used_cables = with_open_host_links(test_cables, own_cables, all_paths, byte_rates, test_byte_rate)
-                shares = shares_of_test(
-                    byte_rates, test_byte_rate, used_cables, operations, crossed, wrong
-                ) | shares_of_open_links(topology, open_links, byte_rates, test_byte_rate, test_cables)
+                carried = carried_bytes(topology, cabling, step, load, overhead, byte_rates, samples)
             for counting in ports:
-                cable = counting.cable
-                port = replace(counting, miscounts=frozenset({direction})) if cable in wrong else counting
+                cable, is_wrong = counting.cable, counting.cable in carried.miscounting
+                port = replace(counting, miscounts=frozenset({direction})) if is_wrong else counting
                 yield {
-                    **_row(topology, port, step, direction, load, shares.get(cable.id), paths),
+                    **_row(topology, port, step, direction, load, carried.shares.get(cable.id), cabling.paths),
                     "on_loaded_path": on_loaded_path(
-                        cable, cable in byte_rates, load is not None, shares, used_cables
+                        cable, cable in carried.byte_rates, load is not None, carried.shares, carried.used_cables
                     ),
-                    "miscounts": cable in wrong,
-                    "other_path_idle": other_path_idle(cable, byte_rates, shares, used_cables),
+                    "miscounts": is_wrong,
+                    "other_path_idle": other_path_idle(
+                        cable, carried.byte_rates, carried.shares, carried.used_cables
+                    ),
                     "naa": naa,
                     "platform": platform,
                 }
-
-
-def _is_complete(topology: Topology, initiators: Collection[str], paths: Sequence[IoPath]) -> bool:
-    """Return whether all initiators of the test, and all target ports that its host or its arrays name, are on a
-    path that is cabled from end to end."""
-    arrays = {path.array for path in paths}
-    lun_paths = [path for hba in initiators for path in topology.related(hba, "attached_to", "path")]
-    ports = {port for array in arrays for port in topology.related(array, "member_of", "array_port")}
-    ports |= {port for path in lun_paths for port in topology.related(path, "targets", "array_port")}
-    return set(initiators) <= {path.hba for path in paths} and ports <= {path.array_port for path in paths}
-
-
-def _counted_by_arrays(samples: Mapping[str, Sequence[StepSamples]], step: Step, direction: Direction) -> list[float]:
-    """Return the bytes a second of all arrays, or of all volumes, that each source counts."""
-    totals: dict[tuple[str, str], float] = {}
-    for kind in ("array", "volume"):
-        for sample in samples.get(kind, ()):
-            rate = gauge_or_rates(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
-            if sample.step == step.name and rate is not None:
-                totals[kind, sample.source] = totals.get((kind, sample.source), 0.0) + rate
-    return list(totals.values())
 
 
 def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | None:
