@@ -221,6 +221,12 @@ def parts_at_array(load: LoadFacts, row: FactRow) -> float | None:
     return max(1.0, round(parts)) if parts < 1 or isclose(parts, round(parts), rel_tol=_SAME_SIZE_TOLERANCE) else None
 
 
+def longest_ratio(part_seconds: float, parts: float, most_seconds: float) -> float:
+    """Return the longest time that an I/O split into so many parts may take, over that of a part: they start
+    together, and at worst the array serves them one after another. `most_seconds`: no I/O takes longer."""
+    return max(1.0, min(parts, most_seconds / part_seconds)) if part_seconds else 1.0
+
+
 def operation_bytes(row: FactRow) -> float:
     """Return the mean size of an I/O in a row of an array."""
     return number(row, "bytes_per_second") / number(row, "ops_per_second")

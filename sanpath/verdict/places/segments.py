@@ -18,7 +18,7 @@ from sanpath.diagnosis.model import Interval
 from sanpath.facts.fabric.link_measures import wire_seconds
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.storage.load_volumes import SHARED, array_side, parts_at_array
+from sanpath.facts.storage.load_volumes import SHARED, array_side, longest_ratio, parts_at_array
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
@@ -365,12 +365,6 @@ def _with_unread(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[Laten
     return [LatencySegment("host_receive", None, received, _UNREAD), *result]
 
 
-def _longest_ratio(seconds: float, parts: float, below: Interval) -> float:
-    """The longest time that an I/O split into so many parts may take, over that of a part: they start together, and
-    at worst the array serves them one after another."""
-    return max(1.0, min(parts, below[1] / seconds)) if seconds else 1.0
-
-
 def _array(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
     """The segments of an array that reports its service time.
 
@@ -380,10 +374,10 @@ def _array(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
     lowest_factor, highest_factor = _OTHERS_MIX if number(row, "foreign_ratio") > SHARED else (1.0, 1.0)
     times = {name: number(row, f"{name}_seconds") for name in ("qos_limit", "queue", "service")}
     inside = sum(times.values())
-    if (longest_ratio := _longest_ratio(inside, parts, below)) > 1:
-        middle = (1 + longest_ratio) / 2
+    if (longest := longest_ratio(inside, parts, below[1])) > 1:
+        middle = (1 + longest) / 2
         times, inside = {name: seconds * middle for name, seconds in times.items()}, inside * middle
-        lowest_factor, highest_factor = 1 / middle, longest_ratio / middle
+        lowest_factor, highest_factor = 1 / middle, longest / middle
     # The array's times may not exceed the time of the I/O at the host.
     if inside > below[1] > 0 and highest_factor > 1:
         times, inside = {name: seconds * below[1] / inside for name, seconds in times.items()}, below[1]
@@ -410,7 +404,7 @@ def _array(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
 def _response(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
     """The segments of an array that reports its own time and the transfer as one. `below`, `parts`: as in _array."""
     shortest, middle = number(row, "response_seconds"), sum(below) / 2
-    response = shortest, shortest * _longest_ratio(shortest, parts, below)
+    response = shortest, shortest * longest_ratio(shortest, parts, below[1])
     gap = max(0.0, middle - sum(response) / 2)
     error = (below[1] - below[0] + response[1] - response[0]) / 2
     return [
