@@ -73,8 +73,9 @@ _BETWEEN = "between the host's and the array's clock"
 _BY_TCP = "transfer by TCP's clock"
 _OUTSIDE_TCP = "between the host's and the array's clock, without the time in TCP"
 _UNREAD = "arrived at the host, and not read yet, by TCP's clock"
-_SERVICE_INCLUDES_WAIT = 0.2
-"""Share of saturated arrays whose own queue shows nothing: the wait for media is part of their service time."""
+_SERVICE_INCLUDES_WAIT, _MOSTLY_SERVICE = 0.2, 0.25
+"""Share of saturated arrays whose own queue shows nothing: the wait for media is part of their service time. Share of
+a service time up to which it may exceed what any drive takes, and still tells no more than one just below that."""
 _SERVED_AT_ONCE = (8.0, 64.0)
 """I/Os inside that fill hardly any array, and that fill one with even odds if nothing else is known: arrays serve at
 once anything from a few drives' number to some thousands."""
@@ -209,10 +210,9 @@ def segments(
         times = (segment, transfer, is_counted, waiting_ratio, calm_segment)
         ratio = calm_ratio if segment.kind in ("array_service", "below") else 1.0
         wait = _wait(*times, ratio)
-        # What an array calls service may contain the wait for its media. A step with fewer I/Os would show it, and so
-        # does a time that no service takes.
+        # What an array calls service may contain the wait for its media, which a step with fewer I/Os would show.
         is_array_clock = segment.kind == "array_service" and segment.source == _ARRAY
-        may_hide_wait = is_array_clock and calm_segment is None and not wait[0]
+        may_hide_wait = is_array_clock and calm_segment is None and wait[0] < _MOSTLY_SERVICE * segment.middle
         hidden, likelihood = _service_with_wait(segment, load, transfer) if may_hide_wait else (0.0, 1.0)
         result.append(
             replace(
