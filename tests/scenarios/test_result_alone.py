@@ -109,3 +109,15 @@ def test_an_io_that_iostat_counts_at_two_levels_is_one(
     diagnosis = imported(tmp_path, IOSTAT.format(rows=rows))
     (step,) = diagnosis.steps
     assert step.directions["write"].ops_per_second == pytest.approx(expected_ops, rel=0.01)
+
+
+def test_several_disks_that_carry_a_load_together_are_all_meant(tmp_path: Path) -> None:
+    """Three disks with a third of the I/Os each: none of them is what limits alone."""
+    text = fio_text(device_us=15_000, device_ios=40_000)
+    (line,) = [line for line in text.splitlines() if line.startswith("  sdb: ios=")]
+    third = line.replace("sdb", "{}").replace("ios=40000", "ios=13333")
+    ticks = line.partition("ticks=")[2].partition("/")[0]
+    third = third.replace(f"ticks={ticks}/", f"ticks={int(ticks) // 3}/")
+    text = text.replace(line, "\n".join(third.format(name) for name in ("sdb", "sdc", "sdd")))
+    places = {suspect.place for suspect in imported(tmp_path, text).verdict.suspects}
+    assert any(place.endswith("and 2 more, or below") for place in places), places

@@ -85,7 +85,7 @@ def _short(queue: HostQueue) -> str:
     if len(name) > _LONGEST_NAME:
         return ""
     others = queue.devices - 1
-    return f"{name}, {others} more or what is below" if others else f"{name} or what is below it"
+    return f"{name} and {others} more, or below" if others else f"{name} or what is below it"
 
 
 def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
