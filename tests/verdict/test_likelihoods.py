@@ -31,3 +31,11 @@ def test_a_usual_depth_below_many_that_wait_is_that_of_a_queue(depth: int) -> No
     assert full_queue(depth, 4 * depth) > 2 > full_queue(depth, 1.02 * depth)
     by_waiting = [full_queue(depth, depth * (1 + part / 100)) for part in range(20)]
     assert by_waiting == sorted(by_waiting)
+
+
+def test_a_full_queue_holds_a_whole_number_of_ios() -> None:
+    """1.3 are neither one nor two; 1.9 may be two, of which a tenth passes between the clocks. Of 20.5, half an I/O
+    is less than any clock's error."""
+    assert full_queue(1.3) < full_queue(1.9) - 2
+    assert full_queue(2.5) < min(full_queue(2.0), full_queue(3.0))
+    assert abs(full_queue(20.5) - full_queue(21.0)) < 0.1

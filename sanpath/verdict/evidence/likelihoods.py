@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, floor, inf, log, log2, log10, pi, sqrt
+from math import ceil, exp, floor, inf, log, log2, log10, pi, sqrt
 
 import numpy as np
 
@@ -50,6 +50,9 @@ _ROUND_SHARE, _ROUND_PER_DECADE = 0.4, 18
 """Share of the rates set by a person that are 1, 1.5, 2, 2.5 to 9.5 times a power of ten, and how many these are."""
 _RATE_LOG_ERROR = 0.001
 """Standard error of the natural logarithm of a rate that something holds: generators and limiters pace in bursts."""
+_UNTIMED, _TIMED_TWICE = 0.2, 0.1
+"""Relative errors of the number of I/Os below a queue by other clocks than its own: what passes between the clocks is
+left out, and windows differ."""
 _CLEARLY_FEWER = 0.1
 """Share of its slots that wait above a queue from which the load's own depth does not account for their number."""
 _EXPONENT_ERROR = 0.015
@@ -121,15 +124,25 @@ def full_queue(slots: float, offered: float = inf) -> float:
 
     `slots` is the time below the queue times throughput (Little's law). No queue lets through less than one. Disks of
     a SAN queue commands, so hardly any lets through just one. Drivers let through some dozens by default, so a few
-    slots are a deliberate setting. `offered`: I/Os above and below the queue. If next to none wait, a usual depth is
-    that of the load.
+    slots are a deliberate setting. A full queue holds a whole number, which shows where that is small. `offered`:
+    I/Os above and below the queue. If next to none wait, a usual depth is that of the load.
     """
     depth = min(slots, 10.0)
     # Logistic steps at less than one slot, at one and at four, as wide as the number of slots is uncertain.
     below_one, single, few = exp((depth - 0.8) / 0.06), exp((depth - 1.5) / 0.1), exp(depth - 4)
     sizes = -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)
     usual = usual_depth(slots)
+    sizes += min(0.0, log(max(_FLOOR, _whole_number_density(slots)))) if slots >= 1 else 0.0
     return sizes + min(usual, usual * min(1.0, max(0.0, offered / slots - 1) / _CLEARLY_FEWER))
+
+
+def _whole_number_density(slots: float) -> float:
+    """Density of a number of I/Os below a full queue, over that of any number: it is close to a whole one. About one
+    for a large number."""
+    deepest = ceil(2 * slots) + 1
+    return sum(
+        normal(slots, depth, (_UNTIMED if slots < depth else _TIMED_TWICE) * depth) for depth in range(1, deepest)
+    )
 
 
 def fewer_slots(in_flight: float) -> float:
