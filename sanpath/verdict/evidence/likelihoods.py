@@ -50,9 +50,9 @@ _ROUND_SHARE, _ROUND_PER_DECADE = 0.4, 18
 """Share of the rates set by a person that are 1, 1.5, 2, 2.5 to 9.5 times a power of ten, and how many these are."""
 _RATE_LOG_ERROR = 0.001
 """Standard error of the natural logarithm of a rate that something holds: generators and limiters pace in bursts."""
-_UNTIMED, _TIMED_TWICE = 0.2, 0.1
-"""Relative errors of the number of I/Os below a queue by other clocks than its own: what passes between the clocks is
-left out, and windows differ."""
+_ERROR_BELOW, _ERROR_ABOVE = 0.2, 0.1
+"""Relative errors of the I/Os below a full queue, by other clocks than its own, where they are fewer than its slots
+(what passes between the clocks is left out), and where they are more (windows differ)."""
 _CLEARLY_FEWER = 0.1
 """Share of its slots that wait above a queue from which the load's own depth does not account for their number."""
 _EXPONENT_ERROR = 0.015
@@ -141,7 +141,7 @@ def _whole_number_density(slots: float) -> float:
     for a large number."""
     deepest = ceil(2 * slots) + 1
     return sum(
-        normal(slots, depth, (_UNTIMED if slots < depth else _TIMED_TWICE) * depth) for depth in range(1, deepest)
+        normal(slots, depth, (_ERROR_BELOW if slots < depth else _ERROR_ABOVE) * depth) for depth in range(1, deepest)
     )
 
 
