@@ -71,6 +71,7 @@ from sanpath.plugin.load import (
     common_value,
     complete_sum,
     histogram,
+    is_block_device,
 )
 from sanpath.plugin.messages import name_list, quantity
 from sanpath.plugin.pacing import BusyError, LessOften, wait_seconds
@@ -147,6 +148,7 @@ __all__ = [
     "complete_sum",
     "excerpt",
     "histogram",
+    "is_block_device",
     "json_answer",
     "json_object",
     "json_objects",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -12,6 +13,13 @@ from sanpath.plugin.collector import Item
 
 _NS = 1e-9
 """A nanosecond in seconds: the unit of latencies in load samples."""
+_BLOCK_DEVICE = re.compile(
+    r"/dev/(?:(?:sd|hd|vd|xvd|dasd|nvme|rbd|nbd|md|dm-|zd|drbd|pmem|fio|nullb|loop)[^/]*|(?:disk|mapper)/.+)"
+    r"|\\\\\.\\PhysicalDrive[0-9]+|#[0-9]+",
+    re.IGNORECASE,
+)
+"""Names of block devices on Linux and Windows, there also DiskSpd's for the number of a drive. Left out are logical
+volumes as /dev/GROUP/NAME, which look like files in /dev/shm."""
 _T = TypeVar("_T")
 _N = TypeVar("_N", int, float)
 
@@ -63,8 +71,9 @@ class LoadProfile:
     `in_flight`: outstanding I/Os that it maintains, all threads and targets together. `asked_in_flight`: the
     requested number, where the engine cannot reach it. `random_ratio`, `read_ratio`: share of the I/Os.
     `working_set_bytes`: size of all files or devices that it accesses. `direct`: bypasses the file cache of the
-    operating system. `synchronous`: a thread waits for each I/O, whatever queue depth was requested. `fill`: the data
-    written: zeros, a repeating pattern, or random. `rate_limited`: configured with a maximum rate or with think time
+    operating system. `block_devices`: it accesses block devices themselves, and no file system.
+    `synchronous`: a thread waits for each I/O, whatever queue depth was requested. `fill`: the data written: zeros,
+    a repeating pattern, or random. `rate_limited`: configured with a maximum rate or with think time
     between I/Os. `requested_ops_per_second`: that rate, of reads and writes together.
     """
 
@@ -79,6 +88,7 @@ class LoadProfile:
     files: int | None = None
     working_set_bytes: float | None = None
     direct: bool | None = None
+    block_devices: bool | None = None
     synchronous: bool | None = None
     fill: Literal["zeros", "repeating", "random"] | None = None
     seconds: float | None = None
@@ -92,6 +102,15 @@ class LoadProfile:
         attributes = {field.name: getattr(self, field.name) for field in fields(self)}
         attributes["in_flight_configured"] = attributes.pop("in_flight")
         return {name: value for name, value in attributes.items() if value is not None}
+
+
+def is_block_device(name: str) -> bool:
+    """Return whether a target of a load is a block device of Linux or Windows, and not a file.
+
+    >>> is_block_device("/dev/sdb"), is_block_device("/dev/shm/file"), is_block_device("/mnt/file")
+    (True, False, False)
+    """
+    return _BLOCK_DEVICE.fullmatch(name) is not None
 
 
 def common_value(values: Iterable[_T | None]) -> _T | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sanpath.plugin import LoadProfile, common_value, complete_sum
+from sanpath.plugin import LoadProfile, common_value, complete_sum, is_block_device
 
 Fill = Literal["zeros", "repeating", "random"]
 
@@ -78,6 +78,7 @@ class Span:
             files=len(paths) or None,
             working_set_bytes=sum(min(size, limits.get(path, size)) for path, size in sizes.items()) or None,
             direct=common_value(target.direct for target in targets),
+            block_devices=all(map(is_block_device, paths)) if paths else None,
             synchronous=True if is_synchronous else None,
             fill=self._fill(targets) if reads != 1 else None,
             seconds=self.seconds,

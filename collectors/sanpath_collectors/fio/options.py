@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Literal, TypeVar
 
-from sanpath.plugin import LoadProfile, common_value, complete_sum
+from sanpath.plugin import LoadProfile, common_value, complete_sum, is_block_device
 
 T = TypeVar("T")
 
@@ -69,6 +69,7 @@ def profile(printed: tuple[tuple[str, str], ...], processes: int, version: str |
         files=files,
         working_set_bytes=working_set,
         direct=_direct(engine, options),
+        block_devices=_block_devices(options),
         synchronous=synchronous,
         fill=None if reads == 1 else _fill(options),
         seconds=duration(options.get("runtime")),
@@ -125,6 +126,7 @@ def combined_profile(profiles: Iterable[LoadProfile]) -> LoadProfile:
         random_ratio=common_value(p.random_ratio for p in all_profiles),
         threads=None if (threads := complete_sum(p.threads for p in all_profiles)) is None else int(threads),
         direct=common_value(p.direct for p in all_profiles),
+        block_devices=common_value(p.block_devices for p in all_profiles),
         synchronous=common_value(p.synchronous for p in all_profiles),
         fill=common_value(p.fill for p in all_profiles),
         seconds=common_value(p.seconds for p in all_profiles),
@@ -215,6 +217,12 @@ def _files(options: Mapping[str, str], processes: int) -> tuple[int | None, floa
 
 def _file_names(options: Mapping[str, str]) -> list[str]:
     return [name for name in _NAME_END.split(options.get("filename", "")) if name]
+
+
+def _block_devices(options: Mapping[str, str]) -> bool | None:
+    """Whether all files of a job are block devices. None: it names no file."""
+    names = _file_names(options)
+    return all(map(is_block_device, names)) if names else None
 
 
 def _character_devices(options: Mapping[str, str]) -> bool:

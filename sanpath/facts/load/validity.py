@@ -36,6 +36,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "cache_bytes": _cache(topology, load),
         "memory_bytes": _memory(topology, load),
         "direct": _truth(every("direct"), all),
+        "block_devices": _truth(every("block_devices"), all),
         "synchronous": _truth(every("synchronous"), any),
         "serialised_by_file": None if engines is None else set(engines) == {_SERIALISING},
         "asked_in_flight": _number(every("asked_in_flight"), sum),

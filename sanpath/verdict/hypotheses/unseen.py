@@ -19,6 +19,9 @@ _PRIOR = -2.0
 """Log-odds of a place that no source looks into, against one whose counter could have shown the limit."""
 _BY_ENGINE = 2.0
 """Log-likelihood ratio of an engine above the device that is known to hold I/Os back."""
+_DIRECTLY = -2.5
+"""Log-odds of software above a block device where the load accesses the device itself: sanpath's own choice. Only the
+block layer is left there, and a limit of a control group that was not read."""
 _GAP = -1.3
 """The same for the gap between the host's last clock and the array's, where the links are counted: adapter, driver,
 interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
@@ -105,10 +108,19 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     overturn_if = ("the same wait with the load on the block device itself, outside of any control group",)
     layer = "guest" if machine.startswith("vm:") else "host"
     conclude = limited_by(table, layer, because, overturn_if, waits_inside=True)
-    evidence = []
-    if any(row["serialised_by_file"] for row in table.rows("load", entity=table.load.entity)):
-        evidence = [Evidence("POSIX AIO serves the I/Os of a file one after another", _BY_ENGINE)]
+    evidence, row = [], table.facts.row_of(table.load)
+    if row["serialised_by_file"]:
+        evidence.append(Evidence("POSIX AIO serves the I/Os of a file one after another", _BY_ENGINE))
+    elif row["block_devices"] and first.entity in _addressed(table, machine):
+        evidence.append(Evidence(f"the load accesses {first.entity} itself, without a file system", _DIRECTLY))
     yield Claim("io_stack", machine, frozenset({0}), evidence, conclude, _PRIOR)
+
+
+def _addressed(table: PlaceTable, machine: str) -> set[str]:
+    """The block devices of its own machine that the load names as its targets."""
+    topology = table.facts.topology
+    named = {device for job in table.load.roots for device in topology.related(job, "targets")}
+    return named & set(topology.related(machine, "attached_to"))
 
 
 def _unread_hypervisor(table: PlaceTable) -> Iterator[Claim]:

@@ -14,6 +14,8 @@ from sanpath.units import iops, percent
 
 _CLEARLY_LESS = 0.7
 """Ratio of throughputs: batches make I/Os cheaper where more are in flight, seldom by more than this."""
+CLEARLY_LESS_BUSY = 0.1
+"""Difference of the shares of the time from which processors were clearly less busy: sanpath's own choice."""
 _SAME_BUSY_RATIO = 0.01
 """Processors whose use differs by no more are as busy: sanpath's own choice, the last digit of most counters of
 use."""
@@ -36,6 +38,22 @@ def follows_load(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], ma
         if ratio <= _CLEARLY_LESS and 0 < at_less <= _IN_PROPORTION * at_more * ratio:
             return True
     return False
+
+
+def less_busy_with_fewer(
+    facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str
+) -> float | None:
+    """How busy processors were at the least with clearly fewer of the same I/Os. None: as busy, or no such step.
+
+    What else a machine does knows nothing of the load: processors that only more I/Os fill are filled by these. The
+    arguments are those of `follows_load`.
+    """
+    busy_ratios = [
+        (_busy(in_less, fact), _busy(in_more, fact))
+        for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine)
+        if more is load and less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
+    ]
+    return min((less for less, more in busy_ratios if 0 < less <= more - CLEARLY_LESS_BUSY), default=None)
 
 
 def busy_for_load(row: FactRow) -> float:
