@@ -23,13 +23,14 @@ class OnBusyProcessors(Grouped):
     """The processors of db7 are busy, and one core has no pause.
 
     `waits`, `runs`: share of the time that a thread of the load waits for a processor, and runs on it; None: not
-    read. `together`: busy share of all processors. `interrupts`: share of its time that the full core serves
-    interrupts.
+    read. `together`: busy share of all processors; `together_at_first`: that of the first step. `interrupts`: share
+    of its time that the full core serves interrupts.
     """
 
     waits: float | None = None
     runs: float | None = None
     together: float = 1.0
+    together_at_first: float = 1.0
     interrupts: float | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
@@ -42,7 +43,9 @@ class OnBusyProcessors(Grouped):
             "cpu_busiest_core_interrupt_ratio": self.interrupts,
         }
         for at in range(int(self.steps[-1].end) + 2):
-            busy = {"cpu_busy_seconds_total": round(at * TICKS * self.together), "cpu_seconds_total": at * TICKS}
+            at_first = min(at, self.steps[0].end) if len(self.steps) > 1 else 0.0
+            busy_ticks = TICKS * (at_first * self.together_at_first + (at - at_first) * self.together)
+            busy = {"cpu_busy_seconds_total": round(busy_ticks), "cpu_seconds_total": at * TICKS}
             out.samples("db7", HOST, at, {"db7": {**busy, **ratios}})
 
 
@@ -86,6 +89,33 @@ def test_a_thread_that_sleeps_beside_its_ios_can_keep_up_with_them(
     found = reads(tmp_path, 32, 2e-3, 6e-5, runs, waits=0.24, runs=runs)
     assert (generator(found) > 0.5) is is_limit
     assert is_limit or generator(found) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("at_first", "waits", "is_limit"),
+    [(0.7, 0.32, True), (1.0, 0.32, False), (0.7, 0.01, False)],
+    ids=["only more I/Os fill them", "they were full with fewer", "it hardly waits for them"],
+)
+def test_processors_that_only_more_ios_fill_limit_a_thread_that_sleeps_between_batches(
+    tmp_path: Path, at_first: float, waits: float, is_limit: bool
+) -> None:
+    """64 outstanding after 8, most of them above the device. The thread sleeps while the kernel works."""
+    san = OnBusyProcessors(
+        tmp_path / "r.sanpath",
+        ports=[],
+        leave_out={"switch", "array", "disk"},
+        addressed="sda",
+        about={"block_devices": True},
+        waits=waits,
+        runs=0.49,
+        together_at_first=at_first,
+    )
+    for in_flight, ops in ((8, 3500), (64, 5400)):
+        at_device = {"read": Flow(ops, 2e-3)}
+        san.step(f"t{in_flight}", in_flight, block=4 * KIB, read=Flow(ops, in_flight / ops), disk=at_device, cpu=0.49)
+    found = judged(san.write())
+    assert (generator(found) > 0.5) is is_limit
+    assert is_limit or generator(found) < 0.2
 
 
 def test_the_longer_threads_wait_the_more_processors_are_suspected(tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ class Grouped(San):
     """fio on the host db7 and its sda, in the control group OWN and so in ABOVE, but not in OTHER.
 
     `raised`: limits after the first step, where they change. `others`: path of a group → reads a second in it that
-    are not the test's; "": in no group. `is_counted`: whether io.stat is read. `parts`: devices that sda is made of →
-    their latency over that of sda. `local`: whether sda is local to db7, None: not known. `local_parts`: the parts
-    that are known to be local. `idle`: another device of db7, which does nothing; "": none. `paths`: how many
-    sda has, None: not known.
+    are not the test's; "": in no group. `is_counted`: whether io.stat is read. `addressed`: the device that the load
+    names, "": none. `parts`: devices that sda is made of → their latency over that of sda. `local`: whether sda is
+    local to db7, None: not known. `local_parts`: the parts that are known to be local. `idle`: another device of db7,
+    which does nothing; "": none. `paths`: how many sda has, None: not known.
     """
 
     limits: Limits = field(default_factory=dict)
@@ -43,6 +43,7 @@ class Grouped(San):
     local: bool | None = None
     local_parts: frozenset[str] = frozenset()
     idle: str = ""
+    addressed: str = ""
     paths: int | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
@@ -59,6 +60,8 @@ class Grouped(San):
             out.link("db7", "member_of", (("lun", part), ("lun", "sda")))
             out.link("db7", "attached_to", (("lun", part), ("host", "db7")))
             out.say("load:fio targets lun:db7/sda")
+        if self.addressed:
+            out.say(f"load:fio targets lun:db7/{self.addressed}")
         if self.idle:
             out.entity("db7", "lun", self.idle, f"db7/{self.idle}", {"device": (self.idle,)}, {"local": None})
             out.link("db7", "attached_to", (("lun", self.idle), ("host", "db7")))
@@ -173,6 +176,24 @@ def test_the_fewer_ios_are_below_a_queue_of_unknown_depth_the_less_it_is_that_qu
         by_kind = {suspect.kind: suspect.probability for suspect in found.verdict.suspects}
         odds.append(by_kind["lun"] / by_kind["io_stack"])
     assert odds[0] < odds[1] / 1.5 < odds[2] / 2
+
+
+@pytest.mark.parametrize(
+    ("block_devices", "addressed", "is_less"),
+    [(True, "sda", True), (False, "sda", False), (True, "", False)],
+    ids=["the device itself", "a file on it", "another device"],
+)
+def test_no_file_system_holds_the_ios_of_a_load_that_accesses_the_device_itself(
+    tmp_path: Path, block_devices: bool, addressed: str, is_less: bool
+) -> None:
+    """Of 64 reads 10 are at the device."""
+
+    def software(folder: Path, **about: Scalar) -> float:
+        found = reads(grouped(folder, {}, about=about, addressed=addressed), {64: 40_000})
+        return next(s.probability for s in found.verdict.suspects if s.kind == "io_stack")
+
+    unknown, known = software(tmp_path / "a"), software(tmp_path / "b", block_devices=block_devices)
+    assert known < unknown / 4 if is_less else known == pytest.approx(unknown)
 
 
 @pytest.mark.parametrize(("local", "drives"), [(True, ["lun:db7/sda"]), (None, []), (False, [])])

@@ -102,15 +102,15 @@ def beyond_usual(share: float, usual: float, most: float) -> float:
     return min(most, share / usual + log(usual))
 
 
-def run_queue_weight(wait_ratio: float) -> float:
+def run_queue_weight(wait_ratio: float, usual: float = _USUAL_RUN_QUEUE) -> float:
     """Log-likelihood ratio of the share of the time that threads wait for a processor: the processors limit, or
     something else does.
 
     Without that wait the threads would start 1 / (1 - share) times the I/Os: the larger it is, the more of the
-    throughput is lost to it. Otherwise it is `_USUAL_RUN_QUEUE` in the mean (exponential tail).
+    throughput is lost to it. Otherwise it is `usual` in the mean (exponential tail).
     """
-    limiting, usual = 2 * wait_ratio + _FLOOR, exp(-wait_ratio / _USUAL_RUN_QUEUE) / _USUAL_RUN_QUEUE
-    return log(limiting / (usual + _FLOOR))
+    limiting, otherwise = 2 * wait_ratio + _FLOOR, exp(-wait_ratio / usual) / usual
+    return log(limiting / (otherwise + _FLOOR))
 
 
 def stall_weight(stall: float) -> float:

@@ -8,13 +8,7 @@ from typing import cast
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, iops, percent
-from sanpath.verdict.evidence.likelihoods import (
-    PROCESSOR_ERROR,
-    at_limit,
-    beyond_usual,
-    run_queue_weight,
-    without_pause,
-)
+from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, at_limit, run_queue_weight, without_pause
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by, of_the_load
 from sanpath.verdict.places.processors import (
     CLEARLY_LESS_BUSY,
@@ -207,7 +201,7 @@ def _in_run_queue(table: PlaceTable, row: FactRow, weight: float) -> Evidence | 
     fewer = less_busy_with_fewer(table.facts, table.load, table.same_io, str(row["entity"]), "cpu_ratio")
     if fewer is not None and weight > 0:
         words += f"; with fewer I/Os the processors were {percent(fewer)} busy"
-        return Evidence(words, min(0.0, beyond_usual(waiting / max(1 - ran, waiting, 1e-3), _USUAL_TURN, 0.0)))
+        return Evidence(words, min(0.0, run_queue_weight(waiting / max(1 - ran, waiting, 1e-3), _USUAL_TURN)))
     return Evidence(words, min(0.0, at_limit(min(1.0, ran + waiting), PROCESSOR_ERROR) - weight))
 
 

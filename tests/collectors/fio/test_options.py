@@ -194,6 +194,24 @@ def test_held_back(options: dict[str, str], limited: bool) -> None:
     assert result(**options).rate_limited is limited
 
 
+@pytest.mark.parametrize(
+    ("names", "block_devices"),
+    [
+        ("/dev/sdb", True),
+        ("/dev/nvme0n1:/dev/nvme1n1", True),
+        ("/dev/mapper/mpatha", True),
+        (r"/dev/disk/by-path/pci-0000\:00", True),
+        (r"\\.\PhysicalDrive1", True),
+        ("/dev/shm/file", False),
+        ("/mnt/sdb/file", False),
+        ("/dev/sdb:/mnt/file", False),
+        ("", None),
+    ],
+)
+def test_devices_and_files_are_told_apart(names: str, block_devices: bool | None) -> None:
+    assert result(filename=names).block_devices is block_devices
+
+
 def test_length_and_ramp() -> None:
     assert (result(runtime="60", ramp_time="500ms").seconds, result(ramp_time="500ms").warmup_seconds) == (60.0, 0.5)
 
