@@ -82,6 +82,27 @@ def test_a_counter_that_may_have_wrapped_more_than_once_tells_nothing(
     assert found.rate("bytes_rx_total") == pytest.approx(8000 / 9 if is_known else 750)
 
 
+@pytest.mark.parametrize(
+    ("frames_per_second", "seconds", "is_known"),
+    [(20, 5, True), (1_000_000, 5, False), (20, 100, False)],
+    ids=["few", "as many as hold 2^32 bytes", "so long that frames may wrap too"],
+)
+def test_a_counter_of_bytes_does_not_wrap_more_often_than_its_frames_allow(
+    tmp_path: Path, frames_per_second: int, seconds: int, is_known: bool
+) -> None:
+    """At 32 Gb/s 2^32 bytes are 1.1 s, 2^32 frames of 36 bytes 39 s, and at least 2,000,000 frames."""
+    columns = (Column("bytes_rx_total", 32), Column("frames_rx_total", 32))
+    ports = Table("switch_port", (*columns, Column("link_speed_bits_per_second", scale=1e6)))
+    out = RecordingBuilder(tmp_path)
+    out.source("sw1", "test", ports)
+    for n in range(3):
+        received, frames = (2**32 - 1500 + 1000 * n) % 2**32, n * seconds * frames_per_second
+        about = {"bytes_rx_total": received, "frames_rx_total": frames, "link_speed_bits_per_second": 32_000}
+        out.samples("sw1", ports, n * seconds, {"1": about})
+    (found,) = sampled(out.write(), step(-1, 3 * seconds))
+    assert found.rates["bytes_rx_total"] == [1000 / seconds if is_known else None] * 2
+
+
 def test_a_32_bit_counter_that_falls_by_less_than_half_its_range_was_reset(tmp_path: Path) -> None:
     found = counted(tmp_path, [(0, 2**31), (1, 5), (2, 1005)], NARROW)
     assert found.rates["bytes_rx_total"] == [None, pytest.approx(1000)]

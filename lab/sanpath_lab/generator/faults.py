@@ -39,8 +39,8 @@ class Fault:
     - A LUN queue is visible without the disk's statistics: its depth is configured, and that many I/Os are below it
       in every step. The depth of a virtual disk's queue is read from its host.
     - The array alone distinguishes a wait inside it from one at its QoS limits.
-    - A wait in front of the array's clock lies in a gap that has to be narrowed down: by the switches, and by the
-      host, whose hypervisor may hold I/Os as well. The configured depth distinguishes it from a LUN queue.
+    - A wait in front of the array's clock lies in a gap that the switches have to narrow down. The configured depth
+      distinguishes it from a LUN queue.
     """
 
     make: Make
@@ -75,7 +75,7 @@ FAULTS: Mapping[str, Fault] = {
     "neighbour-media": Fault(
         array_faults.neighbour_media, ("media", "neighbours"), ("array",), needs_two_steps=True, decoys=False
     ),
-    "entry": Fault(array_faults.entry, ("entry",), ("array", "switches", "host"), decoys=False),
+    "entry": Fault(array_faults.entry, ("entry",), ("array", "switches"), decoys=False),
 }
 """Fault name → fault."""
 

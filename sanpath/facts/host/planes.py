@@ -52,11 +52,13 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         *_luns_by_bytes(topology, load, path, step_rows),
     ]:
         by_plane.setdefault(str(row["plane"]), row)
-    for plane in {str(row["plane"]) for row in step_rows} - by_plane.keys():
+    for plane in {str(row["plane"]) for row in step_rows}:
         parallel = parallel_devices(topology, load, planes, plane)
+        alone = by_plane.get(plane)
         if len(parallel) > 1 and _carries(row := combined(parallel), load):
-            by_plane[plane] = row
-        elif len(parallel) == 1 and parallel[0]["entity"] in path:
+            if alone is None or (alone["entity"] in path and _deviation(row, load) < _deviation(alone, load)):
+                by_plane[plane] = row
+        elif alone is None and len(parallel) == 1 and parallel[0]["entity"] in path:
             own_row = _of_load(parallel[0], load)
             by_plane.update({} if own_row is None else {plane: own_row})
     return [by_plane[name] for name in sorted(by_plane, key=lambda name: order[name].order)]
@@ -227,8 +229,8 @@ def _of_load(row: FactRow, load: LoadFacts) -> FactRow | None:
 
     What a cache answers spends no time at the device, unless the rates of both only seem to differ, by their windows.
     None: the device takes longer than the load, so it serves what the load does not wait for."""
-    name = "bytes_per_second" if row["bytes_per_second"] and load.bytes_per_second else "ops_per_second"
-    times = number(row, name) / (load.bytes_per_second if name == "bytes_per_second" else load.ops_per_second)
+    of_device, of_load = _rates(row, load)
+    times = of_device / of_load
     mean, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
     error_ratio = _OTHERS_DIFFER * (1 - 1 / times) if times > 1 else (1 - times) / (1 + times)
     middle = mean if times > 1 else mean * (1 + times) / 2
@@ -248,9 +250,21 @@ def _of_load(row: FactRow, load: LoadFacts) -> FactRow | None:
     }
 
 
+def _deviation(row: FactRow, load: LoadFacts) -> float:
+    """How far the rate of a device is from that of a load, as a ratio. Of one device and all that the load has, the
+    closer one carries it."""
+    of_device, of_load = _rates(row, load)
+    return abs(of_device - of_load) / of_load
+
+
+def _rates(row: FactRow, load: LoadFacts) -> tuple[float, float]:
+    """What a device and a load do a second: bytes where both are counted, else operations."""
+    if row["bytes_per_second"] and load.bytes_per_second:
+        return number(row, "bytes_per_second"), load.bytes_per_second
+    return number(row, "ops_per_second"), load.ops_per_second
+
+
 def _carries(row: FactRow, load: LoadFacts) -> bool:
     windows = int(number(row, "windows"))
     tolerance = max(_RATE_TOLERANCE + _SINGLE_WINDOW_TOLERANCE / max(1, windows), load.sampling_error(windows))
-    if row["bytes_per_second"] and load.bytes_per_second:
-        return isclose(number(row, "bytes_per_second"), load.bytes_per_second, rel_tol=tolerance)
-    return isclose(number(row, "ops_per_second"), load.ops_per_second, rel_tol=tolerance)
+    return isclose(*_rates(row, load), rel_tol=tolerance)

@@ -5,8 +5,8 @@ wrong):
 - a counter that grew: its difference counts;
 - a 32-bit counter fell and its difference modulo 2^32 is below half the range: it wrapped once;
 - any other fall is a reset: the window is left out. A 64-bit counter never wraps;
-- a 32-bit counter of bytes that may wrap within a window at the port's speed tells nothing: the window is left out
-  (RFC 2863 section 3.1.6: 3.4 s at 10 Gb/s).
+- a 32-bit counter of bytes that may wrap within a window tells nothing: the window is left out (RFC 2863 section
+  3.1.6: 3.4 s at 10 Gb/s). It may if the port's speed allows it, and the frames that it counted can hold as many.
 
 Agents answer from a cache. A poll round in which no counter of the agent has moved has no news: it is left out, and
 its time goes to the window that ends with the next round that has news. An agent without news for longer than any
@@ -30,6 +30,9 @@ CACHE_US = 15_000_000
 """Agents refresh their counters at least this often (net-snmp: 3 s, measured);
 without news for longer they are idle."""
 PORT_SPEED = "link_speed_bits_per_second"
+_FRAME_BYTES = 36, 2148
+"""Fewest and most bytes of a Fibre Channel frame: delimiters, header and CRC, and up to 2112 bytes between them
+(FC-FS, frame format)."""
 _TELLING_WINDOWS = 20
 """A counter that wraps several times in each of so many windows falls in one of them, unless the bytes of a window
 are within a twentieth of a multiple of 2^32."""
@@ -186,18 +189,16 @@ class CounterWindows:
             recent.moment[ended - 1],
             recent.moment[ended],
         )
-        most_bits = _most_bits(recent, ended, speed)
-        self._growth = {
-            name: _growth(
-                recent.columns[name],
-                ended,
-                column.bits == 32 and _is_narrow(recent, name),
-                (most_bits >= 8 * column.scale * 2**32) & _has_fallen(recent, name)[ended]
-                if name.startswith("bytes_") and column.bits == 32
-                else None,
-            )
-            for name, column in counters.items()
-        }
+        self._growth: dict[str, Values] = {}
+        at_line_rate = _most_bits(recent, ended, speed)
+        # Frames come first: they limit the bytes.
+        for name, column in sorted(counters.items(), key=lambda counter: counter[0].startswith("bytes_")):
+            may_wrap = None
+            if name.startswith("bytes_") and column.bits == 32:
+                most_bits = _in_frames(at_line_rate, self._growth.get(name.replace("bytes_", "frames_")))
+                may_wrap = (most_bits >= 8 * column.scale * 2**32) & _has_fallen(recent, name)[ended]
+            narrow = column.bits == 32 and _is_narrow(recent, name)
+            self._growth[name] = _growth(recent.columns[name], ended, narrow, may_wrap)
         self._steps = [
             (step.name, np.flatnonzero((self._began_us >= step.start) & (self._ended_us <= step.end)))
             for step in sorted(steps, key=lambda step: (step.start, step.name))
@@ -276,6 +277,16 @@ def _most_bits(samples: SampleArrays, ended: Integers, speed: Column | None) -> 
         return np.zeros(len(ended))
     speeds, seconds = samples.columns[speed.metric], (samples.moment[ended] - samples.moment[ended - 1]) / 1e6
     return np.asarray(np.where(speeds.is_known(), speeds.numbers, 0)[ended] * speed.scale * seconds)
+
+
+def _in_frames(most_bits: Floats, frames: Values | None) -> Floats:
+    """Return the bits that a port can move in each window, by its speed and by the frames that it counted in it.
+    `frames`: their number, None: not counted. One that may have wrapped more than once limits nothing."""
+    if frames is None:
+        return most_bits
+    smallest, largest = _FRAME_BYTES
+    limits = frames.is_known() & (most_bits < 8 * smallest * 2**32)
+    return np.where(limits, np.minimum(most_bits, 8.0 * largest * frames.numbers), most_bits)
 
 
 def _is_narrow(samples: SampleArrays, name: str) -> Truths:

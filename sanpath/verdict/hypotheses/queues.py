@@ -118,11 +118,15 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
     load = table.load
     is_seen = table.array is not None and all(row["utilisation"] is not None for row in table.on_path)
     seen = "there is near its limit" if is_seen else "that was measured there is near its limit"
+    admitted, offered = queue.admitted, load.in_flight_measured
+    ratio = admitted / queue.below.seconds / load.ops_per_second if queue.below.seconds else None
+    if queue.in_slots is not None:
+        # The other devices of the load have free slots, and do as much as before once this one has more.
+        admitted, offered, ratio = queue.in_slots, queue.in_slots + queue.waiting, None
     because = (
-        f"the queue lets {count(queue.admitted)} I/Os through, {count(load.in_flight_measured)} are offered",
+        f"the queue lets {count(admitted)} I/Os through, {count(offered)} are offered",
         f"below it an I/O takes {duration(queue.below.seconds)}, and nothing {seen}",
     )
-    ratio = queue.admitted / queue.below.seconds / load.ops_per_second if queue.below.seconds else None
     gone = share_gone(queue.below.seconds, load.latency_seconds)
     conclude = limited_by(
         table, queue.layer, because, _OVERTURN, waits_inside=True, ceiling_ratio=ratio, explains=gone

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sanpath.facts.facts import Facts
@@ -14,6 +15,9 @@ from sanpath.topology.paths import machines_of
 
 _FILLED = 0.95
 """Share of its slots in use from which a queue is full."""
+_UNEQUALLY_FULL = 1.5
+"""How much fuller than all parallel devices together one of them is if they differ: sanpath's own choice, beyond what
+their shares of a load scatter."""
 _WHOLE_PLANE = 0.95
 """A device with this share of a plane's I/Os stands for the plane."""
 _ONE_WAITS = 0.5
@@ -51,7 +55,8 @@ class HostQueue:
 
     `entity`: the block device or virtual disk at the lower plane, `devices`: how many carry the load together, of
     which it is the busiest. `layer`: where I/Os wait. `depth`: None where no source reports it. `others_admitted`:
-    mean number of others' I/Os that the queue lets through.
+    mean number of others' I/Os that the queue lets through. `in_slots`: mean number of I/Os in these slots, of both
+    directions, where they are those of `entity` alone; None: they are those of all devices.
     """
 
     entity: str
@@ -61,6 +66,7 @@ class HostQueue:
     depth: float | None
     devices: int = 1
     others_admitted: float = 0.0
+    in_slots: float | None = None
 
     @property
     def wait_seconds(self) -> float:
@@ -91,6 +97,19 @@ class HostQueue:
         return self.waiting >= _ONE_WAITS
 
 
+class _Slots(NamedTuple):
+    """The slots of a device: its I/Os of both directions that have one, and how many there are; 0: not known."""
+
+    entity: str
+    in_use: float
+    depth: float
+
+    @property
+    def filled_ratio(self) -> float:
+        """Share of them in use."""
+        return self.in_use / self.depth
+
+
 def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
     """The queues that the load's I/O passes in guest and host, from the load down. Empty: no source reports any."""
     queues: list[HostQueue] = []
@@ -104,21 +123,42 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
         # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back.
         of_disk = (above.plane, below.plane) == _ABOVE_LUN_QUEUE
         entity = queues[-1].entity if of_disk else str(row["entity"])
-        queues.append(
-            HostQueue(
-                entity,
-                _layer(facts, load, below.plane),
-                above,
-                below,
-                _depth(row),
-                int(number(row, "devices")) or 1,
-                number(row, "others_in_flight"),
-            )
-        )
+        layer, devices = _layer(facts, load, below.plane), int(number(row, "devices")) or 1
+        queue = HostQueue(entity, layer, above, below, _depth(row), devices, number(row, "others_in_flight"))
+        queues.append(_fullest(queue, list(_slots_at_clock(facts, load, below.plane))) if devices > 1 else queue)
         above = below
     if queues and (device_queue := _inside_clock(facts, load, queues[-1])) is not None:
         queues.append(device_queue)
     return queues
+
+
+def _fullest(queue: HostQueue, devices: Sequence[_Slots]) -> HostQueue:
+    """The queue of parallel devices as that of the fullest, where this has clearly more of its own slots in use than
+    all have together: no I/O takes the slot of another device."""
+    if not devices or not all(device.depth for device in devices):
+        return queue
+    fullest = max(devices, key=lambda device: device.filled_ratio)
+    together = sum(device.in_use for device in devices) / sum(device.depth for device in devices)
+    if fullest.filled_ratio < _UNEQUALLY_FULL * together or fullest.filled_ratio > 1 / _FILLED:
+        return queue
+    return replace(queue, entity=fullest.entity, depth=fullest.depth, in_slots=fullest.in_use)
+
+
+def _slots_at_clock(facts: Facts, load: LoadFacts, plane: str) -> Iterator[_Slots]:
+    """The slots of each device of a load that are filled before the clock of a plane starts."""
+    rows = facts.tables["plane"]
+    for row in planes.parallel_devices(facts.topology, load, rows, plane):
+        both = rows.select(step=load.step, plane=plane, entity=row["entity"])
+        in_use = {str(each["direction"]): number(each, "in_flight_measured") for each in both}
+        yield _Slots(str(row["entity"]), sum(in_use.values()), number(row, "queue_depth"))
+
+
+def _slots_inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> Iterator[_Slots]:
+    """The slots of each device of a load that are filled while the clock of its block layer runs."""
+    for row in _devices(facts, load, last):
+        for device in facts.tables["device"].select(step=load.step, entity=row["entity"])[:1]:
+            depth = number(device, "queue_depth")
+            yield _Slots(str(row["entity"]), min(depth, number(device, "in_flight")), depth)
 
 
 def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue | None:
@@ -139,7 +179,8 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     seconds = above.seconds * admitted / above.in_flight
     below = PlaneReading("device", seconds, error, admitted, above.mix_error_ratio)
     others_admitted = last.others_admitted * admitted / above.in_flight
-    return HostQueue(last.entity, last.layer, above, below, slots, last.devices, others_admitted)
+    queue = HostQueue(last.entity, last.layer, above, below, slots, last.devices, others_admitted)
+    return _fullest(queue, list(_slots_inside_clock(facts, load, last))) if last.devices > 1 else queue
 
 
 def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | None, float | None]:

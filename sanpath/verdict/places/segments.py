@@ -288,7 +288,7 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> LatencySegme
     """The segment of a queue of guest or host."""
     # Both directions share the slots. Of parallel devices the busiest names the queue, and it may differ between
     # reads and writes.
-    admitted = sum(
+    in_slots = queue.in_slots or sum(
         q.admitted + q.others_admitted
         for step_load in facts.loads_in(load.step)
         for q in host_queues(facts, step_load)
@@ -301,7 +301,7 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> LatencySegme
         _within(queue.wait_seconds, queue.error_seconds),
         f"latency at the {queue.above.plane} less that at {queue.entity}",
         slots=slots,
-        filled_ratio=admitted / slots if slots else None,
+        filled_ratio=in_slots / slots if slots else None,
         queue=queue,
     )
 
