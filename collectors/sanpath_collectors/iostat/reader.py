@@ -1,4 +1,4 @@
-"""Turns iostat's output into block devices and their counters: its rates, summed up over its intervals."""
+"""Turns the output of iostat or sar into block devices and their counters: rates, summed up over the intervals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from sanpath.plugin import CollectorError, Decoder, Failure, Item, ResultReader,
 from sanpath_collectors.iostat.counters import Counters, plan
 from sanpath_collectors.iostat.parse import TITLE, TextReports, header
 from sanpath_collectors.iostat.parse_json import JsonReports
+from sanpath_collectors.iostat.parse_sar import SarReports
+from sanpath_collectors.iostat.parse_sar import header as sar_header
 from sanpath_collectors.iostat.report import Report, Values
 from sanpath_collectors.iostat.tables import Rate
 
@@ -24,15 +26,15 @@ _MOST_TEXT_BEFORE = 1 << 16
 
 
 class IostatResult(ResultReader):
-    """Reads text or JSON of all versions of sysstat.
+    """Reads text or JSON of iostat of all versions of sysstat, and the block devices of sar.
 
-    The first report of each iostat covers the time since boot, and is left out.
+    The first report of each iostat covers the time since boot, and is left out. sar has none such.
     """
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
         self._decoder = Decoder()
-        self._form: TextReports | JsonReports | None = None
+        self._form: TextReports | JsonReports | SarReports | None = None
         self._text = ""
         self._first: Report | None = None
         self._clock_is_set = False
@@ -45,7 +47,7 @@ class IostatResult(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the content is sufficient
-        """Whether a file is output of iostat: by the header of a table of devices, or the begin of the JSON, which
+        """Whether a file is output of iostat or sar: by the header of a table of devices, or the begin of the JSON, which
         may follow other text.
 
         A file with only the title is accepted, although other programs of sysstat write it too: iostat may have
@@ -55,7 +57,9 @@ class IostatResult(ResultReader):
         if _JSON.search(text):
             return _SADF.search(text) is None
         lines = [line for line in text.splitlines() if line.strip()]
-        return any(header(line) for line in lines) or (len(lines) == 1 and TITLE.match(lines[0]) is not None)
+        return any(header(line) or sar_header(line) for line in lines) or (
+            len(lines) == 1 and TITLE.match(lines[0]) is not None
+        )
 
     def feed(self, added: bytes) -> Iterable[Item]:
         """Yields the items of intervals that are complete now."""
@@ -79,14 +83,18 @@ class IostatResult(ResultReader):
         for reports in (self._form.feed(text), self._form.finish() if last else ()):
             for report in reports:
                 yield from self._report(report)
-        for code, message in self._form.remarks.items():
-            yield from self._warn(code, message)
+                yield from self._remarks(self._form.remarks)
+        yield from self._remarks(self._form.remarks)
 
-    def _recognised_form(self, last: bool) -> TextReports | JsonReports | None:
+    def _recognised_form(self, last: bool) -> TextReports | JsonReports | SarReports | None:
         """The form of the text so far, which may have other text before it; None: not known yet."""
         if _JSON.search(self._text):
             return JsonReports()
-        is_text = any(header(line) or TITLE.match(line) for line in self._text.splitlines())
+        lines = self._text.splitlines()
+        if any(map(sar_header, lines)):
+            return SarReports()
+        # The title alone may be that of either.
+        is_text = any(map(header, lines))
         return TextReports() if is_text or last or len(self._text) > _MOST_TEXT_BEFORE else None
 
     def _report(self, report: Report) -> Iterator[Item]:
@@ -170,6 +178,10 @@ class IostatResult(ResultReader):
         elif "r_await" not in columns and "await" in columns:
             text = "this version reports one latency for reads and writes together: it is taken for both"
             yield from self._warn("await-of-both", text)
+
+    def _remarks(self, remarks: Mapping[str, str]) -> Iterator[Item]:
+        for code, message in remarks.items():
+            yield from self._warn(code, message)
 
     def _warn(self, code: str, text: str) -> Iterator[Item]:
         """Yields a warning, each code once a file."""

@@ -137,7 +137,8 @@ def test_no_report_of_a_device() -> None:
     [
         "",
         TITLE + "10:00:01 AM  CPU    %usr   %nice\n10:00:02 AM  all    1.00    0.00\n",
-        TITLE + "10:00:01 AM   DEV   tps   rkB/s   wkB/s   await   %util\n10:00:02 AM   sda   1.00   1   1   1   1\n",
+        TITLE
+        + "10:00:01 AM   tps   rtps   wtps   bread/s   bwrtn/s\n10:00:02 AM   1.00   1.00   0.00   8.00   0.00\n",
         '{"sysstat": {"sysdata-version": 3.21, "hosts": [{"statistics": []}]}}',
         '{"sysstat": {"hosts": [{"file-utc-time": "02:55:16", "statistics": [{"disk": [{"disk-device": "sda"}]}]}]}}',
         '{"hosts": [{"statistics": []}]}',

@@ -1,0 +1,152 @@
+"""Parses the table of block devices that `sar -d` of sysstat prints into reports. Pure.
+
+    Linux 6.1.0-13-amd64 (db1)      2026-11-28      _x86_64_        (2 CPU)
+
+    01:18:19      DEV       tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     %util
+    01:18:20      vda  41857.00 333800.00    236.00    384.00      7.99      2.90      0.07     87.60
+    Average:      vda  42790.75 341362.00    223.00    355.00      7.99      2.91      0.07     86.70
+
+With -p the device is the last column. Up to sysstat 11 bytes are in sectors (rd_sec/s), and other columns have other
+names. Each row has the time at which its interval ends. Other tables of sar are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sanpath_collectors.iostat.parse import TITLE
+from sanpath_collectors.iostat.report import VALUE_LIMIT, Report, Values
+from sanpath_collectors.iostat.times import StampReader
+
+_ROW = re.compile(r"(\d{1,2}[:.]\d\d[:.]\d\d(?: [AP]M)?)\s+(\S.*)")
+"""Groups: the time, and the columns."""
+_OTHER_NAMES = {"rd_sec/s": "rsec/s", "wr_sec/s": "wsec/s"}
+_READS, _WRITES = ("rkB/s", "rsec/s"), ("wkB/s", "wsec/s")
+_USED_COLUMNS = frozenset((*_READS, *_WRITES, "aqu-sz", "avgqu-sz", "%util"))
+_ALL_BYTES = 0.98
+"""Share of the bytes from which the operations are those of one direction: sanpath's own choice. sar counts them
+together, with discards."""
+_BY_NUMBER = re.compile(r"dev8-(\d{1,3})")
+"""A disk from sda to sdp without -p: block major 8, 16 minors each (Linux, Documentation/admin-guide/devices.txt)."""
+_MINORS_OF_DISK = 16
+_MAX_LINE_LENGTH = 1 << 16
+
+
+def header(line: str) -> list[str] | None:
+    """The columns of a line that is the header of a table of devices, after its time; None: another line."""
+    match = _ROW.fullmatch(line.strip())
+    words = match[2].split() if match else []
+    is_table = "tps" in words and "DEV" in (words[0], words[-1])
+    return [_OTHER_NAMES.get(word, word) for word in words] if is_table else None
+
+
+class SarReports:
+    """Cuts a growing text into reports. `remarks`: code → text of a warning about the file."""
+
+    def __init__(self) -> None:
+        self.remarks: dict[str, str] = {}
+        self._buffer = ""
+        self._node = ""
+        self._stamps = StampReader()
+        self._columns: list[str] = []
+        self._time = ""
+        self._report: Report | None = None
+        self._remarks_of_report: dict[str, str] = {}
+
+    def feed(self, text: str) -> Iterator[Report]:
+        """Yields the reports that are complete now."""
+        *lines, self._buffer = (self._buffer + text).split("\n")
+        if len(self._buffer) > _MAX_LINE_LENGTH:
+            lines, self._buffer = [*lines, self._buffer], ""
+        for line in lines:
+            yield from self._line(line.strip())
+
+    def finish(self) -> Iterator[Report]:
+        """Yields the last report."""
+        last_line, self._buffer = self._buffer.strip(), ""
+        yield from self._line(last_line)
+        yield from self._end_report()
+
+    def _line(self, line: str) -> Iterator[Report]:
+        if "(" in line and (title := TITLE.match(line)):
+            yield from self._end_report()
+            self._node, self._columns, self._stamps = title[1], [], StampReader(title[2] or "")
+        elif columns := header(line):
+            if not self._columns and self._report is None:
+                # The first interval begins at the time of the header.
+                yield self._begin(line)
+                self._report = None
+            self._columns = columns
+        elif (row := _ROW.fullmatch(line)) is None:
+            self._columns = [] if not line else self._columns
+        elif self._columns:
+            if self._report is None or row[1] != self._time:
+                yield from self._end_report()
+                self._report = self._begin(line)
+            self._row(self._report, row[2].split())
+
+    def _begin(self, line: str) -> Report:
+        """A new report with the time of a line."""
+        row = _ROW.fullmatch(line)
+        self._time = row[1] if row else ""
+        columns = tuple(column for column in self._columns if column in _USED_COLUMNS)
+        stamp = self._stamps.read(f"Time: {self._time}")
+        return Report(False, self._node, stamp, ("r/s", "w/s", "r_await", "w_await", *columns))
+
+    def _end_report(self) -> Iterator[Report]:
+        report, self._report = self._report, None
+        if report is not None:
+            self.remarks |= self._remarks_of_report
+            yield report
+
+    def _row(self, report: Report, words: list[str]) -> None:
+        if len(words) != len(self._columns):
+            text = f"a line has {len(words)} values for {len(self._columns)} columns: {' '.join(words)[:80]!r}"
+            self._remarks_of_report["damaged-line"] = text
+            return
+        by_column = dict(zip(self._columns, words, strict=True))
+        values = {column: number for column, word in by_column.items() if (number := _number(word)) is not None}
+        used = {column: value for column, value in values.items() if column in _USED_COLUMNS}
+        # Of the operations of one direction, the latency is theirs.
+        latency = {f"{kind}_await": values["await"] for kind in "rw" if "await" in values}
+        report.devices[_name(by_column["DEV"])] = used | latency | self._operations(values)
+
+    def _operations(self, values: Values) -> Values:
+        """Operations of reads and of writes, where the bytes are nearly all of one direction."""
+        reads, writes, discards = (
+            sum(values.get(column, 0.0) for column in columns) for columns in (_READS, _WRITES, ("dkB/s",))
+        )
+        operations, total = values.get("tps"), reads + writes + discards
+        if operations is None or total <= 0:
+            return {} if operations else {"r/s": 0.0, "w/s": 0.0}
+        for share, column, other in ((reads, "r/s", "w/s"), (writes, "w/s", "r/s")):
+            if share >= _ALL_BYTES * total:
+                return {column: operations, other: 0.0}
+        self._remarks_of_report["no-directions"] = (
+            "sar counts reads and writes together: where a device does both, their operations are not known; "
+            "run iostat -xty 1 -o JSON"
+        )
+        return {}
+
+
+def _number(word: str) -> float | None:
+    """A number, also with a decimal comma. None: it is none, or no value of a device."""
+    try:
+        number = float(word.replace(",", "."))
+    except ValueError:
+        return None
+    return number if 0 <= number < VALUE_LIMIT else None
+
+
+def _name(device: str) -> str:
+    """A device as the kernel calls it, where its number shows that.
+
+    >>> _name("dev8-16"), _name("dev8-17"), _name("dev253-0"), _name("nvme0n1")
+    ('sdb', 'sdb1', 'dev253-0', 'nvme0n1')
+    """
+    match = _BY_NUMBER.fullmatch(device)
+    if match is None or int(match[1]) >= 16 * _MINORS_OF_DISK:
+        return device
+    disk, partition = divmod(int(match[1]), _MINORS_OF_DISK)
+    return f"sd{chr(ord('a') + disk)}{partition or ''}"
