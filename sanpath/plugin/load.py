@@ -14,9 +14,11 @@ from sanpath.plugin.collector import Item
 _NS = 1e-9
 """A nanosecond in seconds: the unit of latencies in load samples."""
 _BLOCK_DEVICE = re.compile(
-    r"/dev/(?:(?:sd|hd|vd|xvd|dasd|nvme|rbd|nbd|md|dm-|zd|drbd|pmem|fio|nullb|loop)[^/]*|(?:disk|mapper)/.+)"
-    r"|\\\\\.\\PhysicalDrive[0-9]+|#[0-9]+",
-    re.IGNORECASE,
+    r"/dev/(?:(?:sd|hd|vd|xvd|dasd|fio)[a-z]+\d*|nvme\d+n\d+(?:p\d+)?"
+    r"|(?:dm-|md|rbd|nbd|zd|drbd|pmem|nullb|loop|bcache|ublkb|mmcblk)\d+(?:p\d+)?"
+    r"|(?:disk/by-[a-z]+|mapper|md|rbd)/(?!control$)[^.].*)"
+    r"|\\\\\.\\(?:PhysicalDrive\d+|[A-Z]:)|#\d+",
+    re.IGNORECASE | re.ASCII,
 )
 """Names of block devices on Linux and Windows, there also DiskSpd's for the number of a drive. Left out are logical
 volumes as /dev/GROUP/NAME, which look like files in /dev/shm."""

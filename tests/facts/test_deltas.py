@@ -84,8 +84,8 @@ def test_a_counter_that_may_have_wrapped_more_than_once_tells_nothing(
 
 @pytest.mark.parametrize(
     ("frames_per_second", "seconds", "is_known"),
-    [(20, 5, True), (1_000_000, 5, False), (20, 100, False)],
-    ids=["few", "as many as hold 2^32 bytes", "so long that frames may wrap too"],
+    [(20, 5, True), (1_000_000, 5, False), (20, 100, False), (0, 5, False)],
+    ids=["few", "as many as hold 2^32 bytes", "so long that frames may wrap too", "not counted"],
 )
 def test_a_counter_of_bytes_does_not_wrap_more_often_than_its_frames_allow(
     tmp_path: Path, frames_per_second: int, seconds: int, is_known: bool

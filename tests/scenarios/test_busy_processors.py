@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,30 +93,52 @@ def test_a_thread_that_sleeps_beside_its_ios_can_keep_up_with_them(
 
 
 @pytest.mark.parametrize(
-    ("at_first", "waits", "is_limit"),
-    [(0.7, 0.32, True), (1.0, 0.32, False), (0.7, 0.01, False)],
-    ids=["only more I/Os fill them", "they were full with fewer", "it hardly waits for them"],
+    ("at_first", "waits", "at_device", "is_limit"),
+    [
+        (0.7, 0.32, 2e-3, True),
+        (1.0, 0.32, 2e-3, False),
+        (0.7, 0.01, 2e-3, False),
+        (0.1, 0.32, 2e-3, False),
+        (0.7, 0.32, 64 / 5400, False),
+    ],
+    ids=[
+        "only more I/Os fill them",
+        "they were full with fewer",
+        "it hardly waits for them",
+        "so few I/Os more do not fill them",
+        "all of the time is in the device",
+    ],
 )
 def test_processors_that_only_more_ios_fill_limit_a_thread_that_sleeps_between_batches(
-    tmp_path: Path, at_first: float, waits: float, is_limit: bool
+    tmp_path: Path, at_first: float, waits: float, at_device: float, is_limit: bool
 ) -> None:
     """64 outstanding after 8, most of them above the device. The thread sleeps while the kernel works."""
+    found = deeper(tmp_path, {8: 3500, 64: 5400}, at_device, waits=waits, together_at_first=at_first)
+    assert (generator(found) > 0.5) is is_limit
+    assert is_limit or generator(found) < 0.2
+
+
+def test_processors_that_fewer_ios_fill_as_well_are_not_filled_by_more(tmp_path: Path) -> None:
+    found = deeper(tmp_path, {1: 500, 8: 3500, 64: 5400}, 2e-3, waits=0.32, together_at_first=0.5)
+    assert generator(found) < 0.2
+
+
+def deeper(folder: Path, ops: Mapping[int, float], at_device: float, **read: float) -> Diagnosis:
+    """Reads of 4 KiB from the device itself, I/Os in flight → I/Os a second in a step. `at_device`: most of the
+    seconds that an I/O takes from the block device on."""
     san = OnBusyProcessors(
-        tmp_path / "r.sanpath",
+        folder / "r.sanpath",
         ports=[],
         leave_out={"switch", "array", "disk"},
         addressed="sda",
         about={"block_devices": True},
-        waits=waits,
         runs=0.49,
-        together_at_first=at_first,
+        **read,  # type: ignore[arg-type]
     )
-    for in_flight, ops in ((8, 3500), (64, 5400)):
-        at_device = {"read": Flow(ops, 2e-3)}
-        san.step(f"t{in_flight}", in_flight, block=4 * KIB, read=Flow(ops, in_flight / ops), disk=at_device, cpu=0.49)
-    found = judged(san.write())
-    assert (generator(found) > 0.5) is is_limit
-    assert is_limit or generator(found) < 0.2
+    for n, rate in ops.items():
+        disk = {"read": Flow(rate, min(at_device, n / rate))}
+        san.step(f"t{n}", n, block=4 * KIB, read=Flow(rate, n / rate), disk=disk, cpu=0.49)
+    return judged(san.write())
 
 
 def test_the_longer_threads_wait_the_more_processors_are_suspected(tmp_path: Path) -> None:

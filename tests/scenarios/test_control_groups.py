@@ -179,21 +179,27 @@ def test_the_fewer_ios_are_below_a_queue_of_unknown_depth_the_less_it_is_that_qu
 
 
 @pytest.mark.parametrize(
-    ("block_devices", "addressed", "is_less"),
-    [(True, "sda", True), (False, "sda", False), (True, "", False)],
-    ids=["the device itself", "a file on it", "another device"],
+    ("about", "san", "is_less"),
+    [
+        ({"block_devices": True}, {"addressed": "sda"}, True),
+        ({"block_devices": False}, {"addressed": "sda"}, False),
+        ({"block_devices": True}, {}, False),
+        ({"block_devices": True, "direct": False}, {"addressed": "sda"}, False),
+        ({"block_devices": True}, {"parts": {"sdb": 1.0, "sdc": 1.0}}, False),
+    ],
+    ids=["the device itself", "a file on it", "another device", "through the file cache", "md"],
 )
 def test_no_file_system_holds_the_ios_of_a_load_that_accesses_the_device_itself(
-    tmp_path: Path, block_devices: bool, addressed: str, is_less: bool
+    tmp_path: Path, about: Mapping[str, Scalar], san: Mapping[str, object], is_less: bool
 ) -> None:
     """Of 64 reads 10 are at the device."""
 
     def software(folder: Path, **about: Scalar) -> float:
-        found = reads(grouped(folder, {}, about=about, addressed=addressed), {64: 40_000})
+        found = reads(grouped(folder, {}, about=about, **san), {64: 40_000})
         return next(s.probability for s in found.verdict.suspects if s.kind == "io_stack")
 
-    unknown, known = software(tmp_path / "a"), software(tmp_path / "b", block_devices=block_devices)
-    assert known < unknown / 4 if is_less else known == pytest.approx(unknown)
+    unknown, known = software(tmp_path / "a"), software(tmp_path / "b", **about)
+    assert known < unknown / 3 if is_less else known == pytest.approx(unknown)
 
 
 @pytest.mark.parametrize(("local", "drives"), [(True, ["lun:db7/sda"]), (None, []), (False, [])])

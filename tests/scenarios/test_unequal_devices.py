@@ -27,9 +27,11 @@ class Disk:
 
 @dataclass(slots=True)
 class OnDisks(San):
-    """fio on the host db7 reads from several disks, which it names."""
+    """fio on the host db7 reads from several disks, which it names. `later`: the disks from the second step on, where
+    they differ."""
 
     disks: Mapping[str, Disk] = field(default_factory=dict)
+    later: Mapping[str, Disk] = field(default_factory=dict)
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on host:db7")
@@ -42,20 +44,18 @@ class OnDisks(San):
             out.say(f"load:fio targets lun:db7/{name}")
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("db7", at)
-            out.samples("db7", LUN, at, {name: self._counters(disk, at) for name, disk in self.disks.items()})
+            out.samples("db7", LUN, at, {name: self._counters(name, at) for name in self.disks})
 
-    def _counters(self, disk: Disk, at: float) -> dict[str, int | float]:
+    def _counters(self, name: str, at: float) -> dict[str, int | float]:
         """The counters of a disk: sectors of 512 bytes, and milliseconds."""
-        seconds = sum(max(0.0, min(at, step.end) - step.begin) for step in self.steps)
-        ops = disk.ops * seconds
-        counters = {
-            "ops_read_total": ops,
-            "bytes_read_total": 8 * ops,
-            "latency_seconds_read_total": 1e3 * ops * disk.latency,
-        }
-        return {metric: round(value) for metric, value in counters.items()} | {
-            "in_flight": round(disk.ops * disk.latency)
-        }
+        ops = seconds = in_flight = 0.0
+        for index, step in enumerate(self.steps):
+            disk = (self.later if index and self.later else self.disks)[name]
+            done = disk.ops * max(0.0, min(at, step.end) - step.begin)
+            ops, seconds = ops + done, seconds + done * disk.latency
+            in_flight = disk.ops * disk.latency if at >= step.begin else in_flight
+        counters = {"ops_read_total": ops, "bytes_read_total": 8 * ops, "latency_seconds_read_total": 1e3 * seconds}
+        return {metric: round(value) for metric, value in counters.items()} | {"in_flight": round(in_flight)}
 
 
 def reads(folder: Path, in_flight: int, **disks: Disk) -> Diagnosis:
@@ -73,6 +73,37 @@ def test_the_slots_of_a_device_are_its_own(tmp_path: Path, where: str) -> None:
     found = reads(tmp_path, 16, sda=Disk(1 / 6e-4, at_sda, 1), sdb=Disk(8 / 6e-4, 6e-4, 254))
     assert found.verdict.suspects[0].entity == "lun:db7/sda"
     assert found.summary.verdict == "Queue of LUN sda on db7 is full (1 slot)"
+
+
+@pytest.mark.parametrize(
+    ("sda", "sdb"),
+    [((64, 64), (4, 32)), ((32, 32), (160, 254)), ((64, 64), (0, 32))],
+    ids=["most of the slots", "fewer I/Os than the other", "the other is next to idle"],
+)
+def test_a_full_device_is_found_whatever_its_share(
+    tmp_path: Path, sda: tuple[int, int], sdb: tuple[int, int]
+) -> None:
+    """I/Os in the slots of each disk, and slots; as many more wait as sda has."""
+    disks = {
+        name: Disk(max(used, 0.02) / 6e-4, 6e-4, depth) for name, (used, depth) in {"sda": sda, "sdb": sdb}.items()
+    }
+    found = reads(tmp_path, 2 * sda[0] + sdb[0], **disks)
+    queue = next(suspect for suspect in found.verdict.suspects if suspect.kind == "lun")
+    assert queue.entity == "lun:db7/sda"
+    assert f"{sda[0]} of {sda[1]} slots are in use" in queue.because[0]
+
+
+def test_steps_with_one_full_device_agree(tmp_path: Path) -> None:
+    """With 96 outstanding sdb holds 48, and sda still one: its queue let no other number through."""
+    san = OnDisks(tmp_path / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"})
+    san.disks = {"sda": Disk(1 / 6e-4, 6e-4, 1), "sdb": Disk(8 / 6e-4, 6e-4, 254)}
+    san.later = {"sda": Disk(1 / 6e-4, 6e-4, 1), "sdb": Disk(48 / 6e-4, 6e-4, 254)}
+    for n, at_sdb in ((16, 8), (96, 48)):
+        ops = (1 + at_sdb) / 6e-4
+        san.step(f"t{n}", n, block=4 * KIB, read=Flow(ops, n / ops))
+    found = judged(san.write())
+    assert found.verdict.suspects[0].entity == "lun:db7/sda"
+    assert not [words for words in found.verdict.suspects[0].against if "another" in words]
 
 
 def test_of_equal_devices_none_is_singled_out(tmp_path: Path) -> None:

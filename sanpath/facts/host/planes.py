@@ -20,6 +20,8 @@ _RATE_TOLERANCE = 0.05
 """A device carries the load's I/O if their rates agree within this ratio."""
 _SINGLE_WINDOW_TOLERANCE = 0.2
 """Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
+_WINDOWS_DIFFER = 0.02
+"""Relative difference of two rates of which neither is closer to the load's: sanpath's own choice."""
 _LEAST_PART = 0.2
 """Ratio of what a device does to what the load does from which the device's clock tells something of the load."""
 _OTHERS_DIFFER = 0.5
@@ -48,7 +50,7 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     ]
     carrying = [row for row in step_rows if _carries(row, load)]
     for row in [
-        *_finest(row for row in carrying if row["entity"] in path),
+        *_finest(_uppermost(topology, [row for row in carrying if row["entity"] in path])),
         *_luns_by_bytes(topology, load, path, step_rows),
     ]:
         by_plane.setdefault(str(row["plane"]), row)
@@ -56,7 +58,7 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         parallel = parallel_devices(topology, load, planes, plane)
         alone = by_plane.get(plane)
         if len(parallel) > 1 and _carries(row := combined(parallel), load):
-            if alone is None or (alone["entity"] in path and _deviation(row, load) < _deviation(alone, load)):
+            if alone is None or (alone["entity"] in path and _is_closer(row, alone, load)):
                 by_plane[plane] = row
         elif alone is None and len(parallel) == 1 and parallel[0]["entity"] in path:
             own_row = _of_load(parallel[0], load)
@@ -250,11 +252,12 @@ def _of_load(row: FactRow, load: LoadFacts) -> FactRow | None:
     }
 
 
-def _deviation(row: FactRow, load: LoadFacts) -> float:
-    """How far the rate of a device is from that of a load, as a ratio. Of one device and all that the load has, the
-    closer one carries it."""
-    of_device, of_load = _rates(row, load)
-    return abs(of_device - of_load) / of_load
+def _is_closer(row: FactRow, other: FactRow, load: LoadFacts) -> bool:
+    """Whether the rate of a row is closer to that of a load than another's, by more than windows differ."""
+    deviation, of_other = (
+        abs(rate - of_load) / of_load for rate, of_load in (_rates(each, load) for each in (row, other))
+    )
+    return deviation + _WINDOWS_DIFFER < of_other
 
 
 def _rates(row: FactRow, load: LoadFacts) -> tuple[float, float]:

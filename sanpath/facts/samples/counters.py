@@ -30,9 +30,9 @@ CACHE_US = 15_000_000
 """Agents refresh their counters at least this often (net-snmp: 3 s, measured);
 without news for longer they are idle."""
 PORT_SPEED = "link_speed_bits_per_second"
-_FRAME_BYTES = 36, 2148
+_FRAME_BYTES = 36, 2188
 """Fewest and most bytes of a Fibre Channel frame: delimiters, header and CRC, and up to 2112 bytes between them
-(FC-FS, frame format)."""
+(FC-FS, frame format), 2148 in all; headers of virtual fabrics, routing and encapsulation add up to 40."""
 _TELLING_WINDOWS = 20
 """A counter that wraps several times in each of so many windows falls in one of them, unless the bytes of a window
 are within a twentieth of a multiple of 2^32."""
@@ -195,7 +195,9 @@ class CounterWindows:
         for name, column in sorted(counters.items(), key=lambda counter: counter[0].startswith("bytes_")):
             may_wrap = None
             if name.startswith("bytes_") and column.bits == 32:
-                most_bits = _in_frames(at_line_rate, self._growth.get(name.replace("bytes_", "frames_")))
+                seen = _growth(recent.columns[name], ended, _is_narrow(recent, name), None)
+                frames = self._growth.get(name.replace("bytes_", "frames_"))
+                most_bits = _in_frames(at_line_rate, frames, 8 * column.scale * seen.numbers)
                 may_wrap = (most_bits >= 8 * column.scale * 2**32) & _has_fallen(recent, name)[ended]
             narrow = column.bits == 32 and _is_narrow(recent, name)
             self._growth[name] = _growth(recent.columns[name], ended, narrow, may_wrap)
@@ -279,14 +281,18 @@ def _most_bits(samples: SampleArrays, ended: Integers, speed: Column | None) -> 
     return np.asarray(np.where(speeds.is_known(), speeds.numbers, 0)[ended] * speed.scale * seconds)
 
 
-def _in_frames(most_bits: Floats, frames: Values | None) -> Floats:
+def _in_frames(most_bits: Floats, frames: Values | None, seen_bits: Floats) -> Floats:
     """Return the bits that a port can move in each window, by its speed and by the frames that it counted in it.
-    `frames`: their number, None: not counted. One that may have wrapped more than once limits nothing."""
+
+    `frames`: their number, None: not counted. `seen_bits`: what its counter of bytes shows. A number of frames that
+    may have wrapped limits nothing, nor does one that cannot hold what is seen: an agent counts no frames, or later.
+    """
     if frames is None:
         return most_bits
     smallest, largest = _FRAME_BYTES
-    limits = frames.is_known() & (most_bits < 8 * smallest * 2**32)
-    return np.where(limits, np.minimum(most_bits, 8.0 * largest * frames.numbers), most_bits)
+    in_frames = 8.0 * largest * frames.numbers
+    limits = frames.is_known() & (most_bits < 8 * smallest * 2**32) & (in_frames >= seen_bits)
+    return np.where(limits, np.minimum(most_bits, in_frames), most_bits)
 
 
 def _is_narrow(samples: SampleArrays, name: str) -> Truths:

@@ -133,7 +133,7 @@ def full_queue(slots: float, offered: float = inf) -> float:
     sizes = -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)
     usual = usual_depth(slots)
     sizes += min(0.0, log(max(_FLOOR, _whole_number_density(slots)))) if slots >= 1 else 0.0
-    return sizes + min(usual, usual * min(1.0, max(0.0, offered / slots - 1) / _CLEARLY_FEWER))
+    return sizes + min(usual, usual * min(1.0, max(0.0, offered / max(slots, 1e-9) - 1) / _CLEARLY_FEWER))
 
 
 def _whole_number_density(slots: float) -> float:

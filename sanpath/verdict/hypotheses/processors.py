@@ -49,6 +49,8 @@ other work. One that limits is busy in proportion to its I/Os (utilisation law, 
 _BY_INTERRUPTS, _USUAL_INTERRUPTS = 0.7, 0.1
 """Share of the full cores that limit which interrupts fill, the others being filled by a thread of the I/O path, and
 the mean share of its time that a core spends on interrupts if a program fills it (exponential tail)."""
+_IN_KERNEL = 0.25
+"""Least share of the latency above a local block device in which the kernel may work on I/Os: sanpath's choice."""
 _USUAL_TURN = 0.25
 """Mean share of the time in which it does not run that a thread waits for its turn, beside others that limit nothing:
 sanpath's own choice. 0.14 to 0.4 were measured on a machine of one core that was 36 to 88 % busy."""
@@ -189,7 +191,8 @@ def _in_run_queue(table: PlaceTable, row: FactRow, weight: float) -> Evidence | 
 
     It outweighs how busy they are, which others may account for: threads that mostly sleep run at once, whatever else
     runs. A thread with several I/Os outstanding never sleeps where it cannot keep up with them: it runs, or it waits.
-    Where the load's own I/Os fill the processors, such a thread sleeps while the kernel works on the I/Os in batches.
+    Where the load's own I/Os fill the processors, such a thread sleeps while the kernel works on the I/Os in batches:
+    above the block device, or in the network.
     """
     waiting, ran = (cast("float | None", row[f"load_thread_{what}_ratio"]) for what in ("wait", "run"))
     if waiting is None or ran is None:
@@ -199,7 +202,8 @@ def _in_run_queue(table: PlaceTable, row: FactRow, weight: float) -> Evidence | 
     if not has_several:
         return Evidence(words, min(0.0, run_queue_weight(waiting) - weight))
     fewer = less_busy_with_fewer(table.facts, table.load, table.same_io, str(row["entity"]), "cpu_ratio")
-    if fewer is not None and weight > 0:
+    works_on_ios = table.crosses_a_network or table.seconds({0}) >= _IN_KERNEL * table.load.latency_seconds
+    if fewer is not None and weight > 0 and works_on_ios:
         words += f"; with fewer I/Os the processors were {percent(fewer)} busy"
         return Evidence(words, min(0.0, run_queue_weight(waiting / max(1 - ran, waiting, 1e-3), _USUAL_TURN)))
     return Evidence(words, min(0.0, at_limit(min(1.0, ran + waiting), PROCESSOR_ERROR) - weight))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import inf
 
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.planes import devices_of_load
@@ -31,9 +32,11 @@ _SOFTWARE = 0.25
 _DEPTH_UNKNOWN = -0.3
 """Log-odds of a queue whose depth was not read, against one whose slots were counted: sanpath's own choice, 0.74 to
 1."""
-_WITHOUT_QUEUE = ("md", "other dm")
+WITHOUT_QUEUE = ("md", "other dm")
 """Kinds of Linux devices that pass each I/O on to the devices below them. A multipath map holds requests."""
 _OVERTURN = ("a deeper queue that does not raise throughput",)
+_ONE_OF_SEVERAL = 4.0
+"""The most that full slots of one device say of I/Os that wait above several: sanpath's own choice, 55 to 1."""
 _SMALLER = -3.0
 """Log-odds that something smaller than the reported depth limits the I/Os, such as a session's command window."""
 _ADAPTER = -2.0
@@ -60,7 +63,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _has_queue(table: PlaceTable, device: str) -> bool:
     """Whether a device has a queue of its own: md and logical volumes pass I/Os on to the queues of their parts."""
-    return table.facts.topology.entities[device].attributes.get("kind") not in _WITHOUT_QUEUE
+    return table.facts.topology.entities[device].attributes.get("kind") not in WITHOUT_QUEUE
 
 
 def _admitted(table: PlaceTable, queue: HostQueue) -> float:
@@ -82,7 +85,10 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
         words = f"{in_use} of {count(segment.slots)} slots are in use"
         if _keeps_from_submitting(table, segment):
             words = f"it holds {in_use} I/Os, and threads wait {percent(table.blocked_ratio)} of the time to submit"
-        yield Evidence(words, max(_SMALLER, at_limit(segment.filled_ratio, error)), about_slots=True)
+        # What waits above several devices need not wait for this one.
+        most = inf if queue.in_slots is None else _ONE_OF_SEVERAL
+        weight = min(most, max(_SMALLER, at_limit(segment.filled_ratio, error)))
+        yield Evidence(words, weight, about_slots=True)
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
         yield Evidence(words, _DEPTH_UNKNOWN + full_queue(below, table.facts.in_flight_in(table.load.step)))
@@ -91,12 +97,13 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
         for other_load in table.same_io
         for other_queue in host_queues(table.facts, other_load)
         if (other_queue.entity, other_queue.below.plane) == (queue.entity, queue.below.plane)
+        and (other_queue.in_slots is None) == (queue.in_slots is None)
     ]
-    if (held := max((other.admitted for other, _ in others), default=0.0)) > (1 + 4 * DEPTH_ERROR) * queue.admitted:
+    if (held := max((other.held for other, _ in others), default=0.0)) > (1 + 4 * DEPTH_ERROR) * queue.held:
         yield Evidence(f"it held {count(held)} I/Os in another step", _HELD_MORE)
     # Where others waited above it, or at the same throughput: what is below takes longer with more of them.
     elif any(
-        abs(other_queue.admitted - queue.admitted) > 4 * DEPTH_ERROR * queue.admitted
+        abs(other_queue.held - queue.held) > 4 * DEPTH_ERROR * queue.held
         and (
             _is_held_back(other_queue, other_load)
             or other_load.ops_per_second >= AT_LEAST_AS_FAST * table.load.ops_per_second

@@ -10,7 +10,7 @@ from sanpath.units import duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.drives import drives_of_load
-from sanpath.verdict.hypotheses.queues import host_is_unread
+from sanpath.verdict.hypotheses.queues import WITHOUT_QUEUE, host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.host_queues import HostQueue
 from sanpath.verdict.places.table import PlaceTable
@@ -111,16 +111,22 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     evidence, row = [], table.facts.row_of(table.load)
     if row["serialised_by_file"]:
         evidence.append(Evidence("POSIX AIO serves the I/Os of a file one after another", _BY_ENGINE))
-    elif row["block_devices"] and first.entity in _addressed(table, machine):
+    elif row["block_devices"] and row["direct"] is not False and first.entity in _addressed(table, machine):
         evidence.append(Evidence(f"the load accesses {first.entity} itself, without a file system", _DIRECTLY))
     yield Claim("io_stack", machine, frozenset({0}), evidence, conclude, _PRIOR)
 
 
 def _addressed(table: PlaceTable, machine: str) -> set[str]:
-    """The block devices of its own machine that the load names as its targets."""
+    """The block devices of its own machine that the load names as its targets, and no software makes of others.
+    fio lists the parts of such a device as well."""
     topology = table.facts.topology
-    named = {device for job in table.load.roots for device in topology.related(job, "targets")}
-    return named & set(topology.related(machine, "attached_to"))
+    named = {device for job in table.load.roots for device in topology.related(job, "targets", "lun")}
+    return {
+        device
+        for device in named.intersection(topology.related(machine, "attached_to"))
+        if named.isdisjoint(topology.uppers(device, "lun"))
+        and topology.entities[device].attributes.get("kind") not in WITHOUT_QUEUE
+    }
 
 
 def _unread_hypervisor(table: PlaceTable) -> Iterator[Claim]:

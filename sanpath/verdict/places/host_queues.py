@@ -16,7 +16,7 @@ from sanpath.topology.paths import machines_of
 _FILLED = 0.95
 """Share of its slots in use from which a queue is full."""
 _UNEQUALLY_FULL = 1.5
-"""How much fuller than all parallel devices together one of them is if they differ: sanpath's own choice, beyond what
+"""How much fuller than the other parallel devices together one is if they differ: sanpath's own choice, beyond what
 their shares of a load scatter."""
 _WHOLE_PLANE = 0.95
 """A device with this share of a plane's I/Os stands for the plane."""
@@ -87,6 +87,11 @@ class HostQueue:
         return self.below.in_flight
 
     @property
+    def held(self) -> float:
+        """Mean number of I/Os in its slots: of this direction, or of both where they are those of one device."""
+        return self.admitted if self.in_slots is None else self.in_slots
+
+    @property
     def waiting(self) -> float:
         """Mean number of I/Os that wait in the queue."""
         return self.above.in_flight - self.below.in_flight
@@ -134,12 +139,13 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
 
 def _fullest(queue: HostQueue, devices: Sequence[_Slots]) -> HostQueue:
     """The queue of parallel devices as that of the fullest, where this has clearly more of its own slots in use than
-    all have together: no I/O takes the slot of another device."""
+    the others together: no I/O takes the slot of another device."""
     if not devices or not all(device.depth for device in devices):
         return queue
     fullest = max(devices, key=lambda device: device.filled_ratio)
-    together = sum(device.in_use for device in devices) / sum(device.depth for device in devices)
-    if fullest.filled_ratio < _UNEQUALLY_FULL * together or fullest.filled_ratio > 1 / _FILLED:
+    others = [device for device in devices if device is not fullest]
+    rest = sum(device.in_use for device in others) / (sum(device.depth for device in others) or 1.0)
+    if not _UNEQUALLY_FULL * rest < fullest.filled_ratio <= 1 / _FILLED:
         return queue
     return replace(queue, entity=fullest.entity, depth=fullest.depth, in_slots=fullest.in_use)
 
@@ -168,7 +174,7 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     error. None: no I/O is seen to wait in it.
     """
     above = last.below
-    if above.plane not in planes.BLOCK_LAYERS:
+    if above.plane not in planes.BLOCK_LAYERS or not above.in_flight:
         return None
     slots, by_slots = _by_slots(facts, load, last)
     estimates = [admitted for admitted in (by_slots, _by_paths(facts, load, last)) if admitted is not None]

@@ -43,17 +43,23 @@ def follows_load(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], ma
 def less_busy_with_fewer(
     facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str
 ) -> float | None:
-    """How busy processors were at the least with clearly fewer of the same I/Os. None: as busy, or no such step.
+    """How busy processors were at the least with clearly fewer of the same I/Os. None: as busy, or no such step, or
+    far less than these I/Os account for.
 
     What else a machine does knows nothing of the load: processors that only more I/Os fill are filled by these. The
     arguments are those of `follows_load`.
     """
-    busy_ratios = [
-        (_busy(in_less, fact), _busy(in_more, fact))
-        for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine)
-        if more is load and less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
-    ]
-    return min((less for less, more in busy_ratios if 0 < less <= more - CLEARLY_LESS_BUSY), default=None)
+    found = []
+    for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):
+        at_less, at_more = _busy(in_less, fact), _busy(in_more, fact)
+        ratio = less.ops_per_second / more.ops_per_second
+        if more is not load or ratio > _CLEARLY_LESS or not at_less:
+            continue
+        if at_less >= min(_FULL, at_more - _SAME_BUSY_RATIO):
+            return None
+        if at_more * ratio / _IN_PROPORTION <= at_less <= at_more - CLEARLY_LESS_BUSY:
+            found.append(at_less)
+    return min(found, default=None)
 
 
 def busy_for_load(row: FactRow) -> float:
