@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from sanpath_lab.families.san import San
 from sanpath_lab.generator import array_faults, end_faults, link_faults
@@ -39,13 +39,13 @@ class Fault:
     - A LUN queue is visible without the disk's statistics: its depth is configured, and that many I/Os are below it
       in every step. The depth of a virtual disk's queue is read from its host.
     - The array alone distinguishes a wait inside it from one at its QoS limits.
-    - A wait in front of the array's clock lies in a gap that has to be narrowed down from both ends: by the switches,
-      and by the hypervisor, whose queue for the LUN looks the same and has a depth that nothing else reports.
+    - A wait in front of the array's clock lies in a gap that the switches have to narrow down. The configured depth
+      distinguishes it from a LUN queue.
     """
 
     make: Make
     relief: tuple[Place, ...]
-    required_sources: tuple[Source | Literal["hypervisor"], ...]
+    required_sources: tuple[Source, ...]
     latency_bound: bool = False
     needs_two_steps: bool = False
     decoys: bool = True
@@ -75,7 +75,7 @@ FAULTS: Mapping[str, Fault] = {
     "neighbour-media": Fault(
         array_faults.neighbour_media, ("media", "neighbours"), ("array",), needs_two_steps=True, decoys=False
     ),
-    "entry": Fault(array_faults.entry, ("entry",), ("array", "switches", "hypervisor"), decoys=False),
+    "entry": Fault(array_faults.entry, ("entry",), ("array", "switches"), decoys=False),
 }
 """Fault name → fault."""
 
@@ -87,5 +87,4 @@ def can_diagnose(fault: str, reading: Reading, scenario: Scenario) -> bool:
     media_limit_hidden = array.parallel_media is not None and array.parallel_media < array.parallel_servers
     if one_step and ((definition.needs_two_steps and media_limit_hidden) or len(reading.unread) > 1):
         return False
-    unread = reading.unread if scenario.vcenter is not None else {*reading.unread, "hypervisor"}
-    return not set(definition.required_sources) & unread
+    return not set(definition.required_sources) & reading.unread
