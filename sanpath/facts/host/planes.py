@@ -21,7 +21,7 @@ _RATE_TOLERANCE = 0.05
 _SINGLE_WINDOW_TOLERANCE = 0.2
 """Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
 _WINDOWS_DIFFER = 0.02
-"""Relative difference of two rates of which neither is closer to the load's: sanpath's own choice."""
+"""Relative difference of two rates, or numbers of I/Os, that their windows account for: sanpath's own choice."""
 _LEAST_PART = 0.2
 """Ratio of what a device does to what the load does from which the device's clock tells something of the load."""
 _OTHERS_DIFFER = 0.5
@@ -252,12 +252,14 @@ def _of_load(row: FactRow, load: LoadFacts) -> FactRow | None:
     }
 
 
-def _is_closer(row: FactRow, other: FactRow, load: LoadFacts) -> bool:
-    """Whether the rate of a row is closer to that of a load than another's, by more than windows differ."""
-    deviation, of_other = (
-        abs(rate - of_load) / of_load for rate, of_load in (_rates(each, load) for each in (row, other))
-    )
-    return deviation + _WINDOWS_DIFFER < of_other
+def _is_closer(together: FactRow, alone: FactRow, load: LoadFacts) -> bool:
+    """Whether all devices of a load carry it rather than one of them: their rate is closer to the load's by more than
+    windows differ, or as close, and the load has as many I/Os in flight as they have together."""
+    of_load = _rates(together, load)[1]
+    deviation, of_alone = (abs(_rates(row, load)[0] - of_load) / of_load for row in (together, alone))
+    if abs(deviation - of_alone) > _WINDOWS_DIFFER:
+        return deviation < of_alone
+    return number(together, "in_flight_measured") <= (1 + _WINDOWS_DIFFER) * load.in_flight_measured
 
 
 def _rates(row: FactRow, load: LoadFacts) -> tuple[float, float]:
