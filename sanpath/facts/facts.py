@@ -74,6 +74,18 @@ class Facts:
         names = {placed_step.name for placed_step in current.steps}
         return replace(self, topology=current.topology, loads=[load for load in self.loads if load.step in names])
 
+    def of_slow_parts(self, loads: Sequence[LoadFacts]) -> tuple[Facts, Sequence[LoadFacts]]:
+        """Return the facts, and some loads, with the slow part of each load in its place.
+
+        Only where all have one, and nothing below their hosts is read: what a link or an array carries is of all."""
+        is_read = any(
+            row["bytes_per_second"] is not None for kind in ("link", "array") for row in self.tables[kind].rows
+        )
+        if is_read or not all(load.slow_part for load in self.loads):
+            return self, loads
+        parts = {id(load): load.slow_part or load for load in self.loads}
+        return replace(self, loads=list(parts.values())), [parts.get(id(load), load) for load in loads]
+
     def loads_in(self, step: str) -> list[LoadFacts]:
         """Return the loads of a step, both directions."""
         return [load for load in self.loads if load.step == step]

@@ -11,7 +11,7 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis
 from sanpath_collectors.linux_host.tables import LUN
 from tests.support.recording import RecordingBuilder
-from tests.support.san import KIB, Flow, San
+from tests.support.san import KIB, LOAD, Flow, San
 from tests.support.stories import judged
 
 
@@ -118,3 +118,47 @@ def test_a_slow_device_of_several_does_not_contradict_the_clock_of_all(tmp_path:
     the mean of the load: nothing waits above them."""
     found = reads(tmp_path, 14, sda=Disk(300, 20e-3, 254), sdb=Disk(9_000, 8 / 9_000, 254))
     assert not [s for s in found.verdict.suspects if s.kind in ("lun", "io_stack") and s.probability > 0.05]
+
+
+class JobForEachDisk(OnDisks):
+    """Each disk has a job of its own, which names it. `outstanding`: disk → I/Os that its job keeps there."""
+
+    outstanding: Mapping[str, int] = {}
+
+    def _load(self, out: RecordingBuilder, last: float) -> None:
+        (step,) = self.steps
+        out.entity("fio", "load", "fio", ids={"name": ("fio",)})
+        for name in self.disks:
+            out.entity("fio", "load", f"fio/{name}", ids={"name": (f"fio/{name}",)})
+            out.link("fio", "member_of", (("load", f"fio/{name}"), ("load", "fio")), "fio job")
+            out.say(f"load:fio/{name} targets lun:db7/{name}")
+        mark = {"step": step.name, "loads": ",".join(f"fio/{name}" for name in self.disks), "block_bytes": step.block}
+        out.event("fio", step.begin, "step-begin", **mark)
+        out.event("fio", step.end, "step-end", **mark)
+        for at in range(int(step.begin), int(last) + 1):
+            seconds = min(at, step.end) - step.begin
+            jobs = {}
+            for name, disk in self.disks.items():
+                ops, waiting = disk.ops * seconds, self.outstanding[name]
+                jobs[f"fio/{name}"] = {
+                    "in_flight_configured": waiting,
+                    "ops_read_total": round(ops),
+                    "bytes_read_total": round(ops * step.block),
+                    "latency_seconds_read_total": round(1e9 * seconds * waiting),
+                }
+            out.poll("fio", at)
+            out.samples("fio", LOAD, at, jobs)
+
+
+@pytest.mark.parametrize(("at_hdd", "place"), [(16, "hdd or what is below it"), (1, "")], ids=["most", "few"])
+def test_a_load_is_judged_by_the_jobs_on_the_slow_device_that_holds_most_of_its_ios(
+    tmp_path: Path, at_hdd: int, place: str
+) -> None:
+    """A disk of 200 IOPS, and beside it one of 12,000 with one I/O at a time: in the mean an I/O takes 1.4 ms."""
+    disks = {"hdd": Disk(200, at_hdd / 200, 254), "nvme": Disk(12_000, 1 / 12_000, 254)}
+    san = JobForEachDisk(tmp_path / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, disks=disks)
+    san.outstanding = {"hdd": at_hdd, "nvme": 1}
+    san.step("s", 1 + at_hdd, block=4 * KIB, read=Flow(12_200, (1 + at_hdd) / 12_200))
+    verdict = judged(san.write()).verdict
+    assert verdict.suspects[0].place == place
+    assert (verdict.suspects[0].verdict == "concurrency_limited") is (at_hdd == 1)

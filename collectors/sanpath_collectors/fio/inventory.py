@@ -7,7 +7,12 @@ from ipaddress import ip_address
 
 from sanpath.model import Scalar
 from sanpath.plugin import Event, LoadProfile, SourceEntity, SourceLink, warning
-from sanpath_collectors.fio.options import combined_profile, rbd_image, target_addresses
+from sanpath_collectors.fio.options import (
+    combined_profile,
+    named_devices,
+    rbd_image,
+    target_addresses,
+)
 from sanpath_collectors.fio.status import JobStatus, Status
 
 
@@ -33,6 +38,11 @@ class Inventory:
                 yield SourceEntity("lun", disk, disk, {"device": (device,)})
                 yield SourceLink("targets", ("load", self._load), ("lun", disk), "fio disk_util")
                 yield from self._on_host("attached_to", ("lun", disk), host)
+            for job in status.jobs:
+                named = not job.mixed and disk.rpartition("/")[2] in named_devices(job.options)
+                if named and self._is_new((loads[job.name], disk)):
+                    link = ("load", loads[job.name]), ("lun", disk)
+                    yield SourceLink("targets", *link, f"fio option filename of {job.name}")
 
     def remarks(self, status: Status, loads: Mapping[str, str], seen_us: int) -> Iterator[Event]:
         """Yields the remarks of a status as warnings, each once."""

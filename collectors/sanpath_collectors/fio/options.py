@@ -250,6 +250,11 @@ def _fill(options: Mapping[str, str]) -> Literal["zeros", "repeating", "random"]
     return "random" if options.get("refill_buffers", "0") != "0" else None
 
 
+def named_devices(options: Mapping[str, str]) -> set[str]:
+    """The block devices that a job names as its files, without /dev."""
+    return {name.rpartition("/")[2] for name in _file_names(options) if is_block_device(name)}
+
+
 def target_addresses(options: Mapping[str, str]) -> list[str]:
     """Addresses that a network engine connects to: the host of `uri=nbd://10.0.0.2:10809` or `hostname=`."""
     uri = re.match(r"[a-z+]+://(?:[^/@]*@)?(?:\[([^\]]+)\]|([^:/?]+))", options.get("uri", ""))

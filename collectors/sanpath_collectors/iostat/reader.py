@@ -47,7 +47,7 @@ class IostatResult(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the content is sufficient
-        """Whether a file is output of iostat or sar: by the header of a table of devices, or the begin of the JSON, which
+        """Whether a file is output of iostat or sar: by the header of a table of devices, or the begin of JSON, which
         may follow other text.
 
         A file with only the title is accepted, although other programs of sysstat write it too: iostat may have

@@ -53,6 +53,8 @@ class LoadFacts:
     the step; below 1, some of them began later or ended before the others. `tail_shares`: (a part of each job's I/Os,
     the least share of the time that as many of its slowest take), empty: a job reports no percentiles.
     `is_mean_of_both`: its latency follows from both directions' I/Os together, so that the split is not known.
+    `slow_part`: the jobs whose own targets hold most of the I/Os in flight because they are slower than those of the
+    other jobs; None: the jobs share their targets, or these do not differ, or are not known.
     """
 
     roots: tuple[str, ...]
@@ -83,6 +85,7 @@ class LoadFacts:
     active_ratio: float = 1.0
     tail_shares: tuple[tuple[float, float], ...] = ()
     is_mean_of_both: bool = False
+    slow_part: LoadFacts | None = None
 
     @property
     def seconds(self) -> float | None:

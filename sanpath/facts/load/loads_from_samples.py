@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from math import sqrt
 
@@ -18,6 +20,9 @@ from sanpath.topology.topology import Topology
 
 _SAME_LOAD = ("", START, "repeat", "more_in_flight", "fewer_in_flight", "knee", "objective")
 """Experiments of a probe that change nothing, or only the number of I/Os in flight."""
+_HOLDS_MOST, _CLEARLY_SLOWER = 0.45, 2.0
+"""Share of the I/Os in flight from which some jobs decide what a load waits for, about half as windows differ, and
+ratio of their latency to the others' from which their targets are slower: sanpath's own choices."""
 _TOGETHER_RATIO = 0.8
 """Jobs ran together if each was active for this share of the time in which any was: windows of their counters do not
 begin and end together."""
@@ -26,8 +31,14 @@ begin and end together."""
 def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadFacts]:
     """Return one entry for each step and direction in which I/Os completed."""
     jobs = {step.name: [s for s in samples if s.step == step.name and _runs_in(s, step)] for step in steps}
-    facts_of_each = (_load_of_direction(topology, step, d, jobs[step.name]) for step in steps for d in DIRECTIONS)
-    return [facts for facts in facts_of_each if facts is not None]
+    facts_of_each = (
+        (_load_of_direction(topology, step, d, jobs[step.name]), step, d) for step in steps for d in DIRECTIONS
+    )
+    return [
+        replace(facts, slow_part=_slow_part(topology, step, d, jobs[step.name], facts))
+        for facts, step, d in facts_of_each
+        if facts is not None
+    ]
 
 
 def load_facts_of(
@@ -69,7 +80,7 @@ def _load_of_direction(
         sum(_rate(job, "ops", direction) * seconds[index] for job, seconds in with_latency) for index in range(3)
     )
     single_job = active[0].last_values if len(active) == 1 else {}
-    entities = tuple(topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}") for job in active)
+    entities = tuple(_entity(topology, job) for job in active)
     byte_rate = sum(_rate(job, "bytes", direction) for job in active)
     summaries = list(_summaries(step))
     series = [job for job in active if job.source not in {source for source, _ in summaries}]
@@ -105,6 +116,31 @@ def _load_of_direction(
         tail_shares=tuple(_tail_shares(with_latency, direction)),
         is_mean_of_both=all(_is_mean_of_both(job) for job in active),
     )
+
+
+def _slow_part(
+    topology: Topology, step: Step, direction: Direction, jobs: Sequence[StepSamples], load: LoadFacts
+) -> LoadFacts | None:
+    """Return the part of a load whose targets hold most of its I/Os, as of LoadFacts."""
+    by_target: dict[tuple[str, ...], list[StepSamples]] = defaultdict(list)
+    for job in jobs:
+        by_target[tuple(sorted(topology.related(_entity(topology, job), "targets")))].append(job)
+    targets = [target for each in by_target for target in each]
+    if len(by_target) < 2 or () in by_target or len(targets) > len(set(targets)):
+        return None
+    own_step = replace(step, offered=None)
+    parts = [_load_of_direction(topology, own_step, direction, each) for each in by_target.values()]
+    slowest = max((part for part in parts if part is not None), key=lambda part: part.latency_seconds)
+    others = load.ops_per_second - slowest.ops_per_second
+    holds_most = slowest.in_flight_measured >= _HOLDS_MOST * load.in_flight_measured
+    if not holds_most or others <= 0 or set(load.jobs) <= set(slowest.jobs):
+        return None
+    others_seconds = (load.in_flight_measured - slowest.in_flight_measured) / others
+    return slowest if slowest.latency_seconds >= _CLEARLY_SLOWER * others_seconds else None
+
+
+def _entity(topology: Topology, job: StepSamples) -> str:
+    return topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}")
 
 
 def _summaries(step: Step) -> Iterator[tuple[str, float]]:
