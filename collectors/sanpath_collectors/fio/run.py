@@ -248,9 +248,19 @@ class Run:
         samples = []
         for disk, values in current.tested_disks.items():
             if disk not in self._disks:
-                begins = [step.begin_us - step.lead_us for step in self._steps.values() if step.begin_us is not None]
+                begins = [
+                    (step.begin_us - step.lead_us, step.begin_us)
+                    for step in self._steps.values()
+                    if step.begin_us is not None
+                ]
+                first_us, begin_us = min(begins, default=(time_us, time_us))
                 zeros: Mapping[str, Number] = dict.fromkeys(values, 0)
-                samples.append((disk, min(begins, default=time_us), zeros))
+                samples.append((disk, first_us, zeros))
+                if first_us < begin_us < time_us:
+                    # fio counts a disk from the start of the ramp, and does not say how much it did in it.
+                    share = (begin_us - first_us) / (time_us - first_us)
+                    in_ramp = {metric: int(share * value) for metric, value in values.items() if value is not None}
+                    samples.append((disk, begin_us, in_ramp))
             if values != self._disks.get(disk):
                 samples.append((disk, time_us, values))
             self._disks[disk] = values

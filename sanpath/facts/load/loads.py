@@ -53,6 +53,8 @@ class LoadFacts:
     the step; below 1, some of them began later or ended before the others. `tail_shares`: (a part of each job's I/Os,
     the least share of the time that as many of its slowest take), empty: a job reports no percentiles.
     `is_mean_of_both`: its latency follows from both directions' I/Os together, so that the split is not known.
+    `unlimited_ratio`: share of their configured I/Os that the jobs without a rate keep in flight, of both directions,
+    if these hold most; None: no job has a rate, or all have, or it is not known of one.
     `slow_part`: the jobs whose own targets hold most of the I/Os in flight because they are slower than those of the
     other jobs; None: the jobs share their targets, or these do not differ, or are not known.
     """
@@ -85,6 +87,7 @@ class LoadFacts:
     active_ratio: float = 1.0
     tail_shares: tuple[tuple[float, float], ...] = ()
     is_mean_of_both: bool = False
+    unlimited_ratio: float | None = None
     slow_part: LoadFacts | None = None
 
     @property
@@ -131,6 +134,11 @@ class LoadFacts:
         """Mean latency and, of writes, the flushes that follow each of them."""
         flushes = self.flushes_in_flight / self.ops_per_second if self.direction == "write" else 0.0
         return self.latency_seconds + flushes
+
+    @property
+    def outstanding(self) -> float:
+        """I/Os in flight, and the flushes that the load waits for."""
+        return self.in_flight_measured + self.flushes_in_flight
 
     @property
     def latency_bounds(self) -> tuple[float, float]:
@@ -188,7 +196,7 @@ class LoadFacts:
 
     def at_least_as_many(self, other: LoadFacts) -> bool:
         """Return whether this load has no fewer I/Os in flight than the other."""
-        return self.in_flight_measured >= _AS_MANY * other.in_flight_measured
+        return self.outstanding >= _AS_MANY * other.outstanding
 
     def at_most_half(self, other: LoadFacts) -> bool:
         """Return whether this load has at most half as many I/Os in flight as the other."""

@@ -115,7 +115,24 @@ def _load_of_direction(
         active_ratio=_active_ratio(jobs, shares),
         tail_shares=tuple(_tail_shares(with_latency, direction)),
         is_mean_of_both=all(_is_mean_of_both(job) for job in active),
+        unlimited_ratio=_unlimited_ratio(topology, step, jobs),
     )
+
+
+def _unlimited_ratio(topology: Topology, step: Step, jobs: Sequence[StepSamples]) -> float | None:
+    """Return what the jobs of a load without a rate keep in flight, as of LoadFacts."""
+    held, offered = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}
+    for job in jobs:
+        entity = topology.entities.get(_entity(topology, job))
+        is_limited = entity.attributes.get("rate_limited") if entity is not None else None
+        configured = _configured(job)
+        latencies = [(d, _latency(job, d, step, len(jobs))) for d in DIRECTIONS]
+        if not isinstance(is_limited, bool) or configured is None:
+            return None
+        held[is_limited] += sum(_rate(job, "ops", d) * seconds[0] for d, seconds in latencies if seconds is not None)
+        offered[is_limited] += configured
+    is_mixed = offered[True] > 0 and offered[False] > 0
+    return held[False] / offered[False] if is_mixed and held[False] >= _HOLDS_MOST * sum(held.values()) else None
 
 
 def _slow_part(

@@ -26,6 +26,8 @@ _FIT = 0.8
 _FIT_TOLERANCE = 0.01
 """Another offset fits nearly as well if the variance that it leaves unexplained is at most twice that of the best
 offset, plus this."""
+_ON_TIME = 0.1
+"""Share of a source's work that may lie outside the load's, or in another part of it, if its own times are right."""
 _TRUSTED_SECONDS = 1.0
 """An offset below this, or below its own uncertainty, shifts nothing."""
 _PAUSE_RATIO = 0.5
@@ -123,7 +125,42 @@ def offset(load: Work, source_work: Work) -> ClockOffset | str:
     uncertainty = max(shifts[best] - shifts[candidates[0]], shifts[candidates[-1]] - shifts[best]) + _STEP_SECONDS / 2
     fine_shifts = shifts[best] + np.arange(-_STEP_SECONDS, _STEP_SECONDS + _FINE_SECONDS, _FINE_SECONDS)
     best_fine = fine_shifts[np.argmin(_unexplained(load, limits, rates, fine_shifts))]
+    if _is_on_time(load, source_work, float(best_fine)):
+        return ClockOffset(0.0, float(uncertainty), "load_edges")
     return ClockOffset(round(float(best_fine), 3), float(uncertainty), "load_edges")
+
+
+def _is_on_time(load: Work, source_work: Work, shift: float) -> bool:
+    """Return whether a source did its work when the load did by its own times, while `shift` would move it into other
+    parts of the load.
+
+    The load may report one figure for each part between two pauses. A device that works unevenly within one then fits
+    best at another."""
+    parts = _parts(load)
+    if not parts or abs(shift) < min(end - begin for begin, end in parts) / 2:
+        return False
+    begins, ends, done = source_work.limits[:-1], source_work.limits[1:], np.diff(source_work.until)
+    # A window counts as a whole for the part of which it covers most: one that follows a pause may contain it.
+    slack = float(np.median(ends - begins))
+    overlaps = np.array([np.minimum(ends, end) - np.maximum(begins, begin) for begin, end in parts])
+    inside = overlaps.max(axis=0) > -slack
+    own = np.bincount(overlaps.argmax(axis=0)[inside], done[inside], len(parts))
+    theirs = np.array([_work_in(load, begin, end) for begin, end in parts])
+    misplaced = np.abs(theirs / theirs.sum() - own / own.sum()).sum() / 2 if own.sum() else 1.0
+    return bool(misplaced <= _ON_TIME and own.sum() >= (1 - _ON_TIME) * done.sum())
+
+
+def _parts(load: Work) -> list[tuple[float, float]]:
+    """Return begin and end of each part of a load between two pauses."""
+    rates = load.rates(load.limits)
+    is_active = rates > _PAUSE_RATIO * float(np.median(rates[rates > 0])) if rates.any() else rates > 0
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], is_active.astype(int), [0]))))
+    return [(float(load.limits[a]), float(load.limits[b])) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _work_in(work: Work, begin: float, end: float) -> float:
+    """Return what was done between two times."""
+    return float(work.rates(np.array([begin, end]))[0]) * (end - begin)
 
 
 def _unexplained(load: Work, limits: Numbers, rates: Numbers, shifts: Numbers) -> Numbers:

@@ -35,7 +35,12 @@ _REACHED, _FASTEST_SECONDS = 0.5, 5e-6
 
 
 def answered_by_memory(facts: Facts, load: LoadFacts) -> bool:
-    """Whether memory answers most I/Os of a load, a file cache or a disk in memory, so that it tests no storage."""
+    """Whether memory answers most I/Os of a load, a file cache or a disk in memory, so that it tests no storage.
+
+    A load that mostly waits for flushes tests what keeps the data.
+    """
+    if load.flushes_in_flight > load.in_flight_measured:
+        return False
     share = facts.row_of(load)["device_share"]
     return (isinstance(share, float) and share < _REACHED) or load.latency_seconds < _FASTEST_SECONDS
 

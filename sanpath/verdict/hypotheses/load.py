@@ -58,6 +58,8 @@ _FLUSHES_MATTER = 0.1
 """Ratio of flushes to I/Os in flight from which they are mentioned."""
 _TOO_ROUNDED = 0.3
 """A smaller log-likelihood ratio of a number of I/Os says nothing: it is too large to be exact to a part of one."""
+_MOST_VARIATION = 1.5
+"""Most by which the I/Os in flight of a closed loop differ between windows, as a ratio: sanpath's own choice."""
 _NO_RATE = -2.0
 """Log-odds of a load that does not report whether it has a rate: one in eight has."""
 
@@ -106,6 +108,9 @@ def _share_outstanding(table: PlaceTable, subject: str) -> Iterator[Evidence]:
 def _held_back(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence of what is known of a rate, or a time to think, that was set."""
     ratio = table.in_flight_ratio
+    if table.load.unlimited_ratio is not None:
+        yield Evidence("the jobs that hold most I/Os have no rate and no time to think", _NOTHING_HOLDS_BACK)
+        return
     if table.step.rate_limited:
         if ratio is not None and ratio <= 1 - FILLED_ERROR:
             yield Evidence("it was given a rate, or time to think", _HAS_RATE)
@@ -144,10 +149,19 @@ def _paced(table: PlaceTable) -> list[Evidence]:
         if load.latency_seconds
     }
     ratios = {step: closed_loop_ratio(*measured) for step, measured in in_flight.items()}
+    if _varies(table.load):
+        return []  # The mean of different numbers is seldom a whole one.
     weight = -log(ratios.pop(table.load.step, 1.0)) + sum(log((1 + 1 / ratio) / 2) for ratio in ratios.values())
     counts = in_series([f"{total:.1f}" for total, _ in in_flight.values()])
     words = f"{counts} I/Os are outstanding: a load without a rate has a whole number"
     return [Evidence(words, weight)] if abs(weight) >= _TOO_ROUNDED else []
+
+
+def _varies(load: LoadFacts) -> bool:
+    """Whether the I/Os in flight differ between the windows of a load by more than clocks account for."""
+    windows = zip(load.series, load.latency_series, strict=False)
+    in_flight = [ops * seconds for (ops, _), (seconds, _) in windows if ops]
+    return len(in_flight) > 1 and max(in_flight) > _MOST_VARIATION * min(in_flight)
 
 
 def _concurrency(table: PlaceTable) -> Claim:
@@ -197,7 +211,7 @@ def _concurrency(table: PlaceTable) -> Claim:
         words = f"with blocks of {size}, and as many outstanding, as many bytes were moved"
         evidence.append(Evidence(words, _BYTES_LIMIT))
     if (no_more := _no_more_with_more(table)) is not None:
-        words = f"with {count(no_more.in_flight_configured or 0.0)} configured throughput is the same"
+        words = f"with {count(no_more.in_flight_configured or 0.0)} configured throughput is no higher"
         evidence.append(Evidence(words, _REFUTED))
     return of_the_load("concurrency_limited", frozenset(), evidence, because, "follows")
 

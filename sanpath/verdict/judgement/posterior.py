@@ -83,6 +83,9 @@ _NEVER = 1e-4
 """Smallest density: any wait may be the mistake of a clock."""
 _SLOPE_ERROR = 0.1
 """Standard error of an elasticity between a step and one with twice as many I/Os in flight."""
+_FALLS = 0.0005
+"""Density of a clearly falling throughput of a load that lacks I/Os: with more of them it never falls, but for what
+does not repeat. It is far below that of an element which thrashes."""
 _SAME_PLATEAU = 0.06
 """Throughputs whose logarithms differ by about this much have the same limit."""
 _NO_WEIGHT = 0.01
@@ -339,13 +342,13 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
     score = 0.0
     if (slope := table.towards_more) is not None:
         # Throughput repeats to a few percent only, however many more I/Os are in flight.
-        doublings = log(slope.other_load.in_flight_measured / table.load.in_flight_measured) / log(2.0)
+        doublings = log(slope.other_load.outstanding / table.load.outstanding) / log(2.0)
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
         # A full element divides its throughput by who waits: with more I/Os the test takes from others, at most as
         # their share (first come, first served), and nothing where they ask for a fixed rate.
         taken = (0.0, claim.others_share / 2, claim.others_share)
         flat = 0.9 * fmean(_density_above(elasticity, mean, error) for mean in taken) + 0.01
-        follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= -0.1 else 0.05)
+        follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= -0.1 else _FALLS)
         score += log(_by_growth(claim, flat, follows))
     if (slope := table.towards_fewer) is not None:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)

@@ -41,9 +41,9 @@ class Slope:
 def slopes(load: LoadFacts, others: Sequence[LoadFacts]) -> tuple[Slope | None, Slope | None]:
     """The slopes to the next step with fewer, and with more, of the same I/Os in flight. None: there is no such
     step."""
-    in_flight = attrgetter("in_flight_measured")
-    fewer = [other for other in others if other.in_flight_measured * MORE <= load.in_flight_measured]
-    more = [other for other in others if other.in_flight_measured >= load.in_flight_measured * MORE]
+    in_flight = attrgetter("outstanding")
+    fewer = [other for other in others if other.outstanding * MORE <= load.outstanding]
+    more = [other for other in others if other.outstanding >= load.outstanding * MORE]
     return _slope(load, max(fewer, key=in_flight, default=None)), _slope(load, min(more, key=in_flight, default=None))
 
 
@@ -115,6 +115,6 @@ def _slope(load: LoadFacts, other_load: LoadFacts | None) -> Slope | None:
     """The slope from another step to this one. None: there is no other step."""
     if other_load is None:
         return None
-    distance = log(load.in_flight_measured / other_load.in_flight_measured)
+    distance = log(load.outstanding / other_load.outstanding)
     spread = max(_LEAST_SPREAD, hypot(load.throughput_spread or 0.0, other_load.throughput_spread or 0.0))
     return Slope(log(load.ops_per_second / other_load.ops_per_second) / distance, spread / abs(distance), other_load)

@@ -247,6 +247,8 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     # A load of unknown settings has at least one I/O outstanding at any time, unless it pauses.
     in_flight = _in_flight_of(facts, load)
     in_flight_ratio = load.filled_ratio(in_flight) or (in_flight if in_flight < 1 else None)
+    if load.unlimited_ratio is not None:  # The I/Os that jobs with a rate leave unused say nothing of the others.
+        in_flight_ratio = min(1.0, load.unlimited_ratio)
     machine_rows = _machine_rows(facts, load)
     quota, _ = quota_used(facts, load)
     processors_used = max([quota, *(busy_for_load(row) for row in machine_rows)])
