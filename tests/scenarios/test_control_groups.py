@@ -202,6 +202,13 @@ def test_no_file_system_holds_the_ios_of_a_load_that_accesses_the_device_itself(
     assert known < unknown / 3 if is_less else known == pytest.approx(unknown)
 
 
+def test_throughput_that_falls_with_more_ios_does_not_ask_for_more(tmp_path: Path) -> None:
+    """With more than 8 outstanding the device thrashes."""
+    verdict = reads(grouped(tmp_path, {}), {1: 2136, 8: 16_985, 32: 7_636, 128: 2086}, None).verdict
+    assert verdict.kind != "concurrency_limited"
+    assert sum(s.probability for s in verdict.suspects if s.verdict == "concurrency_limited") < 0.6
+
+
 @pytest.mark.parametrize(("local", "drives"), [(True, ["lun:db7/sda"]), (None, []), (False, [])])
 def test_below_a_local_drive_there_is_nothing_else(tmp_path: Path, local: bool | None, drives: list[str]) -> None:
     """20,000 IOPS with 16 and with 64 outstanding, all of them at the device."""

@@ -121,18 +121,23 @@ def test_a_slow_device_of_several_does_not_contradict_the_clock_of_all(tmp_path:
 
 
 class JobForEachDisk(OnDisks):
-    """Each disk has a job of its own, which names it. `outstanding`: disk → I/Os that its job keeps there."""
+    """Each disk has a job of its own, which names it. `outstanding`: disk → I/Os that its job keeps there, and
+    `configured`, where these are more. `limited`: disks whose jobs have a rate, None: it is not known."""
 
     outstanding: Mapping[str, int] = {}
+    configured: Mapping[str, int] = {}
+    limited: frozenset[str] | None = None
 
     def _load(self, out: RecordingBuilder, last: float) -> None:
         (step,) = self.steps
         out.entity("fio", "load", "fio", ids={"name": ("fio",)})
         for name in self.disks:
-            out.entity("fio", "load", f"fio/{name}", ids={"name": (f"fio/{name}",)})
+            about = {} if self.limited is None else {"rate_limited": name in self.limited}
+            out.entity("fio", "load", f"fio/{name}", ids={"name": (f"fio/{name}",)}, attributes=about)
             out.link("fio", "member_of", (("load", f"fio/{name}"), ("load", "fio")), "fio job")
             out.say(f"load:fio/{name} targets lun:db7/{name}")
-        mark = {"step": step.name, "loads": ",".join(f"fio/{name}" for name in self.disks), "block_bytes": step.block}
+        loads = ",".join(f"fio/{name}" for name in self.disks)
+        mark = {"step": step.name, "loads": loads, "block_bytes": step.block, "rate_limited": bool(self.limited)}
         out.event("fio", step.begin, "step-begin", **mark)
         out.event("fio", step.end, "step-end", **mark)
         for at in range(int(step.begin), int(last) + 1):
@@ -141,7 +146,7 @@ class JobForEachDisk(OnDisks):
             for name, disk in self.disks.items():
                 ops, waiting = disk.ops * seconds, self.outstanding[name]
                 jobs[f"fio/{name}"] = {
-                    "in_flight_configured": waiting,
+                    "in_flight_configured": self.configured.get(name, waiting),
                     "ops_read_total": round(ops),
                     "bytes_read_total": round(ops * step.block),
                     "latency_seconds_read_total": round(1e9 * seconds * waiting),
@@ -162,3 +167,14 @@ def test_a_load_is_judged_by_the_jobs_on_the_slow_device_that_holds_most_of_its_
     verdict = judged(san.write()).verdict
     assert verdict.suspects[0].place == place
     assert (verdict.suspects[0].verdict == "concurrency_limited") is (at_hdd == 1)
+
+
+@pytest.mark.parametrize("limited", [frozenset(("sdb",)), frozenset(("sda", "sdb"))], ids=["one job", "both jobs"])
+def test_a_job_with_a_rate_does_not_make_the_others_ask_for_less(tmp_path: Path, limited: frozenset[str]) -> None:
+    """32 of 32 I/Os of a job are at sda, and 2 of the 8 of another one at sdb."""
+    disks = {"sda": Disk(16_000, 2e-3, 254), "sdb": Disk(1_200, 2 / 1_200, 254)}
+    san = JobForEachDisk(tmp_path / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, disks=disks)
+    san.outstanding, san.configured, san.limited = {"sda": 32, "sdb": 2}, {"sda": 32, "sdb": 8}, limited
+    san.step("s", 40, block=4 * KIB, read=Flow(17_200, 34 / 17_200))
+    verdict = judged(san.write()).verdict
+    assert (verdict.suspects[0].verdict == "demand_limited") is (len(limited) == 2)
