@@ -50,7 +50,7 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
     summary = diagnosis.summary
     yield f"# {safe(summary.verdict)}"
     yield ""
-    kind = words.TITLES[diagnosis.verdict.kind]
+    kind = words.title(diagnosis.verdict)
     yield f"{kind}. {first_screen.confidence(diagnosis)}. {safe(first_screen.test_name(diagnosis))}."
     for line in (summary.consequence, *summary.other_io, summary.acquittal):
         if line is not None:

@@ -52,7 +52,7 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     verdict, summary = diagnosis.verdict, diagnosis.summary
     alarm = verdict.kind in ("bottleneck", "configured_cap")
     title = (
-        f"{words.KINDS[verdict.kind]}   {first_screen.confidence(diagnosis)}   {first_screen.test_name(diagnosis)}"
+        f"{words.title(verdict).upper()}   {first_screen.confidence(diagnosis)}   {first_screen.test_name(diagnosis)}"
     )
     yield Text(printable(title), style="dim")
     yield Text(printable(summary.verdict), style="bold red" if alarm else "bold")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 TITLES = {kind: f"{words[:1].upper()}{words[1:]}" for kind, words in KIND_WORDS.items()}
 KINDS = {kind: title.upper() for kind, title in TITLES.items()}
+_NOT_MEASURED = "Not measured"
+"""What cannot be told further where the place of the limit is as good as certain, and nothing reads it."""
 
 LAYERS = {
     "load": "load",
@@ -150,6 +152,13 @@ def rest_of(budget: LatencyBudget) -> tuple[str, str]:
     if last is None or last.layer not in _WITH_DEVICES or middle(budget.unexplained_seconds) <= 0:
         return "unexplained", "in no measured part"
     return "below", f"in {printable(short(last.entity))} and below it; no source divides it"
+
+
+def title(verdict: Verdict) -> str:
+    """The kind of a verdict, as a title above its sentence."""
+    first = next(iter(verdict.suspects), None)
+    is_certain = first is not None and first.place and first.probability >= LEAST_PROBABILITY["A"]
+    return _NOT_MEASURED if verdict.kind == "cannot_tell" and is_certain else TITLES[verdict.kind]
 
 
 def part_text(part: BudgetPart) -> str:

@@ -178,3 +178,18 @@ def test_a_job_with_a_rate_does_not_make_the_others_ask_for_less(tmp_path: Path,
     san.step("s", 40, block=4 * KIB, read=Flow(17_200, 34 / 17_200))
     verdict = judged(san.write()).verdict
     assert (verdict.suspects[0].verdict == "demand_limited") is (len(limited) == 2)
+
+
+def test_nothing_below_a_queue_with_free_slots_holds_what_waits_above_it(tmp_path: Path) -> None:
+    """64 outstanding. 30 of them are at the device, which held 57 in another, slower step."""
+
+    def below(folder: Path, *steps: tuple[float, int]) -> float:
+        san = OnDisks(folder / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"})
+        (san.disks, san.later) = ({"sda": Disk(ops, held / ops, 0)} for ops, held in (steps[0], steps[-1]))
+        for number, (ops, _) in enumerate(steps):
+            san.step(f"t{number}", 64, block=4 * KIB, read=Flow(ops, 64 / ops))
+        found = judged(san.write()).verdict
+        return sum(s.probability for s in found.suspects if s.kind == "unseen")
+
+    alone = below(tmp_path / "a", (80_000, 30))
+    assert below(tmp_path / "b", (50_000, 57), (80_000, 30)) < alone / 3

@@ -92,14 +92,8 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
         yield Evidence(words, _DEPTH_UNKNOWN + full_queue(below, table.facts.in_flight_in(table.load.step)))
-    others = [
-        (other_queue, other_load)
-        for other_load in table.same_io
-        for other_queue in host_queues(table.facts, other_load)
-        if (other_queue.entity, other_queue.below.plane) == (queue.entity, queue.below.plane)
-        and (other_queue.in_slots is None) == (queue.in_slots is None)
-    ]
-    if (held := max((other.held for other, _ in others), default=0.0)) > (1 + 4 * DEPTH_ERROR) * queue.held:
+    others = _in_other_steps(table, queue)
+    if (held := _held_more(table, queue)) is not None:
         yield Evidence(f"it held {count(held)} I/Os in another step", _HELD_MORE)
     # Where others waited above it, or at the same throughput: what is below takes longer with more of them.
     elif any(
@@ -113,6 +107,28 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
         yield Evidence("in another step it let another number of I/Os through", _FREE_QUEUE)
     if segment is table.segments[0] and table.facts.row_of(table.load)["serialised_by_file"]:
         yield Evidence("POSIX AIO sends the I/Os of a file one after another", _NEVER_SENT)
+
+
+def _in_other_steps(table: PlaceTable, queue: HostQueue) -> list[tuple[HostQueue, LoadFacts]]:
+    """The same queue in other steps of the same I/O, with the load of each."""
+    return [
+        (other_queue, other_load)
+        for other_load in table.same_io
+        for other_queue in host_queues(table.facts, other_load)
+        if (other_queue.entity, other_queue.below.plane) == (queue.entity, queue.below.plane)
+        and (other_queue.in_slots is None) == (queue.in_slots is None)
+    ]
+
+
+def _held_more(table: PlaceTable, queue: HostQueue) -> float | None:
+    """The most I/Os that a queue held in another step, if these are clearly more. None: they are not."""
+    held = max((other.held for other, _ in _in_other_steps(table, queue)), default=0.0)
+    return held if held > (1 + 4 * DEPTH_ERROR) * queue.held else None
+
+
+def has_free_slots(table: PlaceTable, queue: HostQueue) -> bool:
+    """Whether I/Os wait above a queue that held clearly more in another step: nothing below it holds them back."""
+    return _is_held_back(queue, table.load) and _held_more(table, queue) is not None
 
 
 def _is_held_back(queue: HostQueue, load: LoadFacts) -> bool:
