@@ -67,7 +67,7 @@ def _of_whole(judged: Judgement, load: LoadFacts) -> Judgement:
         return judged
     words = (
         f"judged by {', '.join(job.rpartition('/')[2] for job in part.jobs)}: {count(part.in_flight_measured)} of "
-        f"{count(load.in_flight_measured)} I/Os in flight are theirs, at {duration(part.latency_seconds)} each"
+        f"{count(load.in_flight_measured)} outstanding I/Os are theirs, at {duration(part.latency_seconds)} each"
     )
     return replace(judged, load=load, because=(*judged.because[:1], words, *judged.because[1:]))
 
