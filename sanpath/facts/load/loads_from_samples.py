@@ -147,7 +147,9 @@ def _slow_part(
         return None
     own_step = replace(step, offered=None)
     parts = [_load_of_direction(topology, own_step, direction, each) for each in by_target.values()]
-    slowest = max((part for part in parts if part is not None), key=lambda part: part.latency_seconds)
+    slowest = max((part for part in parts if part is not None), key=lambda part: part.latency_seconds, default=None)
+    if slowest is None:
+        return None
     others = load.ops_per_second - slowest.ops_per_second
     holds_most = slowest.in_flight_measured >= _HOLDS_MOST * load.in_flight_measured
     if not holds_most or others <= 0 or set(load.jobs) <= set(slowest.jobs):
