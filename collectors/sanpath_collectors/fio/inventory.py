@@ -7,12 +7,7 @@ from ipaddress import ip_address
 
 from sanpath.model import Scalar
 from sanpath.plugin import Event, LoadProfile, SourceEntity, SourceLink, warning
-from sanpath_collectors.fio.options import (
-    combined_profile,
-    named_devices,
-    rbd_image,
-    target_addresses,
-)
+from sanpath_collectors.fio.options import combined_profile, named_devices, rbd_image, target_addresses
 from sanpath_collectors.fio.status import JobStatus, Status
 
 

@@ -193,13 +193,12 @@ class CounterWindows:
         at_line_rate = _most_bits(recent, ended, speed)
         # Frames come first: they limit the bytes.
         for name, column in sorted(counters.items(), key=lambda counter: counter[0].startswith("bytes_")):
-            may_wrap = None
+            narrow, may_wrap = column.bits == 32 and _is_narrow(recent, name), None
             if name.startswith("bytes_") and column.bits == 32:
-                seen = _growth(recent.columns[name], ended, _is_narrow(recent, name), None)
+                seen = _growth(recent.columns[name], ended, narrow, None)
                 frames = self._growth.get(name.replace("bytes_", "frames_"))
                 most_bits = _in_frames(at_line_rate, frames, 8 * column.scale * seen.numbers)
                 may_wrap = (most_bits >= 8 * column.scale * 2**32) & _has_fallen(recent, name)[ended]
-            narrow = column.bits == 32 and _is_narrow(recent, name)
             self._growth[name] = _growth(recent.columns[name], ended, narrow, may_wrap)
         self._steps = [
             (step.name, np.flatnonzero((self._began_us >= step.start) & (self._ended_us <= step.end)))
