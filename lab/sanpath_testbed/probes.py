@@ -32,7 +32,7 @@ MAX_STEPS = 5
 """Most steps of a probe, its first included."""
 _UNLIMITED_SECONDS = 1e6
 _PAUSE_SECONDS = 12.0
-_EXPERIMENTS: tuple[LoadChange, ...] = ("more_in_flight", "fewer_in_flight", "smaller_blocks")
+_EXPERIMENTS: tuple[LoadChange, ...] = ("more_in_flight", "fewer_in_flight", "one_in_flight", "smaller_blocks")
 
 
 def probe_plan(scenario: Scenario) -> ProbePlan:
@@ -56,8 +56,10 @@ def probe_plan(scenario: Scenario) -> ProbePlan:
 def load_of(load: Load, order: Order) -> Load:
     """Return the load that a step stands for, of the lab's own kind."""
     step, jobs, outstanding = order.step, load.jobs, load.outstanding_per_thread
-    if order.experiment == "one_target":
+    if order.experiment in ("one_target", "one_in_flight"):
         jobs = 1
+    if order.experiment == "one_in_flight":
+        outstanding = 1
     if order.experiment == "more_jobs":
         outstanding //= 2
     only: dict[str, Literal["read", "write"]] = {"one_direction": "read", "writes_only": "write"}

@@ -33,6 +33,7 @@ SUSPECT_WORDS: Mapping[VerdictKind, str] = {
 LoadChange = Literal[
     "more_in_flight",
     "fewer_in_flight",
+    "one_in_flight",
     "smaller_blocks",
     "more_jobs",
     "cached_range",

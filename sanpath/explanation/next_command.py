@@ -22,6 +22,7 @@ _DEVICE = re.compile(r"[\w+@-][\w.+@-]*(/[\w+@-][\w.+@-]*)*")
 _VARIED: Mapping[Action, Mapping[str, Any]] = {
     "more_in_flight": {},
     "fewer_in_flight": {},
+    "one_in_flight": {},
     "smaller_blocks": {"times_size": 0.5},
 }
 """Experiments that a command line can make, and what each changes in addition to the I/Os in flight."""

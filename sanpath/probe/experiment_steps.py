@@ -83,6 +83,9 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
             limited = min(wanted, plan.budget.in_flight // share * share)
             # A step with a smaller difference shows nothing.
             return _outstanding(plan, limited) if abs(log(limited / load.in_flight)) > log(1.3) else None
+        case "one_in_flight":
+            one = replace(start, threads=1, targets=1, in_flight=1)
+            return one if load.in_flight > 1 else None
         case "smaller_blocks":
             size = load.block_bytes // 2
             return replace(start, block_bytes=size) if size >= _SMALLEST_BLOCK_BYTES else None

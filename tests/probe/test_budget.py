@@ -121,6 +121,7 @@ def test_each_experiment_changes_what_it_is_called_after() -> None:
     start = mixed.start
     assert orders["more_in_flight"].step.in_flight == 32
     assert orders["fewer_in_flight"].step.in_flight == 8
+    assert (orders["one_in_flight"].step.in_flight, orders["one_in_flight"].step.threads) == (1, 1)
     assert orders["smaller_blocks"].step.block_bytes == 32 * KIB
     assert orders["more_jobs"].step.threads == 2
     assert orders["more_jobs"].step.in_flight == start.in_flight

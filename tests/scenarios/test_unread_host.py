@@ -185,3 +185,42 @@ def test_an_array_is_not_blamed_for_a_wait_on_links_that_nobody_counts(tmp_path:
         san.step(f"q{n}", n, block=128 * KIB, read=flow, ports=counted, array={"read": AtArray(0.0002)})
     verdict = judged(san.write()).verdict
     assert (verdict.kind, verdict.bottlenecks) == ("cannot_tell", ())
+
+
+def with_a_single_io(folder: Path, between_seconds: float) -> Diagnosis:
+    """16 I/Os do 2,500 a second, of which the array has two at a time. `between_seconds`: what passes between the
+    clocks of load and array where a single I/O is outstanding."""
+    san, inside = San(folder, leave_out={"disk"}), 8e-4
+    for n, ops in ((1, 1 / (inside + between_seconds)), (16, 2500.0)):
+        counted = (ops * 8 * KIB * 1.02, NOTHING)
+        ports = {HOST_PORT.name: counted, ARRAY_PORT.name: counted}
+        at_array = AtArray(inside, ops=ops)
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=ports, array={"read": at_array})
+    return judged(san.write())
+
+
+def test_what_remains_with_a_single_io_is_no_wait_for_a_slot(tmp_path: Path) -> None:
+    """What serves one I/O at a time does so every 1/2,500 s, with one outstanding as well. A queue delays nothing
+    then."""
+    served, free = (
+        with_a_single_io(tmp_path / f"{seconds}.sanpath", seconds).verdict for seconds in (1 / 2500, 2e-5)
+    )
+    assert (served.kind, served.suspects[0].kind) == ("bottleneck", "array")
+    of_array = [
+        next(suspect.probability for suspect in verdict.suspects if suspect.kind == "array")
+        for verdict in (served, free)
+    ]
+    assert of_array[0] > 2 * of_array[1]
+
+
+def test_a_single_io_is_proposed_where_the_hosts_queues_are_not_read(tmp_path: Path) -> None:
+    san = San(tmp_path / "a.sanpath", leave_out={"disk"})
+    counted = (1300 * 8 * KIB * 1.02, NOTHING)
+    ports = {HOST_PORT.name: counted, ARRAY_PORT.name: counted}
+    at_array = {"read": AtArray(8e-4, ops=1300.0)}
+    san.step("q16", 16, block=8 * KIB, read=Flow(1300, 16 / 1300), ports=ports, array=at_array)
+    alone = next(each for each in judged(san.write()).verdict.experiments if each.action == "one_in_flight")
+    assert alone.in_flight == 1
+    of_queue = [meaning for meaning in alone.meanings if (meaning.entity or "").startswith("lun:")]
+    assert of_queue
+    assert all(meaning.if_not < meaning.probability < meaning.if_seen for meaning in of_queue)

@@ -20,6 +20,7 @@ from real_lab.state import State
 EXPERIMENTS = (
     "more_in_flight",
     "fewer_in_flight",
+    "one_in_flight",
     "smaller_blocks",
     "more_jobs",
     "one_direction",

@@ -18,7 +18,7 @@ from sanpath.model import DIRECTIONS, START, Direction, Step
 from sanpath.topology.paths import root_of
 from sanpath.topology.topology import Topology
 
-_SAME_LOAD = ("", START, "repeat", "more_in_flight", "fewer_in_flight", "knee", "objective")
+_SAME_LOAD = ("", START, "repeat", "more_in_flight", "fewer_in_flight", "one_in_flight", "knee", "objective")
 """Experiments of a probe that change nothing, or only the number of I/Os in flight."""
 _HOLDS_MOST, _CLEARLY_SLOWER = 0.45, 2.0
 """Share of the I/Os in flight from which some jobs decide what a load waits for, about half as windows differ, and

@@ -55,6 +55,10 @@ _ERROR_BELOW, _ERROR_ABOVE = 0.2, 0.1
 (what passes between the clocks is left out), and where they are more (windows differ)."""
 _CLEARLY_FEWER = 0.1
 """Share of its slots that wait above a queue from which the load's own depth does not account for their number."""
+_FIXED_TIME = 0.05
+"""Share of the paths on which a fixed time passes between the clocks, such as that of a distance, any as probable."""
+_MOST_BY_FREE_SLOTS = 1.5
+"""The most that a missing wait says for a queue: limits of a rate (token bucket) delay no single I/O either."""
 _EXPONENT_ERROR = 0.015
 """Error of the binary logarithm of a number of I/Os: one percent."""
 
@@ -134,6 +138,22 @@ def full_queue(slots: float, offered: float = inf) -> float:
     usual = usual_depth(slots)
     sizes += min(0.0, log(max(_FLOOR, _whole_number_density(slots)))) if slots >= 1 else 0.0
     return sizes + min(usual, usual * min(1.0, max(0.0, offered / max(slots, 1e-9) - 1) / _CLEARLY_FEWER))
+
+
+def free_slots(share: float, served_alone: float) -> float:
+    """Log-likelihood ratio that a queue above limits, by the share of the latency that passes between it and what is
+    below while it has free slots.
+
+    Such a queue delays nothing then, so that hardly any time is left, unless it is fixed (distance). Anything else
+    that limits there takes its service time all the same: at least `served_alone` of the latency, the time of one
+    I/O at the highest throughput (utilisation law, Denning and Buzen 1978), and more where several are served at
+    once.
+    """
+    by_queue = _FIXED_TIME + (1 - _FIXED_TIME) * exp(-share / UNEXPLAINED) / UNEXPLAINED
+    served = min(0.8, served_alone)
+    reached = 1 / (1 + exp(-(share - 0.8 * served) / (0.1 * served)))
+    by_service = _FIXED_TIME + reached / (max(share, served) * log(1 / served))
+    return min(_MOST_BY_FREE_SLOTS, log(by_queue / by_service))
 
 
 def _whole_number_density(slots: float) -> float:

@@ -19,6 +19,7 @@ from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, NO_BURSTS, UNEXPLAINED, at_limit, beyond_usual
 from sanpath.verdict.evidence.step import slowed_within
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
+from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, with_free_slots
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.processors import as_busy_with_fewer
 from sanpath.verdict.places.table import PlaceTable
@@ -106,6 +107,9 @@ def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
         yield Evidence("the links between were not all counted", _UNCOUNTED)
     yield from _outside_tcp(table)
     yield from _read_late(table)
+    between = below_last_clock(table)
+    if host_is_unread(table) and (single := with_free_slots(table, between)) is not None and single.weight > 0:
+        yield replace(single, weight=-single.weight)
     processors = _utilisations(table, row, *_PROCESSORS)
     if (full := max(processors, key=lambda evidence: evidence.weight, default=None)) is not None:
         yield replace(full, weight=full.weight * _BEFORE_CLOCK)

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import inf
+from statistics import fmean
 
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.planes import devices_of_load
-from sanpath.facts.load.loads import AT_LEAST_AS_FAST, LoadFacts
+from sanpath.facts.load.loads import AT_LEAST_AS_FAST, MORE, LoadFacts
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
-from sanpath.units import count, duration, percent
-from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, at_limit, fewer_slots, full_queue
+from sanpath.units import count, duration, outstanding, percent
+from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, at_limit, fewer_slots, free_slots, full_queue
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
-from sanpath.verdict.places.segments import LatencySegment
+from sanpath.verdict.places.segments import LatencySegment, segments
 from sanpath.verdict.places.table import PlaceTable
 
 _FREE_QUEUE = -2.0
@@ -159,10 +160,10 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
 
 def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
     """Claims for the queues of a host that no source reads below the load or the guest, and one for the initiator."""
-    explains = table.indices("array_door") or table.indices("fabric", "below") - table.in_tcp
+    explains = below_last_clock(table)
     if not explains:
         return
-    slots = tuple(_slot_evidence(table, max(explains)))
+    slots = (*_slot_evidence(table, max(explains)), *_remaining(table, explains))
     if host_is_unread(table):
         yield from _queues_above(table, explains)
     ports = list(dict.fromkeys(path.hba for path in table.paths)) or table.initiators
@@ -184,16 +185,27 @@ def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
     yield _unread(table, "hba", entity, explains, (Evidence(words, weight), *slots), _ADAPTER)
 
 
+def below_last_clock(table: PlaceTable) -> frozenset[int]:
+    """Indices of the segments below the host's last clock in which I/Os may wait for a slot of a queue above."""
+    return table.indices("array_door") or table.indices("fabric", "below") - table.in_tcp
+
+
+def is_above_array_clock(table: PlaceTable, indices: frozenset[int]) -> bool:
+    """Whether the array's own clock times what is below these segments."""
+    return table.array is not None and bool(indices) and max(indices) + 1 < len(table.segments)
+
+
 def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim]:
     """One claim for the LUN, and one for an unknown queue: that of a LUN that is not known, or of a hypervisor."""
     luns, depth = _luns(table)
     unread = Evidence("how long I/Os wait in the host was not read", 0.0)
+    remaining = tuple(_remaining(table, explains))
     if luns:
-        evidence = (unread, *_slot_evidence(table, max(explains), len(luns), depth))
+        evidence = (unread, *_slot_evidence(table, max(explains), len(luns), depth), *remaining)
         yield _unread(table, "lun", luns[0], explains, evidence, coincident=luns[1:])
     is_hypervisor = bool(luns) and depth is not None and _in_virtual_machine(table)
     if is_hypervisor or not luns:
-        evidence = (unread, *_slot_evidence(table, max(explains)))
+        evidence = (unread, *_slot_evidence(table, max(explains)), *remaining)
         # Where the guest's depth is known, the hypervisor's queue mostly is the deeper one.
         prior = UNREAD if is_hypervisor else 0.0
         # The entity is not known, so none is accused.
@@ -208,7 +220,7 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
     None: unknown.
     """
     each = " each LUN" if queues > 1 else " it"
-    if table.array is not None and index + 1 < len(table.segments):
+    if is_above_array_clock(table, frozenset({index})):
         slots = table.in_flight_below(index) / queues
         words = f"{slots:.1f} I/Os are below{each} on average"
         if depth:
@@ -222,6 +234,33 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
     elif not depth and (in_flight := _least_in_flight(table) / queues) > 0:
         words = f"{count(in_flight)} outstanding I/Os are enough for this throughput, and most queues admit more"
         yield Evidence(words, fewer_slots(in_flight))
+
+
+def _remaining(table: PlaceTable, explains: frozenset[int]) -> Iterator[Evidence]:
+    """Evidence against a queue that is not read. That no time remains speaks for no place that limits."""
+    if (found := with_free_slots(table, explains)) is not None and found.weight < 0:
+        yield found
+
+
+def with_free_slots(table: PlaceTable, explains: frozenset[int]) -> Evidence | None:
+    """What a step says of a queue that is not read if its few I/Os all found a free slot.
+
+    What passes between the clocks of host and array in that step is no wait for a slot. The weight is that for a
+    queue, against anything else between the clocks. None: there is no such step.
+    """
+    facts, own = table.facts, table.facts.in_flight_in(table.load.step)
+    fewest = min(table.same_io, key=lambda load: facts.in_flight_in(load.step), default=None)
+    if fewest is None or not is_above_array_clock(table, explains):
+        return None
+    number, slots = facts.in_flight_in(fewest.step), max(1.0, table.in_flight_below(max(explains)))
+    if number > min((1 + DEPTH_ERROR) * slots, own / MORE):
+        return None
+    kinds = {table.segments[index].kind for index in explains}
+    between = [segment for segment in segments(facts, fewest) if segment.kind in kinds]
+    bounds = [sum(segment.seconds[end] for segment in between) / fewest.latency_seconds for end in (0, 1)]
+    served_alone = 1 / facts.ops_per_second_in(table.load.step) / fewest.latency_seconds
+    words = f"with {outstanding(round(number))}, {duration(sum(s.middle for s in between))} pass between the clocks"
+    return Evidence(words, fmean(free_slots(min(1.0, max(0.0, share)), served_alone) for share in bounds))
 
 
 def _least_in_flight(table: PlaceTable) -> float:

@@ -24,6 +24,7 @@ from sanpath.verdict.places.table import PlaceTable
 _MISTAKEN = 0.1
 """Probability that a step shows the opposite of what a claim implies: another load ran, or a cache was warm."""
 _IN_FLIGHT = ("more_in_flight", "fewer_in_flight")
+_COUNTED_ELSEWHERE = (*_IN_FLIGHT, "one_in_flight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,6 @@ def outcome_score(outcomes_of_load: list[ExperimentOutcome], claim: Claim) -> fl
     return sum(
         log(probability if outcome.is_seen else 1 - probability)
         for outcome in outcomes_of_load
-        if outcome.proposal.action not in _IN_FLIGHT
+        if outcome.proposal.action not in _COUNTED_ELSEWHERE
         for probability in [min(1 - _MISTAKEN, max(_MISTAKEN, outcome.proposal.outcome_probability(claim)))]
     )

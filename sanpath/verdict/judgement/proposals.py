@@ -16,7 +16,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import PAUSE
 from sanpath.units import in_series, outstanding
 from sanpath.verdict.hypotheses.claim import Claim
-from sanpath.verdict.hypotheses.queues import host_is_unread, unread_machines
+from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, is_above_array_clock, unread_machines
 from sanpath.verdict.places.table import PlaceTable
 
 _FABRIC = ("link", "path_policy", "credit_stall", "retries", "unseen_in_tcp")
@@ -27,6 +27,11 @@ _FASTER_ALONE = 1.3
 
 Of 168 drawn cases of the lab with other hosts, it was reached by 17 of 20 that the array's media limit, 12 of 16 of a
 port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 of 90 that are limited elsewhere."""
+_SEVERAL = 1.5
+"""I/Os in flight from which a step with one has clearly fewer."""
+_SHOWS_ALONE = 8.0
+"""I/Os inside an array up to which the time of a single one shows what serves them before the array's clock: that
+takes 1/8 of the array's time then, or more."""
 _FAILING = 0.5
 """Share of failed polls from which a source is to be repaired."""
 _MORE_THROUGHPUT, _SAME_THROUGHPUT = "more throughput", "the same throughput"
@@ -38,6 +43,8 @@ _ONE_DIRECTION = {
 _SEEN: Mapping[Action, Mapping[float, Sequence[str]]] = {
     "more_in_flight": {1.0: ("follows",), 0.5: ("any",), 0.0: ("other",)},
     "fewer_in_flight": {1.0: ("other",), 0.5: ("any",), 0.0: ("follows", "full_queue")},
+    # Without a wait for a slot, a single I/O takes as long as the array says.
+    "one_in_flight": {0.9: ("lun", "hba", "unseen_above"), 0.1: ("other",)},
     # Twice the IOPS with whatever limits the bytes a second. So do a full write cache and a limit of throughput that
     # was set, but an array that is read shows them.
     "smaller_blocks": {
@@ -151,12 +158,27 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, 0.1, sqrt(doubled / most), doubled)
     text = f"repeat the step with {outstanding(halved)}"
     yield Proposal(table, "fewer_in_flight", text, _SAME_THROUGHPUT, 0.15, sqrt(halved / admitted), halved)
+    yield from _alone(table)
     text = "repeat the step with blocks of half the size"
     yield Proposal(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE)
     text = "spread the same outstanding I/Os over twice as many jobs"
     yield Proposal(table, "more_jobs", text, _MORE_THROUGHPUT, 0.2, _MORE)
     text = "repeat the step on a range so small that the array's cache answers it"
     yield Proposal(table, "cached_range", text, _MORE_THROUGHPUT, 0.3, _MORE)
+
+
+def _alone(table: PlaceTable) -> Iterator[Proposal]:
+    """A single I/O, whose wait between the clocks is none for a slot of a queue that was not read."""
+    between = below_last_clock(table)
+    is_timed = host_is_unread(table) and is_above_array_clock(table, between)
+    if not is_timed or _in_flight_tried(table)[0] < _SEVERAL:
+        return
+    below = table.in_flight_below(max(between))
+    if below <= _SHOWS_ALONE:
+        # A place that serves one I/O at a time does so every 1/X seconds, also without a wait (utilisation law).
+        with_service, without = 1 / (below + 1), min(1.0, 1 / max(below, 1e-9))
+        text, watch = f"repeat the step with {outstanding(1)}", "a latency close to the array's own"
+        yield Proposal(table, "one_in_flight", text, watch, 0.15, sqrt(with_service * without), 1)
 
 
 def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
