@@ -49,6 +49,7 @@ def load_rows(
             "slowest_seconds": load.slowest_seconds,
             "in_flight_configured": load.in_flight_configured,
             "in_flight_measured": load.in_flight_measured,
+            "flushes_in_flight": load.flushes_in_flight,
             "filled_ratio": load.filled_ratio(total),
             **_first_device(topology, load, tables["plane"]),
             "device_share": device_share(topology, load, tested_in.get(load.step)),
