@@ -120,7 +120,7 @@ def _bottleneck_headline(
     if rows and (foreign := number(rows[0], "foreign_ratio")) > SHARED:
         available = bottleneck.ceiling_bytes_per_second
         sentence += f"; {percent(foreign)} of its bytes are not the test's"
-        sentence += f" and leave it {bandwidth(available)} of payload" if available else ""
+        sentence += f" and leave the test {bandwidth(available)} of payload" if available else ""
     array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
     up_to = array.up_to.get("bytes_per_second") if array is not None else None
     cleared_words = (
