@@ -48,6 +48,11 @@ def test_a_fall_is_negative_and_small_noise_does_not_hide_it() -> None:
     assert trend(seconds(*FOUR, 115.2, 104.8, 95.2, 84.8)) == pytest.approx(-0.4032)
 
 
+def test_a_jump_is_told_by_what_is_before_and_after_it() -> None:
+    """3,000 for 3 s, then 300 for 6 s: a line through them would fall by 222 % of their mean."""
+    assert trend(seconds(*FOUR, *FOUR, 100.0, *[3000.0] * 3, *[300.0] * 6)) == pytest.approx(-0.9)
+
+
 def test_what_rose_in_the_first_half_only_has_settled() -> None:
     assert trend(seconds(10, 40, 70, 90, *FOUR)) == 0.0
 

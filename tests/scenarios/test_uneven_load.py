@@ -1,4 +1,5 @@
-"""A load whose throughput goes up and down: sources that see other parts of a step do not contradict each other."""
+"""A load whose throughput goes up and down: sources that see other parts of a step do not contradict each other, and
+what holds the load back for a while is not hidden in the mean."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.diagnose import judge_recording
+from sanpath.diagnose import diagnose, judge_recording
+from sanpath.diagnosis.model import Verdict
 from sanpath.facts.facts import Facts
-from sanpath.model import Column, Table
+from sanpath.model import Column, Scalar, Table
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 
@@ -58,3 +60,27 @@ def test_a_volume_that_saw_the_busier_part_of_a_step_is_not_shared(
     assert row["shared"] == is_shared
     (pair,) = facts.tables["path_pair"].select()
     assert bool(pair["foreign_ratio"]) == is_shared
+
+
+def paced(folder: Path, *seconds: tuple[int, int], **attributes: Scalar) -> Verdict:
+    """A load that may keep 32 I/Os outstanding and waits on purpose. `seconds`: I/Os that complete in a second, and
+    how many of 32 are outstanding."""
+    out = RecordingBuilder(folder)
+    out.source("fio", "fio", LOAD)
+    out.entity("fio", "load", "job", attributes={"rate_limited": True, **attributes})
+    out.event("fio", 0.0, "step-begin", step="s", group=0, loads="job", offered=32, rate_limited=True)
+    out.event("fio", float(len(seconds)), "step-end", step="s", group=0)
+    for second in range(len(seconds) + 1):
+        done, held = (sum(each[which] for each in seconds[:second]) for which in (0, 1))
+        counted = {"ops_read_total": done, "bytes_read_total": BLOCK * done}
+        out.samples("fio", LOAD, second, {"job": counted | {"latency_seconds_read_total": 1_000_000_000 * held}})
+    return diagnose(out.write()).verdict
+
+
+def test_a_load_that_is_held_back_for_a_while_asks_for_more(tmp_path: Path) -> None:
+    """Half of the time it reaches 5,000 a second with 3 outstanding, then 3,300 with all 32: 4,150 with 17.5."""
+    assert paced(tmp_path / "even.sanpath", *[(4150, 17)] * 40).kind == "demand_limited"
+    held_back = paced(tmp_path / "held.sanpath", *[(5000, 3)] * 20, *[(3300, 32)] * 20)
+    assert held_back.kind != "demand_limited"
+    known_rate = paced(tmp_path / "rate.sanpath", *[(5000, 3), (3300, 32)] * 20, requested_ops_per_second=5000.0)
+    assert known_rate.kind != "demand_limited"

@@ -66,7 +66,8 @@ def _attributes(topology: Topology, job: str, *, is_only: bool) -> Mapping[str, 
 def trend(series: Sequence[tuple[float, float]]) -> float | None:
     """Return the change over the second half of a series of (value, seconds), as a share of the mean of that half.
 
-    0.0: it may be chance. None: too few windows. Least squares over the middle of each window.
+    0.0: it may be chance. None: too few windows. Least squares over the middle of each window. What jumps is on no
+    line: where the line changes by more than that mean, it is the change from the first third to the last.
     """
     half = series[len(series) // 2 :]
     if len(series) < _MIN_WINDOWS:
@@ -87,7 +88,14 @@ def trend(series: Sequence[tuple[float, float]]) -> float | None:
         (value - mean - slope * (middle - mean_middle)) ** 2 for middle, value in zip(middles, values, strict=True)
     )
     error = sqrt(residual / max(1, len(half) - 2) / spread)
-    return slope * elapsed_seconds / mean if abs(slope) > _SIGNIFICANT_ERRORS * error else 0.0
+    if abs(slope) <= _SIGNIFICANT_ERRORS * error:
+        return 0.0
+    change = slope * elapsed_seconds / mean
+    if abs(change) <= 1:
+        return change
+    third = max(1, len(values) // 3)
+    first, last = sum(values[:third]) / third, sum(values[-third:]) / third
+    return last / first - 1 if first else None
 
 
 def _cache(topology: Topology, load: LoadFacts) -> float | None:
