@@ -70,6 +70,13 @@ def test_idle_time_around_one_load_is_left_out() -> None:
     assert 88 <= step.end / SECOND <= 90
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.03])
+def test_a_load_whose_ios_take_ever_so_long_does_not_pause(noise: float) -> None:
+    """The burst credits of a volume are used up: 3,000 I/Os a second, then 200, and 16 outstanding all the time."""
+    steps = split_steady(*load((60, 3000, 16), (60, 200, 16), noise=noise))
+    assert [end for _, end in limits(steps)] == [pytest.approx(at, abs=2.01) for at in (60, 120)]
+
+
 def test_a_drift_is_no_boundary() -> None:
     """A write cache that fills: a fifth less throughput over five minutes."""
     step, samples = load(*((1, 6250 * (1 - n / 1500), 32.0) for n in range(300)), noise=0.02)

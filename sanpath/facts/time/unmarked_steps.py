@@ -24,6 +24,8 @@ from sanpath.topology.topology import Topology
 
 _BUSY_RATIO = 0.1
 """A load is busy from this share of its high throughput, which a tenth of its windows exceed."""
+_HELD_RATIO = 0.5
+"""A load that keeps this share of its outstanding I/Os is busy, however few of them complete."""
 _JUMP_RATIO = 1.25
 """From one step to the next, outstanding I/Os or latency change by at least this factor."""
 _MEDIAN_WINDOWS = 4
@@ -47,8 +49,10 @@ def split_steady(step: Step, samples: Sequence[StepSamples]) -> list[Step]:
     limits = work.limits
     operations = work.rates(limits)
     in_flight = latency.rates(limits) if latency is not None else operations
+    held = cumulative_work(samples, "in_flight_seconds")
+    outstanding = np.maximum(in_flight, held.rates(limits)) if held is not None else in_flight
     periods = []
-    for begin, end in _busy(operations):
+    for begin, end in _busy(operations, outstanding):
         edges = [begin, *_jumps(operations[begin:end], in_flight[begin:end], begin), end]
         # The window before a jump contains the beginning of the next step.
         periods += [(limits[first], limits[last - (last != end)]) for first, last in pairwise(edges)]
@@ -61,11 +65,12 @@ def split_steady(step: Step, samples: Sequence[StepSamples]) -> list[Step]:
     return [_step(step, name, begin, end) for name, (begin, end) in zip(names, long_enough, strict=True)]
 
 
-def _busy(operations: Numbers) -> Iterator[tuple[int, int]]:
+def _busy(operations: Numbers, outstanding: Numbers) -> Iterator[tuple[int, int]]:
     """Yield the first and the last limit of each busy period.
 
     Windows at its edges contain a part of a pause: left out."""
     is_busy = operations >= _BUSY_RATIO * np.quantile(operations, 0.9)
+    is_busy |= outstanding >= _HELD_RATIO * max(np.quantile(outstanding, 0.9), 1.0)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], is_busy, [False])).astype(int)))
     for begin, end in zip(edges[::2], edges[1::2], strict=True):
         first, last = int(begin) + (begin > 0), int(end) - (end < len(operations))
