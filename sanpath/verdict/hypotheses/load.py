@@ -92,17 +92,21 @@ def _demand(table: PlaceTable) -> Claim:
         words = f"only {duration(between)} pass between two I/Os: whoever waits on purpose waits longer"
         weight = max(_NO_PAUSE_LEAST, _NO_PAUSE_WEIGHT * log(max(between, 1e-9) / _SHORTEST_PAUSE_SECONDS))
         evidence.append(Evidence(words, weight))
-    if rate_met(table.facts, table.load) is None:
-        evidence += _full_for_a_while(table)
+    if (share := held_back_for_a_while(table)) is not None:
+        words = f"in {percent(share)} of the time all of its I/Os are outstanding, and fewer complete than otherwise"
+        evidence.append(Evidence(words, _NOTHING_HOLDS_BACK))
     return of_the_load("demand_limited", frozenset(), evidence, because, "any")
 
 
-def _full_for_a_while(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence of the windows in which all I/Os of the load are outstanding, and fewer complete than in the others:
-    something else limits it then, however few are outstanding in the mean."""
+def held_back_for_a_while(table: PlaceTable) -> float | None:
+    """The share of the time in which all I/Os of the load are outstanding, and fewer complete than in the rest of it.
+
+    Something else limits the load then, however few are outstanding in the mean. None: not so, or the load reaches
+    its rate all the same.
+    """
     load, configured = table.load, table.load.in_flight_configured
     if table.opposite_direction or not configured or len(load.series) != len(load.latency_series):
-        return
+        return None
     windows = [
         (ops, ops * latency_seconds >= (1 - FILLED_ERROR) * configured, seconds)
         for (ops, seconds), (latency_seconds, _) in zip(load.series, load.latency_series, strict=True)
@@ -110,9 +114,10 @@ def _full_for_a_while(table: PlaceTable) -> Iterator[Evidence]:
     full_seconds, free_seconds = (sum(s for _, is_full, s in windows if is_full == of) for of in (True, False))
     full_ios, free_ios = (sum(ops * s for ops, is_full, s in windows if is_full == of) for of in (True, False))
     share = full_seconds / (full_seconds + free_seconds or inf)
-    if _FOR_A_WHILE <= share < 1 and full_ios / full_seconds < (1 - _FOR_A_WHILE) * free_ios / free_seconds:
-        words = f"in {percent(share)} of the time all of its I/Os are outstanding, and fewer complete than otherwise"
-        yield Evidence(words, _NOTHING_HOLDS_BACK)
+    is_for_a_while = _FOR_A_WHILE <= share <= 1 - _FOR_A_WHILE
+    if not is_for_a_while or full_ios / full_seconds > (1 - _FOR_A_WHILE) * free_ios / free_seconds:
+        return None
+    return share if rate_met(table.facts, load) is None else None
 
 
 def _share_outstanding(table: PlaceTable, subject: str) -> Iterator[Evidence]:

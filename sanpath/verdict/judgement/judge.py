@@ -20,6 +20,7 @@ from sanpath.units import count, duration, percent, percent_likely
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.step import answered_by_memory, drift, not_seen
 from sanpath.verdict.hypotheses.claim import Claim, name_of, probability_of
+from sanpath.verdict.hypotheses.load import held_back_for_a_while
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import rank_claims
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS, Judgement
@@ -96,9 +97,10 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     if (drift_words := drift(facts, load)) is not None:
         because = (*judged.because, f"not steady: {drift_words}; nothing may be extrapolated from it")
         judged = replace(judged, grade="B" if judged.grade == "A" else "C", because=because, following=None)
-    # A step in which the virtual machine moved to another host is a mixture of both.
+    # A step in which the virtual machine moved to another host is a mixture of both, as is one in which something
+    # holds the load back for a while only.
     moved = any(move.seen_us >= table.step.start for move in moves_in(facts.vm_placements, load))
-    return replace(judged, grade="C") if moved else judged
+    return replace(judged, grade="C") if moved or held_back_for_a_while(table) else judged
 
 
 def _needed(claim: Claim, certainty: float) -> float:
