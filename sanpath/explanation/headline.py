@@ -98,6 +98,9 @@ def _bottleneck_headline(
         return f"{bottleneck.entity} {state}: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "path_policy":
         opening = "The paths are used one after the other" if bottleneck.coincident else "The wrong paths are used"
+        policies = [row["one_path_policy"] for row in facts.tables["multipath"].select(step=load.step)]
+        if bottleneck.coincident and policies and all(policies):
+            opening = "One path is used at a time"
         return f"{opening}: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "credit_stall":
         culprit = bottleneck.culprit or bottleneck.entity

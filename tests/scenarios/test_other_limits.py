@@ -365,6 +365,20 @@ def test_damaged_frames_cost_no_more_than_the_slowest_io(
     assert lost_at == (["link:esx7/vmhba2--sw1/fc1/7"] if is_named else [])
 
 
+def test_what_waits_for_a_slot_waits_for_the_ios_that_are_sent_again(tmp_path: Path) -> None:
+    """All 32 slots are in use for 10 ms each, 0.3 of them in the array. A tenth of the I/Os are damaged and take
+    up to 0.2 s: that is 20 ms in the mean, more than the 10, and less than the wait of 512 I/Os for a slot."""
+    san, ops = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], slowest_seconds=0.2), 3200.0
+    for n in (128, 512):
+        ports = {port.name: (ops * 4 * KIB * 1.02, NOTHING) for port in san.ports}
+        counted = {"sw1/fc1/7": {"crc_errors_total": 12 * ops / 10}}
+        flow, array = Flow(ops, n / ops), {"read": AtArray(0.0003)}
+        disk = {"read": flow}
+        san.step(f"q{n}", n, block=4 * KIB, read=flow, disk=disk, ports=ports, array=array, counted=counted)
+    verdict = judged(san.write()).verdict
+    assert (verdict.kind, verdict.suspects[0].kind) == ("bottleneck", "retries")
+
+
 def test_the_frames_that_all_links_damage_cost_the_latency_together(tmp_path: Path) -> None:
     """Five frames for 100 I/Os at each of two ports: those of one cost half of the 20 ms at most, if each cost as
     much as the slowest I/O."""

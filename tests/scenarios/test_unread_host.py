@@ -224,3 +224,23 @@ def test_a_single_io_is_proposed_where_the_hosts_queues_are_not_read(tmp_path: P
     of_queue = [meaning for meaning in alone.meanings if (meaning.entity or "").startswith("lun:")]
     assert of_queue
     assert all(meaning.if_not < meaning.probability < meaning.if_seen for meaning in of_queue)
+
+
+def with_waits_in_the_array(folder: Path, queue_seconds: float) -> float:
+    """64 outstanding I/Os, 32 of them below the disk for 8 ms each, all of that in the array. Returns how probable a
+    queue of the host is."""
+    san, ops = San(folder, leave_out={"disk"}), 4000.0
+    san.ports = [fast(port) for port in (HOST_PORT, ARRAY_PORT)]
+    counted = (ops * 8 * KIB * 1.02, NOTHING)
+    ports = {HOST_PORT.name: counted, ARRAY_PORT.name: counted}
+    at_array = AtArray(0.0079 - queue_seconds, queue=queue_seconds, ops=ops)
+    san.step("q64", 64, block=8 * KIB, read=Flow(ops, 64 / ops), ports=ports, array={"read": at_array})
+    suspects = judged(san.write()).verdict.suspects
+    return sum(suspect.probability for suspect in suspects if suspect.kind in ("lun", "hba"))
+
+
+def test_an_array_in_which_ios_wait_is_busy_so_that_more_slots_bring_little(tmp_path: Path) -> None:
+    """16 of its 32 I/Os wait while 16 are served: it is never idle. Of 1 that waits while 31 are served, nothing
+    follows."""
+    probabilities = [with_waits_in_the_array(tmp_path / f"{ms}.sanpath", ms / 1e3) for ms in (0.2, 4.0)]
+    assert probabilities[1] < 0.5 < probabilities[0]

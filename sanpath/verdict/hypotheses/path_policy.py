@@ -82,7 +82,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         words = f"{len(links)} links of the {used[0].side} {busy}: together what {carried}"
     else:
         words = f"{len(links)} links of {len(by_host)} hosts {busy}: at each host what one carries"
-    evidence = [Evidence(words, weight), *unmeasured, *_policy_evidence(table, luns_with_policy, luns)]
+    evidence = [Evidence(words, weight), *unmeasured]
+    # One path until it fails is what else the claim says where no link was counted.
+    if not unmeasured or not all(row["one_path_policy"] for row in luns_with_policy):
+        evidence += _policy_evidence(table, luns_with_policy, luns)
     if len(by_host) == 1:
         evidence += _bursts(table, total, *_usual_total(luns, len(links)))
     entity = wait_at(table.facts, table.load, table.load.entity)

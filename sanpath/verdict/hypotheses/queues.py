@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from math import inf
+from math import inf, log
 from statistics import fmean
 
 from sanpath.facts.facts import Facts
@@ -16,7 +16,14 @@ from sanpath.facts.load.loads import AT_LEAST_AS_FAST, MORE, LoadFacts
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
 from sanpath.units import count, duration, outstanding, percent
-from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, at_limit, fewer_slots, free_slots, full_queue
+from sanpath.verdict.evidence.likelihoods import (
+    DEPTH_ERROR,
+    UNEXPLAINED,
+    at_limit,
+    fewer_slots,
+    free_slots,
+    full_queue,
+)
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.segments import LatencySegment, segments
@@ -26,6 +33,9 @@ _FREE_QUEUE = -2.0
 """Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""
 _HELD_MORE = -6.0
 """The same of a queue that held clearly more in another step: only if its depth was changed since, it is full now."""
+_MOSTLY_BUSY, _ALWAYS_BUSY = 0.5, 0.98
+"""Share of the time that an array is busy from which more slots above it bring clearly less, and up to which they
+bring anything: sanpath's own choices."""
 _NEVER_SENT = -5.0
 """Log-odds of a full queue where the engine does not send the I/Os that seem to wait above it."""
 _SOFTWARE = 0.25
@@ -57,9 +67,28 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             continue
         if not _has_queue(table, segment.queue.entity):
             continue
-        evidence = tuple(_evidence(table, segment, segment.queue, _admitted(table, segment.queue)))
+        admitted = _admitted(table, segment.queue)
+        evidence = (
+            *_evidence(table, segment, segment.queue, admitted),
+            *_waiting_below(table, segment.slots or admitted),
+        )
         kind, conclude = str(segment.entity).partition(":")[0], partial(_conclude, table, segment.queue)
         yield Claim(kind, segment.entity, frozenset({index}), evidence, conclude, hidden=hidden)
+
+
+def _waiting_below(table: PlaceTable, slots: float) -> Iterator[Evidence]:
+    """Evidence against a full queue of the I/Os that wait in the array, which times them.
+
+    They wait only while what serves them is busy. Of those in `slots`, all but the served ones may wait. Those that
+    do, over those that may, are the least share of the time in which it is busy: more slots bring only the rest.
+    """
+    waiting, served = table.in_flight_inside("array_queue"), table.in_flight_inside("array_service")
+    if table.others_share > UNEXPLAINED or slots < served + 1:
+        return
+    busy = waiting / (slots - served)
+    if busy > _MOSTLY_BUSY:
+        words = f"{waiting:.1f} I/Os wait in the array: it is busy {percent(min(1.0, busy))} of the time"
+        yield Evidence(words, max(_SMALLER, log((1 - min(_ALWAYS_BUSY, busy)) / (1 - _MOSTLY_BUSY))))
 
 
 def _has_queue(table: PlaceTable, device: str) -> bool:
@@ -82,7 +111,7 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
     """Evidence of the queue's slots. `below`: I/Os of both directions below it."""
     if segment.filled_ratio is not None and segment.slots is not None:
         error = DEPTH_ERROR + queue.below.error_seconds / max(queue.below.seconds, 1e-9)
-        in_use = count(segment.filled_ratio * segment.slots)
+        in_use = count(min(1.0, segment.filled_ratio) * segment.slots)
         words = f"{in_use} of {count(segment.slots)} slots are in use"
         if _keeps_from_submitting(table, segment):
             words = f"it holds {in_use} I/Os, and threads wait {percent(table.blocked_ratio)} of the time to submit"
@@ -98,7 +127,7 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
         yield Evidence(f"it held {count(held)} I/Os in another step", _HELD_MORE)
     # Where others waited above it, or at the same throughput: what is below takes longer with more of them.
     elif any(
-        abs(other_queue.held - queue.held) > 4 * DEPTH_ERROR * queue.held
+        abs(other_queue.held - queue.held) > _held_error(queue) + _held_error(other_queue)
         and (
             _is_held_back(other_queue, other_load)
             or other_load.ops_per_second >= AT_LEAST_AS_FAST * table.load.ops_per_second
@@ -123,8 +152,16 @@ def _in_other_steps(table: PlaceTable, queue: HostQueue) -> list[tuple[HostQueue
 
 def _held_more(table: PlaceTable, queue: HostQueue) -> float | None:
     """The most I/Os that a queue held in another step, if these are clearly more. None: they are not."""
-    held = max((other.held for other, _ in _in_other_steps(table, queue)), default=0.0)
-    return held if held > (1 + 4 * DEPTH_ERROR) * queue.held else None
+    held = [(other.held - _held_error(other), other.held) for other, _ in _in_other_steps(table, queue)]
+    least, likely = max(held, default=(0.0, 0.0))
+    return likely if least > queue.held + _held_error(queue) else None
+
+
+def _held_error(queue: HostQueue) -> float:
+    """The most by which the I/Os that a queue holds differ from what is computed: by their windows, two standard
+    errors, and by a coarse clock."""
+    coarse = queue.below.error_seconds / max(queue.below.seconds, 1e-9)
+    return queue.held * (2 * DEPTH_ERROR + min(1.0, coarse))
 
 
 def has_free_slots(table: PlaceTable, queue: HostQueue) -> bool:
@@ -148,7 +185,7 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
         # The other devices of the load have free slots, and do as much as before once this one has more.
         admitted, offered, ratio = queue.in_slots, queue.in_slots + queue.waiting, None
     because = (
-        f"the queue lets {count(admitted)} I/Os through, {count(offered)} are offered",
+        f"the queue lets {count(min(admitted, queue.depth or inf))} I/Os through, {count(offered)} are offered",
         f"below it an I/O takes {duration(queue.below.seconds)}, and nothing {seen}",
     )
     gone = share_gone(queue.below.seconds, load.latency_seconds)
@@ -163,7 +200,8 @@ def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
     explains = below_last_clock(table)
     if not explains:
         return
-    slots = (*_slot_evidence(table, max(explains)), *_remaining(table, explains))
+    waiting = _waiting_below(table, table.in_flight_below(max(explains)))
+    slots = (*_slot_evidence(table, max(explains)), *_remaining(table, explains), *waiting)
     if host_is_unread(table):
         yield from _queues_above(table, explains)
     ports = list(dict.fromkeys(path.hba for path in table.paths)) or table.initiators
@@ -199,7 +237,8 @@ def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
     """One claim for the LUN, and one for an unknown queue: that of a LUN that is not known, or of a hypervisor."""
     luns, depth = _luns(table)
     unread = Evidence("how long I/Os wait in the host was not read", 0.0)
-    remaining = tuple(_remaining(table, explains))
+    waiting = _waiting_below(table, table.in_flight_below(max(explains)))
+    remaining = (*_remaining(table, explains), *waiting)
     if luns:
         evidence = (unread, *_slot_evidence(table, max(explains), len(luns), depth), *remaining)
         yield _unread(table, "lun", luns[0], explains, evidence, coincident=luns[1:])

@@ -31,6 +31,8 @@ _KINDS = ("hba", "array_port")
 _DAMAGE_MOST, _CONFIRMED = 5.0, 1.0
 """Log-odds of loss for damaged frames, and for commands aborted beside them: also paths that lose nothing much to it
 have bad cables."""
+_FULL = 0.8
+"""Share of its slots in use from which I/Os wait for one that a lost I/O holds: sanpath's own choice."""
 _ONE_EVENT = 0.5
 """Number of events below which none happened."""
 _NO_ABORTS = -3.0
@@ -159,7 +161,9 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
     )
     longest, because = min((seconds, words) for seconds, words in limits if seconds is not None)
     most = min(1.0, frames_per_second / load.ops_per_second) * longest
-    waited = _waited(table, _where_lost(table))
+    # What is lost holds its slot until it is sent again: I/Os that wait for a slot wait for it as well.
+    full = {i for i, each in enumerate(table.segments) if each.queue is not None and (each.filled_ratio or 0) > _FULL}
+    waited = _waited(table, _where_lost(table) - full)
     if waited > most:
         words = f"sent again, they cost an I/O {duration(most)} at most: {because} {duration(longest)}"
         yield Evidence(words, max(_TOO_SHORT, -(waited - most) / load.latency_seconds / UNEXPLAINED))
