@@ -98,3 +98,21 @@ def test_what_a_change_between_two_probes_has_proven(probed: tuple[Path, list[Di
     first, last = probed[1]
     assert change_text(first, last).startswith("no more throughput: ")
     assert "if the change was to" in change_text(first, last)
+
+
+def test_a_single_io_shows_that_no_queue_of_the_unread_host_holds_them_back(tmp_path: Path) -> None:
+    """The array admits one I/O at a time before its clock starts, and the host below the guest is not read."""
+    drawn = draw(38170)
+    scenario = heaviest_step_alone(drawn.scenario)
+    plan = probe_plan(scenario)
+    with lab_runner(scenario, drawn.reading, tmp_path / "p.sanpath") as run:
+        first = run(start_order(plan))
+        assert first.verdict.kind == "cannot_tell"
+        order = order_of(plan, "one_in_flight", 1, "")
+        assert order is not None
+        second = run(order)
+    assert [bottleneck.entity for bottleneck in second.verdict.bottlenecks] == ["array:fa1"]
+    assert second.probe is not None
+    alone = second.probe.steps[-1]
+    assert (alone.experiment, alone.is_seen) == ("one_in_flight", False)
+    assert "a latency close to the array's own was not seen" in alone.outcome

@@ -289,7 +289,7 @@ def with_free_slots(table: PlaceTable, explains: frozenset[int]) -> Evidence | N
     """
     facts, own = table.facts, table.facts.in_flight_in(table.load.step)
     fewest = min(table.same_io, key=lambda load: facts.in_flight_in(load.step), default=None)
-    if fewest is None or not is_above_array_clock(table, explains):
+    if fewest is None or not fewest.latency_seconds or not is_above_array_clock(table, explains):
         return None
     number, slots = facts.in_flight_in(fewest.step), max(1.0, table.in_flight_below(max(explains)))
     if number > min((1 + DEPTH_ERROR) * slots, own / MORE):

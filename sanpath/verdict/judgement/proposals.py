@@ -27,11 +27,10 @@ _FASTER_ALONE = 1.3
 
 Of 168 drawn cases of the lab with other hosts, it was reached by 17 of 20 that the array's media limit, 12 of 16 of a
 port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 of 90 that are limited elsewhere."""
-_SEVERAL = 1.5
-"""I/Os in flight from which a step with one has clearly fewer."""
 _SHOWS_ALONE = 8.0
 """I/Os inside an array up to which the time of a single one shows what serves them before the array's clock: that
 takes 1/8 of the array's time then, or more."""
+_WITH_FEWER = ("fewer_in_flight", "one_in_flight")
 _FAILING = 0.5
 """Share of failed polls from which a source is to be repaired."""
 _MORE_THROUGHPUT, _SAME_THROUGHPUT = "more throughput", "the same throughput"
@@ -141,7 +140,7 @@ def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     """Yield what a person could do. `first`: the most probable claim."""
     # Fewer than one cannot be outstanding.
     can_have_fewer = _in_flight_tried(table)[0] >= 2
-    yield from (proposal for proposal in load_steps(table) if proposal.action != "fewer_in_flight" or can_have_fewer)
+    yield from (each for each in load_steps(table) if can_have_fewer or each.action not in _WITH_FEWER)
     yield from _readings(table)
     yield from _settings(table, first)
 
@@ -171,10 +170,7 @@ def _alone(table: PlaceTable) -> Iterator[Proposal]:
     """A single I/O, whose wait between the clocks is none for a slot of a queue that was not read."""
     between = below_last_clock(table)
     is_timed = host_is_unread(table) and is_above_array_clock(table, between)
-    if not is_timed or _in_flight_tried(table)[0] < _SEVERAL:
-        return
-    below = table.in_flight_below(max(between))
-    if below <= _SHOWS_ALONE:
+    if is_timed and (below := table.in_flight_below(max(between))) <= _SHOWS_ALONE:
         # A place that serves one I/O at a time does so every 1/X seconds, also without a wait (utilisation law).
         with_service, without = 1 / (below + 1), min(1.0, 1 / max(below, 1e-9))
         text, watch = f"repeat the step with {outstanding(1)}", "a latency close to the array's own"
