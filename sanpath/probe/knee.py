@@ -5,13 +5,18 @@ queue and X the throughput of the saturated element. The two asymptotes meet at 
 Zahorjan, Graham, Sevcik, "Quantitative System Performance", 1984, chapter 5). Throughput of such networks is concave
 in N (Dowdy, Eager, Gordon, Saxton, "Throughput concavity and response time convexity", 1984), so the chords of the
 measured steps bound what lies between them. The next step is where that bound exceeds the measured throughput most.
+
+In such networks latency does not fall as N grows either. Where it does so, the steps with few I/Os counted too few of
+them (or each pays for something that many share), so the latency without a queue is that of isotonic regression: the
+mean over all I/Os of the first steps, down to where latency starts to rise (Barlow, Bartholomew, Bremner, Brunk,
+"Statistical Inference under Order Restrictions", 1972). A last step at half of the knee gives it enough I/Os.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import log, sqrt
 
 STEPS = 6
@@ -22,6 +27,10 @@ _GROWING = 0.9
 """No limit was reached if the elasticity of throughput at the most I/Os in flight is at least this."""
 _LEAST_FACTOR = 1.3
 """Steps whose I/Os in flight differ by a smaller factor show no elasticity."""
+_CALM_RATIO = 0.5
+"""The step that confirms the latency without a queue has so many of the I/Os at the knee."""
+_CALM_RATIOS = (0.2, 0.75)
+"""It is not needed where a step between these was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +73,33 @@ def next_in_flight(points: Sequence[Point], most: int, share: int = 1) -> int | 
             break
         if (candidate := _untested(meeting, low, high, share)) is not None:
             return candidate
+    lowest, highest = (ratio * found.in_flight for ratio in _CALM_RATIOS)
+    if not any(lowest <= number <= highest for number in tested):
+        return _untested(_CALM_RATIO * found.in_flight, fewest, min(n for n in tested if n > highest), share)
     return None
 
 
 def knee(points: Sequence[Point]) -> KneeFound:
     """The knee of the steps so far. Raises ValueError without any."""
     ordered = _by_in_flight(points)
-    calm = min(point.latency_seconds for point in ordered)
+    calm = _calm_seconds(ordered)
+    least = min(point.latency_seconds for point in ordered)
     best = max(point.ops_per_second for point in ordered)
     highest = max((bound for bound, *_ in _bounds(ordered)), default=best)
-    return KneeFound(best * calm, best * calm * (1 - ENOUGH / 2), max(best, highest) * calm, _is_reached(ordered))
+    return KneeFound(best * calm, best * least * (1 - ENOUGH / 2), max(best, highest) * calm, _is_reached(ordered))
+
+
+def _calm_seconds(ordered: Sequence[Point]) -> float:
+    """The latency without a queue: the lowest mean over the I/Os of the first steps, however many these are."""
+    in_flight = accumulate(point.in_flight for point in ordered)
+    ops_per_second = accumulate(point.ops_per_second for point in ordered)
+    return min(number / ops for number, ops in zip(in_flight, ops_per_second, strict=True) if ops)
 
 
 def _is_reached(ordered: Sequence[Point]) -> bool:
     """Whether throughput grows less than the I/Os outstanding, over all steps and at their end. One I/O at a time may
     be fast or slow for reasons of its own, such as processors that go to sleep."""
-    calm, last = min(point.latency_seconds for point in ordered), ordered[-1]
+    calm, last = _calm_seconds(ordered), ordered[-1]
     if last.ops_per_second >= _GROWING * last.in_flight / calm:
         return False
     fewer = [point for point in ordered if point.in_flight * _LEAST_FACTOR <= last.in_flight]

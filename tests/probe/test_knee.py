@@ -58,6 +58,21 @@ def test_of_any_closed_network(demands: list[float], delay_seconds: float) -> No
     assert calm * best <= result.high * (1 + 1e-9)
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.floats(1e-4, 5e-4), st.floats(0.01, 0.02), st.floats(1, 1.6))
+def test_a_first_step_that_counted_too_few_ios(demand: float, delay_seconds: float, error: float) -> None:
+    """One I/O at a time meets a rare time-out once or never in a step."""
+    exact = closed_network([demand], delay_seconds)
+
+    def measure(number: int) -> Point:
+        point = exact(number)
+        return Point(1, point.ops_per_second / error, point.latency_seconds * error) if number == 1 else point
+
+    points, result = found(measure)
+    assert len(points) <= STEPS
+    assert result.in_flight == pytest.approx(swept(exact).in_flight, rel=0.1)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.floats(0.01, 0.3), st.floats(1e-5, 2e-3))
 def test_of_throughput_that_falls_again(contention: float, coherency: float) -> None:
