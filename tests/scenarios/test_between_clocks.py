@@ -11,8 +11,8 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis
 from tests.support.esx_san import EsxSan
 from tests.support.recording import Number
-from tests.support.san import KIB, AtArray, Flow, San
-from tests.support.stories import NOTHING, judged
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
+from tests.support.stories import NOTHING, fast, judged
 
 OPS = 4000.0
 FLAT = {16: OPS, 64: OPS}
@@ -42,6 +42,22 @@ def waiting_between(
             cpu=cpu,
         )
     return judged(san.write())
+
+
+@pytest.mark.parametrize(("held_before", "is_full"), [(20, True), (12, False)])
+def test_a_place_below_fills_no_queue_that_let_another_number_through(
+    tmp_path: Path, held_before: int, is_full: bool
+) -> None:
+    """20 of 64 I/Os are below a disk of unknown depth, whose array's door holds most of them. Before, it let 12 or
+    20 of 32 through: not the same slots are full both times, so that something above the disk delays the others."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], guest_queue_depth=None)
+    for n, ops, held in ((32, 3500, held_before), (64, 4000, 20)):
+        ports = {port.name: (ops * 8 * KIB, NOTHING) for port in san.ports}
+        disk, array = {"read": Flow(ops, held / ops)}, {"read": AtArray(5e-4, san=2e-5, queue=None)}
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), disk=disk, ports=ports, array=array)
+    above = [s.probability for s in judged(san.write()).verdict.suspects if s.kind == "io_stack"]
+    assert (sum(above) < 0.02) is is_full
+    assert is_full or sum(above) > 0.05
 
 
 def over_wires(folder: Path, technology: Literal["ethernet", "fibre_channel"], block: float) -> Diagnosis:

@@ -122,6 +122,13 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
         yield Evidence(words, _DEPTH_UNKNOWN + full_queue(below, table.facts.in_flight_in(table.load.step)))
+    yield from _of_other_steps(table, queue)
+    if segment is table.segments[0] and table.facts.row_of(table.load)["serialised_by_file"]:
+        yield Evidence("POSIX AIO sends the I/Os of a file one after another", _NEVER_SENT)
+
+
+def _of_other_steps(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:
+    """Evidence that a queue had free slots, because it held another number of I/Os in another step."""
     others = _in_other_steps(table, queue)
     if (held := _held_more(table, queue)) is not None:
         yield Evidence(f"it held {count(held)} I/Os in another step", _HELD_MORE)
@@ -135,8 +142,15 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
         for other_queue, other_load in others
     ):
         yield Evidence("in another step it let another number of I/Os through", _FREE_QUEUE)
-    if segment is table.segments[0] and table.facts.row_of(table.load)["serialised_by_file"]:
-        yield Evidence("POSIX AIO sends the I/Os of a file one after another", _NEVER_SENT)
+
+
+def fullness(table: PlaceTable, segment: LatencySegment) -> float:
+    """Log-likelihood ratio that a queue of unknown depth is full, by the I/Os that it held, whatever limits it or
+    what is below. 0 for any other segment."""
+    if segment.queue is None or not segment.queue.holds_back or segment.filled_ratio is not None:
+        return 0.0
+    of_number = full_queue(_admitted(table, segment.queue), table.facts.in_flight_in(table.load.step))
+    return of_number + sum(evidence.weight for evidence in _of_other_steps(table, segment.queue))
 
 
 def _in_other_steps(table: PlaceTable, queue: HostQueue) -> list[tuple[HostQueue, LoadFacts]]:

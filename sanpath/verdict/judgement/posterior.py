@@ -131,6 +131,7 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
         else _idle_density(segment, segment.wait, table.processor_wait_seconds)
         for segment in table.segments
     ]
+    full = [_full_because_of_below(segment) * exp(queues.fullness(table, segment)) for segment in table.segments]
     best: dict[_Key, _Scored] = {}
     for hypothesis in HYPOTHESES:
         for claim in hypothesis(table):
@@ -138,7 +139,7 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
             readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
             slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots)
             slots += _full_above(table, claim)
-            scored = _Scored(claim, readings, _wait_density(table, claim, idle), slots)
+            scored = _Scored(claim, readings, _wait_density(table, claim, idle, full), slots)
             if key not in best or scored.log_odds > best[key].log_odds:
                 best[key] = scored
     return best
@@ -205,10 +206,11 @@ def _full_above(table: PlaceTable, claim: Claim) -> float:
     )
 
 
-def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
+def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: Sequence[float]) -> float:
     """Logarithm of the probability density of the waits, given the claim.
 
-    `idle`: the density of the wait at each segment if that does not limit.
+    `idle`: the density of the wait at each segment if that does not limit. `full`: the same, times the probability,
+    of a full queue there because of what is below it.
     """
     if claim.verdict == "demand_limited":
         # How slow an I/O is does not depend on how many the load asks for: it may be slow nowhere, at one place
@@ -225,8 +227,8 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: list[float]) -> float:
             behind = exp(-segment.share(longer) / UNEXPLAINED) / 2
             total += log(behind * _limiting_density(segment, segment.wait, _HARDLY) + (1 - behind) * idle[index])
         elif index not in claim.explains:
-            full = _full_because_of_below(segment) if index < lowest else 0.0
-            total += log(full + (1 - full) * idle[index])
+            free = 1 - _full_because_of_below(segment) if index < lowest else 1.0
+            total += log((full[index] if index < lowest else 0.0) + free * idle[index])
     if not claim.explains:
         return total
     explained = [table.segments[index] for index in claim.explains]
