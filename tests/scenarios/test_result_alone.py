@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.recorder.importing.importer import ImportRequest, import_file
 from sanpath.recording.reading.recording import Recording
 from tests.support.fio_text import fio_text, first_screen, imported, likelihoods
 from tests.support.stories import judged
@@ -23,6 +24,15 @@ def test_the_time_at_the_device_that_a_result_prints_is_a_clock(tmp_path: Path) 
 def test_what_waits_above_the_device_is_not_sought_below(tmp_path: Path) -> None:
     suspects = imported(tmp_path, fio_text(device_us=1_000)).verdict.suspects
     assert sum(suspect.probability for suspect in suspects if "below" in suspect.place) < 0.3
+
+
+def test_what_waits_above_a_device_of_a_machine_without_a_name_is_sought_there(tmp_path: Path) -> None:
+    """16 outstanding, 15 of them above sdb, where hardly one is: no queue lets so few through. Nothing that was read
+    limits a control group, but it may be limited."""
+    (text := tmp_path / "result.txt").write_text(fio_text(device_us=500))
+    import_file(ImportRequest(text, tmp_path / "r.sanpath"))
+    first = judged(Recording(tmp_path / "r.sanpath")).verdict.suspects[0]
+    assert (first.verdict, first.place) == ("cannot_tell", "something above sdb")
 
 
 def test_a_load_that_flushes_each_write_does_not_ask_for_no_more(tmp_path: Path) -> None:

@@ -3,9 +3,15 @@ what holds the load back for a while is not hidden in the mean."""
 
 from __future__ import annotations
 
+import random
+import tempfile
+from collections.abc import Sequence
+from math import exp
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sanpath.diagnose import diagnose, judge_recording
 from sanpath.diagnosis.model import Verdict
@@ -84,3 +90,35 @@ def test_a_load_that_is_held_back_for_a_while_asks_for_more(tmp_path: Path) -> N
     assert held_back.kind != "demand_limited"
     known_rate = paced(tmp_path / "rate.sanpath", *[(5000, 3), (3300, 32)] * 20, requested_ops_per_second=5000.0)
     assert known_rate.kind != "demand_limited"
+
+
+def closed_loop(folder: Path, rates: Sequence[int]) -> Verdict:
+    """A load that keeps 16 I/Os outstanding. `rates`: how many complete in each second."""
+    out = RecordingBuilder(folder)
+    out.source("fio", "fio", LOAD)
+    out.entity("fio", "load", "job", attributes={"rate_limited": False})
+    out.event("fio", 0.0, "step-begin", step="s", group=0, loads="job", offered=16, rate_limited=False)
+    out.event("fio", float(len(rates)), "step-end", step="s", group=0)
+    for second in range(len(rates) + 1):
+        done = sum(rates[:second])
+        counted = {"ops_read_total": done, "bytes_read_total": BLOCK * done}
+        out.samples("fio", LOAD, second, {"job": counted | {"latency_seconds_read_total": 16_000_000_000 * second}})
+    return diagnose(out.write()).verdict
+
+
+def too_few(verdict: Verdict) -> float:
+    return sum(s.probability for s in verdict.suspects if s.verdict == "concurrency_limited")
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), noise=st.floats(0, 0.1), mean=st.integers(1000, 50_000))
+def test_what_only_lacks_ios_takes_as_long_at_any_time(seed: int, noise: float, mean: int) -> None:
+    """Something slows 16 I/Os down to a third for half of the time: that is no want of more of them. Even noise of a
+    tenth is no such change."""
+    chance = random.Random(seed)
+    rates = [round(mean * exp(chance.gauss(0, noise))) for _ in range(40)]
+    slowed = [rate // 3 if second >= 20 else rate for second, rate in enumerate(rates)]
+    with tempfile.TemporaryDirectory() as folder:
+        even = closed_loop(Path(folder, "even.sanpath"), rates)
+        assert not any("take longer" in words for suspect in even.suspects for words in suspect.against)
+        assert too_few(closed_loop(Path(folder, "slowed.sanpath"), slowed)) < 0.6 * too_few(even)

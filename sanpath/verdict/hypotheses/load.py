@@ -11,6 +11,7 @@ from sanpath.units import count, duration, in_series, iops, kibibytes, percent
 from sanpath.verdict.evidence.healthy import rate_error, rate_in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import normal, set_by_hand
 from sanpath.verdict.evidence.tail import tail_weight
+from sanpath.verdict.evidence.variation import held_back_for_a_while, slowed
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, of_the_load
 from sanpath.verdict.places.submission import (
     FILLED_ERROR,
@@ -30,8 +31,6 @@ _RATE_ERROR = 0.015
 _REACH_RATE = 0.9
 """Share of the loads that ask for no more that reach their requested rate: the others think, or wait for each
 other."""
-_FOR_A_WHILE = 0.1
-"""Share of the time in which a load is held back from which this counts, and by how much: sanpath's own choice."""
 _HAS_RATE = 3.0
 """Log-likelihood ratio of a rate, or a time to think, that was set: of the loads that something else limits, one in
 twenty has one, and unused I/Os as well."""
@@ -96,28 +95,6 @@ def _demand(table: PlaceTable) -> Claim:
         words = f"in {percent(share)} of the time all of its I/Os are outstanding, and fewer complete than otherwise"
         evidence.append(Evidence(words, _NOTHING_HOLDS_BACK))
     return of_the_load("demand_limited", frozenset(), evidence, because, "any")
-
-
-def held_back_for_a_while(table: PlaceTable) -> float | None:
-    """The share of the time in which all I/Os of the load are outstanding, and fewer complete than in the rest of it.
-
-    Something else limits the load then, however few are outstanding in the mean. None: not so, or the load reaches
-    its rate all the same.
-    """
-    load, configured = table.load, table.load.in_flight_configured
-    if table.opposite_direction or not configured or len(load.series) != len(load.latency_series):
-        return None
-    windows = [
-        (ops, ops * latency_seconds >= (1 - FILLED_ERROR) * configured, seconds)
-        for (ops, seconds), (latency_seconds, _) in zip(load.series, load.latency_series, strict=True)
-    ]
-    full_seconds, free_seconds = (sum(s for _, is_full, s in windows if is_full == of) for of in (True, False))
-    full_ios, free_ios = (sum(ops * s for ops, is_full, s in windows if is_full == of) for of in (True, False))
-    share = full_seconds / (full_seconds + free_seconds or inf)
-    is_for_a_while = _FOR_A_WHILE <= share <= 1 - _FOR_A_WHILE
-    if not is_for_a_while or full_ios / full_seconds > (1 - _FOR_A_WHILE) * free_ios / free_seconds:
-        return None
-    return share if rate_met(table.facts, load) is None else None
 
 
 def _share_outstanding(table: PlaceTable, subject: str) -> Iterator[Evidence]:
@@ -223,6 +200,8 @@ def _concurrency(table: PlaceTable) -> Claim:
         evidence.append(Evidence(words, weight))
     weight, words = tail_weight(table.load)
     evidence += [Evidence(words, -weight)] if weight else []
+    weight, words = slowed(table.load)
+    evidence += [Evidence(words, weight)] if weight else []
     is_alone = not (table.towards_fewer or table.towards_more)
     # What serves many at once, such as flash, takes less time for each.
     served = total * min(_SLOWEST_RATIO, max(1.0, table.seconds(table.gaps) / _FAST_SECONDS))

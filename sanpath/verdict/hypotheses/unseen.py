@@ -86,11 +86,16 @@ def _queue_above(table: PlaceTable, index: int) -> HostQueue | None:
 
 def _short(queue: HostQueue) -> str:
     """A device, or several that carry the load together, and what is below; nothing if its name is long."""
-    name = queue.entity.partition(":")[2].rpartition("/")[2]
-    if len(name) > _LONGEST_NAME:
+    name, others = _short_name(queue.entity), queue.devices - 1
+    if not name:
         return ""
-    others = queue.devices - 1
     return f"{name} and {others} more, or below" if others else f"{name} or what is below it"
+
+
+def _short_name(device: str) -> str:
+    """The name of a block device without its machine; nothing if it is long."""
+    name = device.partition(":")[2].rpartition("/")[2]
+    return name if len(name) <= _LONGEST_NAME else ""
 
 
 def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
@@ -104,28 +109,35 @@ def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
 def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     """A file system, a volume manager or a limit of a control group (Linux: io.max) holds I/Os above the device."""
     first, machine = table.segments[0] if table.segments else None, next(iter(table.machines), None)
-    if first is None or first.kind != "host_queue" or machine is None:
+    if first is None or first.kind != "host_queue":
         return
     because = (f"{table.wait_words({0})} pass above its block device {first.entity}",)
     overturn_if = ("the same wait with the load on the block device itself, outside of any control group",)
-    layer = "guest" if machine.startswith("vm:") else "host"
+    layer = "guest" if machine is not None and machine.startswith("vm:") else "host"
     conclude = limited_by(table, layer, because, overturn_if, waits_inside=True)
     evidence, row = [], table.facts.row_of(table.load)
     if row["serialised_by_file"]:
         evidence.append(Evidence("POSIX AIO serves the I/Os of a file one after another", _BY_ENGINE))
     elif row["block_devices"] and row["direct"] is not False and first.entity in _addressed(table, machine):
         evidence.append(Evidence(f"the load accesses {first.entity} itself, without a file system", _DIRECTLY))
-    yield Claim("io_stack", machine, frozenset({0}), evidence, conclude, _PRIOR)
+    if machine is None:
+        # The machine of the load has no name, so that nothing is there to accuse.
+        place = f"something above {_short_name(str(first.entity)) or 'the block device'}"
+        yield Claim("unseen", None, frozenset({0}), evidence, prior=_PRIOR, verdict="cannot_tell", place=place)
+    else:
+        yield Claim("io_stack", machine, frozenset({0}), evidence, conclude, _PRIOR)
 
 
-def _addressed(table: PlaceTable, machine: str) -> set[str]:
+def _addressed(table: PlaceTable, machine: str | None) -> set[str]:
     """The block devices of its own machine that the load names as its targets, and no software makes of others.
     fio lists the parts of such a device as well."""
     topology = table.facts.topology
     named = {device for job in table.load.roots for device in topology.related(job, "targets", "lun")}
+    if machine is not None:
+        named.intersection_update(topology.related(machine, "attached_to"))
     return {
         device
-        for device in named.intersection(topology.related(machine, "attached_to"))
+        for device in named
         if named.isdisjoint(topology.uppers(device, "lun"))
         and topology.entities[device].attributes.get("kind") not in WITHOUT_QUEUE
     }

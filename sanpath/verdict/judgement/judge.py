@@ -19,8 +19,8 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.units import count, duration, percent, percent_likely
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.step import answered_by_memory, drift, not_seen
+from sanpath.verdict.evidence.variation import held_back_for_a_while
 from sanpath.verdict.hypotheses.claim import Claim, name_of, probability_of
-from sanpath.verdict.hypotheses.load import held_back_for_a_while
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import rank_claims
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS, Judgement
@@ -125,11 +125,11 @@ def _grouped(claims: Sequence[Claim]) -> list[list[Claim]]:
     groups.sort(key=lambda group: -probability_of(group))
     for group in groups:
         # What is said of the element is the most probable explanation: a full queue and a path policy of one LUN ask
-        # for different remedies. Of its links, those without evidence against them, such as a missing counter, come
-        # first.
-        kind = group[0].kind
-        group.sort(key=lambda claim: (claim.kind != kind, any(e.weight < 0 for e in claim.evidence)))
-        likely = [claim for claim in group if claim.probability >= _COINCIDENT * group[0].probability]
+        # for different remedies. Of its likely links, those without evidence against them, such as a missing counter,
+        # come first.
+        kind, least = group[0].kind, _COINCIDENT * group[0].probability
+        likely = [claim for claim in group if claim.probability >= least]
+        group.sort(key=lambda c: (c.kind != kind, c.probability < least, any(e.weight < 0 for e in c.evidence)))
         if group[0].verdict == "cannot_tell" and len({claim.place for claim in likely}) > 1:
             group[:] = [replace(claim, place=_BELOW_THE_LOAD) for claim in group]
     return groups

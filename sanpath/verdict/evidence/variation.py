@@ -1,0 +1,106 @@
+"""How the windows of one step differ: whether something holds the load back, or slows it down, for a while only."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import exp, inf, log
+from statistics import median
+from typing import NamedTuple
+
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.units import percent
+from sanpath.verdict.evidence.healthy import rate_met
+from sanpath.verdict.evidence.likelihoods import UNEXPLAINED
+from sanpath.verdict.places.submission import FILLED_ERROR
+from sanpath.verdict.places.table import PlaceTable
+
+_FOR_A_WHILE = 0.1
+"""Share of the time in which a load is held back from which this counts, and by how much: sanpath's own choice."""
+_LEAST_WINDOWS = 8
+"""With fewer windows a change may be chance."""
+_CALM = 0.25
+"""Share of the time with the lowest latency, which is that without what slows the load for a while."""
+_NOISE = 4.0
+"""A window is slower if its latency exceeds the calm one by this many times the usual difference of successive ones:
+sanpath's own choice, as for the steps of a load that marks none."""
+_AS_MANY = 1.15
+"""Ratio of the outstanding I/Os up to which a window has as many as calm ones."""
+_MOST = -5.0
+"""The most that it counts against a load that lacks I/Os."""
+
+
+class _Window(NamedTuple):
+    ios: float
+    in_flight: float
+    latency_seconds: float
+    seconds: float
+
+
+def slowed(load: LoadFacts) -> tuple[float, str]:
+    """Return the log-odds against too few outstanding I/Os as the limit, at most 0, and what says so.
+
+    A load that only lacks I/Os gets the same latency as long as it keeps as many outstanding. What its I/Os take
+    longer for a while is a wait for something else, also where nothing measures that.
+    """
+    windows = _windows(load)
+    if len(windows) < _LEAST_WINDOWS:
+        return 0.0, ""
+    differences = (abs(log(after.latency_seconds / before.latency_seconds)) for before, after in pairwise(windows))
+    noise, calm = median(differences), _calm(windows)
+    calm_seconds = sum(w.ios * w.latency_seconds for w in calm) / sum(w.ios for w in calm)
+    most_in_flight = _AS_MANY * median(w.in_flight for w in calm)
+    slow = [
+        w for w in windows if w.latency_seconds > calm_seconds * exp(_NOISE * noise) and w.in_flight <= most_in_flight
+    ]
+    waiting = sum(w.ios * (w.latency_seconds - calm_seconds) for w in slow)
+    share = waiting / sum(w.ios * w.latency_seconds for w in windows)
+    slow_ratio = sum(w.seconds for w in slow) / sum(w.seconds for w in windows)
+    words = (
+        f"in {percent(slow_ratio)} of the time as many I/Os take longer, for {percent(share)} of all of their time"
+    )
+    return max(_MOST, min(0.0, -share / UNEXPLAINED - log(UNEXPLAINED))), words
+
+
+def _windows(load: LoadFacts) -> list[_Window]:
+    """The windows in which I/Os completed. Empty: throughput and latency have not the same windows."""
+    if len(load.series) != len(load.latency_series):
+        return []
+    pairs = zip(load.series, load.latency_series, strict=True)
+    return [
+        _Window(ops * seconds, ops * latency, latency, seconds)
+        for (ops, seconds), (latency, _) in pairs
+        if ops * seconds * latency > 0
+    ]
+
+
+def _calm(windows: list[_Window]) -> list[_Window]:
+    """The windows of the lowest latency that make up a quarter of the time."""
+    left, calm = _CALM * sum(window.seconds for window in windows), []
+    for window in sorted(windows, key=lambda window: window.latency_seconds):
+        calm.append(window)
+        left -= window.seconds
+        if left <= 0:
+            break
+    return calm
+
+
+def held_back_for_a_while(table: PlaceTable) -> float | None:
+    """The share of the time in which all I/Os of the load are outstanding, and fewer complete than in the rest of it.
+
+    Something else limits the load then, however few are outstanding in the mean. None: not so, or the load reaches
+    its rate all the same.
+    """
+    load, configured = table.load, table.load.in_flight_configured
+    if table.opposite_direction or not configured or len(load.series) != len(load.latency_series):
+        return None
+    windows = [
+        (ops, ops * latency_seconds >= (1 - FILLED_ERROR) * configured, seconds)
+        for (ops, seconds), (latency_seconds, _) in zip(load.series, load.latency_series, strict=True)
+    ]
+    full_seconds, free_seconds = (sum(s for _, is_full, s in windows if is_full == of) for of in (True, False))
+    full_ios, free_ios = (sum(ops * s for ops, is_full, s in windows if is_full == of) for of in (True, False))
+    share = full_seconds / (full_seconds + free_seconds or inf)
+    is_for_a_while = _FOR_A_WHILE <= share <= 1 - _FOR_A_WHILE
+    if not is_for_a_while or full_ios / full_seconds > (1 - _FOR_A_WHILE) * free_ios / free_seconds:
+        return None
+    return share if rate_met(table.facts, load) is None else None
