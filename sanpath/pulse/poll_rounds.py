@@ -15,7 +15,7 @@ from math import isfinite
 import numpy as np
 import numpy.typing as npt
 
-from sanpath.facts.samples.counters import CACHE_US
+from sanpath.facts.samples.counters import idle_after
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Column, Rows
 from sanpath.recording.reading.tail import ROUND_US
@@ -222,5 +222,6 @@ class Rounds:
             self._rounds.pop()
 
     def _is_news(self, poll_round: _Round) -> bool:
-        moved = [earlier.first for earlier in self._rounds if earlier.moved and earlier is not poll_round]
-        return not self._cached or poll_round.moved or (bool(moved) and poll_round.first - max(moved) >= CACHE_US)
+        moved = sorted(earlier.first for earlier in self._rounds if earlier.moved and earlier is not poll_round)
+        is_idle = bool(moved) and poll_round.first - moved[-1] >= idle_after(np.array(moved))
+        return not self._cached or poll_round.moved or is_idle

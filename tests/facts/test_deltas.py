@@ -7,10 +7,13 @@ from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import pytest
 from duckdb import connect
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sanpath.facts.samples import step_samples as sampling
 from sanpath.facts.samples.clock_offsets import clock_offsets
@@ -177,6 +180,18 @@ def test_a_cached_agent_has_one_window_a_refresh(tmp_path: Path) -> None:
     found = counted(tmp_path, [(at + 0.4, 1000 * (at // 3 * 3)) for at in range(31)])
     assert found.seconds == pytest.approx([3.0] * 10)
     assert found.rates["bytes_rx_total"] == pytest.approx([1000] * 10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(poll=st.integers(1, 10), refresh=st.integers(12, 90))
+def test_a_slow_cache_hides_no_traffic_and_makes_none_up(poll: int, refresh: int) -> None:
+    """A window begins and ends with news, each up to one poll late."""
+    series = [(at, 1000 * (at // refresh * refresh)) for at in range(0, 8 * refresh, poll)]
+    with TemporaryDirectory() as folder:
+        rates = counted(Path(folder, "r"), series).rates["bytes_rx_total"]
+    late = poll / (refresh - poll)
+    assert len(rates) >= 5
+    assert all(1000 / (1 + late) <= rate <= 1000 * (1 + late) for rate in rates if rate is not None)
 
 
 def test_an_idle_port_of_a_busy_switch_reads_zero(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ wrong):
   3.1.6: 3.4 s at 10 Gb/s). It may if the port's speed allows it, and the frames that it counted can hold as many.
 
 Agents answer from a cache. A poll round in which no counter of the agent has moved has no news: it is left out, and
-its time goes to the window that ends with the next round that has news. An agent without news for longer than any
+its time goes to the window that ends with the next round that has news. An agent without news for longer than its
 cache lasts is idle. Windows above line rate are merged the same way; dropping them would bias the mean low.
 """
 
@@ -26,9 +26,11 @@ from sanpath.model import Column, Step
 from sanpath.recording.reading.sample_cache import Truths, Values
 from sanpath.recording.reading.tail import ROUND_US
 
-CACHE_US = 15_000_000
-"""Agents refresh their counters at least this often (net-snmp: 3 s, measured);
-without news for longer they are idle."""
+_CACHE_US = 15_000_000
+"""Most agents refresh their counters at least this often (net-snmp: 3 s, measured)."""
+_LATE, _LEAST_GAPS = 1.5, 3
+"""An agent is late with its news after its usual time between news, times this; and how many times tell the usual
+one: sanpath's own choices."""
 PORT_SPEED = "link_speed_bits_per_second"
 _FRAME_BYTES = 36, 2188
 """Fewest and most bytes of a Fibre Channel frame: delimiters, header and CRC, and up to 2112 bytes between them
@@ -64,10 +66,23 @@ def find_rounds(samples: SampleArrays, counters: Collection[str]) -> Rounds:
         return ()
     first, last = seen[starts], np.append(seen[starts[1:] - 1], seen[-1])
     begins = [_FIRST_ROUND_US, *((first[1:] + last[:-1]) // 2).tolist()]
-    last_news = np.maximum.accumulate(np.where(has_moved, first, _FIRST_ROUND_US))
-    is_idle = np.append(False, (last_news[:-1] > _FIRST_ROUND_US) & (first[1:] - last_news[:-1] >= CACHE_US))
+    last_news, idle_us = (
+        np.maximum.accumulate(np.where(has_moved, first, _FIRST_ROUND_US)),
+        idle_after(first[has_moved]),
+    )
+    is_idle = np.append(False, (last_news[:-1] > _FIRST_ROUND_US) & (first[1:] - last_news[:-1] >= idle_us))
     has_news = has_moved | is_idle
     return () if has_news.all() else list(zip(begins, has_news.tolist(), strict=True))
+
+
+def idle_after(news: Integers) -> float:
+    """After how many microseconds without news an agent is idle, by the times at which it had news.
+
+    Some agents refresh their counters only once in half a minute.
+    """
+    gaps = np.diff(news)
+    usual = float(np.median(gaps)) if len(gaps) >= _LEAST_GAPS else 0.0
+    return max(_CACHE_US, _LATE * usual)
 
 
 def _moved(samples: SampleArrays, counters: Collection[str]) -> Truths:
