@@ -254,11 +254,13 @@ def _unplaced(facts: Facts) -> list[Unobserved]:
 def _unobserved_parts(facts: Facts, sampled: Collection[str]) -> list[Unobserved]:
     """Parts of the path that no source observes. `sampled`: kinds of which the recording has samples."""
     unobserved_parts = []
-    if any(root.startswith("host:") for load in facts.loads for root in load.roots):
+    machines = {root.partition(":")[0] for load in facts.loads for root in load.roots} & {"host", "vm"}
+    if machines:
         generator = (
             "the load generator reported nothing" if has_generator(facts.events) else "no load generator was read"
         )
-        reason = f"{generator}: the I/O of its host is taken for the load"
+        machine = "host" if "host" in machines else "virtual machine"
+        reason = f"{generator}: the I/O of its {machine} is taken for the load"
         unobserved_parts.append(Unobserved("the load", reason, "its configured queue depth is not known"))
     if not facts.tables["link"].rows:
         is_known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))

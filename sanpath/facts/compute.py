@@ -80,7 +80,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     events = sampled.timed.events
     loads = load_facts(topology, steps, load_samples)
     # A generator that is read and reported no I/O has done none, unless its host has at least one outstanding.
-    loads = loads or list(host_loads(topology, samples.get("lun", ()), 1.0 if has_generator(events) else 0.0))
+    loads = loads or host_loads(topology, samples, 1.0 if has_generator(events) else 0.0)
     distributions_of_loads = histograms_of_loads(steps, events)
     shares = local_read_shares(topology, samples.get("cluster_node", ()))
     clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}

@@ -113,8 +113,8 @@ def array_of(topology: Topology, entity: str) -> str:
 
 
 def machine_of(topology: Topology, load: str) -> str | None:
-    """Return the virtual machine or host a load runs on. None: not known. A host may stand in for an unread load."""
-    if load.startswith("host:"):
+    """Return the virtual machine or host a load runs on. None: not known. Either may stand in for an unread load."""
+    if load.startswith(("host:", "vm:")):
         return load
     return next(iter(topology.related(load, "runs_on")), None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,31 @@ class Copy(San):
             out.samples("esx7", LUN, second, {"dm-0": values, "sdb": values})
 
 
-@pytest.fixture(scope="module")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
+class InGuest(San):
+    """The same copy in the guest sqlvm1, of which only the hypervisor tells: its virtual disk, which has a clock, and
+    the LUN below it, of which the host gives no time of an I/O."""
+
+    def _load(self, out: RecordingBuilder, last: float) -> None:
+        untimed = replace(LUN, columns=LUN.columns[:4], plane="")
+        out.source("vc", "vsphere", replace(LUN, kind="vdisk", plane="vscsi"), untimed)
+        disk = ("vdisk", "sqlvm1/scsi0:0")
+        out.entity("vc", *disk, ids={"name": ("sqlvm1/scsi0:0",)})
+        out.link("vc", "attached_to", (disk, ("vm", "sqlvm1")))
+        out.entity("vc", "lun", NAA, f"esx7/{NAA}", {"naa": (NAA,)})
+        out.link("vc", "attached_to", (("lun", NAA), ("host", "esx7")))
+        out.link("vc", "backed_by", (disk, ("lun", NAA)))
+        for second in range(int(last) + 1):
+            out.poll("vc", second)
+            values: dict[str, Number] = dict(self._disk(second))
+            values |= {f"bytes_{d}_total": 65536 * int(values[f"ops_{d}_total"] or 0) for d in DIRECTIONS}
+            out.samples("vc", replace(LUN, kind="vdisk", plane="vscsi"), second, {disk[1]: values})
+            out.samples("vc", untimed, second, {NAA: {c.metric: values[c.metric] for c in untimed.columns}})
+
+
+@pytest.fixture(scope="module", params=[Copy, InGuest])
+def copied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
     """20 s idle, 40 s of 64 KiB reads that fill the 4GFC link, 128 in flight; then idle for as long as a poll."""
-    san = Copy(tmp_path_factory.mktemp("copy") / "copy.sanpath")
+    san: San = request.param(tmp_path_factory.mktemp("copy") / "copy.sanpath")
     reads = Flow(X, 128 / X)
     san.step("", 0, seconds=15)
     san.step(

@@ -1,5 +1,5 @@
-"""Derives the load from the hosts' block devices, for a test without a load generator that is read: a restore, a
-copy, a deployment."""
+"""Derives the load from the hosts' block devices, or from virtual disks, for a test without a load generator that is
+read: a restore, a copy, a deployment, a test that somebody else runs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.topology import Topology
 
+_OWNERS = {"lun": "host", "vdisk": "vm"}
+"""Kind of device → the machine that does the I/O. The first that anything reports is nearer to the load."""
 _STACK = ("md", "dm-", "bcache", "drbd")
 """Names of software RAID, maps of the device mapper, caches and replicas, each of which may stand on those before."""
 _BUSY_RATIO = 0.1
@@ -24,16 +26,25 @@ Parity, a resync or copies for a snapshot move several times what the volume mov
 
 
 def host_loads(
-    topology: Topology, samples: Sequence[StepSamples], least_in_flight: float = 0.0
-) -> Iterator[LoadFacts]:
-    """Yield one entry for each step and direction with I/O: the sum over the block devices of the busy hosts.
+    topology: Topology, samples: Mapping[str, Sequence[StepSamples]], least_in_flight: float = 0.0
+) -> list[LoadFacts]:
+    """Return one entry for each step and direction with I/O: the sum over the block devices of the busy hosts, or
+    where none times its I/Os, over the virtual disks of the busy machines.
 
     An I/O counts once, though several block devices count it, such as a multipath map and a path. `roots` are the
-    hosts, or devices whose host is not known. Their configured queue depth is not known. A host with fewer I/Os
-    outstanding in a step than `least_in_flight`, or far fewer than another, is left out.
+    hosts or virtual machines, or devices whose host is not known. Their configured queue depth is not known. A host
+    with fewer I/Os outstanding in a step than `least_in_flight`, or far fewer than another, is left out.
+    `samples`: entity kind → its samples.
     """
+    of_kinds = (list(_loads(topology, kind, samples.get(kind, ()), least_in_flight)) for kind in _OWNERS)
+    return next(filter(None, of_kinds), [])
+
+
+def _loads(
+    topology: Topology, kind: str, samples: Sequence[StepSamples], least_in_flight: float
+) -> Iterator[LoadFacts]:
     by_step: dict[str, dict[str, list[StepSamples]]] = {}
-    for sample, host in _topmost(topology, samples):
+    for sample, host in _topmost(topology, kind, samples):
         by_step.setdefault(sample.step, {}).setdefault(host, []).append(sample)
     for step, by_host in by_step.items():
         waits = {host: sum(_in_flight(found, each) for each in DIRECTIONS) for host, found in by_host.items()}
@@ -63,9 +74,11 @@ def _in_flight(devices: Sequence[StepSamples], direction: str) -> float:
     return sum(d.rate(f"latency_seconds_{direction}_total") or 0.0 for d in devices)
 
 
-def busiest_device(topology: Topology, samples: Sequence[StepSamples]) -> list[StepSamples]:
-    """Return the block device with the highest rate in any window, in a list; [] where there is none."""
-    devices = [sample for sample, _ in _topmost(topology, samples)]
+def busiest_device(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> list[StepSamples]:
+    """Return the block device or virtual disk with the highest rate in any window, in a list; [] where none times its
+    I/Os."""
+    timed = [each for each in samples if any(_in_flight([each], direction) for direction in DIRECTIONS)]
+    devices = [sample for sample, _ in _topmost(topology, kind, timed)]
     return sorted(devices, key=lambda device: max(_rate_by_window(device).values(), default=0.0))[-1:]
 
 
@@ -87,11 +100,11 @@ def _rate_by_window(device: StepSamples) -> Mapping[int, float]:
     return dict(zip(device.ended_us, totals, strict=False))
 
 
-def _topmost(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tuple[StepSamples, str]]:
-    """Yield block devices with their host, or with themselves if it is not known: of a device and those above it,
-    such as a multipath map over its paths, the upper ones if they move its bytes. A volume that idles on it says
-    nothing about the rest of the device."""
-    luns = [topology.known_as.get((sample.source, "lun", sample.entity)) for sample in samples]
+def _topmost(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> Iterator[tuple[StepSamples, str]]:
+    """Yield block devices with their host, or virtual disks with their machine, or either with itself if that is not
+    known: of a device and those above it, such as a multipath map over its paths, the upper ones if they move its
+    bytes. A volume that idles on it says nothing about the rest of the device."""
+    luns = [topology.known_as.get((sample.source, kind, sample.entity)) for sample in samples]
     rates: dict[tuple[str, str], float] = {}
     for sample, lun in zip(samples, luns, strict=True):
         if lun is not None:
@@ -103,7 +116,7 @@ def _topmost(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tup
             continue
         above = sum(rates.get((sample.step, upper), 0.0) for upper in topology.uppers(lun, "lun"))
         if not above or above < MOVED_ABOVE * rates[sample.step, lun]:
-            owner = next(iter(topology.related(lun, "attached_to", "host")), lun)
+            owner = next(iter(topology.related(lun, "attached_to", _OWNERS[kind])), lun)
             topmost[sample.step, owner].append((sample, lun))
     for (step, host), devices in topmost.items():
         levels: dict[int, list[tuple[StepSamples, str]]] = defaultdict(list)

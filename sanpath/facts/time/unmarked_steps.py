@@ -115,15 +115,21 @@ def find_unmarked_steps(
 ) -> list[Step]:
     """Return the steps; if no load has marked any, those that its throughput and latency show.
 
-    Without a load, the throughput of the hosts' block devices is used, unless a generator was started that is read:
-    then it is not known that its host's I/O is the load's."""
+    Without a load, the throughput of the hosts' block devices is used, or that of virtual disks, unless a generator
+    was started that is read: then it is not known that its host's I/O is the load's."""
     kinds = recording.sample_kinds()
     if len(steps) != 1 or not (steps[0].origin == "whole run" or steps[0].name == COMMAND):
         return list(steps)
     if "load" in kinds:
         return split_steady(steps[0], step_samples(recording, connection, "load", steps))
-    if "lun" not in kinds or has_generator(recording.events()):
+    if has_generator(recording.events()):
         return list(steps)
-    devices = busiest_device(topology, step_samples(recording, connection, "lun", steps))
+    found = (
+        busiest_device(topology, kind, step_samples(recording, connection, kind, steps))
+        for kind in ("lun", "vdisk")
+        if kind in kinds
+    )
+    if not (devices := next(filter(None, found), [])):
+        return list(steps)
     result = split_steady(steps[0], devices)
     return result if len(result) > 1 else [busy_period(steps[0], devices)]
