@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from math import log, sqrt
+from math import inf, log, sqrt
 
 STEPS = 6
 """The most steps of a search."""
@@ -27,10 +27,8 @@ _GROWING = 0.9
 """No limit was reached if the elasticity of throughput at the most I/Os in flight is at least this."""
 _LEAST_FACTOR = 1.3
 """Steps whose I/Os in flight differ by a smaller factor show no elasticity."""
-_CALM_RATIO = 0.5
-"""The step that confirms the latency without a queue has so many of the I/Os at the knee."""
 _CALM_RATIOS = (0.2, 0.75)
-"""It is not needed where a step between these was measured."""
+"""Shares of the I/Os at the knee between which a step confirms the latency without a queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +71,24 @@ def next_in_flight(points: Sequence[Point], most: int, share: int = 1) -> int | 
             break
         if (candidate := _untested(meeting, low, high, share)) is not None:
             return candidate
+    return _to_confirm(_by_in_flight(points), found, share)
+
+
+def _to_confirm(ordered: Sequence[Point], found: KneeFound, share: int) -> int | None:
+    """The outstanding I/Os of a step that confirms the latency without a queue: halfway to the knee, and again
+    between there and the knee where latency has fallen so far. None: it is confirmed."""
     lowest, highest = (ratio * found.in_flight for ratio in _CALM_RATIOS)
-    if not any(lowest <= number <= highest for number in tested):
-        return _untested(_CALM_RATIO * found.in_flight, fewest, min(n for n in tested if n > highest), share)
-    return None
+    tested = [point.in_flight for point in ordered]
+    begin, last_calm = 0, tested[_calm_steps(ordered) - 1]
+    if tested[0] > highest:
+        return None
+    if any(lowest <= number <= highest for number in tested[1:]):
+        if not tested[0] < last_calm <= highest:
+            return None
+        begin = last_calm
+    above = next(number for number in tested if number > highest)
+    below = max(number for number in tested if number <= highest)
+    return _untested((begin + found.in_flight) / 2, below, above, share)
 
 
 def knee(points: Sequence[Point]) -> KneeFound:
@@ -90,10 +102,17 @@ def knee(points: Sequence[Point]) -> KneeFound:
 
 
 def _calm_seconds(ordered: Sequence[Point]) -> float:
-    """The latency without a queue: the lowest mean over the I/Os of the first steps, however many these are."""
+    """The latency without a queue: the mean over the I/Os of the first steps."""
+    calm = ordered[: _calm_steps(ordered)]
+    return sum(point.in_flight for point in calm) / sum(point.ops_per_second for point in calm)
+
+
+def _calm_steps(ordered: Sequence[Point]) -> int:
+    """The number of the first steps over which the mean latency of the I/Os is lowest."""
     in_flight = accumulate(point.in_flight for point in ordered)
     ops_per_second = accumulate(point.ops_per_second for point in ordered)
-    return min(number / ops for number, ops in zip(in_flight, ops_per_second, strict=True) if ops)
+    seconds = [number / ops if ops else inf for number, ops in zip(in_flight, ops_per_second, strict=True)]
+    return 1 + seconds.index(min(seconds))
 
 
 def _is_reached(ordered: Sequence[Point]) -> bool:
