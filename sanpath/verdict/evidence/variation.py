@@ -24,9 +24,11 @@ _NOISE = 4.0
 """A window is slower if its latency exceeds the calm one by this many times the usual difference of successive ones:
 sanpath's own choice, as for the steps of a load that marks none."""
 _AS_MANY = 1.15
-"""Ratio of the outstanding I/Os up to which a window has as many as calm ones."""
-_MOST = -5.0
-"""The most that it counts against a load that lacks I/Os."""
+"""Ratio of the outstanding I/Os, either way, up to which a window has as many as calm ones."""
+_MOST, _HALF = -4.0, 8.0
+"""The most that it counts against the load as the limit, and the outstanding I/Os at which it counts half of that:
+sanpath's own choices. Few I/Os seldom wait for each other, and may take longer for themselves (a cache that no longer
+holds the data)."""
 
 
 class _Window(NamedTuple):
@@ -37,7 +39,7 @@ class _Window(NamedTuple):
 
 
 def slowed(load: LoadFacts) -> tuple[float, str]:
-    """Return the log-odds against too few outstanding I/Os as the limit, at most 0, and what says so.
+    """Return the log-odds against the load itself as the limit, at most 0, and what says so.
 
     A load that only lacks I/Os gets the same latency as long as it keeps as many outstanding. What its I/Os take
     longer for a while is a wait for something else, also where nothing measures that.
@@ -48,9 +50,12 @@ def slowed(load: LoadFacts) -> tuple[float, str]:
     differences = (abs(log(after.latency_seconds / before.latency_seconds)) for before, after in pairwise(windows))
     noise, calm = median(differences), _calm(windows)
     calm_seconds = sum(w.ios * w.latency_seconds for w in calm) / sum(w.ios for w in calm)
-    most_in_flight = _AS_MANY * median(w.in_flight for w in calm)
+    in_flight = median(w.in_flight for w in calm)
     slow = [
-        w for w in windows if w.latency_seconds > calm_seconds * exp(_NOISE * noise) and w.in_flight <= most_in_flight
+        w
+        for w in windows
+        if w.latency_seconds > calm_seconds * exp(_NOISE * noise)
+        and in_flight / _AS_MANY <= w.in_flight <= in_flight * _AS_MANY
     ]
     waiting = sum(w.ios * (w.latency_seconds - calm_seconds) for w in slow)
     share = waiting / sum(w.ios * w.latency_seconds for w in windows)
@@ -58,7 +63,8 @@ def slowed(load: LoadFacts) -> tuple[float, str]:
     words = (
         f"in {percent(slow_ratio)} of the time as many I/Os take longer, for {percent(share)} of all of their time"
     )
-    return max(_MOST, min(0.0, -share / UNEXPLAINED - log(UNEXPLAINED))), words
+    most = _MOST * in_flight / (in_flight + _HALF)
+    return max(most, min(0.0, -share / UNEXPLAINED - log(UNEXPLAINED))), words
 
 
 def _windows(load: LoadFacts) -> list[_Window]:

@@ -39,6 +39,11 @@ class Evidence:
     about_slots: bool = False
 
 
+def weighed(weight: float, words: str) -> list[Evidence]:
+    """A reading as evidence; none where it weighs nothing."""
+    return [Evidence(words, weight)] if weight else []
+
+
 @dataclass(frozen=True, slots=True)
 class Conclusion:
     """What a claim states once it is believed. `following`: what would limit next, None: unknown."""

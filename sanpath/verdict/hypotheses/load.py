@@ -12,7 +12,7 @@ from sanpath.verdict.evidence.healthy import rate_error, rate_in_words, rate_met
 from sanpath.verdict.evidence.likelihoods import normal, set_by_hand
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.evidence.variation import held_back_for_a_while, slowed
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, of_the_load
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, of_the_load, weighed
 from sanpath.verdict.places.submission import (
     FILLED_ERROR,
     closed_loop_density,
@@ -94,6 +94,7 @@ def _demand(table: PlaceTable) -> Claim:
     if (share := held_back_for_a_while(table)) is not None:
         words = f"in {percent(share)} of the time all of its I/Os are outstanding, and fewer complete than otherwise"
         evidence.append(Evidence(words, _NOTHING_HOLDS_BACK))
+    evidence += weighed(*slowed(table.load))
     return of_the_load("demand_limited", frozenset(), evidence, because, "any")
 
 
@@ -199,9 +200,8 @@ def _concurrency(table: PlaceTable) -> Claim:
         words = f"only {percent(ratio)} of the configured I/Os are outstanding, so configuring more changes nothing"
         evidence.append(Evidence(words, weight))
     weight, words = tail_weight(table.load)
-    evidence += [Evidence(words, -weight)] if weight else []
-    weight, words = slowed(table.load)
-    evidence += [Evidence(words, weight)] if weight else []
+    evidence += weighed(-weight, words)
+    evidence += weighed(*slowed(table.load))
     is_alone = not (table.towards_fewer or table.towards_more)
     # What serves many at once, such as flash, takes less time for each.
     served = total * min(_SLOWEST_RATIO, max(1.0, table.seconds(table.gaps) / _FAST_SECONDS))

@@ -9,7 +9,8 @@ from typing import cast
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, iops, percent
 from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, at_limit, run_queue_weight, without_pause
-from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by, of_the_load
+from sanpath.verdict.evidence.variation import slowed
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by, of_the_load, weighed
 from sanpath.verdict.places.processors import (
     CLEARLY_LESS_BUSY,
     as_busy_with_fewer,
@@ -102,6 +103,7 @@ def _generator(table: PlaceTable) -> Claim:
         *_unused_slots(table),
         *_as_fast_with_less(table, weight),
         *_polling(table, weight),
+        *weighed(*slowed(table.load)),
     ]
     because = (f"{words}; nothing measured below it is saturated",)
     # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.

@@ -27,12 +27,16 @@ from sanpath.verdict.evidence.likelihoods import (
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.segments import LatencySegment, segments
+from sanpath.verdict.places.submission import threads_of
 from sanpath.verdict.places.table import PlaceTable
 
 _FREE_QUEUE = -2.0
 """Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""
 _HELD_MORE = -6.0
 """The same of a queue that held clearly more in another step: only if its depth was changed since, it is full now."""
+_OTHER_DEPTH = -1.5
+"""Log-odds of a queue that is full of one number of I/Os, and of another in another step: its depth was changed
+meanwhile, as by drivers whose target reports a full queue (SAM-5, TASK SET FULL). sanpath's own choice."""
 _MOSTLY_BUSY, _ALWAYS_BUSY = 0.5, 0.98
 """Share of the time that an array is busy from which more slots above it bring clearly less, and up to which they
 bring anything: sanpath's own choices."""
@@ -134,7 +138,7 @@ def _of_other_steps(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:
         yield Evidence(f"it held {count(held)} I/Os in another step", _HELD_MORE)
     # Where others waited above it, or at the same throughput: what is below takes longer with more of them.
     elif any(
-        abs(other_queue.held - queue.held) > _held_error(queue) + _held_error(other_queue)
+        _differ(queue, other_queue)
         and (
             _is_held_back(other_queue, other_load)
             or other_load.ops_per_second >= AT_LEAST_AS_FAST * table.load.ops_per_second
@@ -145,12 +149,23 @@ def _of_other_steps(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:
 
 
 def fullness(table: PlaceTable, segment: LatencySegment) -> float:
-    """Log-likelihood ratio that a queue of unknown depth is full, by the I/Os that it held, whatever limits it or
+    """Log-likelihood ratio that a queue of unknown depth is full, by how many I/Os it holds, whatever limits it or
     what is below. 0 for any other segment."""
-    if segment.queue is None or not segment.queue.holds_back or segment.filled_ratio is not None:
+    queue = segment.queue
+    if queue is None or not queue.holds_back or segment.filled_ratio is not None:
         return 0.0
-    of_number = full_queue(_admitted(table, segment.queue), table.facts.in_flight_in(table.load.step))
-    return of_number + sum(evidence.weight for evidence in _of_other_steps(table, segment.queue))
+    weight = full_queue(_admitted(table, queue), table.facts.in_flight_in(table.load.step))
+    threads = threads_of(table.facts, table.load)
+    for other, load in _in_other_steps(table, queue):
+        # Each of a device's hardware queues has slots of its own, and more threads use more of them.
+        if _is_held_back(other, load) and threads_of(table.facts, load) == threads and _differ(queue, other):
+            return weight + _OTHER_DEPTH
+    return weight
+
+
+def _differ(queue: HostQueue, other: HostQueue) -> bool:
+    """Whether a queue holds clearly another number of I/Os than in another step."""
+    return abs(other.held - queue.held) > _held_error(queue) + _held_error(other)
 
 
 def _in_other_steps(table: PlaceTable, queue: HostQueue) -> list[tuple[HostQueue, LoadFacts]]:

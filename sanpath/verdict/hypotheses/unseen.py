@@ -123,7 +123,7 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     if machine is None:
         # The machine of the load has no name, so that nothing is there to accuse.
         place = f"something above {_short_name(str(first.entity)) or 'the block device'}"
-        yield Claim("unseen", None, frozenset({0}), evidence, prior=_PRIOR, verdict="cannot_tell", place=place)
+        yield Claim("io_stack", None, frozenset({0}), evidence, prior=_PRIOR, verdict="cannot_tell", place=place)
     else:
         yield Claim("io_stack", machine, frozenset({0}), evidence, conclude, _PRIOR)
 
