@@ -135,7 +135,8 @@ def stacked(above: float) -> tuple[Topology, list[StepSamples]]:
     ids=["multipath map", "volume with copies", "idle volume"],
 )
 def test_a_device_counts_for_its_host_unless_a_device_above_it_moves_its_bytes(above: float, reads: float) -> None:
-    (load,) = host_loads(*stacked(above))
+    topology, samples = stacked(above)
+    (load,) = host_loads(topology, {"lun": samples})
     assert (load.entity, load.ops_per_second) == ("host:db1", pytest.approx(reads))
 
 
@@ -151,7 +152,7 @@ def test_busy_hosts_are_one_load_and_an_idle_one_is_not_part_of_it() -> None:
         ]
         rates = {"ops_read_total": [reads], "bytes_read_total": [reads * 4096], LATENCY: [reads * latency]}
         samples.append(StepSamples(host, "sda", "s", seconds=[1.0], rates=rates))
-    (load,) = host_loads(resolve(inventory), samples)
+    (load,) = host_loads(resolve(inventory), {"lun": samples})
     assert (load.entity, load.ops_per_second) == ("load:db1+db2", 2 * READS)
     assert load.latency_seconds == pytest.approx(0.002)
 
