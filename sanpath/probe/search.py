@@ -91,7 +91,7 @@ def find_knee(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Ord
     number = knee_search.next_in_flight(points, plan.budget.in_flight, plan.share)
     if number is None:
         return Finish(knee_text(points))
-    reason = "the ends of the curve come first" if len(points) < 2 else "throughput is least certain there"
+    reason = "the ends of the curve come first" if len(points) < 2 else "the curve is least certain there"
     order = _within(plan, spent, in_flight_order(plan, number, "knee", reason))
     return Finish(f"{order.reason}; {knee_text(points)}") if isinstance(order, Finish) and points else order
 

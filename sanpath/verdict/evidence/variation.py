@@ -60,9 +60,7 @@ def slowed(load: LoadFacts) -> tuple[float, str]:
     waiting = sum(w.ios * (w.latency_seconds - calm_seconds) for w in slow)
     share = waiting / sum(w.ios * w.latency_seconds for w in windows)
     slow_ratio = sum(w.seconds for w in slow) / sum(w.seconds for w in windows)
-    words = (
-        f"in {percent(slow_ratio)} of the time as many I/Os take longer, for {percent(share)} of all of their time"
-    )
+    words = f"in {percent(slow_ratio)} of the time as many I/Os take longer: {percent(share)} of the mean latency"
     most = _MOST * in_flight / (in_flight + _HALF)
     return max(most, min(0.0, -share / UNEXPLAINED - log(UNEXPLAINED))), words
 
