@@ -35,6 +35,23 @@ def test_what_waits_above_a_device_of_a_machine_without_a_name_is_sought_there(t
     assert (first.verdict, first.place) == ("cannot_tell", "something above sdb")
 
 
+@pytest.mark.parametrize(
+    ("differs", "jobs", "is_slowed"), [((0.6, 1.7), 1, True), ((0.1, 1.4), 1, False), ((0.6, 1.7), 4, False)]
+)
+def test_throughput_that_differs_while_all_ios_are_outstanding_is_no_want_of_more(
+    tmp_path: Path, differs: tuple[float, float], jobs: int, is_slowed: bool
+) -> None:
+    """Of 32 at 16 ms: 3,400 a second for half of the time and 600 in the other. fio does not add up the windows of
+    several processes."""
+    found = {}
+    for name, printed in (("even", None), ("differs", differs)):
+        (tmp_path / name).mkdir()
+        text = fio_text(depth=32 // jobs, jobs=jobs, differs=printed, levels="1=0.1%, 8=50.0%, 32=50.0%")
+        found[name] = likelihoods(imported(tmp_path / name, text))["concurrency_limited"]
+    assert (found["differs"] < 0.8 * found["even"]) is is_slowed
+    assert is_slowed or found["differs"] == pytest.approx(found["even"])
+
+
 def test_a_load_that_flushes_each_write_does_not_ask_for_no_more(tmp_path: Path) -> None:
     """144 writes a second, each of 12 microseconds, and a flush of 6.9 ms after it."""
     text = fio_text(ops=144, latency_us=12, depth=1, flush_us=6_900, levels="1=200.0%", engine="psync")

@@ -29,10 +29,12 @@ def fio_text(
     device_ios: int | None = None,
     stacked: tuple[str, ...] = (),
     minute: int = 10,
+    differs: tuple[float, float] | None = None,
 ) -> str:
     """fio's text output of random reads (writes with flushes). `cpu`: "" leaves the line out. `device_us`: how long
     sdb took for an I/O, None: not printed. `device_ios`: reads and writes that sdb counted, None: those of the load.
-    `stacked`: devices above sdb, which count the same. `minute`: of the hour in which it ended."""
+    `stacked`: devices above sdb, which count the same. `minute`: of the hour in which it ended. `differs`: standard
+    deviation and largest of the throughput in 40 windows, over its mean, None: not printed."""
     kind, done = ("write" if flush_us else "read"), ops * SECONDS
     counts = f"0,{done}" if flush_us else f"{done},0"
     sizes = f"(R) {block}B-{block}B, (W) {block}B-{block}B"
@@ -43,6 +45,11 @@ def fio_text(
         f"  {kind}: IOPS={ops}, BW=1MiB/s (1MB/s)({done * block // 1024}KiB/{SECONDS}000msec)",
         f"     lat (usec): min=1, max=99999999, avg={latency_us:.2f}, stdev= 4.20",
     ]
+    if differs is not None:
+        deviation, most = (1000 * ratio for ratio in differs)
+        lines.append(
+            f"   bw (  KiB/s): min= 10, max={most:.0f}, per=100.00%, avg=1000.00, stdev={deviation:.2f}, samples=40"
+        )
     if flush_us:
         lines += ["  fsync/fdatasync/sync_file_range:", f"    sync (usec): min=1, max=99999, avg={flush_us}, stdev=1"]
     lines += [f"  cpu          : {cpu}, ctx=1, majf=0, minf=1"] if cpu else []

@@ -27,6 +27,7 @@ from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import json_object, read_json
+from sanpath_collectors.fio import throughput
 from sanpath_collectors.fio.described import (
     Figures,
     Remark,
@@ -246,7 +247,7 @@ def parse_job(
     longest_ms = runtime_ms + round(1000 * (duration(options.get("ramp_time")) or 0))
     for direction, body in bodies.items():
         moved, latencies[direction] = _direction(body, direction, longest_ms)
-        samples |= moved | latencies[direction].samples(direction)
+        samples |= moved | latencies[direction].samples(direction) | _throughput(body, direction, processes)
     figures = Figures(
         runtime_ms, summed_ms, _in_flight(samples, runtime_ms), [d for d in DIRECTIONS if samples[f"ops_{d}_total"]]
     )
@@ -396,6 +397,13 @@ def _direction(body: Mapping[str, Any], direction: Direction, runtime_ms: int) -
         runtime_ms=runtime_ms,
     )
     return moved, latency
+
+
+def _throughput(body: Mapping[str, Any], direction: Direction, processes: int) -> dict[str, Number]:
+    """How the throughput of one direction differed."""
+    mean, deviation, most = (finite(body.get(f"bw_{what}")) for what in ("mean", "dev", "max"))
+    windows = integer(body.get("bw_samples"), milliseconds(body.get("runtime")) // throughput.WINDOW_MS)
+    return throughput.samples(direction, mean, deviation, most, windows, processes)
 
 
 def _moved_bytes(body: Mapping[str, Any]) -> int:

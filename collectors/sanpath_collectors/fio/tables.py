@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sanpath.model import DIRECTIONS
 from sanpath.plugin import LOAD_COUNTERS, LOAD_PERCENTILES, Column, Rows, Table
 from sanpath_collectors.fio.status import JobStatus, Number
 
@@ -19,6 +20,7 @@ LOAD = Table(
         *LOAD_PERCENTILES,
         Column("in_flight_configured"),
         Column("cpu_ratio", 0, 0.01),
+        *(Column(f"throughput_{what}_ratio_{d}") for d in DIRECTIONS for what in ("deviation", "max")),
     ),
     plane="load",
 )

@@ -55,6 +55,8 @@ class LoadFacts:
     `is_mean_of_both`: its latency follows from both directions' I/Os together, so that the split is not known.
     `unlimited_ratio`: share of their configured I/Os that the jobs without a rate keep in flight, of both directions,
     if these hold most; None: no job has a rate, or all have, or it is not known of one.
+    `throughput_deviation_ratio`, `throughput_max_ratio`: standard deviation and largest of its throughput between
+    half seconds, over its mean; None: several jobs ran, or the load does not report it.
     `slow_part`: the jobs whose own targets hold most of the I/Os in flight because they are slower than those of the
     other jobs; None: the jobs share their targets, or these do not differ, or are not known.
     """
@@ -88,6 +90,8 @@ class LoadFacts:
     tail_shares: tuple[tuple[float, float], ...] = ()
     is_mean_of_both: bool = False
     unlimited_ratio: float | None = None
+    throughput_deviation_ratio: float | None = None
+    throughput_max_ratio: float | None = None
     slow_part: LoadFacts | None = None
 
     @property

@@ -116,6 +116,8 @@ def _load_of_direction(
         tail_shares=tuple(_tail_shares(with_latency, direction)),
         is_mean_of_both=all(_is_mean_of_both(job) for job in active),
         unlimited_ratio=_unlimited_ratio(topology, step, jobs),
+        throughput_deviation_ratio=single_job.get(f"throughput_deviation_ratio_{direction}"),
+        throughput_max_ratio=single_job.get(f"throughput_max_ratio_{direction}"),
     )
 
 

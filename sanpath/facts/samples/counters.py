@@ -66,10 +66,8 @@ def find_rounds(samples: SampleArrays, counters: Collection[str]) -> Rounds:
         return ()
     first, last = seen[starts], np.append(seen[starts[1:] - 1], seen[-1])
     begins = [_FIRST_ROUND_US, *((first[1:] + last[:-1]) // 2).tolist()]
-    last_news, idle_us = (
-        np.maximum.accumulate(np.where(has_moved, first, _FIRST_ROUND_US)),
-        idle_after(first[has_moved]),
-    )
+    last_news = np.maximum.accumulate(np.where(has_moved, first, _FIRST_ROUND_US))
+    idle_us = idle_after(first[has_moved])
     is_idle = np.append(False, (last_news[:-1] > _FIRST_ROUND_US) & (first[1:] - last_news[:-1] >= idle_us))
     has_news = has_moved | is_idle
     return () if has_news.all() else list(zip(begins, has_news.tolist(), strict=True))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from math import exp, inf, log
+from math import exp, inf, log, sqrt
 from statistics import median
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ _CALM = 0.25
 _NOISE = 4.0
 """A window is slower if its latency exceeds the calm one by this many times the usual difference of successive ones:
 sanpath's own choice, as for the steps of a load that marks none."""
+_SUMMED_SECONDS = 0.5
+"""Length of the windows that a load sums up (fio: bwavgtime)."""
 _AS_MANY = 1.15
 """Ratio of the outstanding I/Os, either way, up to which a window has as many as calm ones."""
 _MOST, _HALF = -4.0, 8.0
@@ -45,8 +48,15 @@ def slowed(load: LoadFacts) -> tuple[float, str]:
     longer for a while is a wait for something else, also where nothing measures that.
     """
     windows = _windows(load)
-    if len(windows) < _LEAST_WINDOWS:
-        return 0.0, ""
+    share, in_flight, words = _slowed_windows(windows) if len(windows) >= _LEAST_WINDOWS else _slowed_in_all(load)
+    most = _MOST * in_flight / (in_flight + _HALF)
+    weight = max(most, min(0.0, -share / UNEXPLAINED - log(UNEXPLAINED)))
+    return weight, f"{words}: {percent(share)} of the mean latency"
+
+
+def _slowed_windows(windows: Sequence[_Window]) -> tuple[float, float, str]:
+    """The share of the mean latency that passes because as many I/Os take longer for a while, how many these are, and
+    words for it."""
     differences = (abs(log(after.latency_seconds / before.latency_seconds)) for before, after in pairwise(windows))
     noise, calm = median(differences), _calm(windows)
     calm_seconds = sum(w.ios * w.latency_seconds for w in calm) / sum(w.ios for w in calm)
@@ -60,9 +70,19 @@ def slowed(load: LoadFacts) -> tuple[float, str]:
     waiting = sum(w.ios * (w.latency_seconds - calm_seconds) for w in slow)
     share = waiting / sum(w.ios * w.latency_seconds for w in windows)
     slow_ratio = sum(w.seconds for w in slow) / sum(w.seconds for w in windows)
-    words = f"in {percent(slow_ratio)} of the time as many I/Os take longer: {percent(share)} of the mean latency"
-    most = _MOST * in_flight / (in_flight + _HALF)
-    return max(most, min(0.0, -share / UNEXPLAINED - log(UNEXPLAINED))), words
+    return share, in_flight, f"in {percent(slow_ratio)} of the time as many I/Os take longer"
+
+
+def _slowed_in_all(load: LoadFacts) -> tuple[float, float, str]:
+    """The same of a load that only sums up how its throughput differed. Its latency differs as much where it always
+    keeps all of its I/Os outstanding (N = X R); I/Os that are counted differ by chance, too (Poisson)."""
+    configured, in_flight = load.in_flight_configured, load.in_flight_measured
+    deviation, most = load.throughput_deviation_ratio, load.throughput_max_ratio
+    if not configured or in_flight < (1 - FILLED_ERROR) * configured or deviation is None or most is None:
+        return 0.0, in_flight, ""
+    by_chance = 1 / (load.ops_per_second * _SUMMED_SECONDS)
+    fastest = min(most, 1 + sqrt(max(0.0, deviation**2 - by_chance)))
+    return 1 - 1 / fastest, in_flight, f"throughput differs by {percent(deviation)} with as many I/Os outstanding"
 
 
 def _windows(load: LoadFacts) -> list[_Window]:
@@ -77,7 +97,7 @@ def _windows(load: LoadFacts) -> list[_Window]:
     ]
 
 
-def _calm(windows: list[_Window]) -> list[_Window]:
+def _calm(windows: Sequence[_Window]) -> list[_Window]:
     """The windows of the lowest latency that make up a quarter of the time."""
     left, calm = _CALM * sum(window.seconds for window in windows), []
     for window in sorted(windows, key=lambda window: window.latency_seconds):

@@ -157,8 +157,9 @@ def fullness(table: PlaceTable, segment: LatencySegment) -> float:
     weight = full_queue(_admitted(table, queue), table.facts.in_flight_in(table.load.step))
     threads = threads_of(table.facts, table.load)
     for other, load in _in_other_steps(table, queue):
+        had_more_slots = other.held > queue.held or _is_held_back(other, load)
         # Each of a device's hardware queues has slots of its own, and more threads use more of them.
-        if _is_held_back(other, load) and threads_of(table.facts, load) == threads and _differ(queue, other):
+        if had_more_slots and _differ(queue, other) and threads_of(table.facts, load) == threads:
             return weight + _OTHER_DEPTH
     return weight
 
@@ -191,11 +192,6 @@ def _held_error(queue: HostQueue) -> float:
     errors, and by a coarse clock."""
     coarse = queue.below.error_seconds / max(queue.below.seconds, 1e-9)
     return queue.held * (2 * DEPTH_ERROR + min(1.0, coarse))
-
-
-def has_free_slots(table: PlaceTable, queue: HostQueue) -> bool:
-    """Whether I/Os wait above a queue that held clearly more in another step: nothing below it holds them back."""
-    return _is_held_back(queue, table.load) and _held_more(table, queue) is not None
 
 
 def _is_held_back(queue: HostQueue, load: LoadFacts) -> bool:

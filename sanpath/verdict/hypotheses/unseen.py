@@ -10,7 +10,7 @@ from sanpath.units import duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, limited_by
 from sanpath.verdict.hypotheses.drives import drives_of_load
-from sanpath.verdict.hypotheses.queues import WITHOUT_QUEUE, has_free_slots, host_is_unread
+from sanpath.verdict.hypotheses.queues import WITHOUT_QUEUE, host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.host_queues import HostQueue
 from sanpath.verdict.places.table import PlaceTable
@@ -19,8 +19,6 @@ _PRIOR = -2.0
 """Log-odds of a place that no source looks into, against one whose counter could have shown the limit."""
 _BY_ENGINE = 2.0
 """Log-likelihood ratio of an engine above the device that is known to hold I/Os back."""
-_FREE_SLOTS = -4.0
-"""Log-odds of a limit below a queue above which I/Os wait although it has free slots: it would fill them first."""
 _DIRECTLY = -2.5
 """Log-odds of software above a block device where the load accesses the device itself: sanpath's own choice. Only the
 block layer is left there, and a limit of a control group that was not read."""
@@ -57,10 +55,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     for index in sorted(gaps):
         gap = frozenset({index})
         prior, others = _prior(table, index, window_bytes), elsewhere - gap
-        place, queue, of_gap = _place(table, index), _queue_above(table, index), tuple(evidence)
-        if queue is not None and has_free_slots(table, queue):
-            of_gap += (Evidence(f"I/Os wait above {queue.entity}, which held more in another step", _FREE_SLOTS),)
-        yield Claim("unseen", None, gap, of_gap, prior=prior, verdict="cannot_tell", may_explain=others, place=place)
+        place = _place(table, index)
+        yield Claim(
+            "unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=others, place=place
+        )
 
 
 def _place(table: PlaceTable, index: int) -> str:

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import common_value
+from sanpath_collectors.fio import throughput
 from sanpath_collectors.fio.described import (
     adapted_depth,
     all_taken_for_reads,
@@ -59,6 +60,10 @@ _MOVED_BEFORE_3 = re.compile(
 _LATENCY = re.compile(
     rf"\s+(lat|clat|slat) \((nsec|usec|msec|sec)\)\s*: min=.*max=\s*({_NUMBER})\s*, avg=\s*({_NUMBER})\s*,"
 )
+_THROUGHPUT = re.compile(
+    rf"\s+bw \(\s*[kKMG]?i?B\s*/s\)\s*: min=.*max=\s*({_NUMBER})\s*,.*avg=\s*({_NUMBER})\s*,"
+    rf" stdev=\s*({_NUMBER})(?:, samples=(\d{{1,9}}))?"
+)
 _PERCENTILES = re.compile(r"\s+(.+) percentiles \((nsec|usec|msec|sec)\):")
 _PERCENTILE = re.compile(r"(50|95|99)\.00th=\[\s*(\d{1,18})\]")
 _FLUSHES = re.compile(rf"\s+sync \((nsec|usec|msec|sec)\)\s*: min=.*avg=\s*({_NUMBER})\s*,")
@@ -81,7 +86,7 @@ class _Figures:
 
     `moved_bytes`: bytes as printed, off by at most `rounding_bytes`. `from_submission`: the percentiles are of the
     latency since submission, not of the completion latency. `completion_ns`, `submission_ns`: means of the two parts
-    of the latency. None: not read yet.
+    of the latency. `throughput`: mean, standard deviation and largest of `windows`. None: not read yet.
     """
 
     moved_bytes: float = 0.0
@@ -94,6 +99,8 @@ class _Figures:
     submission_ns: float | None = None
     percentiles_ns: dict[int, int] = field(default_factory=dict)
     from_submission: bool = False
+    throughput: tuple[float, float, float] | None = None
+    windows: int | None = None
 
 
 @dataclass(slots=True)
@@ -198,6 +205,7 @@ class Entry:
         samples: dict[str, Number] = {}
         for direction, ops in issued.items():
             samples |= self._moved(direction, ops, job_headers) | latencies[direction].samples(direction)
+            samples |= self._throughput(direction)
         samples |= self._flushes(reads + writes, flushes)
         remarks = [*latency_remarks(name, latencies.values())]
         if self.issued is None:
@@ -286,6 +294,10 @@ class Entry:
                 figures.max_ns = None if figures.submission_ns else max_ns
             else:
                 figures.max_ns, figures.mean_ns = max_ns, mean_ns
+        elif match := _THROUGHPUT.match(line):
+            most, mean, deviation = (shortened(text) for text in match.groups()[:3])
+            figures.throughput = mean, deviation, most
+            figures.windows = int(match[4]) if match[4] else None
         elif match := _PERCENTILES.match(line):
             preferred = match[1] == "lat" or (match[1] == "clat" and not figures.from_submission)
             self._unit_ns = _NS[match[2]] if preferred else None
@@ -301,6 +313,12 @@ class Entry:
             exact_bytes if abs(exact_bytes - figures.moved_bytes) <= figures.rounding_bytes else figures.moved_bytes
         )
         return {f"ops_{direction}_total": ops, f"bytes_{direction}_total": integer(moved_bytes, 0)}
+
+    def _throughput(self, direction: Direction) -> dict[str, Number]:
+        figures = self._figures[direction]
+        windows = figures.runtime_ms // throughput.WINDOW_MS if figures.windows is None else figures.windows
+        mean, deviation, most = figures.throughput or (None, None, None)
+        return throughput.samples(direction, mean, deviation, most, windows, self.processes)
 
     def _measured(self, direction: Direction, ops: int) -> Latency:
         figures = self._figures[direction]
