@@ -104,3 +104,16 @@ def test_a_service_time_that_nothing_takes_contains_a_wait(tmp_path: Path) -> No
     assert of_array[1:] == sorted(of_array[1:])
     assert [bottleneck.entity for bottleneck in verdicts[-1].bottlenecks] == ["array:fa1"]
     assert verdicts[0].suspects[0].verdict == "concurrency_limited"
+
+
+def test_ios_that_find_no_slot_inside_a_full_array_wait_before_its_clock(tmp_path: Path) -> None:
+    """200 a second, of which the device behind the volume takes 64 at once: 320 ms by its clock. Of 130, 66 wait
+    another 330 ms for a slot of it, where no link is read."""
+    san = San(tmp_path, leave_out={"switch"}, device_slots=64, guest_queue_depth=254)
+    for n in (64, 130):
+        flow = Flow(200, n / 200)
+        san.step(
+            f"q{n}", n, block=32 * KIB, read=flow, disk={"read": flow}, array={"read": AtArray(0.319, queue=None)}
+        )
+    verdict = judged(san.write()).verdict
+    assert (verdict.kind, [b.entity for b in verdict.bottlenecks]) == ("bottleneck", ["array:fa1"])

@@ -79,8 +79,12 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         before_clock = table.indices("array_door") or table.indices("fabric")
         before, evidence = tuple(_before_clock(table, row)), tuple(_evidence_inside(table, row))
         inside, share = table.indices("array_queue", "array_service"), table.others_share
+        # I/Os that find no slot inside wait before the clock, as those above a full queue of the host do.
+        slots = tuple(_device_slots(table))
+        full = before_clock if slots else frozenset[int]()
         yield Claim("array", entity, before_clock, before, partial(_at_door, table), UNREAD, others_share=share)
-        yield Claim("array", entity, inside, evidence, partial(_saturated, table), others_share=share)
+        conclude = partial(_saturated, table)
+        yield Claim("array", entity, inside, (*evidence, *slots), conclude, may_explain=full, others_share=share)
 
 
 def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
