@@ -34,9 +34,10 @@ _FREE_QUEUE = -2.0
 """Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""
 _HELD_MORE = -6.0
 """The same of a queue that held clearly more in another step: only if its depth was changed since, it is full now."""
-_OTHER_DEPTH = -1.5
-"""Log-odds of a queue that is full of one number of I/Os, and of another in another step: its depth was changed
-meanwhile, as by drivers whose target reports a full queue (SAM-5, TASK SET FULL). sanpath's own choice."""
+_OTHER_DEPTH, _HAD_MORE = -1.5, -3.2
+"""Log-odds of a queue that is full of one number of I/Os, and of fewer in another step, or that held more of them
+there: its depth was changed meanwhile, as by drivers whose target reports a full queue (SAM-5, TASK SET FULL).
+sanpath's own choices."""
 _MOSTLY_BUSY, _ALWAYS_BUSY = 0.5, 0.98
 """Share of the time that an array is busy from which more slots above it bring clearly less, and up to which they
 bring anything: sanpath's own choices."""
@@ -154,14 +155,17 @@ def fullness(table: PlaceTable, segment: LatencySegment) -> float:
     queue = segment.queue
     if queue is None or not queue.holds_back or segment.filled_ratio is not None:
         return 0.0
-    weight = full_queue(_admitted(table, queue), table.facts.in_flight_in(table.load.step))
+    of_number, of_other_steps = full_queue(_admitted(table, queue), table.facts.in_flight_in(table.load.step)), 0.0
     threads = threads_of(table.facts, table.load)
     for other, load in _in_other_steps(table, queue):
-        had_more_slots = other.held > queue.held or _is_held_back(other, load)
         # Each of a device's hardware queues has slots of its own, and more threads use more of them.
-        if had_more_slots and _differ(queue, other) and threads_of(table.facts, load) == threads:
-            return weight + _OTHER_DEPTH
-    return weight
+        if not _differ(queue, other) or threads_of(table.facts, load) != threads:
+            continue
+        if other.held > queue.held:
+            of_other_steps = min(of_other_steps, _HAD_MORE)
+        elif _is_held_back(other, load):
+            of_other_steps = min(of_other_steps, _OTHER_DEPTH)
+    return of_number + of_other_steps
 
 
 def _differ(queue: HostQueue, other: HostQueue) -> bool:
