@@ -59,9 +59,10 @@ def test_of_any_closed_network(demands: list[float], delay_seconds: float) -> No
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.floats(1e-4, 5e-4), st.floats(0.01, 0.02), st.floats(1, 1.6))
+@given(st.floats(1e-4, 3e-4), st.floats(0.01, 0.02), st.floats(1, 1.6))
 def test_a_first_step_that_counted_too_few_ios(demand: float, delay_seconds: float, error: float) -> None:
-    """One I/O at a time meets a rare time-out once or never in a step."""
+    """One I/O at a time meets a rare time-out once or never in a step. The knee is at 34 I/Os or more: of fewer, the
+    first step is a large part of those that the latency without a queue is the mean of."""
     exact = closed_network([demand], delay_seconds)
 
     def measure(number: int) -> Point:
