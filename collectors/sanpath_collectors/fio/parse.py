@@ -402,8 +402,9 @@ def _direction(body: Mapping[str, Any], direction: Direction, runtime_ms: int) -
 def _throughput(body: Mapping[str, Any], direction: Direction, processes: int) -> dict[str, Number]:
     """How the throughput of one direction differed."""
     mean, deviation, most = (finite(body.get(f"bw_{what}")) for what in ("mean", "dev", "max"))
-    windows = integer(body.get("bw_samples"), milliseconds(body.get("runtime")) // throughput.WINDOW_MS)
-    return throughput.samples(direction, mean, deviation, most, windows, processes)
+    windows = integer(body["bw_samples"], 0) if "bw_samples" in body else None
+    runtime_ms = milliseconds(body.get("runtime"))
+    return throughput.samples(direction, mean, deviation, most, windows, runtime_ms, processes)
 
 
 def _moved_bytes(body: Mapping[str, Any]) -> int:

@@ -84,7 +84,7 @@ def path_turns(san: San, baseline: Baseline) -> dict[str, Any]:
     san.fabrics, san.path_policy, san.ios_per_path = 2, "round_robin", 1000
     san.host_gigabit = [_fill_links(san, baseline, 1)] * 2
     luns = ("lun:sqlvm1/sda", "lun:sqlvm1/sdb")[: san.volumes]
-    ends = (*(san.host_port(index) for index in range(2)), *(san.hba(index) for index in range(2)))
+    ends = san.host_port(0), san.host_port(1), san.hba(0), san.hba(1)
     return san.truth("bottleneck", "host", *ends, *luns)
 
 

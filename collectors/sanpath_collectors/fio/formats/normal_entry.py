@@ -316,9 +316,9 @@ class Entry:
 
     def _throughput(self, direction: Direction) -> dict[str, Number]:
         figures = self._figures[direction]
-        windows = figures.runtime_ms // throughput.WINDOW_MS if figures.windows is None else figures.windows
         mean, deviation, most = figures.throughput or (None, None, None)
-        return throughput.samples(direction, mean, deviation, most, windows, self.processes)
+        windows, runtime_ms = figures.windows, figures.runtime_ms
+        return throughput.samples(direction, mean, deviation, most, windows, runtime_ms, self.processes)
 
     def _measured(self, direction: Direction, ops: int) -> Latency:
         figures = self._figures[direction]
