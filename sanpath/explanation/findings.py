@@ -23,6 +23,8 @@ _ENDS = ("switch_port", "hba", "array_port")
 """Kinds of the ends of a link."""
 _ARRAY_PARTS = ("volume", "controller", "media")
 """Kinds of the parts of an array; ports are elements of their own."""
+_OF_THE_LOAD = ("host", "tcp_connection")
+"""Fact tables whose rows are about the machines or the connections of the load, whichever element limits."""
 _BOTH_DIRECTIONS = ("both", "")
 """Directions of rows that are about both directions."""
 
@@ -177,7 +179,9 @@ def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str
     if not verdict.bottlenecks:
         return f"it does not limit this run: {KIND_WORDS[verdict.kind]}"
     first = verdict.bottlenecks[0]
-    if first.entity == finding.entity:  # The finding is about another step or direction.
+    if first.entity == finding.entity:
+        if verdict.from_step in finding.steps and finding.direction in (first.direction, *_BOTH_DIRECTIONS):
+            return f"it is not why {short_name(first.entity)} limits this run"
         return f"what limits this run is its {first.direction} direction in step {verdict.from_step}"
     return f"it does not limit this run: {short_name(first.entity)} does"
 
@@ -187,7 +191,8 @@ class NamedEntities:
 
     def __init__(self, topology: Topology, verdict: Verdict) -> None:
         self._kind, self._topology, self._known = verdict.kind, topology, topology.entities.keys()
-        self._policy = any(b.kind == "path_policy" for b in verdict.bottlenecks)
+        self._kinds = {verdict.kind, *(bottleneck.kind for bottleneck in verdict.bottlenecks)}
+        self._policy = "path_policy" in self._kinds
         self._elements = {
             (name, bottleneck.direction)
             for bottleneck in verdict.bottlenecks
@@ -197,16 +202,17 @@ class NamedEntities:
     def has(self, finding: Finding, each: str, cause_of: Sequence[str]) -> bool:
         """Whether a finding is about what the verdict names.
 
-        `each`: the fact table of its rule. `cause_of`: the kinds of verdict that its rule explains; empty: any.
+        `each`: the fact table of its rule. `cause_of`: the kinds of verdicts and bottlenecks that its rule explains;
+        empty: any.
         """
-        if cause_of and self._kind not in cause_of:
+        if cause_of and self._kinds.isdisjoint(cause_of):
             return False
         if finding.entity.startswith("load:"):
             # A rule about the load names the kinds of verdict that it explains. A path policy that uses one path at a
             # time concerns the load, too.
-            return self._kind in cause_of or (self._policy and not cause_of)
-        if each == "host" and cause_of:
-            return True  # Its facts are those of the machines that the load runs on.
+            return bool(cause_of) or self._policy
+        if each in _OF_THE_LOAD and cause_of:
+            return True
         # The path policy of a LUN is not the depth of its queue.
         if self._policy and each != "multipath" and finding.entity.startswith("lun:"):
             return False

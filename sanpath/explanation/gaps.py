@@ -23,6 +23,7 @@ from sanpath.topology.topology import Topology
 from sanpath.units import in_series
 
 _STEPS = "steps"
+_NOT_ALL = "did not report all of it"
 _NAMED = 5
 """At most so many things that a part would tell are named, the others are counted."""
 _UNIT = re.compile(r"_per_(second|minute)|_(seconds|ratio|bytes)$")
@@ -59,7 +60,9 @@ def with_gaps(
         number = next((number for number, entry in enumerate(known) if entry.what == part.title), None)
         if number is None:
             consequence = f"unknown: {_listed(untold)}" if untold else "not all of it was judged"
-            gaps.append(Unobserved(part.title, _why(part, sources[name], failed), consequence, ids))
+            why = _why(part, sources[name], failed)
+            what = f"parts of {part.title}" if why.endswith(_NOT_ALL) else part.title
+            gaps.append(Unobserved(what, why, consequence, ids))
         else:
             known[number] = replace(known[number], rules=ids)
     return (*known, *gaps)
@@ -72,7 +75,7 @@ def _why(part: Part, sources: Sequence[str], failed: Set[str]) -> str:
     if not sources:
         return "no source of this recording reads it"
     who = in_series(sources)
-    return f"{who} reported nothing" if set(sources) <= failed else f"{who} did not report all of it"
+    return f"{who} reported nothing" if set(sources) <= failed else f"{who} {_NOT_ALL}"
 
 
 def _sources(recording: Recording) -> dict[str, list[str]]:

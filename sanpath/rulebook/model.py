@@ -123,7 +123,9 @@ class Rule(_RuleModel):
     when: Text = Field(description="the condition, over the facts of one row and the limits")
     limits: Mapping[Name, Limit]
     role: Role
-    cause_of: tuple[Name, ...] = Field(default=(), description="the kinds of verdict that it can explain; empty: any")
+    cause_of: tuple[Name, ...] = Field(
+        default=(), description="the kinds of verdicts and of bottlenecks that it can explain; empty: any"
+    )
     summary: Text = Field(description="one sentence; {name} is replaced by a fact, a limit or the entity")
     why: Text = Field(description="why it matters")
     not_if: Text = Field(description="when a hit is normal")

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from sanpath.diagnosis.model import Diagnosis, ElementUse
 from sanpath.diagnosis.summary import PathElement, PathRole
+from sanpath.summary.busy_processors import busy_processors
 from sanpath.summary.names import readable
 from sanpath.topology.load_path import load_and_machines
 from sanpath.topology.paths import IoPath, io_paths, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
 
+_BY_THE_LOAD = ("generator_limited", "concurrency_limited")
 _DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by", "ends_at")
 """Relations of an entity to the entity that represents it in the drawing."""
 
@@ -41,8 +43,11 @@ def summary_path(
         entities = []
     entities = _with_limiting_parts(topology, entities, limits)
     waiting = {_drawn_for(topology, entity, entities) for entity in waiting_entities}
+    drawn_limits = limits | _own_limits(diagnosis, entities)
     drawn = [
-        _element(topology, entity, uses, "limits" if entity in limits else "waits" if entity in waiting else None)
+        _element(
+            topology, entity, uses, "limits" if entity in drawn_limits else "waits" if entity in waiting else None
+        )
         for entity in entities
     ]
     off_path = [
@@ -51,6 +56,16 @@ def summary_path(
         if _is_separate(topology, entity, entities)
     ]
     return tuple(drawn), tuple(off_path), max(0, len(paths) - 1)
+
+
+def _own_limits(diagnosis: Diagnosis, entities: Sequence[str]) -> set[str]:
+    """The load that holds itself back, or its machine where the processors of that are busy."""
+    if diagnosis.verdict.kind not in _BY_THE_LOAD:
+        return set()
+    busy = busy_processors(diagnosis)
+    if busy is not None and busy.entity in entities:
+        return {busy.entity}
+    return {entity for entity in entities if entity.startswith("load:")}
 
 
 def _uses(diagnosis: Diagnosis) -> dict[str, ElementUse]:

@@ -77,12 +77,12 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     time_words = f": I/Os spend {duration(sum(array_seconds))} of {duration(total)} in it" if array_seconds else ""
     doubts = any(f.role == "validity" and f.outcome == "hit" for f in diagnosis.findings)
     validity = ", as far as the test is valid" if doubts else ""
-    return f"{subject} is not the problem{time_words}{validity}.{_beyond(cleared)}"
+    return f"{subject} is not the problem{time_words}{validity}{_tested_rate(cleared)}."
 
 
-def _beyond(cleared: Cleared) -> str:
+def _tested_rate(cleared: Cleared) -> str:
     rate = cleared.up_to.get("bytes_per_second")
-    return f" It was not tested beyond {bandwidth(rate)}." if rate else ""
+    return f", tested up to {bandwidth(rate)}" if rate else ""
 
 
 def _fabric_cleared(diagnosis: Diagnosis) -> str | None:
@@ -138,7 +138,7 @@ def _own_action(verdict: Verdict, step: StepResult | None) -> str | None:
         return _OVERLAP_FLUSHES
     first = verdict.bottlenecks[0] if verdict.kind == "bottleneck" and verdict.bottlenecks else None
     if first is not None and first.kind == "array":
-        return f"See in the statistics of {readable(first.entity)} what it is busy with, and for which hosts"
+        return f"Check in the statistics of {readable(first.entity)} what keeps it busy, and for which hosts"
     return _OWN_ACTIONS.get(verdict.kind)
 
 

@@ -43,9 +43,9 @@ LAYERS = {
 FROM_STEP = "of the steps with the highest throughput, the one with the most outstanding I/Os"
 
 GRADES = {
-    grade: f"the {rank}; at least {100 * least:g} of 100 such verdicts were right in simulated tests"
-    for rank, (grade, least) in zip(("highest", "middle one"), LEAST_PROBABILITY.items(), strict=True)
-} | {"C": "the lowest; the most likely of several explanations"}
+    grade: f"{rank} of A, B and C, right in at least {100 * least:g} of 100 simulated tests"
+    for rank, (grade, least) in zip(("highest", "middle"), LEAST_PROBABILITY.items(), strict=True)
+} | {"C": "lowest of A, B and C, the most likely of several explanations"}
 """The meaning of a grade."""
 
 _WITH_DEVICES = ("guest", "host")

@@ -27,7 +27,7 @@ def test_one_line_says_which_source_is_missing_and_no_list_of_rules(tmp_path: Pa
 
 def test_a_source_that_is_read_is_named_with_what_it_does_not_report(tmp_path: Path) -> None:
     found = _diagnosis(tmp_path)
-    fabric = _of(found, "the fabric")
+    fabric = _of(found, "parts of the fabric")
     assert fabric.why == "sw1 did not report all of it"
     assert "link-errors" in fabric.rules
 

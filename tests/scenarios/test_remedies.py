@@ -91,7 +91,7 @@ def test_of_two_links_that_are_full_together_both_ports_are_named() -> None:
 def test_every_step_of_a_remedy_is_listed_once() -> None:
     report = text.render(diagnosed("published"), 160)
     assert report.count("interface fc1/7") == 1
-    assert report.count("When the switch or its optics cannot go faster") == 1
+    assert report.count("When the ports of the link cannot go faster") == 1
 
 
 @pytest.mark.parametrize("name", ["fc1/7; reboot", "$(reboot)", "-h", "fc1/7\nreload", "`id`", "fc1/7 | sh", "<b>"])

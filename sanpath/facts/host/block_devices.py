@@ -44,18 +44,24 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
             flying = in_flight(samples)
             if flying is None:
                 flying = in_flight_below_queue(samples)
+            names = device_names(topology, lun)
             yield {
                 "entity": lun,
                 "step": step.load.step,
                 "direction": step.load.direction,
                 "windows": min((sample.windows for sample in samples), default=0),
                 "platform": platform(topology, lun),
-                **device_names(topology, lun),
+                **names,
+                "nvme": None if names["device"] is None else str(names["device"]).startswith("nvme"),
                 "local": lun in local,
                 "queue_depth": depth,
                 "command_window_limits": depth != host_depth,
                 "in_flight": flying,
+                "depth_read": depth is not None,
                 "queue_filled_ratio": flying / depth if flying is not None and depth else None,
+                "held_ratio": flying / step.load.in_flight_measured
+                if flying is not None and len(step.devices) == 1 and step.load.in_flight_measured
+                else None,
                 "queued": gauge(samples, "queued"),
                 "device_seconds": gauge(samples, "device_seconds_mean"),
                 "kernel_seconds": gauge(samples, "kernel_seconds_mean"),

@@ -117,7 +117,7 @@ def _latency_note(diagnosis: Diagnosis) -> str:
     unexplained = words.middle(first.unexplained_seconds)
     if unexplained > words.middle(most.seconds):
         name, _ = words.rest_of(first)
-        where = name if name == "unexplained" else "below the host's last clock"
+        where = "in no measured part" if name == "unexplained" else "below the host's block device"
         return f"{percent_rounded(unexplained / first.total_seconds)} of {duration(first.total_seconds)} {where}"
     share = percent_rounded(words.middle(most.seconds) / first.total_seconds)
     return f"{share} of {duration(first.total_seconds)} in the {words.LAYERS[most.layer]}"
