@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
+import re
+
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.rulebook.model import Finding
 from sanpath.summary.names import readable
-from sanpath.units import percent_rounded
 
-_BUSY = "cpu_ratio"
-"""The fact that rules about processors judge: of a load, the share of a core that a process uses; of a machine, the
-share of all its processors."""
+_MACHINE = re.compile(r"\b(?:host|vm):\S+")
 
 
-def busy_processors(diagnosis: Diagnosis) -> Finding | None:
-    """The cause with the busiest processors. None: the load generator is not the limit, or no rule says why it is."""
-    if diagnosis.verdict.kind != "generator_limited":
-        return None
-    causes = [
-        finding
-        for finding in diagnosis.findings
-        if finding.outcome == "hit" and finding.role == "cause" and isinstance(finding.evidence.get(_BUSY), float)
-    ]
-    return max(causes, key=_ratio, default=None)
+def busy_words(diagnosis: Diagnosis) -> str:
+    """How busy the processors are that limit, as a sentence; "" if others limit, or it is not known."""
+    words = _MACHINE.sub(lambda match: readable(match[0]), _reason(diagnosis))
+    return f"{words[:1].upper()}{words[1:]}"
 
 
-def busy_words(finding: Finding) -> str:
-    """How busy they are."""
-    used = percent_rounded(_ratio(finding))
-    if finding.entity.startswith("load:"):
-        return f"A process of the load uses {used} of a core"
-    return f"The processors of {readable(finding.entity)} are {used} busy"
+def busy_machine(diagnosis: Diagnosis) -> str | None:
+    """The machine whose processors limit. None: those of the load's processes do, or others."""
+    machine = _MACHINE.search(_reason(diagnosis))
+    return None if machine is None else machine[0]
 
 
-def _ratio(finding: Finding) -> float:
-    ratio = finding.evidence[_BUSY]
-    return ratio if isinstance(ratio, float) else 0.0
+def _reason(diagnosis: Diagnosis) -> str:
+    verdict = diagnosis.verdict
+    suspects = [suspect for suspect in verdict.suspects if verdict.kind == suspect.verdict == "generator_limited"]
+    return next((reason for suspect in suspects[:1] for reason in suspect.because), "")

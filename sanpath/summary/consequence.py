@@ -5,7 +5,7 @@ from __future__ import annotations
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
-from sanpath.summary.busy_processors import busy_processors, busy_words
+from sanpath.summary.busy_processors import busy_words
 from sanpath.summary.names import readable
 from sanpath.summary.step_figures import in_flight, is_single_direction, main_direction, of_size, slows_down, use_of
 from sanpath.units import count, counted, duration, iops, percent_rounded
@@ -32,8 +32,8 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         words += f". {percent_rounded(foreign_share)} of the link's bytes are other hosts'"
     if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
         words += f". {also}"
-    if (busy := busy_processors(diagnosis)) is not None:
-        words += f". {busy_words(busy)}"
+    if busy := busy_words(diagnosis):
+        words += f". {busy}"
     return f"{words}."
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sanpath.diagnosis.model import Diagnosis, ElementUse
 from sanpath.diagnosis.summary import PathElement, PathRole
-from sanpath.summary.busy_processors import busy_processors
+from sanpath.summary.busy_processors import busy_machine
 from sanpath.summary.names import readable
 from sanpath.topology.load_path import load_and_machines
 from sanpath.topology.paths import IoPath, io_paths, placed_loads, switch_of, targets_of
@@ -62,10 +62,8 @@ def _own_limits(diagnosis: Diagnosis, entities: Sequence[str]) -> set[str]:
     """The load that holds itself back, or its machine where the processors of that are busy."""
     if diagnosis.verdict.kind not in _BY_THE_LOAD:
         return set()
-    busy = busy_processors(diagnosis)
-    if busy is not None and busy.entity in entities:
-        return {busy.entity}
-    return {entity for entity in entities if entity.startswith("load:")}
+    machine = busy_machine(diagnosis)
+    return {entity for entity in entities if entity == machine or (machine is None and entity.startswith("load:"))}
 
 
 def _uses(diagnosis: Diagnosis) -> dict[str, ElementUse]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sanpath.diagnosis.experiment import SUSPECT_WORDS
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
-from sanpath.summary.busy_processors import busy_processors
+from sanpath.summary.busy_processors import busy_machine
 from sanpath.summary.names import noun, readable, with_owner
 from sanpath.summary.step_figures import in_flight, slows_down, use_of
 from sanpath.topology.topology import Topology
@@ -44,20 +44,14 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             return f"The load asks for no more than {reached}"
         case "generator_limited":
             cleared = "; nothing below is saturated" if _path_is_cleared(diagnosis) else ""
-            return f"{_cpu_bound(diagnosis)} is CPU-bound{cleared}"
+            whose = "The load generator" if busy_machine(diagnosis) is None else "The machine of the load generator"
+            return f"{whose} is CPU-bound{cleared}"
         case "healthy":
             return f"Healthy: the requested {reached} are served with headroom"
         case _ if _is_answered_by_memory(diagnosis):
             return "Not a test of the storage: memory answers it"
         case _:
             return _unproven(diagnosis)
-
-
-def _cpu_bound(diagnosis: Diagnosis) -> str:
-    busy = busy_processors(diagnosis)
-    if busy is None:
-        return "The load generator or its machine"
-    return "The load generator" if busy.entity.startswith("load:") else "The machine of the load generator"
 
 
 def _is_answered_by_memory(diagnosis: Diagnosis) -> bool:

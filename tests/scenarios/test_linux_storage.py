@@ -286,9 +286,12 @@ def test_reads_and_writes_wait_equally_long_for_the_slots_of_their_device(tmp_pa
 
 
 def test_a_host_whose_processors_are_all_busy_is_the_limit(tmp_path: Path) -> None:
-    verdict = load_of(tmp_path, SERVED, host_busy=0.995).verdict
-    assert verdict.kind == "generator_limited"
-    assert "host:esx7" in verdict.headline
+    found = load_of(tmp_path, SERVED, host_busy=0.995)
+    assert found.verdict.kind == "generator_limited"
+    assert "host:esx7" in found.verdict.headline
+    assert found.summary.verdict.startswith("The machine of the load generator is CPU-bound")
+    assert "of the processors of esx7 are busy" in (found.summary.consequence or "")
+    assert [element.entity for element in found.summary.path if element.role == "limits"] == ["host:esx7"]
 
 
 def test_busy_processors_do_not_hold_back_a_load_that_hardly_wants_any(tmp_path: Path) -> None:

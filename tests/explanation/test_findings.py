@@ -1,0 +1,39 @@
+"""A finding limits a run only if it is about what the verdict names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sanpath.explanation.findings import NamedEntities
+from sanpath.rulebook.rule_files import find_rule, load_rulebook
+from sanpath.topology.resolve import resolve
+from tests.support.stories import diagnosed, recorded
+
+LUN = "lun:esx7/naa.624a93705f1c0b7e6a1d4c5500011001"
+CONNECTION = "tcp_connection:192.0.2.5--192.0.2.9:4420"
+
+
+@pytest.mark.parametrize(
+    ("rule", "entity", "bottleneck", "about", "limits"),
+    [
+        ("lun-queue-limits", LUN, "lun", LUN, True),
+        ("unread-queue-limits", LUN, "lun", LUN, True),
+        ("scheduler-on-flash", LUN, "lun", LUN, False),
+        ("tcp-segments-lost", CONNECTION, "retries", "link:esx7/vmhba2--sw1/fc1/7", True),
+        ("tcp-segments-lost", CONNECTION, "link", "link:esx7/vmhba2--sw1/fc1/7", False),
+        ("tcp-distance", CONNECTION, "retries", "link:esx7/vmhba2--sw1/fc1/7", False),
+    ],
+)
+def test_a_finding_is_about_what_limits_only_if_it_explains_that_kind_of_limit(
+    rule: str, entity: str, bottleneck: str, about: str, limits: bool
+) -> None:
+    """A full queue is not the work of the scheduler of the same device, and lost segments make no link full."""
+    found = diagnosed("published")
+    (first,) = found.verdict.bottlenecks
+    verdict = replace(found.verdict, bottlenecks=(replace(first, kind=bottleneck, entity=about),))
+    named = NamedEntities(resolve(recorded("published").inventory()), verdict)
+    judged_by = find_rule(load_rulebook(), rule)
+    finding = replace(found.findings[0], rule=rule, entity=entity, direction=first.direction)
+    assert named.has(finding, judged_by.each, judged_by.cause_of) == limits
