@@ -10,6 +10,7 @@ from sanpath.docgen.markdown import GENERATED, table
 from sanpath.rulebook.judge import rule_condition
 from sanpath.rulebook.model import SEVERITIES, Fix, Limit, Rule
 from sanpath.rulebook.site.options import POLICIES
+from sanpath.units import in_series
 
 FOLDER = "docs/rules"
 """Every Markdown file in it is generated."""
@@ -43,9 +44,10 @@ def _page(rule: Rule) -> str:
     facts = catalogue.facts()[rule.each]
     fact_rows = [(f"`{name}`", facts[name].unit, _line(facts[name].meaning)) for name in condition.facts]
     limit_rows = [(f"`{name}`", _values(limit), _line(limit.source)) for name, limit in rule.limits.items()]
+    explains = f" of {in_series([f'`{kind}`' for kind in rule.cause_of])}" if rule.cause_of else ""
     sections = [
         f"{GENERATED}\n# {rule.id}: {_line(rule.title)}",
-        f"{rule.severity} severity, role *{rule.role}*, judged on each `{rule.each}`, {rule.status}.",
+        f"{rule.severity} severity, role *{rule.role}*{explains}, judged on each `{rule.each}`, {rule.status}.",
         f"## Condition\n\n```python\n{' '.join(rule.when.split())}\n```",
         table(("fact", "unit", "meaning"), fact_rows),
         table(("limit", "value", "source"), limit_rows) if limit_rows else "It has no limits.",
