@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sanpath.diagnosis.model import Cleared, Diagnosis, StepResult, Verdict
 from sanpath.diagnosis.plan import PlanStep
@@ -13,6 +13,7 @@ from sanpath.rulebook.model import Finding
 from sanpath.summary.consequence import consequence
 from sanpath.summary.names import readable
 from sanpath.summary.other_io import other_io
+from sanpath.summary.own_actions import own_action
 from sanpath.summary.path import summary_path
 from sanpath.summary.step_figures import in_flight, main_direction
 from sanpath.summary.verdict_line import verdict_line
@@ -105,13 +106,6 @@ def _load_cleared(diagnosis: Diagnosis) -> str | None:
     return f"The load generator is not the problem: {cleared.because}."
 
 
-_OWN_ACTIONS: Mapping[str, str] = {
-    "concurrency_limited": "Run the test with more outstanding I/Os",
-    "generator_limited": "Give the load generator more processes, or faster processors",
-}
-_OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes overlap"
-
-
 def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, int | None, str | None]:
     """(what to do first, its number in the plan, what it would bring)."""
     verdict = diagnosis.verdict
@@ -121,25 +115,13 @@ def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, 
     undecided = verdict.kind == "cannot_tell" or step is None
     if verdict.decide_with and undecided:
         return f"{verdict.decide_with[0].upper()}{verdict.decide_with[1:]}", None, None
-    own = _own_action(verdict, step)
+    own = own_action(verdict, step)
     if first_step is None or (
         first_step.purpose != "limit" and not undecided and (own or first_step.purpose == "risk")
     ):
         # What removes a risk, or makes the test valid, changes nothing of the limit.
         return own, None, None
     return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
-
-
-def _own_action(verdict: Verdict, step: StepResult | None) -> str | None:
-    """What a verdict asks for where no rule has a remedy. None: nothing."""
-    if verdict.kind == "generator_limited" and verdict.suspects and (place := verdict.suspects[0].place):
-        return f"Free {place} of everything else, or use more or faster ones"
-    if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > in_flight(step):
-        return _OVERLAP_FLUSHES
-    first = verdict.bottlenecks[0] if verdict.kind == "bottleneck" and verdict.bottlenecks else None
-    if first is not None and first.kind == "array":
-        return f"Check in the statistics of {readable(first.entity)} what keeps it busy, and for which hosts"
-    return _OWN_ACTIONS.get(verdict.kind)
 
 
 def _makes_valid(diagnosis: Diagnosis) -> PlanStep | None:

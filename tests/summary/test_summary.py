@@ -119,7 +119,7 @@ def test_an_array_that_nobody_reads_is_named_by_its_port() -> None:
         ("concurrency_limited", "Run the test with more outstanding I/Os"),
         ("generator_limited", "Give the load generator more processes, or faster processors"),
         ("healthy", None),
-        ("bottleneck", None),
+        ("bottleneck", "Make link esx7 vmhba2–sw1 fc1/7 faster, or spread the load over more links"),
     ],
 )
 def test_what_removes_a_risk_is_not_the_first_action_against_a_limit(kind: VerdictKind, action: str | None) -> None:
@@ -130,6 +130,15 @@ def test_what_removes_a_risk_is_not_the_first_action_against_a_limit(kind: Verdi
     for plan in ((risk,), ()):
         changed = replace(found, plan=plan, verdict=replace(found.verdict, kind=kind, decide_with=None))
         assert (summary(changed, topology).action, summary(changed, topology).plan_step) == (action, None)
+
+
+@pytest.mark.parametrize("name", sorted(STORIES))
+def test_there_is_something_to_do_against_every_limit_also_where_no_rule_has_a_remedy(name: str) -> None:
+    found = diagnosed(name)
+    topology = resolve(recorded(name).inventory())
+    if found.verdict.bottlenecks:
+        assert summary(found, topology).action
+        assert summary(replace(found, plan=()), topology).action
 
 
 def test_a_mixed_load_is_summed_up_in_the_direction_that_waits_most(tmp_path: Path) -> None:
