@@ -77,8 +77,8 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     total = budgets[0].total_seconds if budgets else 0.0
     time_words = f": I/Os spend {duration(sum(array_seconds))} of {duration(total)} in it" if array_seconds else ""
     doubts = any(f.role == "validity" and f.outcome == "hit" for f in diagnosis.findings)
-    validity = ", as far as the test is valid" if doubts else ""
-    return f"{subject} is not the problem{time_words}{validity}{_tested_rate(cleared)}."
+    validity = " The test itself is in doubt: see Findings." if doubts else ""
+    return f"{subject} is not the problem{time_words}{_tested_rate(cleared)}.{validity}"
 
 
 def _tested_rate(cleared: Cleared) -> str:

@@ -91,7 +91,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "retries" if first.entity.startswith("path:"):
             return f"Path {name} fails: its I/Os wait for time-outs"
         case "retries":
-            return f"Errors on {name} cost the latency: lost I/Os are retried"
+            where = noun(first.entity)
+            return f"{where[:1].upper()}{where[1:]} {name} loses I/Os: retries cause the latency"
         case "tcp_window":
             return f"TCP window of {name} is full"
         case "io_thread":

@@ -14,6 +14,8 @@ from sanpath.views import words
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
 CAUSE = "CAUSE"
 """The role of a device that slows other devices down."""
+LOSS = "LOSS"
+"""The role of a link or path on which I/Os are lost: it is not full."""
 UNKNOWN_GAIN = "not known, because this run does not show what would limit next"
 
 
@@ -41,6 +43,8 @@ def role(diagnosis: Diagnosis, element: PathElement) -> str:
     """The role of an element in words; "" for none."""
     if element.role == "limits" and any(bottleneck.culprit for bottleneck in diagnosis.verdict.bottlenecks):
         return CAUSE
+    if element.role == "limits" and any(bottleneck.kind == "retries" for bottleneck in diagnosis.verdict.bottlenecks):
+        return LOSS
     return ROLES[element.role] if element.role else ""
 
 
