@@ -43,8 +43,8 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
         case "demand_limited":
             return f"The load asks for no more than {reached}"
         case "generator_limited":
-            cleared = "; nothing below is saturated" if _path_is_cleared(diagnosis) else ""
-            whose = "The load generator" if busy_machine(diagnosis) is None else "The machine of the load generator"
+            cleared = ": nothing on the path is saturated" if _path_is_cleared(diagnosis) else ""
+            whose = "The load generator" if busy_machine(diagnosis) is None else "The load generator's machine"
             return f"{whose} is CPU-bound{cleared}"
         case "healthy":
             return f"Healthy: the requested {reached} are served with headroom"

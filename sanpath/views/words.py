@@ -45,7 +45,7 @@ FROM_STEP = "of the steps with the highest throughput, the one with the most out
 GRADES = {
     grade: f"{rank} of A, B and C, right in at least {100 * least:g} of 100 simulated tests"
     for rank, (grade, least) in zip(("highest", "middle"), LEAST_PROBABILITY.items(), strict=True)
-} | {"C": "lowest of A, B and C, the most likely of several explanations"}
+} | {"C": "lowest of A, B and C, other explanations are not ruled out"}
 """The meaning of a grade."""
 
 _WITH_DEVICES = ("guest", "host")

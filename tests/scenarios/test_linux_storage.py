@@ -289,7 +289,7 @@ def test_a_host_whose_processors_are_all_busy_is_the_limit(tmp_path: Path) -> No
     found = load_of(tmp_path, SERVED, host_busy=0.995)
     assert found.verdict.kind == "generator_limited"
     assert "host:esx7" in found.verdict.headline
-    assert found.summary.verdict.startswith("The machine of the load generator is CPU-bound")
+    assert found.summary.verdict.startswith("The load generator's machine is CPU-bound")
     assert "of the processors of esx7 are busy" in (found.summary.consequence or "")
     assert [element.entity for element in found.summary.path if element.role == "limits"] == ["host:esx7"]
 

@@ -99,7 +99,7 @@ def test_what_was_not_measured_is_not_said_to_be_unsaturated(tmp_path: Path, lea
         )
     found = judged(san.write()).summary
     assert found.verdict.startswith("The load generator is CPU-bound")
-    assert ("nothing below is saturated" in found.verdict) == (not leave_out)
+    assert ("nothing on the path is saturated" in found.verdict) == (not leave_out)
     assert "A process of the load used 100.0 % of a core" in (found.consequence or "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,12 @@ _ALWAYS_RATIO = 1 - 1e-6
 _IDENTIFIERS = ("naa", "eui")
 _PLATFORMS = {"linux": "linux", "windows": "windows", "esx": "esxi"}
 """Text in the name of an operating system → name of the platform in remedies."""
+_DEVICE_NAMES = {
+    re.compile(r"(sd|vd|xvd)[a-z]+|nvme\d+n\d+|(dm-|md|rbd|nbd)\d+"): "linux",
+    re.compile(r"PhysicalDrive\d+|PhysicalDisk\d+"): "windows",
+}
+"""Names that only one operating system gives to block devices → platform (Linux kernel,
+Documentation/admin-guide/devices.txt; Windows, Device namespaces)."""
 _NEVER_LOOKED_UP = ("switch_port",)
 """Kinds whose samples no fact of a machine or device needs; a site has thousands of these entities."""
 
@@ -101,14 +108,16 @@ def _by_step(
 def platform(topology: Topology, entity: str) -> str | None:
     """Return linux, windows or esxi: the platform of a machine, or of the machine that has the entity.
 
-    None: not known."""
+    A machine whose operating system no source reports gives it away by how it names its block devices. None: not
+    known."""
     owners = [entity, *topology.related(entity, "attached_to")]
     for owner in owners:
         system = str(topology.entities[owner].attributes.get("os") or "").lower()
         for name_part, name in _PLATFORMS.items():
             if name_part in system:
                 return name
-    return None
+    names = topology.entities[entity].ids.get("device", ())
+    return next((system for pattern, system in _DEVICE_NAMES.items() if any(map(pattern.fullmatch, names))), None)
 
 
 def device_names(topology: Topology, lun: str) -> dict[str, FactValue]:
