@@ -32,9 +32,11 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             return _bottleneck(diagnosis, topology, first, step)
         case "configured_cap" if first is not None:
             limit_kind = {"vdisk": "IOPS limit", "cgroup": "Limit", "host": "Limit"}.get(first.kind, "QoS limit")
-            subject = f"{limit_kind} of {noun(first.entity)} {readable(first.entity)} is reached"
+            subject = f"{limit_kind} of {noun(first.entity)} {readable(first.entity)}"
             rate = sum(result.bytes_per_second for result in step.directions.values())
-            return f"{subject}: {bandwidth(rate)}, {reached}"
+            if (limit := _configured(topology, first.entity, rate, step.ops_per_second)) is not None:
+                return f"{subject} is reached ({limit})"
+            return f"{subject} is reached: {bandwidth(rate)}, {reached}"
         case "concurrency_limited":
             cleared = ": nothing on the path is saturated" if _path_is_cleared(diagnosis) else ""
             if (flushes := step.in_flight.flushes) > in_flight(step):
@@ -52,6 +54,22 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             return "Not a test of the storage: memory answers it"
         case _:
             return _unproven(diagnosis)
+
+
+def _configured(topology: Topology, entity: str, bytes_per_second: float, ops_per_second: float) -> str | None:
+    """The limit that is set for an array's volume or host, in words; of two, the one that the load uses more of.
+
+    None: it was not read, or it may be that of the volume's group."""
+    attributes = topology.entities[entity].attributes if entity in topology.entities else {}
+    used = {
+        words(limit): rate / limit
+        for name, rate, words in (
+            ("qos_bytes_per_second", bytes_per_second, bandwidth),
+            ("qos_ops_per_second", ops_per_second, iops),
+        )
+        if isinstance(limit := attributes.get(name), int | float) and limit and not attributes.get(f"group_{name}")
+    }
+    return max(used, key=used.__getitem__, default=None)
 
 
 def _is_answered_by_memory(diagnosis: Diagnosis) -> bool:

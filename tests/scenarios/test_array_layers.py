@@ -129,6 +129,7 @@ def test_the_volume_that_stands_at_its_limit_is_named_with_it(
     assert (found.verdict.kind, cap.entity, cap.kind) == ("configured_cap", "volume:fa1/vol01", "volume")
     assert cap.layer == "array_front"
     assert f"in volume:fa1/vol01 because its QoS limit of {reported} is reached there" in found.verdict.headline
+    assert found.summary.verdict == f"QoS limit of volume fa1 vol01 is reached ({reported})"
     causes = {f.rule for f in found.findings if f.outcome == "hit" and f.role == "cause"}
     assert "configured-cap" in causes
     assert not any(c.entity.startswith(("array:", "volume:")) for c in found.cleared)
@@ -148,6 +149,7 @@ def test_a_limit_of_the_group_or_of_the_host_is_named(
     (cap,) = found.verdict.bottlenecks
     assert (found.verdict.kind, cap.entity) == ("configured_cap", "volume:fa1/vol01")
     assert f"in volume:fa1/vol01 because the QoS limit of {reported} is reached there" in found.verdict.headline
+    assert found.summary.verdict == "QoS limit of volume fa1 vol01 is reached: 200.0 MB/s, 3,052 IOPS"
 
 
 @pytest.mark.parametrize(("machine", "is_limited"), [("vm:sqlvm1", True), ("host:esx8", False)])
