@@ -180,7 +180,8 @@ def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str
         return f"it does not limit this run: {KIND_WORDS[verdict.kind]}"
     first = verdict.bottlenecks[0]
     if first.entity == finding.entity:
-        if verdict.from_step in finding.steps and finding.direction in (first.direction, *_BOTH_DIRECTIONS):
+        of_step = {verdict.from_step, WHOLE_RUN} & set(finding.steps)
+        if of_step and finding.direction in (first.direction, *_BOTH_DIRECTIONS):
             return f"it is not why {short_name(first.entity)} limits this run"
         return f"what limits this run is its {first.direction} direction in step {verdict.from_step}"
     return f"it does not limit this run: {short_name(first.entity)} does"
