@@ -14,8 +14,8 @@ class PathElement:
     """An entity or a link of the I/O path.
 
     `name`: its name for people. `role`: the verdict names it as the limit, or I/Os wait in it for the limit; None:
-    neither. A load that is its own limit, or its machine, is marked as well. Links only, in the step of the verdict: `speed` and `utilisation` (ratio) of the busier `direction`;
-    None: not measured.
+    neither. A load that is its own limit, or its machine, is marked as well. Links only, in the step of the verdict:
+    `speed` and `utilisation` (ratio) of the busier `direction`; None: not measured.
     """
 
     entity: str
