@@ -24,9 +24,9 @@ def row(facts: Facts, table: str, entity: str, step: str = "t128") -> FactRow:
 
 
 def test_a_queue_of_32_is_full_with_32_in_flight() -> None:
-    """32 / 0.5 ms = 64,000 IOPS, links at 15.7 %."""
+    """32 / 0.5 ms = 64,000 IOPS, links at 15.7 %. Only its name tells that sda is a disk of Linux."""
     found = row(computed("guest_queue"), "device", "lun:sqlvm1/sda", "q512")
-    assert (found["queue_depth"], found["platform"], found["device"]) == (32, None, "sda")
+    assert (found["queue_depth"], found["platform"], found["device"]) == (32, "linux", "sda")
     assert found["in_flight"] == pytest.approx(32, rel=1e-3)
     assert found["queue_filled_ratio"] == pytest.approx(1.0, rel=1e-3)
     assert found["busiest_utilisation"] == pytest.approx(0.157, abs=1e-3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.facts.host.tested_machines import platform
+from sanpath.facts.host.tested_machines import platform_of_device
 from sanpath.model import Entity
 from sanpath.topology.topology import Topology
 
@@ -19,4 +19,4 @@ from sanpath.topology.topology import Topology
 )
 def test_a_device_that_only_one_system_calls_so_tells_what_its_machine_runs(name: str, system: str | None) -> None:
     lun = Entity("lun:vm1/d", "lun", "d", {"device": (name,)}, {}, ())
-    assert platform(Topology({"lun:vm1/d": lun}), "lun:vm1/d") == system
+    assert platform_of_device(Topology({"lun:vm1/d": lun}), "lun:vm1/d") == system

@@ -60,13 +60,18 @@ def test_a_place_below_fills_no_queue_that_let_another_number_through(
     assert is_full or sum(above) > 0.05
 
 
-def over_wires(folder: Path, technology: Literal["ethernet", "fibre_channel"], block: float) -> Diagnosis:
-    """1 I/O takes 1 ms, 0.7 ms of it between the clocks. From 16 on there are 4,000 a second, however many."""
+def over_wires(
+    folder: Path, technology: Literal["ethernet", "fibre_channel"], block: float, smaller: tuple[float, ...] = ()
+) -> Diagnosis:
+    """1 I/O takes 1 ms, 0.7 ms of it between the clocks. From 16 on there are 4,000 a second, however many. With
+    `smaller` blocks as well."""
     san = San(folder, technology=technology)
-    for n, ops in ((1, 1000.0), (16, OPS), (64, OPS)):
+    steps = ((block, 1, 1000.0), (block, 16, OPS), (block, 64, OPS), *((size, 64, OPS) for size in smaller))
+    for size, n, ops in steps:
         flow = Flow(ops, n / ops)
-        ports = {port.name: (ops * block, NOTHING) for port in san.ports}
-        san.step(f"q{n}", n, block=block, read=flow, ports=ports, disk={"read": flow}, array={"read": AtArray(3e-4)})
+        ports = {port.name: (ops * size, NOTHING) for port in san.ports}
+        step = f"{size:g}-q{n}"
+        san.step(step, n, block=size, read=flow, ports=ports, disk={"read": flow}, array={"read": AtArray(3e-4)})
     return judged(san.write())
 
 
@@ -223,6 +228,13 @@ def test_a_window_of_tcp_is_as_likely_as_the_array_where_it_may_be_full(tmp_path
         assert other.verdict.suspects[0].entity == "array:fa1"
         assert elsewhere.probability < 0.75 * unseen.probability
         assert "TCP window" not in str(other.verdict.suspects)
+
+
+def test_a_window_of_bytes_does_not_limit_where_smaller_blocks_reach_the_same_iops(tmp_path: Path) -> None:
+    """With 16 KiB some 46 kB are on the way at once, less than the smallest window, and as many I/Os are done."""
+    verdict = over_wires(tmp_path / "both", "ethernet", 48 * KIB, smaller=(16 * KIB,)).verdict
+    assert verdict.suspects[0].entity == "array:fa1"
+    assert "TCP window" not in str(verdict.suspects)
 
 
 def below_a_queue(folder: Path, fewer: int) -> Diagnosis:

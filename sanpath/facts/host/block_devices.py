@@ -16,7 +16,7 @@ from sanpath.facts.host.tested_machines import (
     gauge,
     in_flight,
     in_flight_below_queue,
-    platform,
+    platform_of_device,
     rate,
 )
 from sanpath.facts.table import FactRow
@@ -50,7 +50,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "step": step.load.step,
                 "direction": step.load.direction,
                 "windows": min((sample.windows for sample in samples), default=0),
-                "platform": platform(topology, lun),
+                "platform": platform_of_device(topology, lun),
                 **names,
                 "nvme": None if names["device"] is None else str(names["device"]).startswith("nvme"),
                 "local": lun in local,

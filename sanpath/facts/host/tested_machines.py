@@ -108,16 +108,22 @@ def _by_step(
 def platform(topology: Topology, entity: str) -> str | None:
     """Return linux, windows or esxi: the platform of a machine, or of the machine that has the entity.
 
-    A machine whose operating system no source reports gives it away by how it names its block devices. None: not
-    known."""
+    None: not known."""
     owners = [entity, *topology.related(entity, "attached_to")]
     for owner in owners:
         system = str(topology.entities[owner].attributes.get("os") or "").lower()
         for name_part, name in _PLATFORMS.items():
             if name_part in system:
                 return name
-    names = topology.entities[entity].ids.get("device", ())
-    return next((system for pattern, system in _DEVICE_NAMES.items() if any(map(pattern.fullmatch, names))), None)
+    return None
+
+
+def platform_of_device(topology: Topology, lun: str) -> str | None:
+    """Return the platform of the machine that has a block device, by its name if no source reports the operating
+    system. Its paths may be those of a hypervisor. None: not known."""
+    names = topology.entities[lun].ids.get("device", ())
+    by_name = (system for pattern, system in _DEVICE_NAMES.items() if any(map(pattern.fullmatch, names)))
+    return platform(topology, lun) or next(by_name, None)
 
 
 def device_names(topology: Topology, lun: str) -> dict[str, FactValue]:

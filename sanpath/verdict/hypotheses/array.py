@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from math import isclose
 
 from sanpath.facts.fabric.link_measures import wire_seconds
 from sanpath.facts.load.loads import FLAT, HALF, flat_beyond, flat_over_load
@@ -112,12 +113,19 @@ def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     yield from _outside_tcp(table)
     yield from _read_late(table)
     between = below_last_clock(table)
-    if host_is_unread(table) and (single := with_free_slots(table, between)) is not None and single.weight > 0:
+    idles = host_is_unread(table) and not _serves_one_at_a_time(table, between)
+    if idles and (single := with_free_slots(table, between)) is not None and single.weight > 0:
         yield replace(single, weight=-single.weight)
     processors = _utilisations(table, row, *_PROCESSORS)
     if (full := max(processors, key=lambda evidence: evidence.weight, default=None)) is not None:
         yield replace(full, weight=full.weight * _BEFORE_CLOCK)
     yield from _device_slots(table)
+
+
+def _serves_one_at_a_time(table: PlaceTable, before_clock: frozenset[int]) -> bool:
+    """Whether there is one I/O inside the array at all times: it takes the next one when that ends (utilisation law).
+    Then a single I/O waits nowhere, whatever waits before the clock with more of them."""
+    return isclose(table.in_flight_below(max(before_clock, default=0)), 1.0, rel_tol=DEPTH_ERROR)
 
 
 def _device_slots(table: PlaceTable) -> Iterator[Evidence]:

@@ -13,6 +13,7 @@ from sanpath.verdict.hypotheses.drives import drives_of_load
 from sanpath.verdict.hypotheses.queues import WITHOUT_QUEUE, host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.host_queues import HostQueue
+from sanpath.verdict.places.scaling import fewest_bytes_of_same_ops
 from sanpath.verdict.places.table import PlaceTable
 
 _PRIOR = -2.0
@@ -171,14 +172,15 @@ def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
 def _in_window(table: PlaceTable) -> float:
     """The most bytes that are on the way at once, where a TCP window that no source reads may limit them.
 
-    That is throughput times the part of the gaps that need not be a wait. 0: any window is larger, or the time of the
-    array was not read, so that no gap tells the way from it.
+    That is throughput times the part of the gaps that need not be a wait. A window holds bytes: where smaller blocks
+    reach the same IOPS, it is no larger than what is on the way with these. 0: any window is larger, or the time of
+    the array was not read, so that no gap tells the way from it.
     """
     if not table.has_ethernet or (table.tcp is not None and reports_windows(table.tcp)):
         return 0.0
     gaps = [table.segments[index] for index in table.indices("fabric", "array_door")]
     longest_trip_seconds = sum(max(0.0, segment.seconds[1] - segment.wait[0]) for segment in gaps)
-    most = table.load.bytes_per_second * longest_trip_seconds
+    most = fewest_bytes_of_same_ops(table.facts.loads, table.load) * longest_trip_seconds
     return most if most >= _LEAST_WINDOW_BYTES else 0.0
 
 

@@ -86,18 +86,27 @@ def throughput_in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator
         yield words
 
 
+def fewest_bytes_of_same_ops(loads: Sequence[LoadFacts], load: LoadFacts) -> float:
+    """Bytes a second of the load, or the fewest of a step with as many I/Os in flight and the same IOPS."""
+    same = (
+        other
+        for other in _as_many_in_flight(loads, load)
+        if isclose(other.ops_per_second, load.ops_per_second, rel_tol=_SAME_CEILING)
+    )
+    return min((each.bytes_per_second for each in (load, *same)), default=load.bytes_per_second)
+
+
+def _as_many_in_flight(loads: Sequence[LoadFacts], load: LoadFacts) -> list[LoadFacts]:
+    """The loads of other steps in this direction with as many I/Os in flight, of any size."""
+    others = (other for other in loads if other.step != load.step and other.direction == load.direction)
+    return [o for o in others if isclose(o.in_flight_measured, load.in_flight_measured, rel_tol=_SAME_IN_FLIGHT)]
+
+
 def _over_block_sizes(loads: Sequence[LoadFacts], load: LoadFacts) -> str | None:
     """Words for steps with blocks of other sizes and as many I/Os in flight, if they have the same IOPS, or move the
     same bytes. None: there are none, or neither is the same."""
     size = load.operation_bytes
-    others = {
-        other.operation_bytes: other
-        for other in loads
-        if other.step != load.step
-        and other.direction == load.direction
-        and isclose(other.in_flight_measured, load.in_flight_measured, rel_tol=_SAME_IN_FLIGHT)
-        and other.operation_bytes
-    }
+    others = {other.operation_bytes: other for other in _as_many_in_flight(loads, load) if other.operation_bytes}
     for rate, same, limit in (
         ("ops_per_second", "IOPS are the same", "I/Os, not bytes"),
         ("bytes_per_second", "as many bytes are moved", "bytes, not I/Os"),
