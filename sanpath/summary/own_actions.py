@@ -15,6 +15,7 @@ _OF_A_VERDICT: Mapping[str, str] = {
 _OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes overlap"
 _RAISE = "Raise or remove the limit of {name}"
 _OF_A_BOTTLENECK: Mapping[str, str] = {
+    "array": "Check in the statistics of {name} what keeps it busy, and for which hosts",
     "core": "Spread the work of the full core of {name} over more cores",
     "credit_stall": "Find out why the device at {name} returns no credits",
     "data_sheet": "Check the limit of {name} that was entered by hand",
@@ -30,27 +31,17 @@ _OF_A_BOTTLENECK: Mapping[str, str] = {
     "tcp_window": "Enlarge the TCP window of {name}",
     "vdisk": "Read the queue depth of {name}, and raise it if it is full",
 }
-"""Kind of a bottleneck, as in docs/output-contract.md → the action against it. All but the array are here."""
+"""Kind of a bottleneck, as in docs/output-contract.md → the action against it. All of them are here."""
 
 
 def own_action(verdict: Verdict, step: StepResult | None) -> str | None:
-    """What a verdict asks for where no rule has a remedy against it, before the test is made a better one. None:
-    nothing. `step`: the step that it is from."""
+    """What a verdict asks for where no rule has a remedy. None: nothing. `step`: the step that it is from."""
     if verdict.kind == "generator_limited" and verdict.suspects and (place := verdict.suspects[0].place):
         return f"Free {place} of everything else, or use more or faster ones"
     if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > in_flight(step):
         return _OVERLAP_FLUSHES
-    first = verdict.bottlenecks[0] if verdict.kind == "bottleneck" and verdict.bottlenecks else None
-    if first is not None and first.kind == "array":
-        name = f"{noun(first.entity)} {readable(first.entity)}"
-        return f"Check in the statistics of {name} what keeps it busy, and for which hosts"
-    return _OF_A_VERDICT.get(verdict.kind)
-
-
-def last_resort(verdict: Verdict) -> str | None:
-    """What to do against a bottleneck where there is nothing else to do but to remove risks. None: it has none."""
     if verdict.kind not in ("bottleneck", "configured_cap") or not verdict.bottlenecks:
-        return None
+        return _OF_A_VERDICT.get(verdict.kind)
     first = verdict.bottlenecks[0]
     action = _RAISE if verdict.kind == "configured_cap" else _OF_A_BOTTLENECK.get(first.kind)
     return None if action is None else action.format(name=f"{noun(first.entity)} {readable(first.entity)}")

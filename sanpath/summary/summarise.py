@@ -13,7 +13,7 @@ from sanpath.rulebook.model import Finding
 from sanpath.summary.consequence import consequence
 from sanpath.summary.names import readable
 from sanpath.summary.other_io import other_io
-from sanpath.summary.own_actions import last_resort, own_action
+from sanpath.summary.own_actions import own_action
 from sanpath.summary.path import summary_path
 from sanpath.summary.step_figures import in_flight, main_direction
 from sanpath.summary.verdict_line import verdict_line
@@ -120,7 +120,7 @@ def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, 
         first_step.purpose != "limit" and not undecided and (own or first_step.purpose == "risk")
     ):
         # What removes a risk, or makes the test valid, changes nothing of the limit.
-        return own or last_resort(verdict), None, None
+        return own, None, None
     return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
 
 
