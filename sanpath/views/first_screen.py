@@ -41,9 +41,10 @@ def usage(element: PathElement) -> str:
 
 def role(diagnosis: Diagnosis, element: PathElement) -> str:
     """The role of an element in words; "" for none."""
-    if element.role == "limits" and any(bottleneck.culprit for bottleneck in diagnosis.verdict.bottlenecks):
+    bottlenecks = diagnosis.verdict.bottlenecks
+    if element.role == "limits" and any(bottleneck.culprit for bottleneck in bottlenecks):
         return CAUSE
-    if element.role == "limits" and any(bottleneck.kind == "retries" for bottleneck in diagnosis.verdict.bottlenecks):
+    if any((bottleneck.kind, bottleneck.entity) == ("retries", element.entity) for bottleneck in bottlenecks):
         return LOSS
     return ROLES[element.role] if element.role else ""
 

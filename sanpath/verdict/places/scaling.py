@@ -93,7 +93,7 @@ def fewest_bytes_of_same_ops(loads: Sequence[LoadFacts], load: LoadFacts) -> flo
         for other in _as_many_in_flight(loads, load)
         if isclose(other.ops_per_second, load.ops_per_second, rel_tol=_SAME_CEILING)
     )
-    return min((each.bytes_per_second for each in (load, *same)), default=load.bytes_per_second)
+    return min(each.bytes_per_second for each in (load, *same))
 
 
 def _as_many_in_flight(loads: Sequence[LoadFacts], load: LoadFacts) -> list[LoadFacts]:
