@@ -244,7 +244,8 @@ class Suspect:
     `verdict`: the kind of verdict that it would be. `entity`: the accused element, None: no element. `kind`: as of a
     bottleneck, or the same as `verdict` without an accused element. `because`: evidence for it; `against`: evidence
     against it. `coincident`: elements with the same ceiling, which cannot be separated from it. `place`: where it is,
-    in words, if no source reads that part of the path, "": not known.
+    in words, if no source reads that part of the path, "": not known. `machine`: the host or virtual machine whose
+    processors limit all together, None: another suspect, or the machine is not known.
     """
 
     verdict: VerdictKind
@@ -256,6 +257,7 @@ class Suspect:
     against: Sequence[str] = ()
     coincident: Sequence[str] = ()
     place: str = ""
+    machine: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

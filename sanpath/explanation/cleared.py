@@ -31,8 +31,6 @@ _SUSPECTED = 0.05
 """A suspect with at least this probability is not cleared."""
 _IDLE = 0.001
 """A link with a lower utilisation carries only its keep-alive traffic."""
-_DOUBTED = 0.02
-"""A suspect with at least this probability is not cleared, even if the verdict names something else."""
 
 
 def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
@@ -197,9 +195,6 @@ def _may_be_full(facts: Facts, judged: Judgement, row: FactRow) -> bool:
     This is possible if more load brought no more throughput and most of the time passes in the array. Then the array
     is not cleared by the fact that its time has not grown since.
     """
-    if judged.limiter is not None and judged.limiter.startswith("lun:"):
-        array = array_of(facts.topology, str(row["entity"]))
-        return any(suspect.entity == array and suspect.probability >= _DOUBTED for suspect in judged.suspects)
     return flat_over_load(facts.loads, judged.load) is not None and array_dominates(facts, judged.load, row)
 
 
@@ -231,14 +226,16 @@ def _cleared_load(facts: Facts, judgements: Sequence[Judgement], limiters: set[s
     if busiest is None or busiest >= BUSY or any(quota_used(facts, load)[0] >= BUSY for load in loads):
         return []
     # A generator limits by more than a busy processor: it may not issue what is configured.
-    if loads[0].entity in limiters or any(map(_suspects_generator, judgements)):
+    if any(load.entity in limiters for load in loads) or any(map(_suspects_generator, judgements)):
         return []
     if any(judged.kind not in _NOTHING_LIMITS and _reads_late(facts, judged) for judged in judgements):
         return []
     if any(_may_fill_the_machine(facts, load) for load in loads):
         return []
-    up_to = {"ops_per_second": max(f.ops_per_second for f in loads)}
-    return [Cleared(loads[0].entity, up_to, f"its busiest process used {percent(busiest)} of a core at most")]
+    words, most_ops = f"its busiest process used {percent(busiest)} of a core at most", dict[str, float]()
+    for load in loads:
+        most_ops[load.entity] = max(most_ops.get(load.entity, 0.0), load.ops_per_second)
+    return [Cleared(entity, {"ops_per_second": ops}, words) for entity, ops in most_ops.items()]
 
 
 def _suspects_generator(judged: Judgement) -> bool:

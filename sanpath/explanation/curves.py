@@ -64,7 +64,7 @@ def _curve(loads: Sequence[LoadFacts]) -> Curve:
 
 
 def _distinct(loads: Sequence[LoadFacts]) -> list[LoadFacts]:
-    """One load for each number of I/Os in flight; if there are several, the latest."""
+    """One load for each number of I/Os in flight; of several, the one with the most."""
     distinct: list[LoadFacts] = []
     for load in loads:
         if distinct and isclose(distinct[-1].in_flight_measured, load.in_flight_measured, rel_tol=_SAME_LOAD):

@@ -14,6 +14,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, in_series, iops, outstanding, percent
 from sanpath.verdict.model import Judgement
+from sanpath.verdict.places.scaling import same_io
 from sanpath.verdict.run_verdict import deciding_of_run, limits_of_other_direction
 
 _SENTENCES = {
@@ -37,9 +38,10 @@ def with_headline(
     if not judgements:
         return verdict
     judged = deciding_of_run(facts, judgements)
-    same_io = [j for j in judgements if j.load.comparable(judged.load)]
+    alike = (judged.load, *same_io(facts.loads, judged.load))
+    of_same_io = [j for j in judgements if j.load in alike]
     opposite = limits_of_other_direction(judgements, judged)
-    return replace(verdict, headline=_headline(facts, judged, same_io, opposite, cleared))
+    return replace(verdict, headline=_headline(facts, judged, of_same_io, opposite, cleared))
 
 
 def _headline(

@@ -156,7 +156,7 @@ class _Compiler:
                 operands = [self.truth(value, depth + 1, negated) for value in nodes]
                 return _all(operands) if isinstance(op, ast.And) else _not(_all([_not(o) for o in operands]))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return _not(self.truth(operand, depth + 1, negated=True))
+                return _not(self.truth(operand, depth + 1, not negated))
             case ast.Compare():
                 return self._comparison(node, depth, negated)
         value, kind = self._value(node, depth)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
-
-from sanpath.diagnosis.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis, Suspect
 from sanpath.summary.names import readable
-
-_MACHINE = re.compile(r"\b(?:host|vm):\S+")
 
 
 def busy_words(diagnosis: Diagnosis) -> str:
     """How busy the processors are that limit, as a sentence; "" if others limit, or it is not known."""
-    words = _MACHINE.sub(lambda match: readable(match[0]), _reason(diagnosis))
+    suspect = _limiting_generator(diagnosis)
+    words = next(iter(suspect.because), "") if suspect is not None else ""
+    if suspect is not None and suspect.machine is not None:
+        words = words.replace(suspect.machine, readable(suspect.machine))
     return f"{words[:1].upper()}{words[1:]}"
 
 
 def busy_machine(diagnosis: Diagnosis) -> str | None:
     """The machine whose processors limit. None: those of the load's processes do, or others."""
-    machine = _MACHINE.search(_reason(diagnosis))
-    return None if machine is None else machine[0]
+    suspect = _limiting_generator(diagnosis)
+    return None if suspect is None else suspect.machine
 
 
-def _reason(diagnosis: Diagnosis) -> str:
-    verdict = diagnosis.verdict
-    suspects = [suspect for suspect in verdict.suspects if verdict.kind == suspect.verdict == "generator_limited"]
-    return next((reason for suspect in suspects[:1] for reason in suspect.because), "")
+def _limiting_generator(diagnosis: Diagnosis) -> Suspect | None:
+    """The suspect that the verdict names, if the load's own side limits it."""
+    first = next(iter(diagnosis.verdict.suspects), None)
+    is_limiting = first is not None and diagnosis.verdict.kind == first.verdict == "generator_limited"
+    return first if is_limiting else None

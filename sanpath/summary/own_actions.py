@@ -36,8 +36,9 @@ _OF_A_BOTTLENECK: Mapping[str, str] = {
 
 def own_action(verdict: Verdict, step: StepResult | None) -> str | None:
     """What a verdict asks for where no rule has a remedy. None: nothing. `step`: the step that it is from."""
-    if verdict.kind == "generator_limited" and verdict.suspects and (place := verdict.suspects[0].place):
-        return f"Free {place} of everything else, or use more or faster ones"
+    first_suspect = next(iter(verdict.suspects), None)
+    if verdict.kind == "generator_limited" and first_suspect is not None and first_suspect.machine is not None:
+        return f"Free {first_suspect.place} of everything else, or use more or faster ones"
     if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > in_flight(step):
         return _OVERLAP_FLUSHES
     if verdict.kind not in ("bottleneck", "configured_cap") or not verdict.bottlenecks:

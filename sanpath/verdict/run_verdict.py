@@ -13,6 +13,7 @@ from sanpath.facts.load.loads import SAME_THROUGHPUT, LoadFacts, flat_beyond
 from sanpath.model import START
 from sanpath.verdict.evidence.step import answered_by_memory
 from sanpath.verdict.model import Judgement
+from sanpath.verdict.places.scaling import same_io
 
 _MOST_SCATTER = 0.3
 """Throughputs that differ by a larger ratio are different, however few windows tell."""
@@ -203,8 +204,8 @@ def calmest_judgement(facts: Facts, judgements: Sequence[Judgement], judged: Jud
 
     None: something was full in it already.
     """
-    alike = [j for j in judgements if j.load.comparable(judged.load)]
-    calm = min(alike, key=lambda j: j.load.in_flight_measured)
+    alike = same_io(facts.loads, judged.load)
+    calm = min((judged, *(j for j in judgements if j.load in alike)), key=lambda j: j.load.in_flight_measured)
     if calm.limit_probability >= _FREE or flat_beyond(facts.loads, calm.load) is not None:
         return None
     return calm

@@ -105,6 +105,7 @@ def test_facts_and_limits_are_listed_in_order_of_the_text() -> None:
         ("0.9 > utilisation", ("utilisation", -1)),
         ("0.9 < utilisation", ("utilisation", 1)),
         ("not utilisation < 0.9 and share > 0.5", ("share", 1)),
+        ("not (not (utilisation > 0.9))", ("utilisation", 1)),
         ("on_loaded_path", None),
     ],
 )

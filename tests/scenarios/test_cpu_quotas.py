@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis, Finding
+from sanpath.facts.compute import compute
+from sanpath.recording.reading.recording import Recording
+from sanpath.verdict.judgement.posterior import rank_claims
+from sanpath.verdict.judgement.proposals import proposals
+from sanpath.verdict.places.table import place_tables
 from sanpath_collectors.linux_host.tables import CGROUP
 from tests.scenarios.test_control_groups import ABOVE, DEVICE_SECONDS, OTHER, OWN, READS, Grouped
 from tests.support.recording import RecordingBuilder
@@ -105,6 +110,24 @@ def test_a_quota_that_is_used_up_makes_the_generator_the_limit(
     assert "systemctl set-property --runtime fio.service CPUQuota=" in commands
     assert "cat /sys/fs/cgroup/load.slice/fio.service/cpu.max" in commands
     assert not any(cleared.entity == "load:fio" for cleared in found.cleared)
+
+
+def test_more_processes_are_not_expected_to_do_more_under_a_quota_that_is_used_up(tmp_path: Path) -> None:
+    """All of them share the quota. Without it, each has a core of its own."""
+    quota, none = Quota(0.5, 0.499, 0.99), Quota(64.0, 0.95, 0.0)
+    bound, free = (_by_more_jobs(tmp_path / name, each) for name, each in (("bound", quota), ("free", none)))
+    assert bound < 0.2 < 0.8 < free
+
+
+def _by_more_jobs(folder: Path, quota: Quota) -> float:
+    """How probable the verdict's own claim of the generator makes more throughput with more processes."""
+    folder.mkdir()
+    reads(folder, {OWN: quota}, {64: 5000}, cpu=0.99)
+    facts = compute(Recording(folder / "r.sanpath"))
+    (table,) = place_tables(facts, facts.loads)
+    claim = next(claim for claim in rank_claims([table])[0] if claim.verdict == "generator_limited")
+    (more_jobs,) = [each for each in proposals(table, claim) if each.action == "more_jobs"]
+    return more_jobs.outcome_probability(claim)
 
 
 def test_without_a_quota_the_same_load_is_held_by_something_else(tmp_path: Path) -> None:

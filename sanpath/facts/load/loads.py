@@ -123,6 +123,14 @@ class LoadFacts:
         return first, last
 
     @property
+    def windows_with_latency(self) -> list[tuple[float, float, float]]:
+        """(I/Os a second, mean latency, seconds) of each window. Empty: throughput and latency have other windows."""
+        if len(self.series) != len(self.latency_series):
+            return []
+        pairs = zip(self.series, self.latency_series, strict=True)
+        return [(ops, latency, seconds) for (ops, seconds), (latency, _) in pairs]
+
+    @property
     def held_throughput(self) -> float | None:
         """Throughput in the last quarter of the windows over that in the first. None: too few windows."""
         quarters = self.quarters

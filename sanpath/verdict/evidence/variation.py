@@ -87,12 +87,9 @@ def _slowed_in_all(load: LoadFacts) -> tuple[float, float, str]:
 
 def _windows(load: LoadFacts) -> list[_Window]:
     """The windows in which I/Os completed. Empty: throughput and latency have not the same windows."""
-    if len(load.series) != len(load.latency_series):
-        return []
-    pairs = zip(load.series, load.latency_series, strict=True)
     return [
         _Window(ops * seconds, ops * latency, latency, seconds)
-        for (ops, seconds), (latency, _) in pairs
+        for ops, latency, seconds in load.windows_with_latency
         if ops * seconds * latency > 0
     ]
 
@@ -115,11 +112,11 @@ def held_back_for_a_while(table: PlaceTable) -> float | None:
     its rate all the same.
     """
     load, configured = table.load, table.load.in_flight_configured
-    if table.opposite_direction or not configured or len(load.series) != len(load.latency_series):
+    if table.opposite_direction or not configured:
         return None
     windows = [
         (ops, ops * latency_seconds >= (1 - FILLED_ERROR) * configured, seconds)
-        for (ops, seconds), (latency_seconds, _) in zip(load.series, load.latency_series, strict=True)
+        for ops, latency_seconds, seconds in load.windows_with_latency
     ]
     full_seconds, free_seconds = (sum(s for _, is_full, s in windows if is_full == of) for of in (True, False))
     full_ios, free_ios = (sum(ops * s for ops, is_full, s in windows if is_full == of) for of in (True, False))

@@ -64,7 +64,7 @@ class Claim:
     hold together, such as full links in a row; None: it stands by itself. `may_explain`: segments whose wait it may
     also account for, but not alone. `others_share`: share of what it serves that is not the test's, 0 if unknown.
     `probability`: among all claims about the load, once they are weighed against each other. `place`: where it is, in
-    words, if no entity is known.
+    words, if no entity is known. `machine`: whose processors limit all together.
     """
 
     kind: str
@@ -82,6 +82,7 @@ class Claim:
     others_share: float = 0.0
     probability: float = 0.0
     place: str = ""
+    machine: str | None = None
 
 
 def name_of(claim: Claim | Suspect) -> str:
@@ -144,6 +145,7 @@ def of_the_load(
     growth: Growth = "saturates",
     prior: float = 0.0,
     place: str = "",
+    machine: str | None = None,
 ) -> Claim:
     """A claim that the load, or the machine that it runs on, is the limit; it names no element."""
     conclusion = Conclusion((), tuple(because))
@@ -158,6 +160,7 @@ def of_the_load(
         growth=growth,
         hidden=True,
         place=place,
+        machine=machine,
     )
 
 

@@ -164,8 +164,7 @@ def _paced(table: PlaceTable) -> list[Evidence]:
 
 def _varies(load: LoadFacts) -> bool:
     """Whether the I/Os in flight differ between the windows of a load by more than clocks account for."""
-    windows = zip(load.series, load.latency_series, strict=False)
-    in_flight = [ops * seconds for (ops, _), (seconds, _) in windows if ops]
+    in_flight = [ops * latency_seconds for ops, latency_seconds, _ in load.windows_with_latency if ops]
     return len(in_flight) > 1 and max(in_flight) > _MOST_VARIATION * min(in_flight)
 
 

@@ -10,7 +10,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, iops, percent
 from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, at_limit, run_queue_weight, without_pause
 from sanpath.verdict.evidence.variation import slowed
-from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by, of_the_load, weighed
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, limited_by, of_the_load, weighed
 from sanpath.verdict.places.processors import (
     CLEARLY_LESS_BUSY,
     as_busy_with_fewer,
@@ -94,10 +94,10 @@ def _generator(table: PlaceTable) -> Claim:
                 words, weight = f"its threads start {iops(ops)} together", of_one_thread
     else:
         words, weight = cpu_words, at_limit(cpu_ratio, PROCESSOR_ERROR)
-    is_shared = cpu_ratio is None
+    is_shared, place = cpu_ratio is None, ""
     if quota_words and (of_quota := at_limit(quota_ratio, PROCESSOR_ERROR)) > weight:
         # A quota is shared by all processes, however many there are, and holds them on cores that idle.
-        words, weight, is_shared = quota_words, of_quota, True
+        words, weight, is_shared, place = quota_words, of_quota, True, "its CPU quota"
     evidence = [
         Evidence(words, weight),
         *_unused_slots(table),
@@ -107,7 +107,8 @@ def _generator(table: PlaceTable) -> Claim:
     ]
     because = (f"{words}; nothing measured below it is saturated",)
     # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
-    return of_the_load("generator_limited", explains, evidence, because, "saturates" if is_shared else "any")
+    growth: Growth = "saturates" if is_shared else "any"
+    return of_the_load("generator_limited", explains, evidence, because, growth, place=place)
 
 
 def _own_use(table: PlaceTable) -> tuple[float | None, str]:
@@ -171,7 +172,8 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     if busiest is None or busiest["cpu_ratio"] is None:
         yield from _unread_machine(table)
         return
-    words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {busiest['entity']} are busy"
+    machine = str(busiest["entity"])
+    words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {machine} are busy"
     explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
     weight = min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))
     evidence = [Evidence(words, weight)]
@@ -179,12 +181,12 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
         evidence.append(measured)
     else:
         evidence += _busy_anyway(table, busiest, "cpu_ratio", weight)
-        if not follows_load(table.facts, table.load, table.same_io, str(busiest["entity"]), "cpu_ratio"):
+        if not follows_load(table.facts, table.load, table.same_io, machine, "cpu_ratio"):
             evidence += _hardly_waits(table, weight)
     evidence += _unused_slots(table)
     because = (f"{words}; nothing measured below it is saturated",)
-    place = f"the processors of {table.facts.topology.entities[str(busiest['entity'])].label}"
-    yield of_the_load("generator_limited", explains, evidence, because, prior=SELDOM, place=place)
+    place = f"the processors of {table.facts.topology.entities[machine].label}"
+    yield of_the_load("generator_limited", explains, evidence, because, prior=SELDOM, place=place, machine=machine)
 
 
 def _in_run_queue(table: PlaceTable, row: FactRow, weight: float) -> Evidence | None:
@@ -253,7 +255,9 @@ def _unread_machine(table: PlaceTable) -> Iterator[Claim]:
     weight = just_as_many + min(_FULL_CORE, without_pause(min(1.0, cores_used / cores)))
     because = (f"{words}; nothing measured below it is saturated",)
     evidence = [Evidence(words, weight), *_as_fast_with_less(table, weight)]
-    yield of_the_load("generator_limited", explains, evidence, because, prior=SELDOM)
+    machine = next(iter(table.machines), None)
+    place = "the processors of its machine"
+    yield of_the_load("generator_limited", explains, evidence, because, prior=SELDOM, place=place, machine=machine)
 
 
 def _cores(table: PlaceTable) -> Iterator[Claim]:

@@ -25,19 +25,18 @@ from sanpath.verdict.evidence.likelihoods import (
     full_queue,
 )
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
-from sanpath.verdict.places.host_queues import HostQueue, host_queues
+from sanpath.verdict.places.host_queues import HostQueue, host_queues, in_slots_of
 from sanpath.verdict.places.segments import LatencySegment, segments
 from sanpath.verdict.places.submission import threads_of
 from sanpath.verdict.places.table import PlaceTable
 
-_FREE_QUEUE = -2.0
-"""Log-odds of a queue that admitted other numbers in other steps: it was not full, and the load holds I/Os back."""
-_HELD_MORE = -6.0
-"""The same of a queue that held clearly more in another step: only if its depth was changed since, it is full now."""
-_OTHER_DEPTH, _HAD_MORE = -1.5, -3.2
-"""Log-odds of a queue that is full of one number of I/Os, and of fewer in another step, or that held more of them
-there: its depth was changed meanwhile, as by drivers whose target reports a full queue (SAM-5, TASK SET FULL).
-sanpath's own choices."""
+_LIMITS_HELD_OTHERS, _LIMITS_HELD_MORE = -2.0, -6.0
+"""Log-odds of a queue that limits, if it admitted another number of I/Os in another step, or held clearly more there:
+then it has free slots, unless its depth was changed meanwhile."""
+_FULL_HELD_FEWER, _FULL_HELD_MORE = -1.5, -3.2
+"""Log-odds of a queue that is full, whatever limits, if I/Os waited above fewer in another step, or if it held more
+there: drivers change the depth where the target reports a full queue (SAM-5, TASK SET FULL). sanpath's own
+choices."""
 _MOSTLY_BUSY, _ALWAYS_BUSY = 0.5, 0.98
 """Share of the time that an array is busy from which more slots above it bring clearly less, and up to which they
 bring anything: sanpath's own choices."""
@@ -72,7 +71,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             continue
         if not _has_queue(table, segment.queue.entity):
             continue
-        admitted = _admitted(table, segment.queue)
+        admitted = in_slots_of(table.facts, table.load, segment.queue)
         evidence = (
             *_evidence(table, segment, segment.queue, admitted),
             *_waiting_below(table, segment.slots or admitted),
@@ -99,13 +98,6 @@ def _waiting_below(table: PlaceTable, slots: float) -> Iterator[Evidence]:
 def _has_queue(table: PlaceTable, device: str) -> bool:
     """Whether a device has a queue of its own: md and logical volumes pass I/Os on to the queues of their parts."""
     return table.facts.topology.entities[device].attributes.get("kind") not in WITHOUT_QUEUE
-
-
-def _admitted(table: PlaceTable, queue: HostQueue) -> float:
-    """I/Os of both directions that have a slot of a queue: until they complete, in whatever queue below they wait."""
-    place = queue.entity, queue.below.plane
-    queues = [segment.queue for each in table.opposite_direction for segment in each.segments if segment.queue]
-    return queue.admitted + sum(other.admitted for other in queues if (other.entity, other.below.plane) == place)
 
 
 def _keeps_from_submitting(table: PlaceTable, segment: LatencySegment) -> bool:
@@ -136,7 +128,7 @@ def _of_other_steps(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:
     """Evidence that a queue had free slots, because it held another number of I/Os in another step."""
     others = _in_other_steps(table, queue)
     if (held := _held_more(table, queue)) is not None:
-        yield Evidence(f"it held {count(held)} I/Os in another step", _HELD_MORE)
+        yield Evidence(f"it held {count(held)} I/Os in another step", _LIMITS_HELD_MORE)
     # Where others waited above it, or at the same throughput: what is below takes longer with more of them.
     elif any(
         _differ(queue, other_queue)
@@ -146,7 +138,7 @@ def _of_other_steps(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:
         )
         for other_queue, other_load in others
     ):
-        yield Evidence("in another step it let another number of I/Os through", _FREE_QUEUE)
+        yield Evidence("in another step it let another number of I/Os through", _LIMITS_HELD_OTHERS)
 
 
 def fullness(table: PlaceTable, segment: LatencySegment) -> float:
@@ -155,17 +147,13 @@ def fullness(table: PlaceTable, segment: LatencySegment) -> float:
     queue = segment.queue
     if queue is None or not queue.holds_back or segment.filled_ratio is not None:
         return 0.0
-    of_number, of_other_steps = full_queue(_admitted(table, queue), table.facts.in_flight_in(table.load.step)), 0.0
-    threads = threads_of(table.facts, table.load)
+    in_slots, of_other_steps = in_slots_of(table.facts, table.load, queue), 0.0
     for other, load in _in_other_steps(table, queue):
-        # Each of a device's hardware queues has slots of its own, and more threads use more of them.
-        if not _differ(queue, other) or threads_of(table.facts, load) != threads:
-            continue
-        if other.held > queue.held:
-            of_other_steps = min(of_other_steps, _HAD_MORE)
-        elif _is_held_back(other, load):
-            of_other_steps = min(of_other_steps, _OTHER_DEPTH)
-    return of_number + of_other_steps
+        if _differ(queue, other) and other.held > queue.held:
+            of_other_steps = min(of_other_steps, _FULL_HELD_MORE)
+        elif _differ(queue, other) and _is_held_back(other, load):
+            of_other_steps = min(of_other_steps, _FULL_HELD_FEWER)
+    return full_queue(in_slots, table.facts.in_flight_in(table.load.step)) + of_other_steps
 
 
 def _differ(queue: HostQueue, other: HostQueue) -> bool:
@@ -174,10 +162,15 @@ def _differ(queue: HostQueue, other: HostQueue) -> bool:
 
 
 def _in_other_steps(table: PlaceTable, queue: HostQueue) -> list[tuple[HostQueue, LoadFacts]]:
-    """The same queue in other steps of the same I/O, with the load of each."""
+    """The same queue in other steps of the same I/O by as many threads, with the load of each.
+
+    Each of a device's hardware queues has slots of its own, and more threads use more of them.
+    """
+    threads = threads_of(table.facts, table.load)
     return [
         (other_queue, other_load)
         for other_load in table.same_io
+        if threads_of(table.facts, other_load) == threads
         for other_queue in host_queues(table.facts, other_load)
         if (other_queue.entity, other_queue.below.plane) == (queue.entity, queue.below.plane)
         and (other_queue.in_slots is None) == (queue.in_slots is None)

@@ -200,15 +200,16 @@ def _suspect(table: PlaceTable, group: Sequence[Claim]) -> Suspect:
     first, entities = group[0], dict.fromkeys(claim.entity for claim in group)
     waits = [f"I/Os may be waiting there: {table.wait_words(first.explains)}"] if first.explains else []
     return Suspect(
-        first.verdict,
-        first.kind,
-        first.entity,
-        table.load.direction,
-        probability_of(group),
-        tuple([e.words for e in first.evidence if e.weight >= 0] or waits),
-        tuple(e.words for e in first.evidence if e.weight < 0),
-        tuple(entity for entity in entities if entity is not None and entity != first.entity),
-        first.place,
+        verdict=first.verdict,
+        kind=first.kind,
+        entity=first.entity,
+        direction=table.load.direction,
+        probability=probability_of(group),
+        because=tuple([e.words for e in first.evidence if e.weight >= 0] or waits),
+        against=tuple(e.words for e in first.evidence if e.weight < 0),
+        coincident=tuple(entity for entity in entities if entity is not None and entity != first.entity),
+        place=first.place,
+        machine=first.machine,
     )
 
 

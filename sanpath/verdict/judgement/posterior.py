@@ -97,7 +97,7 @@ _TEMPERATURE = 0.8
 cases."""
 
 
-_Key = tuple[str, str, str | _Hypothesis, frozenset[int]]
+_Key = tuple[str, str, str, str | _Hypothesis, frozenset[int]]
 """What a claim says: it is found again in other steps by it. One that names nothing is that of its hypothesis."""
 
 
@@ -135,7 +135,7 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
     best: dict[_Key, _Scored] = {}
     for hypothesis in HYPOTHESES:
         for claim in hypothesis(table):
-            key = (claim.verdict, claim.kind, claim.entity or hypothesis, claim.explains)
+            key = (claim.verdict, claim.kind, claim.place, claim.entity or hypothesis, claim.explains)
             readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
             slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots)
             slots += _full_above(table, claim)

@@ -52,7 +52,7 @@ _SEEN: Mapping[Action, Mapping[float, Sequence[str]]] = {
         0.3: ("unread_array",),
         0.1: ("other",),
     },
-    "more_jobs": {1.0: ("generator_limited",), 0.1: ("all_processors", "other")},
+    "more_jobs": {1.0: ("generator_limited",), 0.1: ("shared_processors", "other")},
     # A cache answers below anything that waits before the array.
     "cached_range": {0.9: ("array_inside", "data_sheet"), 0.5: ("unseen_below",), 0.1: ("other",)},
     # Each direction of a link has its own capacity, while processors, queues and media serve both.
@@ -119,7 +119,7 @@ def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
     if any(queue.entity == claim.entity and queue.holds_back for queue in table.queues):
         yield "full_queue"
     if claim.verdict == "generator_limited" and claim.place:
-        yield "all_processors"
+        yield "shared_processors"
     yield claim.verdict
     above, inside = table.indices("host_queue", "array_door"), table.indices("array_queue", "array_service", "below")
     if claim.kind == "unseen":

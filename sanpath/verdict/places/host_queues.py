@@ -137,6 +137,19 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
     return queues
 
 
+def in_slots_of(facts: Facts, load: LoadFacts, queue: HostQueue) -> float:
+    """I/Os of both directions, and of others, that have a slot of a queue: until they complete, in whatever queue
+    below they wait."""
+    # Of parallel devices the busiest names the queue, and it may differ between reads and writes.
+    return queue.in_slots or sum(
+        other.admitted + other.others_admitted
+        for step_load in facts.loads_in(load.step)
+        for other in host_queues(facts, step_load)
+        if other.below.plane == queue.below.plane
+        and (other.entity == queue.entity or step_load.entity == load.entity)
+    )
+
+
 def _fullest(queue: HostQueue, devices: Sequence[_Slots]) -> HostQueue:
     """The queue of parallel devices as that of the fullest, where this has clearly more of its own slots in use than
     the others together: no I/O takes the slot of another device."""

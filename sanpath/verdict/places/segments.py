@@ -21,7 +21,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED, array_side, longest_ratio, parts_at_array
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of
-from sanpath.verdict.places.host_queues import HostQueue, host_queues
+from sanpath.verdict.places.host_queues import HostQueue, host_queues, in_slots_of
 from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
 
 Wait = tuple[float, float, float]
@@ -286,14 +286,7 @@ def _same_place(segment: LatencySegment) -> tuple[str, str | None]:
 
 def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> LatencySegment:
     """The segment of a queue of guest or host."""
-    # Both directions share the slots. Of parallel devices the busiest names the queue, and it may differ between
-    # reads and writes.
-    in_slots = queue.in_slots or sum(
-        q.admitted + q.others_admitted
-        for step_load in facts.loads_in(load.step)
-        for q in host_queues(facts, step_load)
-        if q.below.plane == queue.below.plane and (q.entity == queue.entity or step_load.entity == load.entity)
-    )
+    in_slots = in_slots_of(facts, load, queue)
     slots = queue.depth
     return LatencySegment(
         "host_queue",

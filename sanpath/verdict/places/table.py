@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from sanpath.facts.facts import Facts
@@ -259,7 +259,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         facts=facts,
         load=load,
         step=next(step for step in facts.steps if step.name == load.step),
-        segments=_with_full_device(segments(facts, load, calm, _calm_ratio(facts, load, calm)), blocked),
+        segments=_with_full_device(segments(facts, load, calm, _calm_ratio(facts, load, calm, arrays)), blocked),
         links=tuple(links),
         array=array_row,
         arrays=tuple(sorted(arrays)),
@@ -272,7 +272,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         windows=0
         if _were_read_in_another_step(facts, load, (*uncounted, *arrays))
         else min(windows, default=load.windows),
-        processor_wait_seconds=_processor_wait_seconds(facts, load, same, processors_used),
+        processor_wait_seconds=_processor_wait_seconds(facts, load, same, processors_used, arrays),
         blocked_ratio=blocked,
         machine_rows=tuple(machine_rows),
         tcp=tcp_path(facts, load),
@@ -312,16 +312,21 @@ def _with_full_device(path: tuple[LatencySegment, ...], blocked: float) -> tuple
     return (replace(first, slots=admitted / blocked, filled_ratio=blocked), *path[1:])
 
 
-def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None) -> float:
-    """What the arrays did in a calm step over what they do now, at most 1. 1: nothing counts it.
+def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None, arrays: Set[str]) -> float:
+    """What the arrays of a load, or all if these are not known, did in a calm step over what they do now, at most 1.
+    1: nothing counts it.
 
     Their own counters tell, or their volumes', or those of the switch ports to arrays that carry the load.
     """
     if calm is None:
         return 1.0
-    ports: dict[str, FactValue] = {"side": "array", "on_loaded_path": True}
-    for kind, fact, which in (("array", "ops", {}), ("volume", "ops", {}), ("link", "bytes", ports)):
-        rows = (facts.tables[kind].select(step=each.step, **which) for each in (load, calm))
+    volumes = {volume for array in arrays for volume in facts.topology.related(array, "member_of", "volume")}
+    ports = {str(row["entity"]) for row in facts.tables["link"].select(side="array", on_loaded_path=True)}
+    for kind, fact, own in (("array", "ops", arrays), ("volume", "ops", volumes), ("link", "bytes", ports)):
+        rows = (
+            [r for r in facts.tables[kind].select(step=each.step) if not arrays or r["entity"] in own]
+            for each in (load, calm)
+        )
         now, then = (sum(number(row, f"{fact}_per_second") for row in of_step) for of_step in rows)
         if now:
             return min(1.0, then / now)
@@ -338,14 +343,19 @@ def _written_later(facts: Facts, load: LoadFacts) -> float:
 
 
 def _processor_wait_seconds(
-    facts: Facts, load: LoadFacts, same: Sequence[LoadFacts], processors_used: float
+    facts: Facts, load: LoadFacts, same: Sequence[LoadFacts], processors_used: float, arrays: Set[str]
 ) -> float:
-    """The longest wait of an I/O for processors, in seconds.
+    """The longest wait of an I/O for processors, in seconds. `processors_used`: share of those of the load's side.
 
     M/M/c: rho / ((1 - rho) X) times the share of I/Os that wait, which is less than one for any number of processors.
     """
-    fact, arrays = "controller_busy_ratio", facts.tables["array"].select(step=load.step, direction=load.direction)
-    filled = [row for row in arrays if as_busy_with_fewer(facts, load, same, str(row["entity"]), fact) is None]
+    fact, rows = "controller_busy_ratio", facts.tables["array"].select(step=load.step, direction=load.direction)
+    filled = [
+        row
+        for row in rows
+        if (not arrays or row["entity"] in arrays)
+        and as_busy_with_fewer(facts, load, same, str(row["entity"]), fact) is None
+    ]
     busy = min(max([processors_used, *(number(row, fact) for row in filled)]), _ALL_BUSY)
     return busy / (1 - busy) / facts.ops_per_second_in(load.step)
 
