@@ -209,15 +209,16 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement], notes: Sequ
     loads = [f for f in facts.loads if f.step == step.name]
     windows = min((j.windows for j in judgements), default=0)
     return StepResult(
-        step.name,
-        iso(step.start),
-        iso(step.end),
-        step.origin,
-        {f.direction: _direction(f, facts) for f in loads},
-        in_flight(facts.in_step(step.name), step, loads),
-        windows,
-        (*_validity_notes(facts, step, windows, loads), *_moved(facts, step), *notes),
-        _step_verdict(judgements),
+        name=step.name,
+        start=iso(step.start),
+        end=iso(step.end),
+        origin=step.origin,
+        directions={f.direction: _direction(f, facts) for f in loads},
+        in_flight=in_flight(facts.in_step(step.name), step, loads),
+        windows_used=windows,
+        valid=(*_validity_notes(facts, step, windows, loads), *_moved(facts, step), *notes),
+        verdict=_step_verdict(judgements),
+        seen_at_array=any(load.seen_at_array for load in loads),
     )
 
 

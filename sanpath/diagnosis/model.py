@@ -143,7 +143,9 @@ class StepVerdict:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """One step. `windows_used`: whole windows of its slowest source. `valid`: what the step is not valid for."""
+    """One step. `windows_used`: whole windows of its slowest source. `valid`: what the step is not valid for.
+    `seen_at_array`: nothing but an array counted its I/Os, from their arrival on.
+    """
 
     name: str
     start: str
@@ -154,6 +156,7 @@ class StepResult:
     windows_used: int
     valid: Sequence[str]
     verdict: StepVerdict
+    seen_at_array: bool = False
 
     @property
     def ops_per_second(self) -> float:

@@ -16,12 +16,13 @@ from sanpath.model import Poll
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.clock import CLOCK_JUMP
 from sanpath.topology.descriptions import DESCRIPTION
+from sanpath.topology.names import short_name
 from sanpath.topology.paths import hosts_of, io_paths
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
-from sanpath.units import counted
+from sanpath.units import counted, in_series
 
 _MOST_PORTS = 4
-"""Ports that are named where several are meant."""
+"""Ports, or hosts, that are named where several are meant."""
 
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
@@ -255,7 +256,18 @@ def _unobserved_parts(facts: Facts, sampled: Collection[str]) -> list[Unobserved
     """Parts of the path that no source observes. `sampled`: kinds of which the recording has samples."""
     unobserved_parts = []
     machines = {root.partition(":")[0] for load in facts.loads for root in load.roots} & {"host", "vm"}
-    if machines:
+    if any(load.seen_at_array for load in facts.loads):
+        roots = [short_name(root) for root in dict.fromkeys(root for load in facts.loads for root in load.roots)]
+        more = [f"{len(roots) - _MOST_PORTS} more"] if len(roots) > _MOST_PORTS else []
+        counted_for = in_series([*roots[:_MOST_PORTS], *more])
+        unobserved_parts.append(
+            Unobserved(
+                "the load",
+                f"no load generator and no host was read: what the array counts for {counted_for} is taken for it",
+                "what waits above the array is neither in its latency nor among its outstanding I/Os",
+            )
+        )
+    elif machines:
         generator = (
             "the load generator reported nothing" if has_generator(facts.events) else "no load generator was read"
         )

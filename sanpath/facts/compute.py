@@ -25,6 +25,7 @@ from sanpath.facts.host.split_directions import split_by_devices
 from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
+from sanpath.facts.load.array_loads import array_loads, only_arrays_count
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.load_events import SourceEvents, has_generator, histograms, histograms_of_loads
@@ -81,6 +82,8 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     loads = load_facts(topology, steps, load_samples)
     # A generator that is read and reported no I/O has done none, unless its host has at least one outstanding.
     loads = loads or host_loads(topology, samples, 1.0 if has_generator(events) else 0.0)
+    if not loads and only_arrays_count(recording, events):
+        loads = array_loads(topology, samples)
     distributions_of_loads = histograms_of_loads(steps, events)
     shares = local_read_shares(topology, samples.get("cluster_node", ()))
     clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}

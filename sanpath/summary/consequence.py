@@ -65,12 +65,15 @@ def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str
     """Little's law with its numbers."""
     latency = result.latency_seconds.mean
     is_single = is_single_direction(step, direction)
-    outstanding = counted(result.ops_per_second * latency, f"outstanding {'I/O' if is_single else direction}")
+    noun, seconds, place = "I/O" if is_single else direction, duration(latency), ""
+    if step.seen_at_array:
+        seconds, place = f"{seconds} by the array's clock", " there"
+    outstanding = counted(result.ops_per_second * latency, f"outstanding {noun}") + place
     if is_single:
-        return f"{iops(result.ops_per_second)}{of_size(result)} at {duration(latency)} with {outstanding}"
+        return f"{iops(result.ops_per_second)}{of_size(result)} at {seconds} with {outstanding}"
     total = iops(step.ops_per_second)
     rate = f"{result.ops_per_second:,.0f} of {total} are {direction}s{of_size(result)}"
-    return f"{rate}, at {duration(latency)} with {outstanding}"
+    return f"{rate}, at {seconds} with {outstanding}"
 
 
 def _flush_words(step: StepResult) -> str:

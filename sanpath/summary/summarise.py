@@ -75,7 +75,9 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     budgets = [b for b in diagnosis.latency_budget if (b.step, b.direction) == (step.name, direction)]
     array_seconds = [sum(p.seconds) / 2 for b in budgets[:1] for p in b.parts if p.layer.startswith("array")]
     total = budgets[0].total_seconds if budgets else 0.0
-    time_words = f": I/Os spend {duration(sum(array_seconds))} of {duration(total)} in it" if array_seconds else ""
+    # Most of the time in it, constant, is no evidence that convinces.
+    is_short = 0 < sum(array_seconds) <= total / 2
+    time_words = f": I/Os spend {duration(sum(array_seconds))} of {duration(total)} in it" if is_short else ""
     doubts = any(f.role == "validity" and f.outcome == "hit" for f in diagnosis.findings)
     validity = " The test itself is in doubt: see Findings." if doubts else ""
     return f"{subject} is not the problem{time_words}{_tested_rate(cleared)}.{validity}"

@@ -113,9 +113,13 @@ def array_of(topology: Topology, entity: str) -> str:
 
 
 def machine_of(topology: Topology, load: str) -> str | None:
-    """Return the virtual machine or host a load runs on. None: not known. Either may stand in for an unread load."""
+    """Return the virtual machine or host a load runs on. None: not known. Either may stand in for an unread load, and
+    so may a volume."""
     if load.startswith(("host:", "vm:")):
         return load
+    if load.startswith("volume:"):
+        hosts = topology.related(load, "presents", "host")
+        return hosts[0] if len(hosts) == 1 else None
     return next(iter(topology.related(load, "runs_on")), None)
 
 
@@ -235,6 +239,8 @@ def machine_luns(topology: Topology, *loads: str) -> set[str]:
 
 
 def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
+    if load.startswith("volume:"):
+        return set(), {load}
     ports = set(topology.related(load, "targets", "array_port"))
     volumes = topology.behind([*topology.related(load, "targets"), *luns_of(topology, load)], "volume")
     for host in [] if volumes else hosts_of(topology, load):

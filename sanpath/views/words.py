@@ -91,7 +91,7 @@ def _lower(text: str) -> str:
 
 def _suspect(suspect: Suspect) -> str:
     name = _lower(TITLES[suspect.verdict]) if suspect.entity is None else short(suspect.entity)
-    if suspect.kind == "unseen":
+    if suspect.place or suspect.kind == "unseen":
         name = suspect.place or "something not measured"
     kind = f" ({suspect.kind.replace('_', ' ')})" if suspect.entity is not None else ""
     because = f": {suspect.because[0]}" if suspect.because else ""

@@ -4,16 +4,18 @@ read: a restore, a copy, a deployment, a test that somebody else runs."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates, sum_of_known
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.topology import Topology
 
 _OWNERS = {"lun": "host", "vdisk": "vm"}
 """Kind of device → the machine that does the I/O. The first that anything reports is nearer to the load."""
+ARRAY_TIMES = ("service", "queue", "san", "qos_limit")
+"""Parts of the time that an array takes for an I/O, each of which it may report."""
 _STACK = ("md", "dm-", "bcache", "drbd")
 """Names of software RAID, maps of the device mapper, caches and replicas, each of which may stand on those before."""
 _BUSY_RATIO = 0.1
@@ -36,24 +38,29 @@ def host_loads(
     with fewer I/Os outstanding in a step than `least_in_flight`, or far fewer than another, is left out.
     `samples`: entity kind → its samples.
     """
-    of_kinds = (list(_loads(topology, kind, samples.get(kind, ()), least_in_flight)) for kind in _OWNERS)
+    of_kinds = (
+        list(summed_loads(_topmost(topology, kind, samples.get(kind, ())), least_in_flight)) for kind in _OWNERS
+    )
     return next(filter(None, of_kinds), [])
 
 
-def _loads(
-    topology: Topology, kind: str, samples: Sequence[StepSamples], least_in_flight: float
+def summed_loads(
+    samples: Iterable[tuple[StepSamples, str]], least_in_flight: float = 0.0, seen_at_array: bool = False
 ) -> Iterator[LoadFacts]:
+    """Yield the sum over the busy machines in each step and direction. `samples`: each with its machine."""
     by_step: dict[str, dict[str, list[StepSamples]]] = {}
-    for sample, host in _topmost(topology, kind, samples):
-        by_step.setdefault(sample.step, {}).setdefault(host, []).append(sample)
-    for step, by_host in by_step.items():
-        waits = {host: sum(_in_flight(found, each) for each in DIRECTIONS) for host, found in by_host.items()}
+    for sample, machine in samples:
+        by_step.setdefault(sample.step, {}).setdefault(machine, []).append(sample)
+    for step, by_machine in by_step.items():
+        waits = {name: sum(in_flight_of(found, each) for each in DIRECTIONS) for name, found in by_machine.items()}
         least = max(least_in_flight, _TAKES_PART_RATIO * max(waits.values()))
-        roots = tuple(sorted(host for host, wait in waits.items() if wait >= least))
-        devices = [device for host in roots for device in by_host[host]]
+        roots = tuple(sorted(name for name, wait in waits.items() if wait >= least))
+        devices = [device for name in roots for device in by_machine[name]]
         for direction in DIRECTIONS:
-            operations = sum(d.rate(f"ops_{direction}_total") or 0.0 for d in devices)
-            wait = _in_flight(devices, direction)
+            operations, moved = (
+                sum(_rate(device, quantity, direction) for device in devices) for quantity in ("ops", "bytes")
+            )
+            wait = in_flight_of(devices, direction)
             if operations and wait:
                 yield LoadFacts(
                     roots=roots,
@@ -61,23 +68,39 @@ def _loads(
                     direction=direction,
                     windows=min(d.windows for d in devices),
                     ops_per_second=operations,
-                    bytes_per_second=sum(d.rate(f"bytes_{direction}_total") or 0.0 for d in devices),
+                    bytes_per_second=moved,
                     latency_seconds=wait / operations,
                     in_flight_configured=None,
                     in_flight_measured=wait,
                     cpu_ratio=None,
+                    seen_at_array=seen_at_array,
                 )
 
 
-def _in_flight(devices: Sequence[StepSamples], direction: str) -> float:
-    """I/Os outstanding on average, by Little's law: seconds of latency in a second."""
-    return sum(d.rate(f"latency_seconds_{direction}_total") or 0.0 for d in devices)
+def _rate(device: StepSamples, quantity: str, direction: str) -> float:
+    return gauge_or_rates(device, f"{quantity}_per_second_{direction}", f"{quantity}_{direction}_total") or 0.0
+
+
+def in_flight_of(devices: Sequence[StepSamples], direction: str) -> float:
+    """I/Os outstanding on average, by Little's law: seconds of latency in a second.
+
+    Of what an array counts, they are inside it; the time of their transfer is in it where the array reports that."""
+    return sum(_seconds_in_a_second(device, direction) for device in devices)
+
+
+def _seconds_in_a_second(device: StepSamples, direction: str) -> float:
+    counted = [device.rate(f"{part}_seconds_{direction}_total") for part in ("latency", "queue")]
+    if counted[0] is not None:
+        return sum_of_known(counted) or 0.0
+    parts = [device.means.get(f"{part}_seconds_{direction}") for part in ARRAY_TIMES]
+    seconds = sum_of_known(parts) or device.means.get(f"response_seconds_{direction}") or 0.0
+    return seconds * _rate(device, "ops", direction)
 
 
 def busiest_device(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> list[StepSamples]:
     """Return the block device or virtual disk with the highest rate in any window, in a list; [] where none times its
     I/Os."""
-    timed = [each for each in samples if any(_in_flight([each], direction) for direction in DIRECTIONS)]
+    timed = [each for each in samples if any(in_flight_of([each], direction) for direction in DIRECTIONS)]
     devices = [sample for sample, _ in _topmost(topology, kind, timed)]
     return sorted(devices, key=lambda device: max(_rate_by_window(device).values(), default=0.0))[-1:]
 

@@ -59,6 +59,8 @@ class LoadFacts:
     half seconds, over its mean; None: several jobs ran, or the load does not report it.
     `slow_part`: the jobs whose own targets hold most of the I/Os in flight because they are slower than those of the
     other jobs; None: the jobs share their targets, or these do not differ, or are not known.
+    `seen_at_array`: nothing but an array counts its I/Os, from their arrival on: those that wait above it are neither
+    in its latency nor in its I/Os in flight.
     """
 
     roots: tuple[str, ...]
@@ -93,6 +95,7 @@ class LoadFacts:
     throughput_deviation_ratio: float | None = None
     throughput_max_ratio: float | None = None
     slow_part: LoadFacts | None = None
+    seen_at_array: bool = False
 
     @property
     def seconds(self) -> float | None:

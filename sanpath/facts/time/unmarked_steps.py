@@ -13,6 +13,7 @@ from itertools import pairwise
 import duckdb
 import numpy as np
 
+from sanpath.facts.load.array_loads import busiest_at_array
 from sanpath.facts.load.host_loads import busiest_device, busy_period
 from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.samples.cumulative import Numbers, cumulative_work
@@ -115,8 +116,9 @@ def find_unmarked_steps(
 ) -> list[Step]:
     """Return the steps; if no load has marked any, those that its throughput and latency show.
 
-    Without a load, the throughput of the hosts' block devices is used, or that of virtual disks, unless a generator
-    was started that is read: then it is not known that its host's I/O is the load's."""
+    Without a load, the throughput of the hosts' block devices is used, or that of virtual disks, or where neither is
+    read what an array counts; unless a generator was started that is read: then it is not known that its host's I/O
+    is the load's."""
     kinds = recording.sample_kinds()
     if len(steps) != 1 or not (steps[0].origin == "whole run" or steps[0].name == COMMAND):
         return list(steps)
@@ -124,12 +126,13 @@ def find_unmarked_steps(
         return split_steady(steps[0], step_samples(recording, connection, "load", steps))
     if has_generator(recording.events()):
         return list(steps)
-    found = (
+    found = [
         busiest_device(topology, kind, step_samples(recording, connection, kind, steps))
         for kind in ("lun", "vdisk")
         if kind in kinds
-    )
-    if not (devices := next(filter(None, found), [])):
+    ]
+    devices = next(filter(None, found), []) if found else busiest_at_array(recording, connection, topology, steps)
+    if not devices:
         return list(steps)
     result = split_steady(steps[0], devices)
     return result if len(result) > 1 else [busy_period(steps[0], devices)]

@@ -61,14 +61,37 @@ _TOO_ROUNDED = 0.3
 """A smaller log-likelihood ratio of a number of I/Os says nothing: it is too large to be exact to a part of one."""
 _MOST_VARIATION = 1.5
 """Most by which the I/Os in flight of a closed loop differ between windows, as a ratio: sanpath's own choice."""
+_ABOVE = log(3)
+"""Log-odds of a limit above the array: the load, its host and that host's queues are three places in one."""
 _NO_RATE = -2.0
 """Log-odds of a load that does not report whether it has a rate: one in eight has."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """Yield two claims: the load asks for no more, and too few I/Os are in flight."""
+    """Yield two claims: the load asks for no more, and too few I/Os are in flight. To an array both look alike, and
+    like a full queue of a host: one claim then."""
+    if table.load.seen_at_array:
+        yield _above_the_array(table)
+        return
     yield _demand(table)
     yield _concurrency(table)
+
+
+def _above_the_array(table: PlaceTable) -> Claim:
+    """Too few I/Os reach the array, for whatever reason."""
+    inside = count(table.facts.in_flight_in(table.load.step))
+    words = f"{inside} I/Os are in the array, and how many wait above it was not read"
+    several = len(table.machines) > 1
+    return Claim(
+        "unread_host",
+        None,
+        frozenset(),
+        [Evidence(words, 0.0)],
+        prior=_ABOVE,
+        verdict="cannot_tell",
+        growth="any",
+        place="the hosts, or what they ask for" if several else "the host, or what it asks for",
+    )
 
 
 def _demand(table: PlaceTable) -> Claim:

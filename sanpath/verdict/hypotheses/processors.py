@@ -65,7 +65,8 @@ _OF_THE_LOAD = 0.9
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for the load's own processor, one for those of its machine, and one for each full core."""
-    yield _generator(table)
+    if not table.load.seen_at_array:
+        yield _generator(table)
     yield from _machine(table)
     yield from _cores(table)
 

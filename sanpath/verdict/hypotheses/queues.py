@@ -220,7 +220,8 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
 def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
     """Claims for the queues of a host that no source reads below the load or the guest, and one for the initiator."""
     explains = below_last_clock(table)
-    if not explains:
+    # What waits above an array is not in the latency that the array counts.
+    if not explains or table.load.seen_at_array:
         return
     waiting = _waiting_below(table, table.in_flight_below(max(explains)))
     slots = (*_slot_evidence(table, max(explains)), *_remaining(table, explains), *waiting)

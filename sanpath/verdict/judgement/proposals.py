@@ -122,6 +122,8 @@ def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
         yield "shared_processors"
     yield claim.verdict
     above, inside = table.indices("host_queue", "array_door"), table.indices("array_queue", "array_service", "below")
+    if claim.kind == "unread_host":
+        yield "unseen_above"
     if claim.kind == "unseen":
         # What is below may be of any kind: a link as well as a queue.
         yield "unseen_above" if above and claim.explains <= above else "unseen_below"

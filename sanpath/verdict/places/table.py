@@ -246,7 +246,9 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted | down)
     # A load of unknown settings has at least one I/O outstanding at any time, unless it pauses.
     in_flight = _in_flight_of(facts, load)
-    in_flight_ratio = load.filled_ratio(in_flight) or (in_flight if in_flight < 1 else None)
+    in_flight_ratio = load.filled_ratio(in_flight) or (
+        in_flight if in_flight < 1 and not load.seen_at_array else None
+    )
     if load.unlimited_ratio is not None:  # The I/Os that jobs with a rate leave unused say nothing of the others.
         in_flight_ratio = min(1.0, load.unlimited_ratio)
     machine_rows = _machine_rows(facts, load)

@@ -1,0 +1,97 @@
+"""Derives the load from what arrays count for each host, or each volume, for a test of which only the array is read,
+or the array and the fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import duckdb
+
+from sanpath.facts.load.host_loads import ARRAY_TIMES, in_flight_of, summed_loads
+from sanpath.facts.load.load_events import SourceEvents, has_generator
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.over_time import gauge_windows
+from sanpath.facts.samples.step_samples import StepSamples, step_samples
+from sanpath.model import DIRECTIONS, Direction, Step
+from sanpath.recording.reading.recording import Recording
+from sanpath.topology.topology import Topology
+
+_KINDS = ("host", "volume")
+"""Of what an array counts I/Os. The first that it does tells most of where they come from."""
+
+
+_NEARER = ("load", "lun", "vdisk")
+"""What counts I/Os nearer to the load. Idle, they are still what is tested, and not whoever else uses the array."""
+
+
+def only_arrays_count(recording: Recording, events: SourceEvents) -> bool:
+    """Whether nothing but arrays counts I/Os, and no generator was started that is read."""
+    return set(recording.sample_kinds()).isdisjoint(_NEARER) and not has_generator(events)
+
+
+def array_loads(topology: Topology, samples: Mapping[str, Sequence[StepSamples]]) -> list[LoadFacts]:
+    """Return one entry for each step and direction with I/O: the sum over the busiest hosts, or volumes where no
+    array counts hosts. A volume that one host may use stands for that host. `samples`: entity kind → its samples.
+    """
+    of_kinds = (
+        list(summed_loads(_with_machine(topology, kind, samples.get(kind, ())), seen_at_array=True))
+        for kind in _KINDS
+    )
+    return next(filter(None, of_kinds), [])
+
+
+def _with_machine(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> Iterator[tuple[StepSamples, str]]:
+    for sample in samples:
+        entity = topology.known_as.get((sample.source, kind, sample.entity))
+        if entity is not None and any(in_flight_of([sample], direction) for direction in DIRECTIONS):
+            hosts = [entity] if kind == "host" else topology.related(entity, "presents", "host")
+            yield sample, hosts[0] if len(hosts) == 1 else entity
+
+
+def busiest_at_array(
+    recording: Recording, connection: duckdb.DuckDBPyConnection, topology: Topology, steps: Sequence[Step]
+) -> list[StepSamples]:
+    """Return what an array counted for its busiest host, or volume, window by window, in a list; [] where none counts
+    any. Gauges stand as the rates of counters that they are the means of."""
+    for kind in _KINDS:
+        samples = [
+            each for each, _ in _with_machine(topology, kind, step_samples(recording, connection, kind, steps))
+        ]
+        if samples:
+            most = max(samples, key=lambda each: sum(in_flight_of([each], direction) for direction in DIRECTIONS))
+            return [most if most.rates else _by_gauges(recording, connection, kind, most)]
+    return []
+
+
+def _by_gauges(
+    recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str, sample: StepSamples
+) -> StepSamples:
+    """Return the same sample with the windows of its gauges."""
+    source_id = sample.source, sample.entity
+
+    def windows(*names: str) -> dict[int, tuple[float, float]]:
+        found = gauge_windows(recording, connection, kind, names, [source_id]).get(source_id, [])
+        return {ended_us: (seconds, value) for ended_us, seconds, value in found}
+
+    def rates(direction: Direction) -> dict[int, tuple[float, float, float]]:
+        times = windows(*(f"{part}_seconds_{direction}" for part in ARRAY_TIMES))
+        times = times or windows(f"response_seconds_{direction}")
+        ops = windows(f"ops_per_second_{direction}")
+        return {
+            ended: (length, rate, rate * times.get(ended, (0.0, 0.0))[1]) for ended, (length, rate) in ops.items()
+        }
+
+    of_both = {direction: rates(direction) for direction in DIRECTIONS}
+    ends = sorted({ended for of_one in of_both.values() for ended in of_one})
+    idle = (0.0, 0.0, 0.0)
+    return replace(
+        sample,
+        ended_us=ends,
+        seconds=[max(of_one.get(ended, idle)[0] for of_one in of_both.values()) for ended in ends],
+        rates={
+            f"{quantity}_{direction}_total": [of_one.get(ended, idle)[index] for ended in ends]
+            for direction, of_one in of_both.items()
+            for index, quantity in ((1, "ops"), (2, "latency_seconds"))
+        },
+    )
