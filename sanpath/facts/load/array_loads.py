@@ -3,7 +3,7 @@ or the array and the fabric."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import duckdb
@@ -15,6 +15,7 @@ from sanpath.facts.over_time import gauge_windows
 from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.recording.reading.recording import Recording
+from sanpath.topology.paths import hosts_of, placed_loads
 from sanpath.topology.topology import Topology
 
 _KINDS = ("host", "volume")
@@ -41,12 +42,18 @@ def array_loads(topology: Topology, samples: Mapping[str, Sequence[StepSamples]]
     return next(filter(None, of_kinds), [])
 
 
-def _with_machine(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> Iterator[tuple[StepSamples, str]]:
+def _with_machine(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> list[tuple[StepSamples, str]]:
+    """Samples in which the array counts I/Os, each with its host, or itself where that is not known.
+
+    They are those of the hosts on which a load is known to run; all, where there are none."""
+    result = []
     for sample in samples:
         entity = topology.known_as.get((sample.source, kind, sample.entity))
         if entity is not None and any(in_flight_of([sample], direction) for direction in DIRECTIONS):
             hosts = [entity] if kind == "host" else topology.related(entity, "presents", "host")
-            yield sample, hosts[0] if len(hosts) == 1 else entity
+            result.append((sample, hosts[0] if len(hosts) == 1 else entity))
+    tested = {host for load in placed_loads(topology) for host in hosts_of(topology, load)}
+    return [(sample, machine) for sample, machine in result if machine in tested] or result
 
 
 def busiest_at_array(
