@@ -8,7 +8,8 @@ from typing import Literal
 
 import duckdb
 
-from sanpath.facts.over_time import Grid, Values, Window, counter_windows, gauge_windows
+from sanpath.facts.over_time import Grid, Values, counter_windows
+from sanpath.facts.samples.gauge_windows import Window, gauge_windows
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.recording.reading.recording import Recording
