@@ -18,11 +18,12 @@ from sanpath.verdict.places.scaling import same_io
 _MOST_SCATTER = 0.3
 """Throughputs that differ by a larger ratio are different, however few windows tell."""
 _AS_DEEP = 0.9
-"""Steps with this share of the most I/Os in flight are equally deep: then the other direction decides."""
+"""Steps with at least this share of the most I/Os in flight are equally deep. Where they have as many in flight in
+this direction, the total of both directions decides."""
 _AS_MANY = 0.7
 """Directions of which one has at least this share of the other's I/Os in flight have about as many."""
 _FREE = 0.5
-"""Probability of a limit in a step from which that step does not show the latency without a queue."""
+"""A step with at least this probability of a limit does not show the latency without a queue."""
 
 
 def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
@@ -36,10 +37,11 @@ def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
-    The step is the one with the highest throughput in one direction; of those within 6 %, or within what their
-    throughput scatters, and that every source saw, the one with most I/Os in flight. If that step cannot tell,
-    another one with as many I/Os in flight decides that shows a limit, or that can tell at the same throughput. The
-    direction is the one in which the I/Os of that step spend their time.
+    The step is the one with the highest throughput in one direction. Several count as equally fast that differ by up
+    to 6 %, or by no more than their throughput scatters: then it is the one of those that every source saw with the
+    most I/Os in flight. If the verdict of that step is undecided, another step with as many I/Os in flight decides
+    that shows a limit, or that has a verdict at the same throughput. The direction is the one in which the I/Os of
+    that step spend their time.
     """
     found = _deciding_direction(judgements, _fastest_step(judgements))
     if found.kind != "cannot_tell":

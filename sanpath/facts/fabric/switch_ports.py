@@ -125,7 +125,7 @@ def _is_down(sample: StepSamples) -> bool:
 
 
 def _typical_power(samples: Sequence[StepSamples]) -> dict[str, float]:
-    """Return source → median of the optical power that its ports receive whose link is up, dBm."""
+    """Return source → median of the optical power that those of its ports receive whose link is up, dBm."""
     powers_by_source: dict[str, list[float]] = {}
     for sample in samples:
         if (power := _received_power(sample)) is not None and not _is_down(sample):

@@ -13,7 +13,7 @@ _BEYOND = 3.0
 BURSTS = 0.15
 """Share of limiting elements whose mean is below their limit: they work in bursts, or are just at the knee."""
 NO_BURSTS = 0.03
-"""The same of those whose mean over a step hardly hides it: parts of an array, processors, links without a window at
+"""The same where the mean over a step hardly hides bursts: parts of an array, processors, links without a window at
 the limit."""
 PROCESSOR_ERROR = 0.03
 """Standard error of the use of a processor or a thread: one that limits shows 97 to 100 %, because kernels count in
@@ -54,7 +54,8 @@ _ERROR_BELOW, _ERROR_ABOVE = 0.2, 0.1
 """Relative errors of the I/Os below a full queue, by other clocks than its own, where they are fewer than its slots
 (what passes between the clocks is left out), and where they are more (windows differ)."""
 _CLEARLY_FEWER = 0.1
-"""Share of its slots that wait above a queue from which the load's own depth does not account for their number."""
+"""I/Os that wait above a queue, over its slots, from which the load's own depth does not account for the number of
+those below it."""
 _FIXED_TIME = 0.05
 """Share of the paths on which a fixed time passes between the clocks, such as that of a distance, any as probable."""
 _MOST_BY_FREE_SLOTS = 1.5

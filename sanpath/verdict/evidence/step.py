@@ -97,7 +97,7 @@ def slowed_within(array: FactRow) -> bool:
 
 
 def flat_words(facts: Facts, load: LoadFacts) -> str | None:
-    """How little half as many I/Os in flight or fewer took from throughput, in words. None: no step shows that."""
+    """In words, how little throughput falls with half as many I/Os in flight or fewer. None: no step shows that."""
     calm = flat_over_load(facts.loads, load)
     if calm is None:
         return None

@@ -18,8 +18,9 @@ A cache that answers most of the I/Os makes a tail as well, of I/Os that take mu
 def tail_weight(load: LoadFacts) -> tuple[float, str]:
     """Return the log-odds that a few I/Os which were lost hold the latency, at least 0, and what says so.
 
-    No time-out is shorter than the slowest I/O. Slow writes matter as far as they, and not the flushes after them,
-    take the time."""
+    An I/O that waited for a time-out took at least as long as that: the further the slowest I/O stays below the
+    shortest time-out, the less this counts. Slow writes matter as far as they, and not the flushes after them, take
+    the time."""
     slowest, share = max(load.tail_shares, key=lambda tail: tail[1], default=(0.0, 0.0))
     share *= load.latency_seconds / load.cycle_seconds
     words = f"the slowest {percent(slowest)} of the I/Os take {percent(share)} of the time"

@@ -44,8 +44,8 @@ class _Window(NamedTuple):
 def slowed(load: LoadFacts) -> tuple[float, str]:
     """Return the log-odds against the load itself as the limit, at most 0, and what says so.
 
-    A load that only lacks I/Os gets the same latency as long as it keeps as many outstanding. What its I/Os take
-    longer for a while is a wait for something else, also where nothing measures that.
+    A load that only lacks I/Os gets the same latency as long as it keeps as many outstanding. If its I/Os take longer
+    for a while, they wait for something else, even where nothing measures that.
     """
     windows = _windows(load)
     share, in_flight, words = _slowed_windows(windows) if len(windows) >= _LEAST_WINDOWS else _slowed_in_all(load)
@@ -86,7 +86,7 @@ def _slowed_in_all(load: LoadFacts) -> tuple[float, float, str]:
 
 
 def _windows(load: LoadFacts) -> list[_Window]:
-    """The windows in which I/Os completed. Empty: throughput and latency have not the same windows."""
+    """The windows in which I/Os completed. Empty: throughput and latency have different windows."""
     return [
         _Window(ops * seconds, ops * latency, latency, seconds)
         for ops, latency, seconds in load.windows_with_latency

@@ -162,8 +162,8 @@ def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
 
 
 def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evidence]:
-    """Evidence of parts of the array that report to be full, except parts that were as busy with fewer I/Os: these do
-    not fill them. A write cache may still be full of earlier writes. One part with headroom excludes nothing:
+    """Evidence of parts of the array that report to be full, except parts that were as busy with fewer I/Os: I/Os do
+    not fill those. A write cache may still be full of earlier writes. One part with headroom excludes nothing:
     another may be full. Flash serves many I/Os at once, and is busy with a few."""
     array = table.facts.topology.entities.get(str(row.get("entity")))
     is_flash = array is not None and array.attributes.get("media") == "flash"

@@ -49,7 +49,7 @@ _OF_OTHERS, _SHARED_DEVICE = 2.0, -4.0
 _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
 _MOSTLY = 0.9
-"""Share of an I/O's time at its device that is said."""
+"""Share of an I/O's time at its device from which it is mentioned."""
 _REFUTED = -5.0
 """Log-odds of too few outstanding I/Os where twice as many were given without effect."""
 _LARGER, _AS_MANY, _BYTES_LIMIT = 2.0, 0.1, -7.0
@@ -58,7 +58,8 @@ outstanding I/Os where these larger ones move no more bytes."""
 _FLUSHES_MATTER = 0.1
 """Ratio of flushes to I/Os in flight from which they are mentioned."""
 _TOO_ROUNDED = 0.3
-"""A smaller log-likelihood ratio of a number of I/Os says nothing: it is too large to be exact to a part of one."""
+"""A smaller log-likelihood ratio of a number of I/Os says nothing: a large number of I/Os is not known to a fraction
+of one."""
 _MOST_VARIATION = 1.5
 """Most by which the I/Os in flight of a closed loop differ between windows, as a ratio: sanpath's own choice."""
 _ABOVE = log(3)

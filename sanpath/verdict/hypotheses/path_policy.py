@@ -28,7 +28,8 @@ carry 2."""
 _MEETING = 0.25
 """Share of the tests with two LUNs that both use the same link at any time."""
 _LEAST_GAIN = 0.15
-"""Least throughput that side by side brings more than in turn: where the links have less to give, they limit."""
+"""Least gain in throughput of links used side by side over links used in turn: where the links have less to give,
+they limit."""
 _FULLER = 1.2
 """Links of the array are the ones used in turn if they are this much fuller than those of the hosts."""
 _BATCH_FACTOR = 3.0

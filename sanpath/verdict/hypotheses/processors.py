@@ -39,7 +39,7 @@ _CORES = (1, 0.04), (2, 0.16), (4, 0.36), (8, 0.56), (16, 0.74), (32, 0.86), (64
 """Numbers of processors, with the share of machines that have no more: the smallest cloud instances have one or two,
 servers of two sockets up to some hundred threads."""
 _LEAST_CORES_USED = 0.5
-"""No machine has less than one."""
+"""Fewer cores in use than this cannot fill even a machine of one core: sanpath's own choice."""
 _FAIR_SHARE = 0.2
 """Share of a core that a thread gets beside many others that never pause."""
 _NOT_STARVED = -4.0
@@ -53,8 +53,8 @@ the mean share of its time that a core spends on interrupts if a program fills i
 _IN_KERNEL = 0.25
 """Least share of the latency above a local block device in which the kernel may work on I/Os: sanpath's choice."""
 _USUAL_TURN = 0.25
-"""Mean share of the time in which it does not run that a thread waits for its turn, beside others that limit nothing:
-sanpath's own choice. 0.14 to 0.4 were measured on a machine of one core that was 36 to 88 % busy."""
+"""Of the time in which a thread does not run, the mean share that it waits for its turn beside others that limit
+nothing: sanpath's own choice. 0.14 to 0.4 were measured on a machine of one core that was 36 to 88 % busy."""
 _ALL_BUSY = 0.05
 """Idle share of all processors together below which a full core is that of a full machine."""
 _NOT_ONE_CORE = -3.0

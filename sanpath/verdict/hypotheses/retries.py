@@ -57,14 +57,14 @@ _TCP_TIMEOUT_SECONDS = 0.3
 """The shortest time-out of a connection that has measured its round trips (Windows; Linux: 0.2 s). Most lost segments
 are sent again sooner, after three later ones have arrived (RFC 5681)."""
 _USUAL_ROUND_TRIP_SECONDS = 2e-3
-"""Of a segment and its acknowledgement over a few switches with the time that both ends need, and what time-outs add:
-with them a connection moves less than the bound (Padhye, Firoiu, Towsley and Kurose 1998)."""
-_LOSS_ALLOWS_READ = 3.5
-"""The same where round trip, segments and bytes are those of the connection itself, so that the bound is its own."""
+"""Round trip of a segment and its acknowledgement over a few switches, with the time that both ends need, and what
+time-outs add: with time-outs a connection moves less than the bound (Padhye, Firoiu, Towsley and Kurose 1998)."""
 _LOSS_ALLOWS = 2.0
 """Log-odds of loss where the load moves what it allows: without loss that limits, few networks lose so much."""
+_LOSS_ALLOWS_READ = 3.5
+"""The same where round trip, segments and bytes are those of the connection itself, so that the bound is its own."""
 _ANYWHERE = 1e-4
-"""Most segments that a network loses which limits nothing: a fuller queue drops some now and then."""
+"""Largest share of segments that a network loses which limits nothing: a fuller queue drops some now and then."""
 _UNREAD_END = 0.05
 """Share of the segments sent again that a port has to count to be more suspect than an end that nobody reads."""
 _USUAL_SEGMENT_BYTES = 1448.0
@@ -151,8 +151,8 @@ def _claim(
 
 
 def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
-    """Evidence against lost frames, of all places together, that cost too little. Each takes one I/O with it, and
-    took longer than the slowest of the test, nor over TCP longer than its time-out."""
+    """Evidence against lost frames, of all places together, that cost too little. Each delays one I/O, by no
+    more than the slowest I/O of the test took and, over TCP, by no more than its time-out."""
     load = table.load
     limits = (
         (table.step.seconds, "the step took"),
@@ -241,8 +241,8 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _stalls(table: PlaceTable, ratio: float) -> Iterator[Evidence]:
-    """Evidence against segments sent again so rarely that what follows each, until a time-out, is hardly any wait.
-    `ratio`: share of segments sent again."""
+    """Evidence against loss where segments are sent again so rarely that the waits after them, each of a time-out at
+    most, hardly add up. `ratio`: share of segments sent again."""
     most = ratio * table.load.bytes_per_second / _USUAL_SEGMENT_BYTES * _TCP_TIMEOUT_SECONDS
     waited = _waited(table, _where_lost(table)) / table.load.latency_seconds
     if waited > most:

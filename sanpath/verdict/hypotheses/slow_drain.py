@@ -34,8 +34,8 @@ _TRANSFER_READY_BYTES = 64 * 1024
 _TOO_LONG = -6.0
 """Least log-odds where I/Os wait longer than the frames that are held up explain: sanpath's own choice, 1 to 400."""
 _ANSWERS_ONLY = -1.5
-"""Log-odds that a stalled link holds a test up of which it carries no data: frames of a few bytes are soon let
-through."""
+"""Log-odds that a stalled link which carries none of the test's data holds the test up: frames of a few bytes are
+soon let through."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:

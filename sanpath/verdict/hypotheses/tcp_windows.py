@@ -21,7 +21,7 @@ from sanpath.verdict.places.tcp_path import TcpPath, held_up, most_with_loss
 _RARE = -0.7
 """Log-odds of a full window before any reading: stacks size their buffers themselves."""
 _USUAL_HELD_UP = 0.1
-"""Mean share of the time that a window of a connection is full which does not limit: bursts fill it for a moment."""
+"""Mean share of the time for which a window that does not limit is full: bursts fill it for a moment."""
 _MOST = 4.0
 """The most that a full window counts for the claim: sanpath's own choice, 55 to 1, as for a port without credit."""
 _QUEUED = -3.0
@@ -41,7 +41,8 @@ _Window = tuple[tuple[Evidence, ...], Layer, str]
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for the connections of the load, by the window that is held up most. None: no sender tells."""
+    """One claim for the connections of the load, by the window that is held up most. Yields nothing if no sender
+    reports its windows."""
     tcp = table.tcp
     if tcp is None or not reports_windows(tcp):
         return

@@ -24,8 +24,8 @@ _DIRECTLY = -2.5
 """Log-odds of software above a block device where the load accesses the device itself: sanpath's own choice. Only the
 block layer is left there, and a limit of a control group that was not read."""
 _GAP = -1.3
-"""The same for the gap between the host's last clock and the array's, where the links are counted: adapter, driver,
-interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
+"""Log-odds of something unread in the gap between the host's last clock and the array's, where the links are counted:
+adapter, driver, interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
 _TCP_GAP = -0.9
 """The same over Ethernet: lost segments and the threads of the protocol lie there too."""
 _TCP_WINDOW = 0.0
@@ -34,8 +34,9 @@ _LEAST_WINDOW_BYTES = 65_535
 """The receive window that a TCP header can name without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No stack of today
 offers less for long."""
 _FEW_PLACES = -1.8
-"""The same where other claims cover most of it: TCP's own clock shows what is in its hands, so that only adapter,
-driver and interrupts are left, or the host is not read, and its queues are a claim of their own."""
+"""Log-odds of something unread in a gap where other claims cover most of it: TCP's own clock shows what is in its
+hands, so that only adapter, driver and interrupts are left, or the host is not read, and its queues are a claim of
+their own."""
 _LONGEST_NAME = 16
 """Letters of a device's name that a sentence can hold, such as PhysicalDisk2; identifiers are longer."""
 

@@ -43,7 +43,8 @@ class OthersCompared:
 class ExperimentOutcome:
     """The outcome of one experiment. `ratio`: its operations a second over those of the start; `step`: its name.
 
-    `others`: of a pause: other hosts in it and beside the start, whose `ratio` it is. None: it is no pause.
+    `others`: for a pause, how other hosts did in it and beside the load; `ratio` then compares their latencies. None:
+    the experiment is not a pause.
     """
 
     proposal: Proposal

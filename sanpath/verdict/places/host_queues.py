@@ -16,7 +16,7 @@ from sanpath.topology.paths import machines_of
 _FILLED = 0.95
 """Share of its slots in use from which a queue is full."""
 _UNEQUALLY_FULL = 1.5
-"""How much fuller than the other parallel devices together one is if they differ: sanpath's own choice, beyond what
+"""Ratio from which one parallel device is clearly fuller than the others together: sanpath's own choice, beyond what
 their shares of a load scatter."""
 _WHOLE_PLANE = 0.95
 """A device with this share of a plane's I/Os stands for the plane."""

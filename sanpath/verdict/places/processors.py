@@ -46,8 +46,8 @@ def less_busy_with_fewer(
     """How busy processors were at the least with clearly fewer of the same I/Os. None: as busy, or no such step, or
     far less than these I/Os account for.
 
-    What else a machine does knows nothing of the load: processors that only more I/Os fill are filled by these. The
-    arguments are those of `follows_load`.
+    Other work of a machine does not depend on the load: processors that are full only with more I/Os are filled by
+    these. The arguments are those of `follows_load`.
     """
     found = []
     for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):

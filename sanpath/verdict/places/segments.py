@@ -27,7 +27,7 @@ from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
 Wait = tuple[float, float, float]
 """Seconds of waiting: (low, likely, high)."""
 Times = NDArray[np.float64]
-"""The same to calculate with."""
+"""Three times in seconds, (low, likely, high), to calculate with."""
 SegmentKind = Literal[
     "host_queue", "host_receive", "fabric", "array_door", "cap", "array_queue", "array_service", "below"
 ]
@@ -45,7 +45,7 @@ _ROUND_TRIP_SECONDS = 60e-6
 _LINK_BYTES_PER_SECOND = 800e6
 """Data rate of 8GFC, assumed for the transfer of a block where no link was read."""
 _SLOWEST_LINK_RATIO = 8.0
-"""The same over the slowest link of a SAN, 1GFC or 1 Gb/s Ethernet."""
+"""That rate over the rate of the slowest link of a SAN, 1GFC or 1 Gb/s Ethernet."""
 _SLOWEST_SERVICE_SECONDS = 0.03
 """An I/O that takes longer has waited, whatever serves it: a vendor expects 17 to 20 ms of a LUN on its slowest
 drives."""

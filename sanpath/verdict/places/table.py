@@ -137,7 +137,7 @@ class PlaceTable:
 
     @property
     def transfer(self) -> frozenset[int]:
-        """Indices of the segments in which frames wait; what the array or TCP times as transfer, where it does."""
+        """Indices of the segments in which frames wait; what the array or TCP times as transfer, where one does."""
         return self.in_tcp or self.indices("fabric", "below") or self.indices("array_door")
 
     @property
@@ -163,8 +163,8 @@ class PlaceTable:
 
     @property
     def others_share(self) -> float:
-        """Share of the bytes of the load's arrays that is not the tests', both directions; 0 where nothing counts
-        them."""
+        """Share of the bytes at the load's arrays, of both directions, that does not belong to the test; 0 where
+        nothing counts them."""
         rows = [row for row in self.rows("array") if row["entity"] in self.arrays]
         rows = rows or self.rows("link", side="array", on_loaded_path=True)
         bytes_per_second = sum(number(row, "bytes_per_second") for row in rows)
