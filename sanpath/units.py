@@ -79,3 +79,9 @@ def outstanding(number: float) -> str:
 def in_series(names: Sequence[str]) -> str:
     """A, "A and B", "A, B and C": a list within a sentence."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def first_of(names: Sequence[str], most: int, separator: str = ", ") -> str:
+    """A, "A, B", "A, B and 3 more": the first names of a list, and how many follow."""
+    remaining = len(names) - most
+    return separator.join(names[:most]) + (f" and {remaining} more" if remaining > 0 else "")

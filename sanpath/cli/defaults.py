@@ -19,6 +19,7 @@ from sanpath.errors import UsageError
 from sanpath.masking import printable
 from sanpath.plugin import SecretStr
 from sanpath.recorder.discovery import Agent, Surroundings, answering, surroundings
+from sanpath.units import first_of
 
 _HEAD = "# Written by sanpath init --yes. Every key of every source: sanpath init --example --into example.yaml\n"
 _SNMP_PORT = 161
@@ -68,8 +69,7 @@ def _print_surroundings(local: Surroundings) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return printable(", ".join(names[:_LISTED])) + more
+    return printable(first_of(names, _LISTED))
 
 
 def _host_and_port(text: str) -> tuple[str, int]:

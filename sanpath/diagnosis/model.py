@@ -15,6 +15,7 @@ from sanpath.diagnosis.plan import PlanStep
 from sanpath.diagnosis.source_accounts import Mark, RecorderAccount, SourceAccount
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.figures.model import FigureComparison
+from sanpath.facts.load.loads import FLAT
 from sanpath.rulebook.model import ChangedLimit, Finding
 from sanpath.rulebook.site.accepted import Accepted
 from sanpath.rulebook.site.options import PolicyName
@@ -129,6 +130,10 @@ class Bottleneck:
     def elements(self) -> tuple[str, ...]:
         """The element, and those that limit together with it."""
         return self.entity, *self.coincident
+
+    def slows_below(self, ops_per_second: float) -> bool:
+        """Return whether it holds the test below this mean throughput after a while."""
+        return 0 < (self.ceiling_ops_per_second or 0.0) < (1 - FLAT) * ops_per_second
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from sanpath.topology.descriptions import DESCRIPTION
 from sanpath.topology.names import short_name
 from sanpath.topology.paths import hosts_of, io_paths
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
-from sanpath.units import counted, in_series
+from sanpath.units import counted, first_of, in_series
 
 _MOST_PORTS = 4
 """Ports, or hosts, that are named where several are meant."""
@@ -237,9 +237,8 @@ def _described_cables(topology: Topology) -> Iterator[Unobserved]:
         if link.from_entity in on_path and any(text.startswith(DESCRIPTION) for text in link.evidence)
     }
     if ports:
-        why = f"known from port descriptions only: {', '.join(sorted(ports)[:_MOST_PORTS])}"
-        more = f" and {len(ports) - _MOST_PORTS} more" if len(ports) > _MOST_PORTS else ""
-        yield Unobserved("cables of the path", why + more, "an outdated description would name the wrong port")
+        why = f"known from port descriptions only: {first_of(sorted(ports), _MOST_PORTS)}"
+        yield Unobserved("cables of the path", why, "an outdated description would name the wrong port")
 
 
 def _unplaced(facts: Facts) -> list[Unobserved]:

@@ -194,7 +194,7 @@ class NamedEntities:
     """The entities that a verdict names."""
 
     def __init__(self, topology: Topology, verdict: Verdict) -> None:
-        self._kind, self._topology, self._known = verdict.kind, topology, topology.entities.keys()
+        self._topology, self._known = topology, topology.entities.keys()
         self._kinds = {verdict.kind, *(bottleneck.kind for bottleneck in verdict.bottlenecks)}
         self._policy = "path_policy" in self._kinds
         self._elements = {

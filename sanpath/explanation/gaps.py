@@ -20,7 +20,7 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.rulebook.judge import not_judged, rule_condition
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.topology.topology import Topology
-from sanpath.units import in_series
+from sanpath.units import first_of, in_series
 
 _STEPS = "steps"
 _NOT_ALL = "did not report all of it"
@@ -59,7 +59,7 @@ def with_gaps(
         untold = [words for words in gap.untold if words not in {entry.what for entry in known}]
         number = next((number for number, entry in enumerate(known) if entry.what == part.title), None)
         if number is None:
-            consequence = f"unknown: {_listed(untold)}" if untold else "not all of it was judged"
+            consequence = f"unknown: {first_of(untold, _NAMED)}" if untold else "not all of it was judged"
             why = _why(part, sources[name], failed)
             what = f"parts of {part.title}" if why.endswith(_NOT_ALL) else part.title
             gaps.append(Unobserved(what, why, consequence, ids))
@@ -160,8 +160,3 @@ def _applies(condition: Condition, topology: Topology) -> bool:
 def _name(fact: str) -> str:
     """What a fact tells, in words: "link_resets_per_minute" → "link resets"; "" for one that follows from others."""
     return parts().names.get(fact, _UNIT.sub("", fact).replace("_", " "))
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

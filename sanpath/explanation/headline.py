@@ -108,9 +108,9 @@ def _bottleneck_headline(
         culprit = bottleneck.culprit or bottleneck.entity
         return f"{culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
     if bottleneck.kind != "link":
-        ceiling = bottleneck.ceiling_ops_per_second or load.ops_per_second
-        if ceiling < (1 - FLAT) * load.ops_per_second:
-            words = f"slows down, and then holds the test at {iops(ceiling)} in the {load.direction} direction"
+        if bottleneck.slows_below(load.ops_per_second):
+            slow = iops(bottleneck.ceiling_ops_per_second or 0.0)
+            words = f"slows down, and then holds the test at {slow} in the {load.direction} direction"
             return f"{bottleneck.entity} {words}: {bottleneck.because[0]}."
         direction_words = f"{load.direction} direction at {throughput(facts, load)}"
         return f"{bottleneck.entity} is saturated in the {direction_words}; {latency}."

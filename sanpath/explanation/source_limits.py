@@ -10,6 +10,7 @@ from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.table import number
 from sanpath.model import Event, Scalar
 from sanpath.recording.format.documents import Declaration
+from sanpath.units import first_of
 from sanpath.verdict.evidence.step import uncounted_cables
 from sanpath.verdict.model import WINDOWS
 
@@ -139,14 +140,9 @@ def coarse_sources(facts: Facts) -> list[Unobserved]:
             labels_by_seconds.setdefault(float(seconds), []).append(entity.label)
     return [
         Unobserved(
-            f"changes within {seconds / 60:g} minutes at {_names(labels)}",
+            f"changes within {seconds / 60:g} minutes at {first_of(sorted(labels), _MOST_NAMED)}",
             f"their source reports means over {seconds / 60:g} minutes, and the longest step took {longest / 60:.1f}",
             f"findings on them rest on fewer than {WINDOWS} means, which take {seconds * WINDOWS / 60:g} minutes",
         )
         for seconds, labels in sorted(labels_by_seconds.items())
     ]
-
-
-def _names(labels: list[str]) -> str:
-    more_words = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
-    return ", ".join(sorted(labels)[:_MOST_NAMED]) + more_words

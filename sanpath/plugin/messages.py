@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sanpath.units import first_of
+
 _MOST_NAMES = 8
 """Names that fit into one line of `sanpath check`."""
 
@@ -14,8 +16,7 @@ def name_list(names: Sequence[str], most: int = _MOST_NAMES, separator: str = ",
     >>> name_list(["sda", "sdb"]), name_list(["sda", "sdb", "sdc"], most=1)
     ('sda, sdb', 'sda and 2 more')
     """
-    remaining = len(names) - most
-    return separator.join(names[:most]) + (f" and {remaining} more" if remaining > 0 else "")
+    return first_of(names, most, separator)
 
 
 def quantity(count: int, noun: str) -> str:

@@ -7,7 +7,7 @@ from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.summary.busy_processors import busy_words
 from sanpath.summary.names import readable
-from sanpath.summary.step_figures import in_flight, is_single_direction, main_direction, of_size, slows_down, use_of
+from sanpath.summary.step_figures import in_flight, is_single_direction, main_direction, of_size, use_of
 from sanpath.units import count, counted, duration, iops, percent_rounded
 
 _FEWER = 0.7
@@ -22,7 +22,7 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
     result = step.directions.get(direction)
     if result is None:
         return None
-    if first is not None and slows_down(first, result):
+    if first is not None and first.slows_below(result.ops_per_second):
         slow = iops(first.ceiling_ops_per_second or 0.0)
         return f"{iops(result.ops_per_second)} on average, {slow} once it slows down."
     words = _law_words(step, direction, result) + _flush_words(step)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
-from sanpath.facts.load.loads import FLAT, SINGLE_DIRECTION
+from sanpath.diagnosis.model import Diagnosis, DirectionResult, ElementUse, StepResult
+from sanpath.facts.load.loads import SINGLE_DIRECTION
 from sanpath.units import kibibytes
 
 
@@ -11,13 +11,6 @@ def use_of(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | No
     """How busy an element is. None: nothing counts it."""
     step = diagnosis.verdict.from_step
     return next((u for u in diagnosis.elements if (u.entity, u.step, u.direction) == (entity, step, direction)), None)
-
-
-def slows_down(first: Bottleneck, result: DirectionResult) -> bool:
-    """Whether the element holds the test below its mean throughput, after a while."""
-    return bool(first.ceiling_ops_per_second) and (first.ceiling_ops_per_second or 0.0) < (
-        (1 - FLAT) * result.ops_per_second
-    )
 
 
 def main_direction(step: StepResult) -> str:

@@ -6,7 +6,7 @@ from sanpath.diagnosis.experiment import SUSPECT_WORDS
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
 from sanpath.summary.busy_processors import busy_machine
 from sanpath.summary.names import noun, readable, with_owner
-from sanpath.summary.step_figures import in_flight, slows_down, use_of
+from sanpath.summary.step_figures import in_flight, use_of
 from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
 from sanpath.verdict.model import LEAST_PROBABILITY
@@ -27,6 +27,7 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
     verdict = diagnosis.verdict
     first = verdict.bottlenecks[0] if verdict.bottlenecks else None
     reached = iops(step.ops_per_second)
+    cleared = ": nothing on the path is saturated" if _path_is_cleared(diagnosis) else ""
     match verdict.kind:
         case "bottleneck" if first is not None:
             return _bottleneck(diagnosis, topology, first, step)
@@ -38,14 +39,12 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
                 return f"{subject} is reached ({limit})"
             return f"{subject} is reached: {bandwidth(rate)}, {reached}"
         case "concurrency_limited":
-            cleared = ": nothing on the path is saturated" if _path_is_cleared(diagnosis) else ""
             if (flushes := step.in_flight.flushes) > in_flight(step):
                 return f"The load waits for flushes: {count(flushes)} outstanding at any time"
             return f"Too few outstanding I/Os ({count(in_flight(step))}){cleared}"
         case "demand_limited":
             return f"The load asks for no more than {reached}"
         case "generator_limited":
-            cleared = ": nothing on the path is saturated" if _path_is_cleared(diagnosis) else ""
             whose = "The load generator" if busy_machine(diagnosis) is None else "The load generator's machine"
             return f"{whose} is CPU-bound{cleared}"
         case "healthy":
@@ -151,7 +150,7 @@ def _depth(first: Bottleneck, step: StepResult) -> str:
 
 def _array(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> str:
     result = step.directions.get(first.direction)
-    if result is not None and slows_down(first, result):
+    if result is not None and first.slows_below(result.ops_per_second):
         return f"{noun(first.entity).capitalize()} {readable(first.entity)} slows down under sustained load"
     rate = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
     reached = f" at {iops(rate)} ({first.direction})" if rate else f" ({first.direction})"

@@ -8,7 +8,7 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.diagnosis.plan import PlanStep
 from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.masking import printable
-from sanpath.units import percent_rounded
+from sanpath.units import first_of, percent_rounded
 from sanpath.views import words
 
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
@@ -69,8 +69,8 @@ def off_path_text(diagnosis: Diagnosis) -> str | None:
     elements = diagnosis.summary.off_path
     if not elements:
         return None
-    unnamed = f" and {len(elements) - MAX_OFF_PATH} more" if len(elements) > MAX_OFF_PATH else ""
-    return f"{off_path_title(diagnosis)}: {', '.join(label(diagnosis, e) for e in elements[:MAX_OFF_PATH])}{unnamed}"
+    labels = [label(diagnosis, element) for element in elements]
+    return f"{off_path_title(diagnosis)}: {first_of(labels, MAX_OFF_PATH)}"
 
 
 def off_path_title(diagnosis: Diagnosis) -> str:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.masking import printable
 from sanpath.topology.names import short_name
-from sanpath.units import bandwidth, counted, duration, iops, kibibytes, outstanding, percent, percent_likely
+from sanpath.units import (
+    bandwidth,
+    counted,
+    duration,
+    first_of,
+    iops,
+    kibibytes,
+    outstanding,
+    percent,
+    percent_likely,
+)
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS
 
 if TYPE_CHECKING:
@@ -381,10 +391,8 @@ def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
 
 def finding_text(finding: Finding, other_findings: Sequence[Finding]) -> str:
     """One finding in a sentence, with the other elements that have it, and their number."""
-    other_count = len(other_findings)
-    named = ", ".join(short(other.entity) for other in other_findings[:_NAMED])
-    unnamed = f" and {other_count - _NAMED} more" if other_count > _NAMED else ""
-    also = f" Also on {named}{unnamed} ({other_count + 1} in all)." if other_findings else ""
+    named = first_of([short(other.entity) for other in other_findings], _NAMED)
+    also = f" Also on {named} ({len(other_findings) + 1} in all)." if other_findings else ""
     in_this_run = f" {finding.in_this_run[0].upper()}{finding.in_this_run[1:]}." if finding.in_this_run else ""
     gain = f" Fixing it: {finding.gain}." if finding.gain else ""
     return f"{printable(finding.summary)}.{also}{printable(in_this_run)}{gain}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from sanpath.units import percent_rounded
+from sanpath.units import first_of, percent_rounded
 
 if TYPE_CHECKING:
     from sanpath.recorder.importing.importer import Imported
@@ -23,8 +23,7 @@ class Progress:
     """A line on a terminal with the share that was read and the remaining time, for imports that take long."""
 
     def __init__(self, *files: Path) -> None:
-        more = f" and {len(files) - _MOST_NAMES} more" if len(files) > _MOST_NAMES else ""
-        self._names = ", ".join(file.name for file in files[:_MOST_NAMES]) + more
+        self._names = first_of([file.name for file in files], _MOST_NAMES)
         self._size = sum(file.stat().st_size for file in files)
         self._began = self._printed_at = time.monotonic()
 

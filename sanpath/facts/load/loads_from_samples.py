@@ -350,5 +350,4 @@ def _configured(job: StepSamples) -> float | None:
 
 def _root(topology: Topology, job: StepSamples) -> str:
     """Return the load that a job belongs to."""
-    entity = topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}")
-    return root_of(topology, entity)
+    return root_of(topology, _entity(topology, job))

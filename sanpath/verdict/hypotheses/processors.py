@@ -175,7 +175,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
         return
     machine = str(busiest["entity"])
     words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {machine} are busy"
-    explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
+    explains = table.above_array_clock | {0}
     weight = min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))
     evidence = [Evidence(words, weight)]
     if (measured := _in_run_queue(table, busiest, weight)) is not None:
@@ -251,7 +251,7 @@ def _unread_machine(table: PlaceTable) -> Iterator[Claim]:
         if cores < cores_used:
             fewer, cores, no_more = no_more, larger, share
     words = f"its {count(threads)} processes use {cores_used:.2g} cores together, and the machine's are not known"
-    explains = table.indices("host_queue", "host_receive", "fabric", "array_door", "below") | {0}
+    explains = table.above_array_clock | {0}
     just_as_many = log((no_more - fewer) / (1 - no_more))
     weight = just_as_many + min(_FULL_CORE, without_pause(min(1.0, cores_used / cores)))
     because = (f"{words}; nothing measured below it is saturated",)

@@ -265,7 +265,7 @@ def _queues_above(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
     if luns:
         evidence = (unread, *_slot_evidence(table, max(explains), len(luns), depth), *remaining)
         yield _unread(table, "lun", luns[0], explains, evidence, coincident=luns[1:])
-    is_hypervisor = bool(luns) and depth is not None and _in_virtual_machine(table)
+    is_hypervisor = bool(luns) and depth is not None and table.in_guest
     if is_hypervisor or not luns:
         evidence = (unread, *_slot_evidence(table, max(explains)), *remaining)
         # Where the guest's depth is known, the hypervisor's queue mostly is the deeper one.
@@ -337,19 +337,15 @@ def host_is_unread(table: PlaceTable) -> bool:
     """Whether a host below the load, or below its virtual machine, has no clock that was read."""
     topology = table.facts.topology
     host_side = [q for q in table.queues if q.layer != "guest" or topology.related(q.entity, "attached_to", "host")]
-    return bool(table.machines) and not (host_side if _in_virtual_machine(table) else table.queues)
+    return bool(table.machines) and not (host_side if table.in_guest else table.queues)
 
 
 def unread_machines(table: PlaceTable) -> list[str]:
     """The hosts of the load's virtual machines, or else the hosts that it runs on; a clock of theirs is missed."""
     related = table.facts.topology.related
-    if _in_virtual_machine(table):
+    if table.in_guest:
         return list(dict.fromkeys(host for machine in table.machines for host in related(machine, "runs_on", "host")))
     return [machine for machine in table.machines if machine.startswith("host:")]
-
-
-def _in_virtual_machine(table: PlaceTable) -> bool:
-    return any(table.facts.topology.entities[machine].kind == "vm" for machine in table.machines)
 
 
 def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
@@ -367,7 +363,7 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
         return luns, None
     depths = {_reported_slots(table.facts, lun) for lun in unread}
     depth = depths.pop() if len(depths) == 1 else None
-    return ([] if depth is None and _in_virtual_machine(table) else unread), depth
+    return ([] if depth is None and table.in_guest else unread), depth
 
 
 def _reported_slots(facts: Facts, lun: str) -> float | None:

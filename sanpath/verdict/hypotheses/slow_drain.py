@@ -17,7 +17,7 @@ from typing import Any
 from sanpath.facts.fabric.link_measures import is_saturated
 from sanpath.facts.fabric.neighbours import is_stalled, may_feed
 from sanpath.facts.table import FactRow, number
-from sanpath.units import bandwidth, duration, percent
+from sanpath.units import bandwidth, duration, in_series, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
 from sanpath.verdict.places.table import PlaceTable
@@ -119,7 +119,7 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
         through = _foreign_bytes_per_second(rows, test_rates.get(str(cause["direction"]), 0.0))
         if through < _FROM_OTHERS * number(cause, "bytes_per_second"):
             continue
-        carry = f"{' and '.join(shared_links)} {'carries' if len(shared_links) == 1 else 'carry'}"
+        carry = f"{in_series(shared_links)} {'carries' if len(shared_links) == 1 else 'carry'}"
         words = f"{carry} {bandwidth(through)} of other hosts, whose frames wait for {name}"
         weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT
         reasons = [words + ": those of the test wait behind them"]

@@ -146,8 +146,7 @@ def _addressed(table: PlaceTable, machine: str | None) -> set[str]:
 def _unread_hypervisor(table: PlaceTable) -> Iterator[Claim]:
     """The virtual disk between a guest and the block device of its hypervisor, if no source reads it: its limits, and
     the thread that serves it."""
-    in_guest = any(machine.startswith("vm:") for machine in table.machines)
-    for index, segment in enumerate(table.segments if in_guest else ()):
+    for index, segment in enumerate(table.segments if table.in_guest else ()):
         queue = segment.queue
         if queue is not None and queue.below.plane == "host_block" and queue.above.plane != "vscsi":
             words = Evidence("the virtual disk, its limits and the thread that serves it were not read", 0.0)

@@ -272,7 +272,7 @@ def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -
     if telling and not all(failing[source] for source in telling):
         return None
     if to_repair := [source for source, fails in failing.items() if fails and source in (telling or failing)]:
-        return f"repair the source {' and '.join(to_repair)}, whose polls fail (sanpath check says why)"
+        return f"repair the source {in_series(to_repair)}, whose polls fail (sanpath check says why)"
     if part == "fabric" and failing and not entities:
         return "name the cables of the path in sanpath.yaml (sanpath topology lists what was not joined)"
     return f"read {what} (sanpath init adds {'them' if part == 'fabric' or len(entities) > 1 else 'it'})"

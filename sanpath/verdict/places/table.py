@@ -113,6 +113,11 @@ class PlaceTable:
         return [machine for root in self.load.roots for machine in machines_of(self.facts.topology, root)]
 
     @property
+    def in_guest(self) -> bool:
+        """Whether the load runs in a virtual machine, or one of its parts does."""
+        return any(self.facts.topology.entities[machine].kind == "vm" for machine in self.machines)
+
+    @property
     def initiators(self) -> list[str]:
         """The initiators of the load's hosts."""
         return [hba for root in self.load.roots for hba in initiators_of(self.facts.topology, root)]
@@ -155,6 +160,11 @@ class PlaceTable:
     def gaps(self) -> frozenset[int]:
         """Indices of the segments between the host's last clock and the array's, or all below it."""
         return self.indices("fabric", "array_door", "below")
+
+    @property
+    def above_array_clock(self) -> frozenset[int]:
+        """Indices of the segments above the array's own clock, or of all where it has none."""
+        return self.indices("host_queue", "host_receive") | self.gaps
 
     @property
     def below_host(self) -> frozenset[int]:

@@ -112,7 +112,7 @@ class TcpPath:
 def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
     """What TCP tells of a load; None: nothing."""
     table = facts.tables["tcp_connection"]
-    rows = _carrying(table, load, load.direction)
+    rows = _carrying(table, load)
     in_step, entities = partial(table.select, step=load.step), {row["entity"] for row in rows}
     opposite_rows = [row for row in in_step() if row["direction"] != load.direction and row["entity"] in entities]
     # Distance does not change from step to step.
@@ -146,11 +146,11 @@ def _filling(own: Interval, gap: Interval, ratio: float) -> Interval:
     return low, high
 
 
-def _carrying(table: FactTable, load: LoadFacts, direction: str) -> list[FactRow]:
+def _carrying(table: FactTable, load: LoadFacts) -> list[FactRow]:
     """The connections that carry a load. Empty: unknown, or none."""
     rows = [
         row
-        for row in table.select(step=load.step, direction=direction)
+        for row in table.select(step=load.step, direction=load.direction)
         if number(row, "bytes_per_second") >= LOADED * load.bytes_per_second > 0
     ]
     if known := [row for row in rows if row["on_loaded_path"]]:

@@ -10,7 +10,7 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import Series
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
-from sanpath.units import duration, percent_rounded
+from sanpath.units import duration, first_of, percent_rounded
 from sanpath.views import cells, first_screen, probe, words
 from sanpath.views import curve as curve_table
 from sanpath.views.html import appendix, curve, heat, percentiles, timeline
@@ -36,7 +36,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
     links = cells.element_cells(diagnosis)
     return document(
         "report.html.jinja",
-        _data(diagnosis, series, charts, marks, findings),
+        _data(diagnosis, series, charts, marks, strip, findings),
         ("vendor/uPlot.iife.min.js", "save.js", "report.js"),
         run=diagnosis.run,
         diagnosis=diagnosis,
@@ -85,12 +85,13 @@ def _data(
     series: Series,
     charts: list[timeline.Timeline],
     marks: timeline.Noted,
+    strip: list[heat.Row],
     findings: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """The numbers behind every chart: for the script that draws them, and for their CSV files."""
     evidence_charts = [entry["chart"] for entry in findings if entry["chart"] is not None]
     data = timeline.data(charts, series, marks, evidence_charts)
-    if strip := heat.rows(diagnosis, series):
+    if strip:
         data["charts"].append(heat.data(strip))
     points = rounded(curve.data(diagnosis))
     header, *rows = rounded(percentiles.data(diagnosis))
@@ -102,9 +103,7 @@ def _data(
 
 def _unmeasured_note(diagnosis: Diagnosis) -> str:
     """The first things that were not measured, and how many more there are."""
-    names = [unobserved.what for unobserved in diagnosis.unobserved]
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return first_of([unobserved.what for unobserved in diagnosis.unobserved], _NAMED)
 
 
 def _latency_note(diagnosis: Diagnosis) -> str:
