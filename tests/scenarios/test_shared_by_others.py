@@ -9,7 +9,8 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.verdict.hypotheses.slow_drain import _foreign_bytes_per_second
-from sanpath.verdict.places.segments import LatencySegment, _wait
+from sanpath.verdict.places.latency_segment import LatencySegment
+from sanpath.verdict.places.segments import _wait
 from tests.scenarios.test_between_switches import BLOCK
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_TARGET, X, fast, judged

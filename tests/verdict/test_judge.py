@@ -12,7 +12,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.hypotheses import claim
 from sanpath.verdict.hypotheses.claim import Claim, Evidence
 from sanpath.verdict.judgement.judge import _grouped, _surely_waiting_seconds, _suspect
-from sanpath.verdict.places.segments import LatencySegment
+from sanpath.verdict.places.latency_segment import LatencySegment
 
 LUN = "lun:esx7/naa.1"
 

@@ -26,7 +26,8 @@ from sanpath.verdict.evidence.likelihoods import (
 )
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
 from sanpath.verdict.places.host_queues import HostQueue, host_queues, in_slots_of
-from sanpath.verdict.places.segments import LatencySegment, segments
+from sanpath.verdict.places.latency_segment import LatencySegment
+from sanpath.verdict.places.segments import segments
 from sanpath.verdict.places.submission import threads_of
 from sanpath.verdict.places.table import PlaceTable
 

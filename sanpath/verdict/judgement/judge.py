@@ -24,8 +24,8 @@ from sanpath.verdict.hypotheses.claim import Claim, name_of, probability_of
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import rank_claims
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS, Judgement
+from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.scaling import throughput_in_words
-from sanpath.verdict.places.segments import LatencySegment
 from sanpath.verdict.places.table import PlaceTable, place_tables
 
 _ACQUITS = 0.875

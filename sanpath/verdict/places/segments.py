@@ -7,12 +7,10 @@ narrow. A time that is a difference, or that includes service and wait together,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import exp, inf, log
-from typing import Literal
+from dataclasses import replace
+from math import inf, log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.fabric.link_measures import wire_seconds
@@ -22,21 +20,17 @@ from sanpath.facts.storage.load_volumes import SHARED, array_side, longest_ratio
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of
 from sanpath.verdict.places.host_queues import HostQueue, host_queues, in_slots_of
+from sanpath.verdict.places.latency_segment import (
+    ARRAY_CLOCK,
+    FLASH_LOG_ERROR,
+    FLASH_SERVICE_SECONDS,
+    TRANSFER_BY_ARRAY,
+    TRANSFER_BY_TCP,
+    LatencySegment,
+    Times,
+    Wait,
+)
 from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
-
-Wait = tuple[float, float, float]
-"""Seconds of waiting: (low, likely, high)."""
-Times = NDArray[np.float64]
-"""Three times in seconds, (low, likely, high), to calculate with."""
-SegmentKind = Literal[
-    "host_queue", "host_receive", "fabric", "array_door", "cap", "array_queue", "array_service", "below"
-]
-"""`host_receive`: from its arrival at the host until the host reads it. `fabric`: transfer by the array's clock, or
-all between the host's and the array's clock.
-
-`array_door`: the remaining time between those two where the array, or TCP, times the transfer itself. `below`: all
-below the last clock that was read.
-"""
 
 _SOFTWARE_SECONDS = 30e-6
 """System call, block layer and interrupt of one I/O on a current host (fio on null_blk: 5 to 50 µs)."""
@@ -53,24 +47,10 @@ _LONGEST_DISTANCE_SECONDS = 0.2
 """Round trip to the other side of the Earth in fibre, 2 x 20,000 km at 200,000 km/s: no distance takes longer."""
 _SHORTEST_SERVICE_SECONDS = 100e-6
 """Arrays answer from cache or flash after a tenth of a millisecond (data sheets: 100 to 250 µs)."""
-_LEAST_SERVICE_SECONDS = 10e-6
-"""Shorter service times count as this one: sanpath's own choice, about what the fastest drives need."""
-_USUAL_SERVICE_SECONDS, _SERVICE_LOG_ERROR = 2e-3, 1.2
-"""Median service time of storage, and standard error of its natural logarithm.
-
-Two thirds lie between 0.6 ms (flash behind a busy controller) and 6.6 ms (drives of 10,000 and 15,000 rotations a
-minute); 0.2 ms (cache) and 20 ms (large drives) are as rare as each other.
-"""
-_FLASH_SERVICE_SECONDS, _FLASH_LOG_ERROR = 1e-3, 0.9
-"""The same for arrays of flash alone: data sheets promise 0.15 to 0.25 ms, and vendors expect 0.8 ms of a busy one,
-and 3 to 4 ms of one with the densest flash."""
 _LONG_ANYWAY = 0.15
 """Share of arrays whose service time is longer than their kind needs and is no wait: a mirror at a distance, a
 rebuild, failing media."""
-_ARRAY = "the array's own clock"
-_BY_ARRAY = "transfer by the array's clock"
 _BETWEEN = "between the host's and the array's clock"
-_BY_TCP = "transfer by TCP's clock"
 _OUTSIDE_TCP = "between the host's and the array's clock, without the time in TCP"
 _UNREAD = "arrived at the host, and not read yet, by TCP's clock"
 _SERVICE_INCLUDES_WAIT, _MOSTLY_SERVICE = 0.2, 0.25
@@ -86,100 +66,10 @@ _FEWEST_INSIDE = 2.0
 _REQUEST_BYTES = 256 * 1024.0
 """A larger I/O is several requests below the block layer, and these queue one behind another (NVMe: MDTS, 128 KiB to
 1 MiB; iSCSI: MaxBurstLength, 256 KiB by default, RFC 7143; Linux: max_sectors_kb, 512 or 1280)."""
-_PARTS = 8
-"""Number of shares for which an integral from the lowest to the highest wait is evaluated."""
 _REPEATS = 0.02
 """Relative error of a mean time between two steps that do the same."""
 _OTHERS_MIX = (0.3, 2.0)
 """Factors by which an array's mean over several hosts' I/Os may differ from the mean of the test's I/Os."""
-
-
-@dataclass(frozen=True, slots=True)
-class LatencySegment:
-    """The time of an I/O between two clocks, in seconds.
-
-    `entity`: what lies there, None: unknown. `source`: what reports the time. `wait`: (low, likely, high) seconds of
-    waiting. `own_wait`: the same if they wait for I/Os of the test only: then what took as long with fewer of them in
-    flight is no wait. `independent_wait`: the same if I/Os wait without others in flight, as for a time-out.
-    `remaining_seconds`: from the start of this segment to the end of the path, and of the flush after a write.
-    `slots`: I/Os of both directions that it lets through at once; `filled_ratio`: share of them in use; both None
-    where no source reports them.
-    `hidden_wait_probability`: probability that its reported service time would include the wait if it were saturated;
-    0: its wait is reported separately. `usual_service`: median of the service time of what serves there, seconds, and
-    standard error of its natural logarithm. `service_likelihood`: how usual its time is if it includes no wait, over
-    the most usual one; 1 for shorter ones. `filled_odds`: probability that the I/Os inside it fill what serves them,
-    by their number alone, over even odds. `distance`: least and most seconds of it that cross the distance, None: no
-    source measures that.
-    """
-
-    kind: SegmentKind
-    entity: str | None
-    seconds: Interval
-    source: str
-    wait: Wait = (0.0, 0.0, 0.0)
-    own_wait: Wait = (0.0, 0.0, 0.0)
-    remaining_seconds: float = 0.0
-    slots: float | None = None
-    filled_ratio: float | None = None
-    queue: HostQueue | None = None
-    independent_wait: Wait = (0.0, 0.0, 0.0)
-    hidden_wait_probability: float = 0.0
-    usual_service: tuple[float, float] = (_USUAL_SERVICE_SECONDS, _SERVICE_LOG_ERROR)
-    service_likelihood: float = 1.0
-    filled_odds: float = 1.0
-    distance: Interval | None = None
-
-    @property
-    def includes_service(self) -> bool:
-        """Whether its time includes service and wait together: then any wait from low to high is possible, and how
-        usual the service time is that it leaves tells more from less probable ones."""
-        return self.kind == "below" or (self.kind == "array_service" and self.source != _ARRAY)
-
-    @property
-    def middle(self) -> float:
-        """The middle of its time, in seconds."""
-        return sum(self.seconds) / 2
-
-    @property
-    def times(self) -> Times:
-        """Its time in seconds: low, likely, high."""
-        return np.array([self.seconds[0], self.middle, self.seconds[1]])
-
-    def share(self, seconds: float) -> float:
-        """Seconds of waiting as a share of the remaining time on the path, at most 1."""
-        return min(1.0, seconds / self.remaining_seconds) if self.remaining_seconds else 0.0
-
-    def possible_shares(self, wait: Wait) -> list[tuple[float, float]]:
-        """What a wait may be: shares of the remaining time, each with its weight.
-
-        Where the time includes service and wait, each share weighs by how usual the service time is that it leaves.
-        """
-        low, likely, high = (self.share(seconds) for seconds in wait)
-        if not self.includes_service or low == high:
-            return [(low, 0.25), (likely, 0.5), (high, 0.25)]
-        shares = [low + (high - low) * (part + 0.5) / _PARTS for part in range(_PARTS)]
-        return [(share, self._service_likelihood(share) / _PARTS) for share in shares]
-
-    @property
-    def is_timed_transfer(self) -> bool:
-        """Whether the array or TCP times the transfer: then little in it is fixed but the time on the wire."""
-        return self.source in (_BY_ARRAY, _BY_TCP)
-
-    @property
-    def is_tcp(self) -> bool:
-        """Whether it is the time in the hands of TCP, by TCP's own clock."""
-        return self.source == _BY_TCP
-
-    def _service_likelihood(self, wait_share: float) -> float:
-        """How usual the service time is that a wait leaves, at most 1. `wait_share`: share of the remaining time."""
-        served = self.middle - wait_share * self.remaining_seconds - (self.distance or (0.0, 0.0))[0]
-        return self.likelihood_of(served)
-
-    def likelihood_of(self, service_seconds: float) -> float:
-        """How usual a service time is, at most 1."""
-        usual_seconds, log_error = self.usual_service
-        deviation = log(max(_LEAST_SERVICE_SECONDS, service_seconds) / usual_seconds) / log_error
-        return exp(-(deviation**2) / 2)
 
 
 def segments(
@@ -211,7 +101,7 @@ def segments(
         ratio = calm_ratio if segment.kind in ("array_service", "below") else 1.0
         wait = _wait(*times, ratio)
         # What an array calls service may contain the wait for its media, which a step with fewer I/Os would show.
-        is_array_clock = segment.kind == "array_service" and segment.source == _ARRAY
+        is_array_clock = segment.kind == "array_service" and segment.source == ARRAY_CLOCK
         may_hide_wait = is_array_clock and calm_segment is None and wait[0] < _MOSTLY_SERVICE * segment.middle
         hidden, likelihood = _service_with_wait(segment, load, transfer) if may_hide_wait else (0.0, 1.0)
         result.append(
@@ -279,7 +169,7 @@ def _limited_by_latency(segments: Sequence[LatencySegment], load: LoadFacts) -> 
 def _same_place(segment: LatencySegment) -> tuple[str, str | None]:
     """A key of the same place in another step: an array may report its volumes in one step and itself in another, and
     TCP may time the transfer in one of them only."""
-    if segment.source in (_BY_TCP, _OUTSIDE_TCP):
+    if segment.source in (TRANSFER_BY_TCP, _OUTSIDE_TCP):
         return segment.kind, segment.source
     return segment.kind, segment.entity if segment.kind == "host_queue" else None
 
@@ -310,7 +200,7 @@ def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[LatencySegmen
     array = facts.topology.entities.get(array_of(facts.topology, str(row["entity"]))) if row is not None else None
     if array is None or array.attributes.get("media") != "flash":
         return segments
-    usual = _FLASH_SERVICE_SECONDS, _FLASH_LOG_ERROR
+    usual = FLASH_SERVICE_SECONDS, FLASH_LOG_ERROR
     return [replace(segment, usual_service=usual) for segment in segments]
 
 
@@ -323,7 +213,7 @@ def _with_tcp(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[LatencyS
     result: list[LatencySegment] = []
     for segment in segments:
         transfer = tcp.transfer(segment.seconds)
-        if segment.source == _BY_ARRAY:
+        if segment.source == TRANSFER_BY_ARRAY:
             result.append(replace(segment, distance=tcp.distance))
         elif segment.kind not in ("fabric", "array_door", "below"):
             result.append(segment)
@@ -332,7 +222,7 @@ def _with_tcp(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[LatencyS
         else:
             low, high = (min(seconds, segment.seconds[1]) for seconds in transfer)
             rest = max(0.0, segment.seconds[0] - high), max(0.0, segment.seconds[1] - low)
-            in_tcp = LatencySegment("fabric", None, (low, high), _BY_TCP, distance=tcp.distance)
+            in_tcp = LatencySegment("fabric", None, (low, high), TRANSFER_BY_TCP, distance=tcp.distance)
             if segment.kind == "below":
                 result += [in_tcp, replace(segment, seconds=rest, distance=(0.0, 0.0))]
             else:
@@ -383,14 +273,14 @@ def _array(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
         segments.append(LatencySegment("array_door", entity, _within(gap - transfer, error), _BETWEEN))
-        segments.append(LatencySegment("fabric", None, (transfer, transfer), _BY_ARRAY))
+        segments.append(LatencySegment("fabric", None, (transfer, transfer), TRANSFER_BY_ARRAY))
     else:
         segments.append(LatencySegment("fabric", None, _within(gap, error), _BETWEEN))
     if times["qos_limit"]:
-        segments.append(LatencySegment("cap", entity, own["qos_limit"], _ARRAY))
+        segments.append(LatencySegment("cap", entity, own["qos_limit"], ARRAY_CLOCK))
     if row["queue_seconds"] is not None:
-        segments.append(LatencySegment("array_queue", entity, own["queue"], _ARRAY))
-    source = _ARRAY if row["queue_seconds"] is not None else "array, its queue included"
+        segments.append(LatencySegment("array_queue", entity, own["queue"], ARRAY_CLOCK))
+    source = ARRAY_CLOCK if row["queue_seconds"] is not None else "array, its queue included"
     return [*segments, LatencySegment("array_service", entity, own["service"], source)]
 
 
@@ -425,7 +315,7 @@ def _wait(
     of the I/Os that can wait at once. `calm`: the same segment with fewer I/Os in flight.
     """
     wait, certain = np.array(_wait_without_calm(segment, wire, is_counted, waiting_ratio, calm)), 0.0
-    if segment.kind not in ("cap", "array_queue", "host_queue") and segment.source != _ARRAY:
+    if segment.kind not in ("cap", "array_queue", "host_queue") and segment.source != ARRAY_CLOCK:
         # Any I/O, even with no other in flight: hardly anything on a path needs so long to serve one.
         certain = max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
     if calm is not None:
@@ -482,7 +372,7 @@ def _wait_without_calm(
             queueing_ratio = 1.0 if timed else waiting_ratio
             certain, likely = queueing_ratio * certain, queueing_ratio * middle - shortest
             return max(0.0, certain), max(0.0, likely), max(0.0, high - nearest)
-        case "array_service" if segment.source == _ARRAY:
+        case "array_service" if segment.source == ARRAY_CLOCK:
             grown = max(grown, low - _SLOWEST_SERVICE_SECONDS - wire)
             return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
         case _:

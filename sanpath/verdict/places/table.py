@@ -13,9 +13,10 @@ from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
+from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load, quota_used
 from sanpath.verdict.places.scaling import Slope, same_io, slopes
-from sanpath.verdict.places.segments import LatencySegment, segments
+from sanpath.verdict.places.segments import segments
 from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
 
