@@ -27,7 +27,7 @@ from sanpath.diagnosis.source_accounts import Mark
 from sanpath.explanation.cleared import as_far_as_valid, cleared_elements
 from sanpath.explanation.coverage import accounts, iso, recorders, unobserved
 from sanpath.explanation.curves import curves
-from sanpath.explanation.findings import findings, stamps, with_arrays_by_volume
+from sanpath.explanation.findings import findings, validity_notes, with_arrays_by_volume
 from sanpath.explanation.gaps import with_gaps
 from sanpath.explanation.headline import with_headline
 from sanpath.explanation.in_flight import in_flight
@@ -115,7 +115,7 @@ def conclude(
     diagnosis = Diagnosis(
         run=run,
         steps=tuple(
-            replace(step, valid=(*step.valid, *dict.fromkeys(stamps(remaining, step.name)))) for step in steps
+            replace(step, valid=(*step.valid, *dict.fromkeys(validity_notes(remaining, step.name)))) for step in steps
         ),
         verdict=verdict,
         latency_budget=tuple(

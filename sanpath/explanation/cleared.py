@@ -22,7 +22,7 @@ from sanpath.verdict.places.submission import threads_of
 from sanpath.verdict.places.tcp_path import tcp_path
 from sanpath.whatif.proven_ceilings import array_dominates
 
-_CALM = 2.0
+_HARDLY_GROWN = 2.0
 """Queueing has not begun while service and queue time are below this multiple of those at the lowest load."""
 _QUEUEING = 0.5
 """Queueing has begun from this ratio of wait to service time."""
@@ -35,9 +35,9 @@ _IDLE = 0.001
 
 def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
     """The elements that did not limit, with the highest load that they were seen to carry."""
-    limiters = {entity for j in judgements for b in j.bottlenecks for entity in b.elements}
+    not_cleared = {entity for j in judgements for b in j.bottlenecks for entity in b.elements}
     # A suspect is not cleared, whatever else limits.
-    limiters |= {
+    not_cleared |= {
         entity
         for j in judgements
         for suspect in (() if j.kind in _NOTHING_LIMITS else j.suspects)
@@ -45,9 +45,9 @@ def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Clea
         for entity in (suspect.entity, *suspect.coincident)
         if entity is not None
     }
-    limiters |= {
+    not_cleared |= {
         volume
-        for entity in limiters
+        for entity in not_cleared
         if entity in facts.topology.entities
         for volume in _related_storage(facts, entity)
     }
@@ -55,11 +55,11 @@ def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Clea
         suspect.kind == "retries" for j in judgements for suspect in j.suspects if suspect.probability >= _SUSPECTED
     ):
         # Of several links that count lost frames, not only the one that counts most may lose them.
-        limiters |= {str(row["entity"]) for row in facts.tables["link"] if number(row, "errors_per_second")}
+        not_cleared |= {str(row["entity"]) for row in facts.tables["link"] if number(row, "errors_per_second")}
     # A transfer that takes far longer than the wire needs has waited at some link, and it is not known at which.
     is_delayed = any(_transfer_waits(facts, judged) or _queues_in_tcp(facts, judged) for judged in judgements)
-    links = [] if is_delayed else _cleared_links(facts, limiters)
-    return [*_cleared_arrays(facts, judgements, limiters), *links, *_cleared_load(facts, judgements, limiters)]
+    links = [] if is_delayed else _cleared_links(facts, not_cleared)
+    return [*_cleared_arrays(facts, judgements, not_cleared), *links, *_cleared_load(facts, judgements, not_cleared)]
 
 
 def _related_storage(facts: Facts, entity: str) -> list[str]:
@@ -96,32 +96,32 @@ def _reads_late(facts: Facts, judged: Judgement) -> bool:
     return tcp is not None and tcp.unread_seconds >= judged.load.latency_seconds / 2
 
 
-def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
+def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], not_cleared: set[str]) -> list[Cleared]:
     """Arrays and volumes whose own time is short or has not grown."""
     by_entity: dict[str, list[tuple[FactRow, Judgement]]] = {}
     for judged in judgements:
         row = array_side(facts.topology, judged.load, facts.tables)
         if row is not None and row["array_seconds"] is not None and number(row, "windows") >= WINDOWS:
             by_entity.setdefault(str(row["entity"]), []).append((row, judged))
-    cleared = _cleared_by_response(facts, judgements, limiters)
+    cleared = _cleared_by_response(facts, judgements, not_cleared)
     for entity, rows in _with_array(facts, by_entity).items():
-        calm = [(row, j) for row, j in rows if _is_calm(row) and not _may_be_full(facts, j, row)]
-        if entity in limiters or len(calm) < len(rows):
+        without_queue = [(row, j) for row, j in rows if _has_no_queue(row) and not _may_be_full(facts, j, row)]
+        if entity in not_cleared or len(without_queue) < len(rows):
             continue
         # A single step does not show how the array's time grows: then that time must be a small part of the latency.
-        row, judged = calm[0]
-        if any(_gap_dominates(facts, judgement, array_row) for array_row, judgement in calm):
+        row, judged = without_queue[0]
+        if any(_gap_dominates(facts, judgement, array_row) for array_row, judgement in without_queue):
             continue
         is_small = array_time(judged.load, row) is not None and not array_dominates(facts, judged.load, row)
         if len(rows) == 1 and not is_small:
             continue
-        times = [number(array_row, "array_seconds") for array_row, _ in calm]
+        times = [number(array_row, "array_seconds") for array_row, _ in without_queue]
         cleared.append(
             Cleared(
                 entity,
-                _most([array_row for array_row, _ in calm]),
+                _most([array_row for array_row, _ in without_queue]),
                 f"service and queue time {duration(min(times))} to {duration(max(times))} in every step, while the "
-                f"load saw up to {duration(max(judgement.load.latency_seconds for _, judgement in calm))}",
+                f"load saw up to {duration(max(judgement.load.latency_seconds for _, judgement in without_queue))}",
             )
         )
     return cleared
@@ -141,7 +141,7 @@ def _with_array(
     return joined
 
 
-def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
+def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], not_cleared: set[str]) -> list[Cleared]:
     """Arrays that report their own time and the transfer as one figure, if even that figure is a small part of the
     latency."""
     by_entity: dict[str, list[tuple[FactRow | None, FactRow, Judgement]]] = {}
@@ -156,7 +156,7 @@ def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], limiters
             for response, small_row, judgement in entries
             if response is not None and response_small(facts, judgement.load, response)
         ]
-        if entity not in limiters and len(small) == len(entries):
+        if entity not in not_cleared and len(small) == len(entries):
             most = duration(max(number(row, "response_seconds") for row in small))
             cleared.append(
                 Cleared(
@@ -181,12 +181,12 @@ def _gap_dominates(facts: Facts, judged: Judgement, row: FactRow) -> bool:
     return judged.limiter is None and gap_seconds > judged.load.latency_seconds / 2
 
 
-def _is_calm(row: FactRow) -> bool:
+def _has_no_queue(row: FactRow) -> bool:
     """Whether the array's time has not grown, and I/Os hardly wait in it, for service or for a QoS limit."""
     is_queueing = number(row, "queue_ratio") >= _QUEUEING or number(row, "qos_limit_seconds") > _QUEUEING * number(
         row, "array_seconds"
     )
-    return (number(row, "growth") or 1.0) < _CALM and not is_queueing
+    return (number(row, "growth") or 1.0) < _HARDLY_GROWN and not is_queueing
 
 
 def _may_be_full(facts: Facts, judged: Judgement, row: FactRow) -> bool:
@@ -198,7 +198,7 @@ def _may_be_full(facts: Facts, judged: Judgement, row: FactRow) -> bool:
     return flat_over_load(facts.loads, judged.load) is not None and array_dominates(facts, judged.load, row)
 
 
-def _cleared_links(facts: Facts, limiters: set[str]) -> list[Cleared]:
+def _cleared_links(facts: Facts, not_cleared: set[str]) -> list[Cleared]:
     rows: dict[str, list[FactRow]] = {}
     for row in facts.tables["link"]:
         if row["utilisation_max"] is not None and number(row, "windows") >= WINDOWS:
@@ -206,7 +206,7 @@ def _cleared_links(facts: Facts, limiters: set[str]) -> list[Cleared]:
     return [
         Cleared(entity, {"bytes_per_second": max(number(row, "bytes_per_second") for row in used)}, _link_words(used))
         for entity, used in sorted(rows.items())
-        if entity not in limiters and _busiest(used) < BUSY
+        if entity not in not_cleared and _busiest(used) < BUSY
     ]
 
 
@@ -220,13 +220,13 @@ def _link_words(rows: Sequence[FactRow]) -> str:
     return f"busiest window {percent(_busiest(rows))} of {rows[0]['speed']}, either direction"
 
 
-def _cleared_load(facts: Facts, judgements: Sequence[Judgement], limiters: set[str]) -> list[Cleared]:
+def _cleared_load(facts: Facts, judgements: Sequence[Judgement], not_cleared: set[str]) -> list[Cleared]:
     loads = [f for f in facts.loads if f.cpu_ratio is not None]
     busiest = max((f.cpu_ratio or 0.0 for f in loads), default=None)
     if busiest is None or busiest >= BUSY or any(quota_used(facts, load)[0] >= BUSY for load in loads):
         return []
     # A generator limits by more than a busy processor: it may not issue what is configured.
-    if any(load.entity in limiters for load in loads) or any(map(_suspects_generator, judgements)):
+    if any(load.entity in not_cleared for load in loads) or any(map(_suspects_generator, judgements)):
         return []
     if any(judged.kind not in _NOTHING_LIMITS and _reads_late(facts, judged) for judged in judgements):
         return []

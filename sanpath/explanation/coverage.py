@@ -303,8 +303,8 @@ def _unobserved_parts(facts: Facts, sampled: Collection[str]) -> list[Unobserved
         unobserved_parts.append(
             Unobserved(str(entity), reason, "it is judged by its speed and by what the load moves")
         )
-    counted = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
-    if facts.tables["link"].rows and not counted:
+    with_credit = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
+    if facts.tables["link"].rows and not with_credit:
         reason = "no source reports buffer credits or pause frames"
         unobserved_parts.append(
             Unobserved("credit stall", reason, "a slow device elsewhere on the fabric would not be seen")

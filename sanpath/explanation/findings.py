@@ -86,8 +86,8 @@ def with_arrays_by_volume(topology: Topology, tables: Mapping[str, FactTable]) -
     return {**tables, "array": FactTable("array", (*arrays, *rows))} if rows else tables
 
 
-def stamps(findings: Sequence[Finding], step: str) -> Iterator[str]:
-    """The purposes for which a step is not valid, according to the rules."""
+def validity_notes(findings: Sequence[Finding], step: str) -> Iterator[str]:
+    """What makes a step invalid as a test, each with the rule that found it."""
     for finding in findings:
         if finding.role == "validity" and finding.outcome == "hit" and step in finding.steps:
             yield f"{finding.title} ({finding.rule})"

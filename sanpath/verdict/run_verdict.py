@@ -111,8 +111,8 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement]) -> Verdict:
             decide_with=advice,
         )
     judged = deciding_of_run(facts, judgements)
-    calm = calmest_judgement(facts, judgements, judged)
-    r0 = R0(None, None) if calm is None else R0(calm.load.latency_seconds, calm.load.step)
+    lightest = lightest_judgement(facts, judgements, judged)
+    r0 = R0(None, None) if lightest is None else R0(lightest.load.latency_seconds, lightest.load.step)
     knee = judged.load.ops_per_second * r0.seconds if r0.seconds and judged.limiter else None
     alike = [j for j in judgements if j.load.comparable(judged.load)]
     fewest = min(j.load.in_flight_measured for j in alike)
@@ -201,13 +201,13 @@ def limits_of_other_direction(judgements: Sequence[Judgement], judged: Judgement
     ]
 
 
-def calmest_judgement(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
+def lightest_judgement(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
     """The step with the fewest of the same I/Os in flight: its latency is without a queue.
 
     None: something was full in it already.
     """
     alike = same_io(facts.loads, judged.load)
-    calm = min((judged, *(j for j in judgements if j.load in alike)), key=lambda j: j.load.in_flight_measured)
-    if calm.limit_probability >= _FREE or flat_beyond(facts.loads, calm.load) is not None:
+    lightest = min((judged, *(j for j in judgements if j.load in alike)), key=lambda j: j.load.in_flight_measured)
+    if lightest.limit_probability >= _FREE or flat_beyond(facts.loads, lightest.load) is not None:
         return None
-    return calm
+    return lightest

@@ -2,8 +2,8 @@
 
 Links: the throughput of the test at which they are full (utilisation law, measured shares). Queues and the load
 itself: the I/Os that they keep in flight divided by the latency without a queue (Little's law). That latency is an
-interval, from the time that the array and the wire need to the latency of the calmest step. Further: limits that were
-set, and data sheets.
+interval, from the time that the array and the wire need to the latency of the lightest step. Further: limits that
+were set, and data sheets.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sanpath.model import DIRECTIONS
 from sanpath.units import count, iops
 from sanpath.verdict.places.host_queues import throttle
 from sanpath.verdict.places.path_links import COINCIDENT
-from sanpath.verdict.places.set_limits import RATES, SetLimit, own_limit, set_limits
+from sanpath.verdict.places.set_limits import RATES, SetLimit, configured_limits, own_limit
 from sanpath.whatif.change import Change
 from sanpath.whatif.path_spread import PathUse, used_paths
 from sanpath.whatif.queue_slots import stages
@@ -54,11 +54,11 @@ def ceilings(facts: Facts, load: LoadFacts, change: Change, r0: Interval | None)
     return found if r0 is None else [*found, *_queues(facts, load, change, r0)]
 
 
-def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, calm: LoadFacts | None) -> Interval | None:
+def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, lightest: LoadFacts | None) -> Interval | None:
     """Latency without a queue in seconds, [low, high]. None: unknown.
 
-    Low is the time that the array and one transfer take, high is the latency of the calmest step. `calm`: a step of
-    the same I/O in which nothing was full.
+    Low is the time that the array and one transfer take, high is the latency of the lightest step. `lightest`: a step
+    of the same I/O in which nothing was full.
     """
     speeds = {link: capacity.data_bytes_per_second for link, capacity in change.speeds.items()}
     links = facts.tables["link"]
@@ -71,8 +71,10 @@ def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, calm: LoadF
     ]
     low = min(array_times) + wire if array_times and wire is not None else None
     high = None
-    if calm is not None:
-        high = calm.latency_seconds + ((wire - wire_before) if wire is not None and wire_before is not None else 0.0)
+    if lightest is not None:
+        high = lightest.latency_seconds + (
+            (wire - wire_before) if wire is not None and wire_before is not None else 0.0
+        )
     if low is None or high is None:
         single = low if high is None else high
         return None if single is None or single <= 0 else (single, single)
@@ -202,7 +204,7 @@ def technology_of(row: FactRow) -> Technology:
 def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     """Ceilings of limits that were set: for volumes, their groups and hosts, and for virtual disks."""
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
-    result, limits = [], list(_with_changes(set_limits(facts, load), volumes, change))
+    result, limits = [], list(_with_changes(configured_limits(facts, load), volumes, change))
     for set_limit in limits:
         total = sum(getattr(step_load, set_limit.rate) for step_load in facts.loads_in(load.step))
         fullest = max(each.used_ratio for each in limits if each.entity == set_limit.entity)

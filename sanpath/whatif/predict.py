@@ -21,7 +21,7 @@ from sanpath.facts.table import number
 from sanpath.units import iops
 from sanpath.verdict.evidence.step import not_seen
 from sanpath.verdict.model import Judgement
-from sanpath.verdict.run_verdict import calmest_judgement
+from sanpath.verdict.run_verdict import lightest_judgement
 from sanpath.whatif.ceilings import Ceiling, in_flight_under, unknown_spread_reason, unloaded_interval
 from sanpath.whatif.change import UNCHANGED, Change
 from sanpath.whatif.next_limit import order
@@ -178,7 +178,7 @@ def unloaded_under(
     """Latency without a queue in seconds, [low, high]; None: unknown. Where it is not known as recorded, it is under
     a change at least that of one transfer, and at most the lowest of a step with at most half the I/Os in flight."""
     load = judged.load
-    r0 = unloaded_interval(facts, load, change, _calm_load(facts, judgements, judged))
+    r0 = unloaded_interval(facts, load, change, _lightest_load(facts, judgements, judged))
     if r0 is not None or change == UNCHANGED:
         return r0
     fewer = [other for other in facts.loads if other.comparable(load) and other.at_most_half(load)]
@@ -224,14 +224,14 @@ def _as_measured(
 def explaining(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Ceiling | None:
     """The lowest ceiling of a step as recorded, if it explains the throughput of the step. None: it does not."""
     load = judged.load
-    r0 = unloaded_interval(facts, load, UNCHANGED, _calm_load(facts, judgements, judged))
+    r0 = unloaded_interval(facts, load, UNCHANGED, _lightest_load(facts, judgements, judged))
     before = all_ceilings(facts, UNCHANGED, r0, (judged,))
     return None if _unexplained(load, judged, before, r0, UNCHANGED) else min(before, key=order)
 
 
-def _calm_load(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> LoadFacts | None:
-    calm = calmest_judgement(facts, judgements, judged)
-    return calm.load if calm is not None else None
+def _lightest_load(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> LoadFacts | None:
+    lightest = lightest_judgement(facts, judgements, judged)
+    return lightest.load if lightest is not None else None
 
 
 def _unexplained(
@@ -269,10 +269,10 @@ def _allowed(load: LoadFacts, before: Sequence[Ceiling], r0: Interval | None) ->
 
 def _known_unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Interval | None:
     """Latency without a queue as recorded, in seconds. None: unknown, or the array may have been full at any load."""
-    calm = _calm_load(facts, judgements, judged)
-    if calm is None and _may_be_full(facts, judged.load):
+    lightest = _lightest_load(facts, judgements, judged)
+    if lightest is None and _may_be_full(facts, judged.load):
         return None
-    return unloaded_interval(facts, judged.load, UNCHANGED, calm)
+    return unloaded_interval(facts, judged.load, UNCHANGED, lightest)
 
 
 def _may_be_full(facts: Facts, load: LoadFacts) -> bool:
@@ -327,6 +327,6 @@ def untested(
         carried = max(number(r, "ops_per_second") for r in rows if r["step"] in same_io_steps)
         if high > _BEYOND * carried:
             found.append(f"{entity}: has carried {iops(carried)} and no more")
-    if unloaded_interval(facts, load, change, _calm_load(facts, judgements, judged)) is None:
+    if unloaded_interval(facts, load, change, _lightest_load(facts, judgements, judged)) is None:
         found.append(_WITHOUT_R0)
     return tuple(found)

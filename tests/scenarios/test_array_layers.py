@@ -12,7 +12,7 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.compute import compute
 from sanpath.model import Column, Scalar, Table
-from sanpath.verdict.places.set_limits import set_limits
+from sanpath.verdict.places.set_limits import configured_limits
 from tests.support.recording import RecordingBuilder
 from tests.support.san import HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
@@ -162,7 +162,7 @@ def test_loads_on_one_host_share_its_limit(tmp_path: Path, machine: str, is_limi
     facts = compute(san.write())
     load = facts.load("q16", "read")
     assert load is not None
-    limits = list(set_limits(facts, replace(load, roots=(*load.roots, "load:second"))))
+    limits = list(configured_limits(facts, replace(load, roots=(*load.roots, "load:second"))))
     assert [limit.words for limit in limits] == ["the QoS limit of 3,050 IOPS of the host esx7"] * is_limited
 
 

@@ -48,8 +48,8 @@ def waiting_between(
 def test_a_place_below_fills_no_queue_that_let_another_number_through(
     tmp_path: Path, held_before: int, is_full: bool
 ) -> None:
-    """20 of 64 I/Os are below a disk of unknown depth, whose array's door holds most of them. Before, it let 12 or
-    20 of 32 through: not the same slots are full both times, so that something above the disk delays the others."""
+    """20 of 64 I/Os are below a disk of unknown depth, most of which wait before its array's clock. Before, it let 12
+    or 20 of 32 through: not the same slots are full both times, so something above the disk delays the others."""
     san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], guest_queue_depth=None)
     for n, ops, held in ((32, 3500, held_before), (64, 4000, 20)):
         ports = {port.name: (ops * 8 * KIB, NOTHING) for port in san.ports}

@@ -95,13 +95,13 @@ def segment(seconds: float) -> LatencySegment:
     return LatencySegment("array_service", "array:fa1", (seconds, seconds), "array, its queue not told apart")
 
 
-@pytest.mark.parametrize(("calm_ratio", "longest"), [(0.1, 1e-4), (0.5, 2e-4), (1.0, 0.003 - 1e-4)])
+@pytest.mark.parametrize(("lighter_ratio", "longest"), [(0.1, 1e-4), (0.5, 2e-4), (1.0, 0.003 - 1e-4)])
 def test_a_place_that_takes_as_long_with_fewer_inside_did_not_make_them_wait(
-    calm_ratio: float, longest: float
+    lighter_ratio: float, longest: float
 ) -> None:
     """It takes 3 ms at both loads. If it was as busy with fewer, all but the service itself may be waiting."""
-    calm = replace(segment(0.003), wait=(0.0, 0.0015, 0.003))
-    assert _wait(segment(0.003), 0.0, True, 1.0, calm, calm_ratio)[2] <= longest * (1 + 1e-9)
+    lighter = replace(segment(0.003), wait=(0.0, 0.0015, 0.003))
+    assert _wait(segment(0.003), 0.0, True, 1.0, lighter, lighter_ratio)[2] <= longest * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("servers", [1, 4, 16])
@@ -109,23 +109,25 @@ def test_the_growth_of_a_closed_network_gives_the_wait(servers: int) -> None:
     """S (1 + (N - 1) / k) with N = 4 and 32: what an I/O waits for the 31 others, each at one of k servers."""
     times = {inside: 1e-3 * (1 + (inside - 1) / servers) for inside in (4, 32)}
     throughput = {inside: inside / seconds for inside, seconds in times.items()}
-    calm = replace(segment(times[4]), wait=(0.0, times[4] / 2, times[4]))
-    _, likely, longest = _wait(segment(times[32]), 0.0, True, 1.0, calm, throughput[4] / throughput[32])
+    lighter = replace(segment(times[4]), wait=(0.0, times[4] / 2, times[4]))
+    _, likely, longest = _wait(segment(times[32]), 0.0, True, 1.0, lighter, throughput[4] / throughput[32])
     waited = times[32] - 1e-3
     assert likely <= longest
     assert longest >= 0.99 * min(waited, times[32] - 1e-4)
 
 
 def test_what_no_media_need_is_a_wait_with_a_single_io_as_well() -> None:
-    calm = replace(segment(0.8), wait=(0.0, 0.0, 0.0))
-    assert _wait(segment(0.8), 0.0, True, 0.0, calm, 1.0)[0] == pytest.approx(0.77)
+    lighter = replace(segment(0.8), wait=(0.0, 0.0, 0.0))
+    assert _wait(segment(0.8), 0.0, True, 0.0, lighter, 1.0)[0] == pytest.approx(0.77)
 
 
 @pytest.mark.parametrize("links_are_counted", [False, True])
 def test_what_an_array_times_apart_from_the_transfer_is_no_transfer(links_are_counted: bool) -> None:
     """The array times the transfer itself: links that nobody counts do not explain 2 ms in front of its clock."""
-    door = LatencySegment("array_door", "array:fa1", (0.002, 0.002), "between the host's and the array's clock")
-    assert _wait(door, 8e-5, links_are_counted, 1.0, None, 1.0)[0] == pytest.approx(0.002, rel=0.2)
+    before = LatencySegment(
+        "before_array_clock", "array:fa1", (0.002, 0.002), "between the host's and the array's clock"
+    )
+    assert _wait(before, 8e-5, links_are_counted, 1.0, None, 1.0)[0] == pytest.approx(0.002, rel=0.2)
 
 
 def two_steps_at_an_array(folder: Path, others: tuple[float, float]) -> Diagnosis:

@@ -40,7 +40,7 @@ def test_an_array_that_only_its_port_stands_for_is_an_array(monkeypatch: pytest.
     load = LoadFacts(("load:fio",), "q64", "read", 9, 6400.0, 4.2e8, 0.01, 64.0, 64.0, None)
     suspected = Claim("array", "array_port:524a937000000001", frozenset(), ())
     table: Any = SimpleNamespace(facts=None, load=load)
-    (bottleneck,) = claim.limited_by(table, "array_back", (), ())([suspected]).bottlenecks
+    (bottleneck,) = claim.conclusion_of(table, "array_back", (), ())([suspected]).bottlenecks
     assert (bottleneck.kind, bottleneck.entity) == (suspected.kind, suspected.entity)
 
 

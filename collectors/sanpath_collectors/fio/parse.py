@@ -192,11 +192,11 @@ def parse_status(document: Mapping[str, Any]) -> Status:
         parse_job(entry, name, defaults, version, grouped=entry_counts[key] == 1)
         for entry, name, key in zip(entries, names, keys, strict=True)
     ]
-    milliseconds, seconds = document.get("timestamp_ms"), document.get("timestamp")
+    in_milliseconds, in_seconds = document.get("timestamp_ms"), document.get("timestamp")
     disks = document.get("disk_util")
     return Status(
-        time_us=_time_us(milliseconds, 1_000) or _time_us(seconds, 1_000_000),
-        time_in_seconds=_time_us(milliseconds, 1_000) is None,
+        time_us=_time_us(in_milliseconds, 1_000) or _time_us(in_seconds, 1_000_000),
+        time_in_seconds=_time_us(in_milliseconds, 1_000) is None,
         jobs=tuple(jobs),
         disks={
             str(disk["name"]): disk_samples(disk)

@@ -25,12 +25,12 @@ _QUARTER = 2
 """A quarter of a step needs this many windows, or its mean may be chance."""
 _SAME_TRAFFIC_RATIO = 0.05
 """Bytes of two sources that differ by a smaller ratio are the same traffic (rounding, clock edges)."""
-MORE = 1.3
+CLEARLY_MORE = 1.3
 """Loads whose outstanding I/Os differ by a smaller factor are the same load."""
 _AS_MANY = 0.8
 """Share of the outstanding I/Os of another load that counts as no fewer: where everything slows down, fewer are
 outstanding for the same setting."""
-HALF = 0.55
+AT_MOST_HALF = 0.55
 """One half, plus a tolerance for measured numbers of I/Os in flight."""
 
 
@@ -207,7 +207,7 @@ class LoadFacts:
         own, its = self.in_flight_configured, other.in_flight_configured
         if own is None or its is None:
             own, its = self.in_flight_measured, other.in_flight_measured
-        return own >= MORE * its
+        return own >= CLEARLY_MORE * its
 
     def at_least_as_many(self, other: LoadFacts) -> bool:
         """Return whether this load has no fewer I/Os in flight than the other."""
@@ -215,7 +215,7 @@ class LoadFacts:
 
     def at_most_half(self, other: LoadFacts) -> bool:
         """Return whether this load has at most half as many I/Os in flight as the other."""
-        return self.in_flight_measured <= HALF * other.in_flight_measured
+        return self.in_flight_measured <= AT_MOST_HALF * other.in_flight_measured
 
 
 def flat_over_load(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None:

@@ -7,6 +7,7 @@ as healthy.
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
@@ -25,21 +26,34 @@ _BURSTS = 5.0
 """A 99th percentile of this many times the mean is a burst that the means of a step hide."""
 
 
-def requested_rate(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
-    """(requested rate, reached rate) in operations a second of all loads of the step together. None: no rate is
-    known."""
+class RequestedRate(NamedTuple):
+    """What all loads of a step together ask for, and what they reach."""
+
+    requested_ops_per_second: float
+    reached_ops_per_second: float
+
+    @property
+    def reached_ratio(self) -> float:
+        """Share of the requested rate that is reached."""
+        return self.reached_ops_per_second / self.requested_ops_per_second
+
+
+def requested_rate(facts: Facts, load: LoadFacts) -> RequestedRate | None:
+    """The requested rate of the load's step. None: it is not known of all loads."""
     rows = [row for row in facts.tables["load"].select(step=load.step) if row["requested_ops_per_second"] is not None]
     requested = {str(row["entity"]): number(row, "requested_ops_per_second") for row in rows}
     total = sum(requested.values())
     is_known = len(rows) == len(facts.loads_in(load.step)) and total > 0
-    return (total, facts.ops_per_second_in(load.step)) if is_known else None
+    return RequestedRate(total, facts.ops_per_second_in(load.step)) if is_known else None
 
 
-def rate_met(facts: Facts, load: LoadFacts) -> tuple[float, float] | None:
+def rate_met(facts: Facts, load: LoadFacts) -> RequestedRate | None:
     """The same where the requested rate is met. None: it is not met, or none is known."""
     rate = requested_rate(facts, load)
     least = min(_MET, 1 - _RANDOM_STARTS * rate_error(facts, load))
-    return rate if rate is not None and rate[1] >= least * rate[0] else None
+    if rate is None or rate.reached_ops_per_second < least * rate.requested_ops_per_second:
+        return None
+    return rate
 
 
 def rate_error(facts: Facts, load: LoadFacts) -> float:
@@ -70,6 +84,6 @@ def not_healthy(table: PlaceTable) -> str | None:
     return f"it is not steady: {drift_words}" if drift_words is not None else None
 
 
-def rate_in_words(rate: tuple[float, float]) -> str:
+def rate_in_words(rate: RequestedRate) -> str:
     """The requested rate and the reached one, as a clause."""
-    return f"{iops(rate[0])} were asked for and {iops(rate[1])} reached"
+    return f"{iops(rate.requested_ops_per_second)} were asked for and {iops(rate.reached_ops_per_second)} reached"

@@ -98,11 +98,11 @@ def slowed_within(array: FactRow) -> bool:
 
 def flat_words(facts: Facts, load: LoadFacts) -> str | None:
     """In words, how little throughput falls with half as many I/Os in flight or fewer. None: no step shows that."""
-    calm = flat_over_load(facts.loads, load)
-    if calm is None:
+    lighter = flat_over_load(facts.loads, load)
+    if lighter is None:
         return None
-    ratio = load.in_flight_measured / calm.in_flight_measured
-    fewer_words = f"{count(calm.in_flight_measured)} outstanding I/Os gave {iops(calm.ops_per_second)}"
+    ratio = load.in_flight_measured / lighter.in_flight_measured
+    fewer_words = f"{count(lighter.in_flight_measured)} outstanding I/Os gave {iops(lighter.ops_per_second)}"
     return f"{fewer_words}, {ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load adds only latency"
 
 

@@ -19,15 +19,15 @@ _FOR_A_WHILE = 0.1
 """Share of the time in which a load is held back from which this counts, and by how much: sanpath's own choice."""
 _LEAST_WINDOWS = 8
 """With fewer windows a change may be chance."""
-_CALM = 0.25
+_FASTEST_PART = 0.25
 """Share of the time with the lowest latency, which is that without what slows the load for a while."""
 _NOISE = 4.0
-"""A window is slower if its latency exceeds the calm one by this many times the usual difference of successive ones:
-sanpath's own choice, as for the steps of a load that marks none."""
+"""A window is slower if its latency exceeds that of the fastest ones by this many times the usual difference of
+successive ones: sanpath's own choice, as for the steps of a load that marks none."""
 _SUMMED_SECONDS = 0.5
 """Length of the windows that a load sums up (fio: bwavgtime)."""
 _AS_MANY = 1.15
-"""Ratio of the outstanding I/Os, either way, up to which a window has as many as calm ones."""
+"""Ratio of the outstanding I/Os, either way, up to which a window has as many as the fastest ones."""
 _MOST, _HALF = -4.0, 8.0
 """The most that it counts against the load as the limit, and the outstanding I/Os at which it counts half of that:
 sanpath's own choices. Few I/Os seldom wait for each other, and may take longer for themselves (a cache that no longer
@@ -41,7 +41,7 @@ class _Window(NamedTuple):
     seconds: float
 
 
-def slowed(load: LoadFacts) -> tuple[float, str]:
+def slowdown_weight(load: LoadFacts) -> tuple[float, str]:
     """Return the log-odds against the load itself as the limit, at most 0, and what says so.
 
     A load that only lacks I/Os gets the same latency as long as it keeps as many outstanding. If its I/Os take longer
@@ -58,16 +58,16 @@ def _slowed_windows(windows: Sequence[_Window]) -> tuple[float, float, str]:
     """The share of the mean latency that passes because as many I/Os take longer for a while, how many these are, and
     words for it."""
     differences = (abs(log(after.latency_seconds / before.latency_seconds)) for before, after in pairwise(windows))
-    noise, calm = median(differences), _calm(windows)
-    calm_seconds = sum(w.ios * w.latency_seconds for w in calm) / sum(w.ios for w in calm)
-    in_flight = median(w.in_flight for w in calm)
+    noise, fastest = median(differences), _fastest(windows)
+    fastest_seconds = sum(w.ios * w.latency_seconds for w in fastest) / sum(w.ios for w in fastest)
+    in_flight = median(w.in_flight for w in fastest)
     slow = [
         w
         for w in windows
-        if w.latency_seconds > calm_seconds * exp(_NOISE * noise)
+        if w.latency_seconds > fastest_seconds * exp(_NOISE * noise)
         and in_flight / _AS_MANY <= w.in_flight <= in_flight * _AS_MANY
     ]
-    waiting = sum(w.ios * (w.latency_seconds - calm_seconds) for w in slow)
+    waiting = sum(w.ios * (w.latency_seconds - fastest_seconds) for w in slow)
     share = waiting / sum(w.ios * w.latency_seconds for w in windows)
     slow_ratio = sum(w.seconds for w in slow) / sum(w.seconds for w in windows)
     return share, in_flight, f"in {percent(slow_ratio)} of the time as many I/Os take longer"
@@ -94,15 +94,15 @@ def _windows(load: LoadFacts) -> list[_Window]:
     ]
 
 
-def _calm(windows: Sequence[_Window]) -> list[_Window]:
+def _fastest(windows: Sequence[_Window]) -> list[_Window]:
     """The windows of the lowest latency that make up a quarter of the time."""
-    left, calm = _CALM * sum(window.seconds for window in windows), []
+    left, fastest = _FASTEST_PART * sum(window.seconds for window in windows), []
     for window in sorted(windows, key=lambda window: window.latency_seconds):
-        calm.append(window)
+        fastest.append(window)
         left -= window.seconds
         if left <= 0:
             break
-    return calm
+    return fastest
 
 
 def held_back_for_a_while(table: PlaceTable) -> float | None:

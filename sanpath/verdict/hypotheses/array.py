@@ -11,7 +11,7 @@ from functools import partial
 from math import isclose
 
 from sanpath.facts.fabric.link_measures import wire_seconds
-from sanpath.facts.load.loads import FLAT, HALF, flat_beyond, flat_over_load
+from sanpath.facts.load.loads import FLAT, flat_beyond, flat_over_load
 from sanpath.facts.storage.load_volumes import SHARED, volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
@@ -19,7 +19,7 @@ from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, NO_BURSTS, UNEXPLAINED, at_limit, beyond_usual
 from sanpath.verdict.evidence.step import slowed_within
-from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
+from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, conclusion_of, share_gone
 from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, with_free_slots
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.processors import as_busy_with_fewer
@@ -27,10 +27,11 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import held_up
 
 _UNCOUNTED = -1.2
-"""Log-odds of the array's door if links were not counted: they explain the gap equally well."""
+"""Log-odds of a wait before the array's clock if links were not counted, which explain the gap equally well."""
 _OUTSIDE_TCP = 1.0
-"""Largest log-likelihood ratio of the array's door where TCP has the data for a small part of the time between the
-clocks: the rest passes on a machine at one of the ends, and the host counts its own queues and processors."""
+"""Largest log-likelihood ratio of a wait before the array's clock where TCP has the data for a small part
+of the time between the clocks: the rest passes on a machine at one of the ends, and the host counts its own queues
+and processors."""
 _IDLES = -4.0
 """Least log-odds of an array with less than one I/O inside: the load may come in bursts."""
 _READ_LATE = 4.0
@@ -40,6 +41,9 @@ _SLOWED = 3.0
 else does that."""
 _TAKEN = 1.5
 """Log-likelihood ratio where the test's gain is other hosts' loss."""
+_MOST_LEFT = 0.55
+"""Share of the test's gain that the array as a whole must gain less than, for other hosts to have lost the rest: one
+half, plus a tolerance for measured throughputs."""
 _PART_UNREPORTED = -2.5
 """Log-odds that a part of the array limits which is neither controller nor media, or only one of many."""
 _BUSY = 0.9
@@ -77,13 +81,14 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # Volumes are not saturated themselves, even if only they report the test's I/Os.
         entity = array_of(table.facts.topology, str(row["entity"]))
         # Where the array times the transfer itself, a wait in the transfer is not before its clock.
-        before_clock = table.indices("array_door") or table.indices("fabric")
+        before_clock = table.indices("before_array_clock") or table.indices("fabric")
         before, evidence = tuple(_before_clock(table, row)), tuple(_evidence_inside(table, row))
         inside, share = table.indices("array_queue", "array_service"), table.others_share
         # I/Os that find no slot inside wait before the clock, as those above a full queue of the host do.
         slots = tuple(_device_slots(table))
         full = before_clock if slots else frozenset[int]()
-        yield Claim("array", entity, before_clock, before, partial(_at_door, table), UNREAD, others_share=share)
+        conclude = partial(_waits_before_clock, table)
+        yield Claim("array", entity, before_clock, before, conclude, UNREAD, others_share=share)
         conclude = partial(_saturated, table)
         yield Claim("array", entity, inside, (*evidence, *slots), conclude, may_explain=full, others_share=share)
 
@@ -232,11 +237,11 @@ def _takes_from_others(table: PlaceTable, array: FactRow) -> bool:
         return facts.ops_per_second_in(step), sum(number(row, "ops_per_second") for row in rows)
 
     test, whole = rates(load.step)
-    calmer = [rates(other.step) for other in facts.loads if other.comparable(load) and other.at_most_half(load)]
+    lighter = [rates(other.step) for other in facts.loads if other.comparable(load) and other.at_most_half(load)]
     return whole > test * (1 + SHARED) and any(
-        test > (1 + FLAT) * calmer_test and whole - calmer_whole < HALF * (test - calmer_test)
-        for calmer_test, calmer_whole in calmer
-        if calmer_whole
+        test > (1 + FLAT) * lighter_test and whole - lighter_whole < _MOST_LEFT * (test - lighter_test)
+        for lighter_test, lighter_whole in lighter
+        if lighter_whole
     )
 
 
@@ -255,10 +260,10 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
     ceiling_ratio, gone = reached / load.ops_per_second, _latency_gone(array)
-    return limited_by(table, layer, because, _OVERTURN, ceiling_ratio=ceiling_ratio, explains=gone)(claims)
+    return conclusion_of(table, layer, because, _OVERTURN, ceiling_ratio=ceiling_ratio, explains=gone)(claims)
 
 
-def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
+def _waits_before_clock(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     """The conclusion that most of the time passes between the host's clock and the array's.
 
     No link between them accounts for that time.
@@ -277,7 +282,7 @@ def _at_door(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     read = [evidence.words for evidence in claims[0].evidence if evidence.weight > 0]
     because += read or ["an array may delay I/Os before its own clock starts"]
     layer: Layer = "array_back" if any(_device_slots(table)) else "array_front"
-    return limited_by(table, layer, because, _OVERTURN)(claims)
+    return conclusion_of(table, layer, because, _OVERTURN)(claims)
 
 
 def _by_exclusion(table: PlaceTable, row: FactRow, layer: Layer, claims: Sequence[Claim]) -> Conclusion:
@@ -290,7 +295,7 @@ def _by_exclusion(table: PlaceTable, row: FactRow, layer: Layer, claims: Sequenc
         time_words,
     )
     used = max((number(row, fact) for fact in _UTILISATION_NAMES), default=0.0) if full else None
-    return limited_by(table, layer, because, _OVERTURN, utilisation=used)(claims)
+    return conclusion_of(table, layer, because, _OVERTURN, utilisation=used)(claims)
 
 
 def _layer(table: PlaceTable, array: FactRow) -> Layer:
@@ -323,5 +328,5 @@ def _latency_gone(array: FactRow) -> float | None:
     goes as well: the array causes it.
     """
     inside_seconds, growth = number(array, "array_seconds"), number(array, "growth")
-    calm_seconds = inside_seconds / growth if growth > 1 else number(array, "service_seconds")
-    return share_gone(calm_seconds, inside_seconds) if inside_seconds and calm_seconds else None
+    seconds_without = inside_seconds / growth if growth > 1 else number(array, "service_seconds")
+    return share_gone(seconds_without, inside_seconds) if inside_seconds and seconds_without else None

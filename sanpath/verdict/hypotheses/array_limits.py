@@ -10,9 +10,9 @@ from sanpath.facts.table import number
 from sanpath.topology.paths import only_host
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, beyond_usual
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of
 from sanpath.verdict.places.path_links import COINCIDENT
-from sanpath.verdict.places.set_limits import set_limits
+from sanpath.verdict.places.set_limits import configured_limits
 from sanpath.verdict.places.table import PlaceTable
 
 _REACHED = 0.9
@@ -48,7 +48,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     for limit, words, weight in _reached(table):
         kind = limit.entity.partition(":")[0]
         layer = "host" if kind == "host" else "array_front"
-        conclude = limited_by(table, layer, (words,), ("no time waited for a QoS limit at the same IOPS",))
+        conclude = conclusion_of(table, layer, (words,), ("no time waited for a QoS limit at the same IOPS",))
         evidence, group = (Evidence(words, weight),), "limits set at the array"
         yield Claim(kind, limit.entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
@@ -64,8 +64,8 @@ def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
             words = f"{limit.words} of {limit.entity} was exceeded for {percent(limit.ratio)} of the time"
             yield limit, words, beyond_usual(limit.ratio, _USUAL_CAP, _COUNTED)
         return
-    in_use = (_Limit(limit.used_ratio, limit.entity, limit.words) for limit in set_limits(table.facts, table.load))
-    limits = _fullest(in_use, 1 - COINCIDENT)
+    configured = configured_limits(table.facts, table.load)
+    limits = _fullest((_Limit(limit.used_ratio, limit.entity, limit.words) for limit in configured), 1 - COINCIDENT)
     array, latency = table.array, table.load.latency_seconds
     if array is not None and (waited := number(array, "qos_limit_seconds")):
         wait = f"an I/O waits {duration(waited)} of {duration(latency)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypedDict, Unpack
 
 from sanpath.diagnosis.experiment import SUSPECT_WORDS, VerdictKind
 from sanpath.diagnosis.model import Bottleneck, Next, Suspect
@@ -99,7 +99,21 @@ def probability_of(group: Sequence[Claim]) -> float:
     return sum(claim.probability for claim in group)
 
 
-def limited_by(
+class StatedFields(TypedDict, total=False):
+    """Fields of Bottleneck that a hypothesis states itself."""
+
+    entity: str
+    direction: str
+    utilisation: float | None
+    coincident: Sequence[str]
+    limited_by: str | None
+    wait_at: str | None
+    culprit: str | None
+    victims: Sequence[str]
+    explains: float | None
+
+
+def conclusion_of(
     table: PlaceTable,
     layer: str,
     because: Sequence[str],
@@ -108,9 +122,10 @@ def limited_by(
     waits_inside: bool = False,
     ceiling_ratio: float | None = 1.0,
     following: Next | None = None,
-    **stated: Any,
+    **stated: Unpack[StatedFields],
 ) -> Callable[[Sequence[Claim]], Conclusion]:
-    """Concludes that the element of the first claim limits the load of a table, and those of the others with it.
+    """A function that concludes that the element of the first claim limits the load of a table, and those of the
+    others with it.
 
     `waits_inside`: the I/Os wait in the element itself, also where a queue above it holds most of them.
     `ceiling_ratio`: throughput at the limit over what the load reached, None: not known. `following`: as of
@@ -121,17 +136,22 @@ def limited_by(
         load = table.load
         entity = str(stated.get("entity", claims[0].entity))
         others = dict.fromkeys(str(claim.entity) for claim in claims if claim.entity != entity)
-        figures = {
-            "entity": entity,
-            "kind": claims[0].kind,
+        fields: StatedFields = {
             "direction": load.direction,
-            "ceiling_bytes_per_second": ceiling_ratio and (load.bytes_per_second * ceiling_ratio or None),
-            "ceiling_ops_per_second": ceiling_ratio and load.ops_per_second * ceiling_ratio,
             "coincident": tuple(others),
             "wait_at": entity if waits_inside else wait_at(table.facts, load, entity),
             **stated,
+            "entity": entity,
         }
-        bottleneck = Bottleneck(layer=layer, because=tuple(because), overturn_if=tuple(overturn_if), **figures)
+        bottleneck = Bottleneck(
+            kind=claims[0].kind,
+            layer=layer,
+            ceiling_bytes_per_second=ceiling_ratio and (load.bytes_per_second * ceiling_ratio or None),
+            ceiling_ops_per_second=ceiling_ratio and load.ops_per_second * ceiling_ratio,
+            because=tuple(because),
+            overturn_if=tuple(overturn_if),
+            **fields,
+        )
         return Conclusion((bottleneck,), tuple(because), following)
 
     return conclude

@@ -13,7 +13,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.units import percent
 from sanpath.verdict.evidence.likelihoods import at_limit
-from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, limited_by, next_of
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, conclusion_of, next_of
 from sanpath.verdict.places.table import PlaceTable
 
 _ROUND = 0.04
@@ -68,7 +68,7 @@ def _conclude(
     )
     # What was measured is no more than the ceiling: a promise that is exceeded is a rough one.
     ratio, used = 1 / min(1.0, first.used_ratio), first.used_ratio
-    return limited_by(
+    return conclusion_of(
         table, "array_back", because, overturn_if, ceiling_ratio=ratio, following=following, utilisation=used
     )(claims)
 

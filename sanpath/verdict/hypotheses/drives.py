@@ -8,7 +8,7 @@ from sanpath.facts.host.local_drives import local_drives
 from sanpath.facts.host.planes import devices_of_load, parallel_devices, planes_of
 from sanpath.facts.table import number
 from sanpath.units import duration
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of
 from sanpath.verdict.places.table import PlaceTable
 
 _SLOW = 2.0
@@ -29,7 +29,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     elif others:
         words = f"an I/O takes {seconds} in one of {len(drives)} drives, which are local to their host"
     overturn_if = ("throughput that grows by more than 5 % with more outstanding I/Os",)
-    conclude = limited_by(table, "host", (words,), overturn_if, waits_inside=True, coincident=others)
+    conclude = conclusion_of(table, "host", (words,), overturn_if, waits_inside=True, coincident=others)
     yield Claim("drive", entity, below, (Evidence(words, 0.0),), conclude)
 
 

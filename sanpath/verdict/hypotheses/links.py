@@ -20,7 +20,16 @@ from sanpath.model import Layer
 from sanpath.units import bandwidth, counted, percent
 from sanpath.verdict.evidence.likelihoods import BURSTS, NO_BURSTS, at_limit, stall_weight
 from sanpath.verdict.evidence.step import flat_words
-from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Conclusion, Evidence, gain_of, limited_by, next_of
+from sanpath.verdict.hypotheses.claim import (
+    SELDOM,
+    UNREAD,
+    Claim,
+    Conclusion,
+    Evidence,
+    conclusion_of,
+    gain_of,
+    next_of,
+)
 from sanpath.verdict.hypotheses.tcp_windows import congestion
 from sanpath.verdict.places.path_links import COINCIDENT, PathLink, path_links
 from sanpath.verdict.places.table import PlaceTable
@@ -70,7 +79,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             f"not counted: {counted(len(unread), 'link')} on the way",
         )
         others = tuple(unread[1:])
-        limits = limited_by(table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others)
+        limits = conclusion_of(table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others)
         yield Claim("link", unread[0], explains, evidence, limits, UNREAD, may_explain=may_explain)
 
 
@@ -116,7 +125,7 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     binding = sorted(against, key=lambda link: -link.filled)
     binding = binding or sorted((link for link in full if link.ceiling <= lowest * (1 + COINCIDENT)), key=_order)
     first, following = binding[0], _next(table, binding[0])
-    return limited_by(
+    return conclusion_of(
         table,
         _layer(table.facts, binding),
         (first.words,) if against else tuple(_because(table, first)),
@@ -124,7 +133,7 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         ceiling_ratio=lowest / load.bytes_per_second if lowest and not against else None,
         following=following,
         entity=first.entities[0],
-        direction=load.direction if first.row is None else first.row["direction"],
+        direction=load.direction if first.row is None else str(first.row["direction"]),
         coincident=tuple(entity for link in binding for entity in link.entities)[1:],
         utilisation=first.utilisation,
         explains=gain_of(following, load),

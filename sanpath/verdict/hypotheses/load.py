@@ -11,7 +11,7 @@ from sanpath.units import count, duration, in_series, iops, kibibytes, percent
 from sanpath.verdict.evidence.healthy import rate_error, rate_in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import normal, set_by_hand
 from sanpath.verdict.evidence.tail import tail_weight
-from sanpath.verdict.evidence.variation import held_back_for_a_while, slowed
+from sanpath.verdict.evidence.variation import held_back_for_a_while, slowdown_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, of_the_load, weighed
 from sanpath.verdict.places.submission import (
     FILLED_ERROR,
@@ -107,7 +107,7 @@ def _demand(table: PlaceTable) -> Claim:
     evidence = [*_share_outstanding(table, subject), *_held_back(table)]
     if (rate := requested_rate(table.facts, table.load)) is not None:
         error = hypot(_RATE_ERROR, rate_error(table.facts, table.load))
-        density_of_rate = normal(min(rate[1] / rate[0], 1.0), 1.0, error)
+        density_of_rate = normal(min(rate.reached_ratio, 1.0), 1.0, error)
         evidence.append(Evidence(rate_in_words(rate), log(_REACH_RATE * density_of_rate + 1 - _REACH_RATE)))
         if rate_met(table.facts, table.load) is not None:
             because = [f"{rate_in_words(rate)}, with {because[0]}"]
@@ -118,7 +118,7 @@ def _demand(table: PlaceTable) -> Claim:
     if (share := held_back_for_a_while(table)) is not None:
         words = f"in {percent(share)} of the time all of its I/Os are outstanding, and fewer complete than otherwise"
         evidence.append(Evidence(words, _NOTHING_HOLDS_BACK))
-    evidence += weighed(*slowed(table.load))
+    evidence += weighed(*slowdown_weight(table.load))
     return of_the_load("demand_limited", frozenset(), evidence, because, "any")
 
 
@@ -224,7 +224,7 @@ def _concurrency(table: PlaceTable) -> Claim:
         evidence.append(Evidence(words, weight))
     weight, words = tail_weight(table.load)
     evidence += weighed(-weight, words)
-    evidence += weighed(*slowed(table.load))
+    evidence += weighed(*slowdown_weight(table.load))
     is_alone = not (table.towards_fewer or table.towards_more)
     # What serves many at once, such as flash, takes less time for each.
     served = total * min(_SLOWEST_RATIO, max(1.0, table.seconds(table.gaps) / _FAST_SECONDS))

@@ -12,7 +12,7 @@ from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, in_series, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, normal
-from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.path_links import PathLink, path_links
 from sanpath.verdict.places.table import PlaceTable
@@ -91,7 +91,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence += _bursts(table, total, *_usual_total(luns, len(links)))
     entity = wait_at(table.facts, table.load, table.load.entity)
     because = (words, _NOT_SIDE_BY_SIDE, *(each.words for each in unmeasured))
-    conclude = limited_by(table, "host", because, overturn_if, coincident=tuple(links))
+    conclude = conclusion_of(table, "host", because, overturn_if, coincident=tuple(links))
     may_explain = table.before_transfer
     yield Claim("path_policy", entity, table.transfer, evidence, conclude, prior, may_explain=may_explain)
 
@@ -187,6 +187,6 @@ def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
         (gaps, "below the last clock that was read", _NON_OPTIMISED + (UNREAD if inside else 0.0)),
     ):
         because = (words, f"{duration(table.seconds(explains))} of {duration(latency_seconds)} pass {where}")
-        conclude = limited_by(table, "host", because, overturn_if)
+        conclude = conclusion_of(table, "host", because, overturn_if)
         if explains:
             yield Claim("path_policy", entity, explains, (Evidence(words, 0.0),), conclude, prior)

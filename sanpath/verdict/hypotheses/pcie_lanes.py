@@ -9,7 +9,7 @@ from sanpath.facts.table import number
 from sanpath.units import bandwidth
 from sanpath.verdict.evidence.likelihoods import at_limit
 from sanpath.verdict.evidence.step import flat_words
-from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, conclusion_of
 from sanpath.verdict.places.table import PlaceTable
 
 _DATA_RATIO, _ERROR = 0.9, 0.06
@@ -32,5 +32,5 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         words = f"{bandwidth(used * lanes)} cross PCIe lanes of {bandwidth(lanes)}: packets leave some 90 % for data"
         evidence = [Evidence(words, at_limit(used / _DATA_RATIO, _ERROR))]
         because = (words, *filter(None, (flat_words(table.facts, table.load),)))
-        conclude = limited_by(table, "host", because, _OVERTURN, coincident=tuple(names[1:]), utilisation=used)
+        conclude = conclusion_of(table, "host", because, _OVERTURN, coincident=tuple(names[1:]), utilisation=used)
         yield Claim("pcie", names[0], table.transfer, evidence, conclude, SELDOM, may_explain=table.before_transfer)

@@ -9,8 +9,8 @@ from typing import cast
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, iops, percent
 from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, at_limit, run_queue_weight, without_pause
-from sanpath.verdict.evidence.variation import slowed
-from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, limited_by, of_the_load, weighed
+from sanpath.verdict.evidence.variation import slowdown_weight
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, conclusion_of, of_the_load, weighed
 from sanpath.verdict.places.processors import (
     CLEARLY_LESS_BUSY,
     as_busy_with_fewer,
@@ -104,7 +104,7 @@ def _generator(table: PlaceTable) -> Claim:
         *_unused_slots(table),
         *_as_fast_with_less(table, weight),
         *_polling(table, weight),
-        *weighed(*slowed(table.load)),
+        *weighed(*slowdown_weight(table.load)),
     ]
     because = (f"{words}; nothing measured below it is saturated",)
     # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
@@ -288,7 +288,7 @@ def _cores(table: PlaceTable) -> Iterator[Claim]:
         words = (reading.words for reading in evidence)
         because = (*words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
         overturn_if = ("the same throughput while no core of the host is full",)
-        conclude = limited_by(table, "host", because, overturn_if, waits_inside=True, utilisation=used)
+        conclude = conclusion_of(table, "host", because, overturn_if, waits_inside=True, utilisation=used)
         for index in sorted(late if used is None else gaps):
             gap = frozenset({index})
             yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)

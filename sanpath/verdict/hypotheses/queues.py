@@ -12,7 +12,7 @@ from statistics import fmean
 
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.planes import devices_of_load
-from sanpath.facts.load.loads import AT_LEAST_AS_FAST, MORE, LoadFacts
+from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, LoadFacts
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
 from sanpath.units import count, duration, outstanding, percent
@@ -24,7 +24,7 @@ from sanpath.verdict.evidence.likelihoods import (
     free_slots,
     full_queue,
 )
-from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, limited_by, share_gone
+from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, conclusion_of, share_gone
 from sanpath.verdict.places.host_queues import HostQueue, host_queues, in_slots_of
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.segments import segments
@@ -212,7 +212,7 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
         f"below it an I/O takes {duration(queue.below.seconds)}, and nothing {seen}",
     )
     gone = share_gone(queue.below.seconds, load.latency_seconds)
-    conclude = limited_by(
+    conclude = conclusion_of(
         table, queue.layer, because, _OVERTURN, waits_inside=True, ceiling_ratio=ratio, explains=gone
     )
     return conclude(claims)
@@ -249,7 +249,7 @@ def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
 
 def below_last_clock(table: PlaceTable) -> frozenset[int]:
     """Indices of the segments below the host's last clock in which I/Os may wait for a slot of a queue above."""
-    return table.indices("array_door") or table.indices("fabric", "below") - table.in_tcp
+    return table.indices("before_array_clock") or table.indices("fabric", "below") - table.in_tcp
 
 
 def is_above_array_clock(table: PlaceTable, indices: frozenset[int]) -> bool:
@@ -315,14 +315,15 @@ def with_free_slots(table: PlaceTable, explains: frozenset[int]) -> Evidence | N
     fewest = min(table.same_io, key=lambda load: facts.in_flight_in(load.step), default=None)
     if fewest is None or not fewest.latency_seconds or not is_above_array_clock(table, explains):
         return None
-    number, slots = facts.in_flight_in(fewest.step), max(1.0, table.in_flight_below(max(explains)))
-    if number > min((1 + DEPTH_ERROR) * slots, own / MORE):
+    in_flight, slots = facts.in_flight_in(fewest.step), max(1.0, table.in_flight_below(max(explains)))
+    if in_flight > min((1 + DEPTH_ERROR) * slots, own / CLEARLY_MORE):
         return None
     kinds = {table.segments[index].kind for index in explains}
     between = [segment for segment in segments(facts, fewest) if segment.kind in kinds]
     bounds = [sum(segment.seconds[end] for segment in between) / fewest.latency_seconds for end in (0, 1)]
     served_alone = 1 / facts.ops_per_second_in(table.load.step) / fewest.latency_seconds
-    words = f"with {outstanding(round(number))}, {duration(sum(s.middle for s in between))} pass between the clocks"
+    seconds = duration(sum(segment.middle for segment in between))
+    words = f"with {outstanding(round(in_flight))}, {seconds} pass between the clocks"
     return Evidence(words, fmean(free_slots(min(1.0, max(0.0, share)), served_alone) for share in bounds))
 
 
@@ -393,5 +394,5 @@ def _unread(
 ) -> Claim:
     words = max(evidence, key=lambda reading: reading.weight).words
     because = (words, f"{table.wait_words(explains)} pass below the host's last clock that was read")
-    conclude = limited_by(table, "host", because, _OVERTURN, waits_inside=True, coincident=tuple(coincident))
+    conclude = conclusion_of(table, "host", because, _OVERTURN, waits_inside=True, coincident=tuple(coincident))
     return Claim(kind, entity, explains, evidence, conclude, prior)

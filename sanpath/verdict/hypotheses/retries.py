@@ -16,7 +16,7 @@ from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, counted
 from sanpath.verdict.evidence.tail import tail_weight
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import most_with_loss
 
@@ -144,7 +144,7 @@ def _claim(
     lost = f"about {duration(lost_seconds)} of {duration(latency_seconds)} are lost between host and array"
     because = (*(reading.words for reading in evidence), lost)
     share, overturn_if = min(1.0, lost_seconds / latency_seconds), (f"the same latency while {without}",)
-    conclude = limited_by(
+    conclude = conclusion_of(
         table, "fabric", because, overturn_if, waits_inside=True, ceiling_ratio=None, explains=share
     )
     return Claim("retries", entity, explains, evidence, conclude, prior, growth="any", independent_of_load=True)

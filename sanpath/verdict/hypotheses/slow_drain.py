@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 from sanpath.facts.fabric.link_measures import is_saturated
 from sanpath.facts.fabric.neighbours import is_stalled, may_feed
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, duration, in_series, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, StatedFields, conclusion_of
 from sanpath.verdict.places.table import PlaceTable
 
 _FROM_OTHERS = 0.8
@@ -143,7 +143,8 @@ def _claim(
     name = culprit if owner.partition(":")[2] in culprit else f"{culprit} of {owner}"
     on_path = any(row["entity"] == entity for row in table.on_path)
     stalled, used = percent(number(cause, "credit_stall_ratio")), percent(number(cause, "utilisation"))
-    stated: dict[str, Any] = {"limited_by": entity, "utilisation": cause["utilisation"], "wait_at": entity}
+    used_ratio = cast("float | None", cause["utilisation"])
+    stated: StatedFields = {"limited_by": entity, "utilisation": used_ratio, "wait_at": entity}
     layer = "host" if on_path and cause["side"] == "host" else "fabric"
     overturn_if = f"the same stall while {name} is quiet"
     if _lacks_credits(cause):
@@ -157,7 +158,7 @@ def _claim(
         no_part = () if on_path else (f"{name} is no part of the test: it shares switches with it",)
         because = [reason, *reasons, *no_part]
         stated |= {"wait_at": (*victims, entity)[0], "culprit": culprit, "victims": tuple(victims)}
-    conclude = limited_by(table, layer, because, (overturn_if,), ceiling_ratio=None, **stated)
+    conclude = conclusion_of(table, layer, because, (overturn_if,), ceiling_ratio=None, **stated)
     group = _group(table, cause)
     claim = Claim("credit_stall", entity, table.transfer, evidence, conclude, growth="any", group=group)
     # Frames of others block those of the test even if it has a single I/O in flight.

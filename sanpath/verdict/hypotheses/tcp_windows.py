@@ -14,7 +14,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.units import bandwidth, duration, percent
 from sanpath.verdict.evidence.likelihoods import beyond_usual
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import TcpPath, held_up, most_with_loss
 
@@ -56,7 +56,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         f"its connections carry {bandwidth(carried)} and no more, whatever is outstanding",
     )
     overturn_if = (f"the same throughput with {remedy}",)
-    conclude = limited_by(table, layer, because, overturn_if)
+    conclude = conclusion_of(table, layer, because, overturn_if)
     yield Claim("tcp_window", str(row["entity"]), explains, evidence, conclude, _RARE)
 
 

@@ -8,7 +8,7 @@ from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
 from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.evidence.tail import tail_weight
-from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.hypotheses.drives import drives_of_load
 from sanpath.verdict.hypotheses.queues import WITHOUT_QUEUE, host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
@@ -29,7 +29,8 @@ adapter, driver, interrupts and TCP lie there beside the array's front end, and 
 _TCP_GAP = -0.9
 """The same over Ethernet: lost segments and the threads of the protocol lie there too."""
 _TCP_WINDOW = 0.0
-"""The same where a TCP window may be full as well: no source reads it, and it is as likely as an array's door."""
+"""The same where a TCP window may be full as well: no source reads it, and it is as likely as a wait before
+an array's clock."""
 _LEAST_WINDOW_BYTES = 65_535
 """The receive window that a TCP header can name without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No stack of today
 offers less for long."""
@@ -73,7 +74,7 @@ def _place(table: PlaceTable, index: int) -> str:
     name = "" if queue is None else _short(queue)
     return {
         "fabric": f"something between {above} and {below}",
-        "array_door": f"something before the clock of {below}",
+        "before_array_clock": f"something before the clock of {below}",
     }.get(table.segments[index].kind, name or f"something below {above}")
 
 
@@ -114,7 +115,7 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     because = (f"{table.wait_words({0})} pass above its block device {first.entity}",)
     overturn_if = ("the same wait with the load on the block device itself, outside of any control group",)
     layer = "guest" if machine is not None and machine.startswith("vm:") else "host"
-    conclude = limited_by(table, layer, because, overturn_if, waits_inside=True)
+    conclude = conclusion_of(table, layer, because, overturn_if, waits_inside=True)
     evidence, row = [], table.facts.row_of(table.load)
     if row["serialised_by_file"]:
         evidence.append(Evidence("POSIX AIO serves the I/Os of a file one after another", _BY_ENGINE))
@@ -178,7 +179,7 @@ def _in_window(table: PlaceTable) -> float:
     """
     if not table.has_ethernet or (table.tcp is not None and reports_windows(table.tcp)):
         return 0.0
-    gaps = [table.segments[index] for index in table.indices("fabric", "array_door")]
+    gaps = [table.segments[index] for index in table.indices("fabric", "before_array_clock")]
     longest_trip_seconds = sum(max(0.0, segment.seconds[1] - segment.wait[0]) for segment in gaps)
     most = fewest_bytes_of_same_ops(table.facts.loads, table.load) * longest_trip_seconds
     return most if most >= _LEAST_WINDOW_BYTES else 0.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sanpath.facts.table import FactRow, number
 from sanpath.units import percent
 from sanpath.verdict.evidence.likelihoods import at_limit, without_pause
-from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, limited_by
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, conclusion_of
 from sanpath.verdict.places.table import PlaceTable
 
 _MOST = 0.5
@@ -45,7 +45,7 @@ def _limit(table: PlaceTable, row: FactRow, ratio: float) -> Claim:
     if row.get("limit_burst_used"):
         because.append("it is the limit of a burst: after that it is lower")
     overturn_if = ("another limit that leaves throughput where it is",)
-    conclude = limited_by(table, "host", because, overturn_if, waits_inside=True)
+    conclude = conclusion_of(table, "host", because, overturn_if, waits_inside=True)
     kind, group = entity.partition(":")[0], "limits of the host"
     return Claim(kind, entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
@@ -61,7 +61,7 @@ def _thread(table: PlaceTable, row: FactRow) -> Claim:
     overturn_if = ("a second iothread, or another disk on one of its own, that leaves throughput where it is",)
     explains = table.indices("host_queue", "below") | {0}
     evidence = (Evidence(words, _weight(table, row)),)
-    conclude = limited_by(table, "host", (words, served), overturn_if, waits_inside=True)
+    conclude = conclusion_of(table, "host", (words, served), overturn_if, waits_inside=True)
     return Claim("io_thread", machine, explains, evidence, conclude, SELDOM)
 
 

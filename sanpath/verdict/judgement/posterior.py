@@ -92,7 +92,7 @@ _NO_WEIGHT = 0.01
 """Steps whose weight is smaller are left out: sanpath's own choice, for computing time."""
 _REPEATED = 0.25
 """Weight of another step of the same plateau: its evidence is not independent."""
-_TEMPERATURE = 0.8
+_LOG_ODDS_SCALE = 0.8
 """Scales the log-odds, because readings depend on each other. Fitted to the reliability of the verdicts on the drawn
 cases."""
 
@@ -164,7 +164,7 @@ def _posterior(i: int, tables: Sequence[PlaceTable], scored: Sequence[Mapping[_K
                 waiting += [(weight, other.waiting)] if has_more_in_flight else []
         score = _pooled(readings) + _pooled(waiting) + own.slots + _scaling(table, own.claim)
         score += outcome_score(probed, own.claim)
-        logits.append(_TEMPERATURE * (own.claim.prior + score))
+        logits.append(_LOG_ODDS_SCALE * (own.claim.prior + score))
     top = max(logits, default=0.0)
     shares = [exp(logit - top) for logit in logits]
     total = sum(shares)

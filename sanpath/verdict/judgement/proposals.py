@@ -121,7 +121,8 @@ def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
     if claim.verdict == "generator_limited" and claim.place:
         yield "shared_processors"
     yield claim.verdict
-    above, inside = table.indices("host_queue", "array_door"), table.indices("array_queue", "array_service", "below")
+    above = table.indices("host_queue", "before_array_clock")
+    inside = table.indices("array_queue", "array_service", "below")
     if claim.kind == "unread_host":
         yield "unseen_above"
     if claim.kind == "unseen":

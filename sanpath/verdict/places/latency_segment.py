@@ -17,14 +17,16 @@ Wait = tuple[float, float, float]
 Times = NDArray[np.float64]
 """Three times in seconds, (low, likely, high), to calculate with."""
 SegmentKind = Literal[
-    "host_queue", "host_receive", "fabric", "array_door", "cap", "array_queue", "array_service", "below"
+    "host_queue", "host_receive", "fabric", "before_array_clock", "cap", "array_queue", "array_service", "below"
 ]
 """`host_receive`: from its arrival at the host until the host reads it. `fabric`: transfer by the array's clock, or
 all between the host's and the array's clock.
 
-`array_door`: the remaining time between those two where the array, or TCP, times the transfer itself. `below`: all
-below the last clock that was read.
+`before_array_clock`: the remaining time between those two where the array, or TCP, times the transfer itself.
+`below`: all below the last clock that was read.
 """
+GAPS: tuple[SegmentKind, ...] = ("fabric", "before_array_clock", "below")
+"""Kinds of the segments between the host's last clock and the array's, or of all below the host's."""
 
 ARRAY_CLOCK = "the array's own clock"
 TRANSFER_BY_ARRAY = "transfer by the array's clock"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import hypot, isclose, log
 from operator import attrgetter
 
-from sanpath.facts.load.loads import MORE, LoadFacts, flat_over_load
+from sanpath.facts.load.loads import CLEARLY_MORE, LoadFacts, flat_over_load
 from sanpath.units import iops, kibibytes, outstanding, percent
 
 _LEAST_SPREAD = 0.02
@@ -42,8 +42,8 @@ def slopes(load: LoadFacts, others: Sequence[LoadFacts]) -> tuple[Slope | None, 
     """The slopes to the next step with fewer, and with more, of the same I/Os in flight. None: there is no such
     step."""
     in_flight = attrgetter("outstanding")
-    fewer = [other for other in others if other.outstanding * MORE <= load.outstanding]
-    more = [other for other in others if other.outstanding >= load.outstanding * MORE]
+    fewer = [other for other in others if other.outstanding * CLEARLY_MORE <= load.outstanding]
+    more = [other for other in others if other.outstanding >= load.outstanding * CLEARLY_MORE]
     return _slope(load, max(fewer, key=in_flight, default=None)), _slope(load, min(more, key=in_flight, default=None))
 
 

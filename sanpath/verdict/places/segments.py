@@ -24,6 +24,7 @@ from sanpath.verdict.places.latency_segment import (
     ARRAY_CLOCK,
     FLASH_LOG_ERROR,
     FLASH_SERVICE_SECONDS,
+    GAPS,
     TRANSFER_BY_ARRAY,
     TRANSFER_BY_TCP,
     LatencySegment,
@@ -73,18 +74,18 @@ _OTHERS_MIX = (0.3, 2.0)
 
 
 def segments(
-    facts: Facts, load: LoadFacts, calm: LoadFacts | None = None, calm_ratio: float = 1.0
+    facts: Facts, load: LoadFacts, lighter: LoadFacts | None = None, lighter_ratio: float = 1.0
 ) -> tuple[LatencySegment, ...]:
     """The segments from the load down.
 
-    `calm`: the load of a step with fewer of the same I/Os in flight; a segment that takes longer now has begun to
-    wait. `calm_ratio`: what the array did in that step over what it does now, at most 1; 1: unknown.
+    `lighter`: the load of a step with fewer of the same I/Os in flight; a segment that takes longer now has begun to
+    wait. `lighter_ratio`: what the array did in that step over what it does now, at most 1; 1: unknown.
     """
     wire, in_flight = wire_seconds(facts.tables["link"], load), facts.in_flight_in(load.step)
     is_counted = wire is not None
     transfer = wire if wire is not None else (load.operation_bytes or 0.0) / _LINK_BYTES_PER_SECOND
-    calm_segments = {} if calm is None else {_same_place(segment): segment for segment in segments(facts, calm)}
-    own_ratio = 1.0 if calm is None else min(1.0, calm.ops_per_second / load.ops_per_second)
+    lighter_segments = {} if lighter is None else {_same_place(s): s for s in segments(facts, lighter)}
+    own_ratio = 1.0 if lighter is None else min(1.0, lighter.ops_per_second / load.ops_per_second)
     result: list[LatencySegment] = []
     # A write that waits for a flush has its time and that of the flush for one I/O of the load.
     remaining = load.cycle_seconds - load.latency_seconds
@@ -96,20 +97,20 @@ def segments(
             inside *= max(1.0, (load.operation_bytes or 0.0) / _REQUEST_BYTES)
         serves = segment.includes_service or segment.kind == "host_receive"
         waiting_ratio = 1 - 1 / max(1.0, inside if serves else in_flight)
-        calm_segment = calm_segments.get(_same_place(segment))
-        times = (segment, transfer, is_counted, waiting_ratio, calm_segment)
-        ratio = calm_ratio if segment.kind in ("array_service", "below") else 1.0
+        lighter_segment = lighter_segments.get(_same_place(segment))
+        times = (segment, transfer, is_counted, waiting_ratio, lighter_segment)
+        ratio = lighter_ratio if segment.kind in ("array_service", "below") else 1.0
         wait = _wait(*times, ratio)
         # What an array calls service may contain the wait for its media, which a step with fewer I/Os would show.
         is_array_clock = segment.kind == "array_service" and segment.source == ARRAY_CLOCK
-        may_hide_wait = is_array_clock and calm_segment is None and wait[0] < _MOSTLY_SERVICE * segment.middle
+        may_hide_wait = is_array_clock and lighter_segment is None and wait[0] < _MOSTLY_SERVICE * segment.middle
         hidden, likelihood = _service_with_wait(segment, load, transfer) if may_hide_wait else (0.0, 1.0)
         result.append(
             replace(
                 segment,
                 wait=wait,
-                own_wait=_wait(*times, own_ratio if segment.kind in ("fabric", "array_door", "below") else ratio),
-                independent_wait=_wait_without_calm(segment, transfer, is_counted, 1.0, None),
+                own_wait=_wait(*times, own_ratio if segment.kind in GAPS else ratio),
+                independent_wait=_wait_by_own_times(segment, transfer, is_counted, 1.0, None),
                 hidden_wait_probability=hidden,
                 service_likelihood=likelihood,
                 filled_odds=2 * _filled(max(_FEWEST_INSIDE, inside), *_SERVED_BY_ANY)
@@ -215,9 +216,9 @@ def _with_tcp(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[LatencyS
         transfer = tcp.transfer(segment.seconds)
         if segment.source == TRANSFER_BY_ARRAY:
             result.append(replace(segment, distance=tcp.distance))
-        elif segment.kind not in ("fabric", "array_door", "below"):
+        elif segment.kind not in GAPS:
             result.append(segment)
-        elif transfer is None or segment.kind == "array_door":
+        elif transfer is None or segment.kind == "before_array_clock":
             result.append(replace(segment, distance=tcp.distance))
         else:
             low, high = (min(seconds, segment.seconds[1]) for seconds in transfer)
@@ -227,15 +228,15 @@ def _with_tcp(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[LatencyS
                 result += [in_tcp, replace(segment, seconds=rest, distance=(0.0, 0.0))]
             else:
                 array = next((other.entity for other in segments if other.entity is not None), None)
-                door = LatencySegment("array_door", array, rest, _OUTSIDE_TCP, distance=(0.0, 0.0))
-                result += [door, in_tcp]
+                before = LatencySegment("before_array_clock", array, rest, _OUTSIDE_TCP, distance=(0.0, 0.0))
+                result += [before, in_tcp]
     return result
 
 
 def _with_unread(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[LatencySegment]:
     """The segments below the host with what it reads late: it is not in the array, nor under way. An array's clock of
     the transfer may include it, and loses what does not fit elsewhere."""
-    between = [s for s in segments if s.kind in ("fabric", "array_door", "below") and not s.is_tcp]
+    between = [s for s in segments if s.kind in GAPS and not s.is_tcp]
     gap = sum(s.seconds[0] for s in between), sum(s.seconds[1] for s in between)
     low, high = received = tcp.at_receiver(gap)
     result: list[LatencySegment] = []
@@ -272,7 +273,7 @@ def _array(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
     segments = []
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
-        segments.append(LatencySegment("array_door", entity, _within(gap - transfer, error), _BETWEEN))
+        segments.append(LatencySegment("before_array_clock", entity, _within(gap - transfer, error), _BETWEEN))
         segments.append(LatencySegment("fabric", None, (transfer, transfer), TRANSFER_BY_ARRAY))
     else:
         segments.append(LatencySegment("fabric", None, _within(gap, error), _BETWEEN))
@@ -291,7 +292,7 @@ def _response(row: FactRow, below: Interval, parts: float) -> list[LatencySegmen
     gap = max(0.0, middle - sum(response) / 2)
     error = (below[1] - below[0] + response[1] - response[0]) / 2
     return [
-        LatencySegment("array_door", str(row["entity"]), _within(gap, error), "above the array's clock"),
+        LatencySegment("before_array_clock", str(row["entity"]), _within(gap, error), "above the array's clock"),
         LatencySegment("below", str(row["entity"]), response, "array, the transfer included"),
     ]
 
@@ -306,24 +307,24 @@ def _wait(
     wire: float,
     is_counted: bool,
     waiting_ratio: float,
-    calm: LatencySegment | None,
-    calm_ratio: float,
+    lighter: LatencySegment | None,
+    lighter_ratio: float,
 ) -> Wait:
     """(low, likely, high) seconds of waiting in a segment.
 
     `wire`: seconds of a block on the wire. `is_counted`: whether the links were read. `waiting_ratio`: largest share
-    of the I/Os that can wait at once. `calm`: the same segment with fewer I/Os in flight.
+    of the I/Os that can wait at once. `lighter`: the same segment with fewer I/Os in flight.
     """
-    wait, certain = np.array(_wait_without_calm(segment, wire, is_counted, waiting_ratio, calm)), 0.0
+    wait, certain = np.array(_wait_by_own_times(segment, wire, is_counted, waiting_ratio, lighter)), 0.0
     if segment.kind not in ("cap", "array_queue", "host_queue") and segment.source != ARRAY_CLOCK:
         # Any I/O, even with no other in flight: hardly anything on a path needs so long to serve one.
         certain = max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
-    if calm is not None:
-        grown, by_growth = _growth(segment, calm, calm_ratio)
-        # An I/O waits no longer than in the calm step, and by what its time has grown since then. If the place was
-        # calmer itself, the growth alone tells.
-        longest = np.minimum(calm.wait + grown, by_growth)
-        if by_growth[2] < inf and calm_ratio < 1.0:
+    if lighter is not None:
+        grown, by_growth = _growth(segment, lighter, lighter_ratio)
+        # An I/O waits no longer than in the lighter step, and by what its time has grown since then. If fewer
+        # I/Os were inside the place itself, the growth alone tells.
+        longest = np.minimum(lighter.wait + grown, by_growth)
+        if by_growth[2] < inf and lighter_ratio < 1.0:
             longest[0] = min(longest[0], grown[0])
         # A time that fewer I/Os take as well is distance, or a fixed latency, up to what a distance can take.
         farthest = _LONGEST_DISTANCE_SECONDS if segment.distance is None else segment.distance[1]
@@ -333,33 +334,33 @@ def _wait(
     return low, likely, high
 
 
-def _growth(segment: LatencySegment, calm: LatencySegment, calm_ratio: float) -> tuple[Times, Times]:
-    """By how many seconds the time has grown since the calm step, and the wait that this leaves possible.
+def _growth(segment: LatencySegment, lighter: LatencySegment, lighter_ratio: float) -> tuple[Times, Times]:
+    """By how many seconds the time has grown since the lighter step, and the wait that this leaves possible.
 
     The time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k equal servers of a closed network
     (Reiser and Lavenberg 1980), from one I/O without any wait. With as many inside, as below a queue that was full in
     both steps, it tells nothing: infinite.
     """
     error = _REPEATS * segment.middle * np.array([-1.0, 0.0, 1.0])
-    grown = np.maximum(0.0, segment.times - calm.times[::-1] + error)
-    calm_inside = calm_ratio * calm.middle / segment.middle if segment.middle else 1.0
-    return grown, grown / (1 - calm_inside) if calm_inside <= 1 - _REPEATS else np.full(3, inf)
+    grown = np.maximum(0.0, segment.times - lighter.times[::-1] + error)
+    lighter_inside = lighter_ratio * lighter.middle / segment.middle if segment.middle else 1.0
+    return grown, grown / (1 - lighter_inside) if lighter_inside <= 1 - _REPEATS else np.full(3, inf)
 
 
-def _wait_without_calm(
-    segment: LatencySegment, wire: float, is_counted: bool, waiting_ratio: float, calm: LatencySegment | None
+def _wait_by_own_times(
+    segment: LatencySegment, wire: float, is_counted: bool, waiting_ratio: float, lighter: LatencySegment | None
 ) -> Wait:
-    """(low, likely, high) seconds of waiting by the times of one step; `calm` only raises the low bound."""
+    """(low, likely, high) seconds of waiting by the times of one step; `lighter` only raises the low bound."""
     (low, high), middle = segment.seconds, segment.middle
     nearest, farthest = segment.distance or (0.0, 0.0)
-    grown = max(0.0, low - calm.seconds[1]) if calm is not None else 0.0
+    grown = max(0.0, low - lighter.seconds[1]) if lighter is not None else 0.0
     match segment.kind:
         case "cap" | "array_queue":
             return low, middle, high
         case "host_receive" | "host_queue":
             software = _SOFTWARE_SECONDS if segment.kind == "host_queue" else 0.0
             return max(0.0, waiting_ratio * low - 4 * software), max(0.0, waiting_ratio * middle - software), high
-        case "fabric" | "array_door":
+        case "fabric" | "before_array_clock":
             has_transfer = segment.kind == "fabric" or (is_counted and segment.source != _OUTSIDE_TCP)
             shortest = _ROUND_TRIP_SECONDS + (wire if has_transfer else 0.0)
             timed = segment.is_timed_transfer

@@ -44,7 +44,7 @@ class SetLimit:
         return self.throughput / self.limit if self.limit else float("inf")
 
 
-def set_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
+def configured_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
     """Yield the limits of the load's volumes, of their volume groups, and of its host.
 
     Where the array reported none of the volumes in the step, the load is spread over them evenly.

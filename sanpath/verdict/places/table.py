@@ -13,7 +13,7 @@ from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
-from sanpath.verdict.places.latency_segment import LatencySegment
+from sanpath.verdict.places.latency_segment import GAPS, LatencySegment
 from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load, quota_used
 from sanpath.verdict.places.scaling import Slope, same_io, slopes
 from sanpath.verdict.places.segments import segments
@@ -31,9 +31,9 @@ are free, and from which it is full where its depth is not read."""
 _IDLE_ENOUGH = 0.1
 """Idle share of a machine's processors from which a thread finds a free one."""
 _FEWER = 0.8
-"""A calmer step has at most this share of the I/Os in flight."""
+"""A lighter step has at most this share of the I/Os in flight."""
 _AS_FAST = 1.25
-"""Ratio to the least latency of calmer steps up to which a step with fewer I/Os in flight shows less of a queue."""
+"""Ratio to the least latency of lighter steps up to which a step with fewer I/Os in flight shows less of a queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class PlaceTable:
     @property
     def transfer(self) -> frozenset[int]:
         """Indices of the segments in which frames wait; what the array or TCP times as transfer, where one does."""
-        return self.in_tcp or self.indices("fabric", "below") or self.indices("array_door")
+        return self.in_tcp or self.indices("fabric", "below") or self.indices("before_array_clock")
 
     @property
     def in_tcp(self) -> frozenset[int]:
@@ -155,12 +155,12 @@ class PlaceTable:
     def before_transfer(self) -> frozenset[int]:
         """Indices of the segments in which commands wait behind stalled frames; what is not in the hands of TCP waits
         behind none."""
-        return frozenset() if self.in_tcp else self.indices("array_door") - self.transfer
+        return frozenset() if self.in_tcp else self.indices("before_array_clock") - self.transfer
 
     @property
     def gaps(self) -> frozenset[int]:
         """Indices of the segments between the host's last clock and the array's, or all below it."""
-        return self.indices("fabric", "array_door", "below")
+        return self.indices(*GAPS)
 
     @property
     def above_array_clock(self) -> frozenset[int]:
@@ -218,7 +218,7 @@ def place_tables(facts: Facts, loads: Sequence[LoadFacts]) -> list[PlaceTable]:
 def _not_farther(segment: LatencySegment, others: Sequence[PlaceTable]) -> LatencySegment:
     """The segment with no more distance in it than the other direction of the same load crosses."""
     seconds = [s.seconds[1] for other in others for s in other.segments if s.kind == segment.kind]
-    if segment.kind not in ("fabric", "array_door") or not seconds:
+    if segment.kind not in ("fabric", "before_array_clock") or not seconds:
         return segment
     farthest = MOST_ROUND_TRIPS["write"] * max(seconds)
     low, likely, high = (max(own, w - farthest) for own, w in zip(segment.own_wait, segment.wait, strict=True))
@@ -245,11 +245,11 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
     same = same_io(facts.loads, load)
-    calmer = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
+    lighter = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
     # A first step may be slow for another reason, such as a cold cache.
-    least_seconds = min((other.latency_seconds for other in calmer), default=0.0)
-    as_fast = [other for other in calmer if other.latency_seconds <= _AS_FAST * least_seconds]
-    calm = min(as_fast, key=lambda other: other.in_flight_measured, default=None)
+    least_seconds = min((other.latency_seconds for other in lighter), default=0.0)
+    as_fast = [other for other in lighter if other.latency_seconds <= _AS_FAST * least_seconds]
+    lightest = min(as_fast, key=lambda other: other.in_flight_measured, default=None)
     all_paths = io_paths(facts.topology, *load.roots)
     paths = [path for path in all_paths if down.isdisjoint(cable.id for cable in path.cables)] or all_paths
     arrays = _arrays_of(facts, load, paths)
@@ -268,11 +268,12 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     # A thread that does not run waits for a processor where none is idle.
     blocked = blocked_ratio(facts, load, in_flight_ratio) * min(1.0, max(0.0, 1 - processors_used) / _IDLE_ENOUGH)
     towards_fewer, towards_more = slopes(load, same)
+    lighter_ratio = _lighter_ratio(facts, load, lightest, arrays)
     return PlaceTable(
         facts=facts,
         load=load,
         step=next(step for step in facts.steps if step.name == load.step),
-        segments=_with_full_device(segments(facts, load, calm, _calm_ratio(facts, load, calm, arrays)), blocked),
+        segments=_with_full_device(segments(facts, load, lightest, lighter_ratio), blocked),
         links=tuple(links),
         array=array_row,
         arrays=tuple(sorted(arrays)),
@@ -325,20 +326,20 @@ def _with_full_device(path: tuple[LatencySegment, ...], blocked: float) -> tuple
     return (replace(first, slots=admitted / blocked, filled_ratio=blocked), *path[1:])
 
 
-def _calm_ratio(facts: Facts, load: LoadFacts, calm: LoadFacts | None, arrays: Set[str]) -> float:
-    """What the arrays of a load, or all if these are not known, did in a calm step over what they do now, at most 1.
-    1: nothing counts it.
+def _lighter_ratio(facts: Facts, load: LoadFacts, lighter: LoadFacts | None, arrays: Set[str]) -> float:
+    """What the arrays of a load, or all if these are not known, did in a lighter step over what they do now, at most
+    1. 1: nothing counts it.
 
     Their own counters tell, or their volumes', or those of the switch ports to arrays that carry the load.
     """
-    if calm is None:
+    if lighter is None:
         return 1.0
     volumes = {volume for array in arrays for volume in facts.topology.related(array, "member_of", "volume")}
     ports = {str(row["entity"]) for row in facts.tables["link"].select(side="array", on_loaded_path=True)}
     for kind, fact, own in (("array", "ops", arrays), ("volume", "ops", volumes), ("link", "bytes", ports)):
         rows = (
             [r for r in facts.tables[kind].select(step=each.step) if not arrays or r["entity"] in own]
-            for each in (load, calm)
+            for each in (load, lighter)
         )
         now, then = (sum(number(row, f"{fact}_per_second") for row in of_step) for of_step in rows)
         if now:
