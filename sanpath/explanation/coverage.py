@@ -98,16 +98,16 @@ def recorders(facts: Facts) -> tuple[RecorderAccount, ...]:
     """One account for each recorder, in the order in which they began."""
     return tuple(
         RecorderAccount(
-            recorder.name,
-            recorder.host,
-            recorder.sources,
-            recorder.starts,
-            iso(recorder.first_us),
-            iso(recorder.last_us),
-            recorder.ended,
-            recorder.offset_seconds,
-            recorder.uncertainty_seconds,
-            tuple(
+            name=recorder.name,
+            host=recorder.host,
+            sources=recorder.sources,
+            starts=recorder.starts,
+            began=iso(recorder.first_us),
+            last=iso(recorder.last_us),
+            ended=recorder.ended,
+            clock_offset_seconds=recorder.offset_seconds,
+            clock_uncertainty_seconds=recorder.uncertainty_seconds,
+            absences=tuple(
                 Absence(iso(gap.since_us), None if gap.until_us is None else iso(gap.until_us), gap.kind, gap.sources)
                 for gap in facts.absences
                 if gap.recorder == recorder.name

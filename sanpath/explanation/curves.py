@@ -60,7 +60,15 @@ def _curve(loads: Sequence[LoadFacts]) -> Curve:
     first = loads[0]
     shape, words = _shape(loads)
     knee = _knee(_distinct(loads), shape)
-    return Curve(first.entity, first.direction, first.operation_bytes, tuple(points), shape, words, knee)
+    return Curve(
+        load=first.entity,
+        direction=first.direction,
+        operation_bytes=first.operation_bytes,
+        points=tuple(points),
+        shape=shape,
+        said=words,
+        knee=knee,
+    )
 
 
 def _distinct(loads: Sequence[LoadFacts]) -> list[LoadFacts]:

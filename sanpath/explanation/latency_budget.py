@@ -115,13 +115,29 @@ def _queue_part(queue: HostQueue, limiter: str | None) -> BudgetPart:
     error = min(queue.error_seconds, queue.wait_seconds)
     seconds = queue.wait_seconds - error, queue.wait_seconds + error
     words = f"{description} {queue.entity}" + (f" and {queue.devices - 1} more" if queue.devices > 1 else "")
-    return BudgetPart(queue.above.plane, queue.layer, queue.entity, seconds, limiter, words, "difference")
+    return BudgetPart(
+        plane=queue.above.plane,
+        layer=queue.layer,
+        entity=queue.entity,
+        seconds=seconds,
+        limited_by=limiter,
+        what=words,
+        how="difference",
+    )
 
 
 def _part(
     plane: str, layer: str, entity: str, seconds: float, limiter: str | None, description: str, method: Method
 ) -> BudgetPart:
-    return BudgetPart(plane, layer, entity, (seconds, seconds), limiter, description, method)
+    return BudgetPart(
+        plane=plane,
+        layer=layer,
+        entity=entity,
+        seconds=(seconds, seconds),
+        limited_by=limiter,
+        what=description,
+        how=method,
+    )
 
 
 def _sum(parts: Sequence[BudgetPart]) -> float:

@@ -156,22 +156,22 @@ def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) ->
     variants = _variants(draft.fixes)
     summary = variants[0] if len(variants) == 1 else _of_all_platforms(variants)
     return PlanStep(
-        number,
-        draft.purpose,
-        summary.platform,
-        summary.commands,
-        summary.scope,
-        fix.disruption,
-        summary.verify,
-        summary.undo,
-        tuple(dict.fromkeys(Resolved(finding.rule, finding.entity) for finding in draft.resolves)),
-        gain,
-        predicted,
-        tuple(after),
-        fix.action or _short_action(fix),
-        _RISK[fix.disruption],
-        fix.relieves == "idle_path",
-        variants if len(variants) > 1 else (),
+        number=number,
+        purpose=draft.purpose,
+        platform=summary.platform,
+        commands=summary.commands,
+        scope=summary.scope,
+        disruption=fix.disruption,
+        verify=summary.verify,
+        undo=summary.undo,
+        resolves=tuple(dict.fromkeys(Resolved(finding.rule, finding.entity) for finding in draft.resolves)),
+        gain=gain,
+        gain_ops_per_second=predicted,
+        after=tuple(after),
+        action=fix.action or _short_action(fix),
+        risk=_RISK[fix.disruption],
+        relieves_idle_paths=fix.relieves == "idle_path",
+        variants=variants if len(variants) > 1 else (),
     )
 
 

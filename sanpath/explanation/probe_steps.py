@@ -81,17 +81,17 @@ def _trial(
         if suspect.probability >= _LIKELY and (suspect.kind, suspect.entity) not in still_likely
     ]
     return Trial(
-        step.name,
-        step.experiment,
-        _in_words(step, experiment),
-        "" if experiment is None else f"{experiment.watch} would point to {experiment.supported.name}",
-        _measured(loads, outcome) if step.experiment != PAUSE else _paused(facts, judged, outcome),
-        None if outcome is None else outcome.is_seen,
-        tuple(dict.fromkeys(ruled_out)),
-        tuple(Likelihood(name_of(suspect), suspect.entity, suspect.probability) for suspect in likely),
-        judged.kind,
-        judged.grade,
-        judged.probability,
+        step=step.name,
+        experiment=step.experiment,
+        what=_in_words(step, experiment),
+        why="" if experiment is None else f"{experiment.watch} would point to {experiment.supported.name}",
+        outcome=_measured(loads, outcome) if step.experiment != PAUSE else _paused(facts, judged, outcome),
+        is_seen=None if outcome is None else outcome.is_seen,
+        ruled_out=tuple(dict.fromkeys(ruled_out)),
+        suspects=tuple(Likelihood(name_of(suspect), suspect.entity, suspect.probability) for suspect in likely),
+        verdict=judged.kind,
+        grade=judged.grade,
+        probability=judged.probability,
     )
 
 
@@ -100,7 +100,17 @@ def _not_compared(step: Step, loads: Sequence[LoadFacts]) -> Trial:
     measured = _measured(loads, None) if loads else "no load"
     outcome = f"{measured}: to be compared with the load itself"
     return Trial(
-        step.name, step.experiment, _in_words(step, None), "", outcome, None, (), (), "cannot_tell", "C", 0.0
+        step=step.name,
+        experiment=step.experiment,
+        what=_in_words(step, None),
+        why="",
+        outcome=outcome,
+        is_seen=None,
+        ruled_out=(),
+        suspects=(),
+        verdict="cannot_tell",
+        grade="C",
+        probability=0.0,
     )
 
 

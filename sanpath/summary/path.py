@@ -155,7 +155,15 @@ def _element(topology: Topology, entity: str, uses: dict[str, ElementUse], role:
     use = uses.get(entity)
     if kind != "link" or use is None:
         return PathElement(entity, kind, _name(topology, entity), role)
-    return PathElement(entity, kind, _name(topology, entity), role, use.speed, use.utilisation, use.direction)
+    return PathElement(
+        entity=entity,
+        kind=kind,
+        name=_name(topology, entity),
+        role=role,
+        speed=use.speed,
+        utilisation=use.utilisation,
+        direction=use.direction,
+    )
 
 
 def _name(topology: Topology, entity: str) -> str:

@@ -170,13 +170,13 @@ def of_the_load(
     """A claim that the load, or the machine that it runs on, is the limit; it names no element."""
     conclusion = Conclusion((), tuple(because))
     return Claim(
-        verdict,
-        None,
-        explains,
-        tuple(evidence),
-        lambda _: conclusion,
-        prior,
-        verdict,
+        kind=verdict,
+        entity=None,
+        explains=explains,
+        evidence=tuple(evidence),
+        conclude=lambda _: conclusion,
+        prior=prior,
+        verdict=verdict,
         growth=growth,
         hidden=True,
         place=place,

@@ -81,7 +81,14 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     kind, reasons = _kind(table, first[0].verdict)
     of_windows = 1 - _SINGLE_WINDOW * exp(1 - max(1, table.windows))
     certainty = of_windows * (1.0 if _confirmed(table, first[0]) else _UNCONFIRMED)
-    judged = Judgement(load, "cannot_tell", "C", (), (), decide(table, groups), table.windows, suspects=suspects)
+    judged = Judgement(
+        load=load,
+        kind="cannot_tell",
+        grade="C",
+        experiments=decide(table, groups),
+        windows=table.windows,
+        suspects=suspects,
+    )
     if kind == "cannot_tell" or probability_of(first) < _needed(first[0], certainty):
         # The verdict names nothing: the probability is that of the most probable suspect.
         named = next((group for group in groups if group[0].verdict != "cannot_tell"), ())

@@ -157,9 +157,25 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     text = f"repeat the step with {outstanding(doubled)}{held_back}"
     if table.load.flushes_in_flight > most:
         text = "repeat the step with twice as many processes, so that their flushes overlap"
-    yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, 0.1, sqrt(doubled / most), doubled)
+    yield Proposal(
+        table,
+        "more_in_flight",
+        text,
+        _MORE_THROUGHPUT,
+        effort=0.1,
+        least_ratio=sqrt(doubled / most),
+        in_flight=doubled,
+    )
     text = f"repeat the step with {outstanding(halved)}"
-    yield Proposal(table, "fewer_in_flight", text, _SAME_THROUGHPUT, 0.15, sqrt(halved / admitted), halved)
+    yield Proposal(
+        table,
+        "fewer_in_flight",
+        text,
+        _SAME_THROUGHPUT,
+        effort=0.15,
+        least_ratio=sqrt(halved / admitted),
+        in_flight=halved,
+    )
     yield from _alone(table)
     text = "repeat the step with blocks of half the size"
     yield Proposal(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE)
@@ -177,7 +193,9 @@ def _alone(table: PlaceTable) -> Iterator[Proposal]:
         # A place that serves one I/O at a time does so every 1/X seconds, also without a wait (utilisation law).
         with_service, without = 1 / (below + 1), min(1.0, 1 / max(below, 1e-9))
         text, watch = f"repeat the step with {outstanding(1)}", "a latency close to the array's own"
-        yield Proposal(table, "one_in_flight", text, watch, 0.15, sqrt(with_service * without), 1)
+        yield Proposal(
+            table, "one_in_flight", text, watch, effort=0.15, least_ratio=sqrt(with_service * without), in_flight=1
+        )
 
 
 def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:

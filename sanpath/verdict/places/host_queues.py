@@ -129,7 +129,15 @@ def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
         of_disk = (above.plane, below.plane) == _ABOVE_LUN_QUEUE
         entity = queues[-1].entity if of_disk else str(row["entity"])
         layer, devices = _layer(facts, load, below.plane), int(number(row, "devices")) or 1
-        queue = HostQueue(entity, layer, above, below, _depth(row), devices, number(row, "others_in_flight"))
+        queue = HostQueue(
+            entity=entity,
+            layer=layer,
+            above=above,
+            below=below,
+            depth=_depth(row),
+            devices=devices,
+            others_admitted=number(row, "others_in_flight"),
+        )
         queues.append(_fullest(queue, list(_slots_at_clock(facts, load, below.plane))) if devices > 1 else queue)
         above = below
     if queues and (device_queue := _inside_clock(facts, load, queues[-1])) is not None:
@@ -198,7 +206,15 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     seconds = above.seconds * admitted / above.in_flight
     below = PlaneReading("device", seconds, error, admitted, above.mix_error_ratio)
     others_admitted = last.others_admitted * admitted / above.in_flight
-    queue = HostQueue(last.entity, last.layer, above, below, slots, last.devices, others_admitted)
+    queue = HostQueue(
+        entity=last.entity,
+        layer=last.layer,
+        above=above,
+        below=below,
+        depth=slots,
+        devices=last.devices,
+        others_admitted=others_admitted,
+    )
     return _fullest(queue, list(_slots_inside_clock(facts, load, last))) if last.devices > 1 else queue
 
 

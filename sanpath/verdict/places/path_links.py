@@ -109,7 +109,17 @@ def _counted(table: PlaceTable) -> Iterator[PathLink]:
         if row["direction"] != table.load.direction:
             payload = "answers" if table.load.direction == "write" else "commands"
             words += f" in the {row['direction']} direction, which {payload} take"
-        yield PathLink((entity,), row["side"], filled, ratios[0], is_steady, share, ceiling, words, row)
+        yield PathLink(
+            entities=(entity,),
+            side=row["side"],
+            filled=filled,
+            filled_by_load=ratios[0],
+            is_steady=is_steady,
+            share=share,
+            ceiling=ceiling,
+            words=words,
+            row=row,
+        )
 
 
 def _is_steady(fullest: float, filled: Sequence[float]) -> bool:
@@ -141,7 +151,16 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
             is_steady = fullest is not None and _is_steady(float(fullest), both)
             words = f"{entity} counts {percent(filled)} of what a saturated link carries"
             known_share = share if is_used else None
-            yield PathLink((entity,), side, filled, filled, is_steady, known_share, load.bytes_per_second, words)
+            yield PathLink(
+                entities=(entity,),
+                side=side,
+                filled=filled,
+                filled_by_load=filled,
+                is_steady=is_steady,
+                share=known_share,
+                ceiling=load.bytes_per_second,
+                words=words,
+            )
 
 
 def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
@@ -156,7 +175,9 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
     # Initiators that no switch was seen to be cabled to may carry the load as well.
     seen = {device for cable in all_cables(table.facts.topology) for device in cable.devices} if cables else set()
     unseen = (hba for hba in table.initiators if hba not in seen and hba.partition(":")[2] not in counted_ends)
-    cables |= {hba: Cable(hba, hba, hba, "host", "host", "host") for hba in unseen}
+    cables |= {
+        hba: Cable(id=hba, switch_port=hba, device=hba, side="host", facing="host", group="host") for hba in unseen
+    }
     for side in ("host", "array"):
         at_side = [cable for cable in cables.values() if cable.side == side]
         uncounted = [cable for cable in at_side if cable.id not in counted]
@@ -181,7 +202,18 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
             carriers = f"{len(links)} links of {speed.name}{faster} carry together"
         filled, names, share = moved / ceiling, tuple(cable.id for cable in slowest), 1 / len(links)
         words = f"{bandwidth(moved)} of payload = {percent(filled)} of the {bandwidth(ceiling)} that {carriers}"
-        yield PathLink(names, side, filled, filled, False, share, ceiling, words, cables=slowest, speed=speed)
+        yield PathLink(
+            entities=names,
+            side=side,
+            filled=filled,
+            filled_by_load=filled,
+            is_steady=False,
+            share=share,
+            ceiling=ceiling,
+            words=words,
+            cables=slowest,
+            speed=speed,
+        )
 
 
 def _left_for(table: PlaceTable, initiators: Set[str]) -> float:

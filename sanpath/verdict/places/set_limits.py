@@ -75,12 +75,28 @@ def configured_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
         for entity, limit, throughput, is_of_volume, words in limits:
             if isinstance(limit, int | float) and limit > 0:
                 formatted = words.format(_FORMATS[rate](limit))
-                yield SetLimit(entity, rate, limit, throughput, words == _OWN, is_of_volume, formatted)
+                yield SetLimit(
+                    entity=entity,
+                    rate=rate,
+                    limit=limit,
+                    throughput=throughput,
+                    is_own=words == _OWN,
+                    is_of_volume=is_of_volume,
+                    words=formatted,
+                )
 
 
 def own_limit(volume: str, rate: Rate, limit: float, throughput: float = 0.0) -> SetLimit:
     """Return a limit that a volume may be given. `throughput`: what it would apply to, 0 where that is not known."""
-    return SetLimit(volume, rate, limit, throughput, True, True, _OWN.format(_FORMATS[rate](limit)))
+    return SetLimit(
+        entity=volume,
+        rate=rate,
+        limit=limit,
+        throughput=throughput,
+        is_own=True,
+        is_of_volume=True,
+        words=_OWN.format(_FORMATS[rate](limit)),
+    )
 
 
 def _members(topology: Topology, volume: str) -> list[str]:
