@@ -36,6 +36,11 @@ _SINGLE_SLOT = 1.5
 """The same for a queue of one slot, beyond what fewer slots count: sanpath's own choice. Disks of a SAN queue."""
 _FEW_SLOTS = 0.7
 """The same for a queue of up to four slots: sanpath's own choice. Drivers let through some dozens by default."""
+_SLOT_STEPS = ((0.8, 0.06), (1.5, 0.1), (4.0, 1.0))
+"""Middle and width of the logistic steps at less than one slot, at one and at four: about as wide as the number of
+slots is uncertain. sanpath's own choices."""
+_MANY_SLOTS = 10.0
+"""From here on the steps are passed: more slots count as so many."""
 _FLOOR = 1e-3
 """Lowest density: no reading is impossible, because counters can be wrong as well."""
 
@@ -132,9 +137,8 @@ def full_queue(slots: float, offered: float = inf) -> float:
     slots are a deliberate setting. A full queue holds a whole number, which shows where that is small. `offered`:
     I/Os above and below the queue. If next to none wait, a usual depth is that of the load.
     """
-    depth = min(slots, 10.0)
-    # Logistic steps at less than one slot, at one and at four, as wide as the number of slots is uncertain.
-    below_one, single, few = exp((depth - 0.8) / 0.06), exp((depth - 1.5) / 0.1), exp(depth - 4)
+    depth = min(slots, _MANY_SLOTS)
+    below_one, single, few = (exp((depth - middle) / width) for middle, width in _SLOT_STEPS)
     sizes = -_BELOW_ONE_SLOT / (1 + below_one) - _SINGLE_SLOT / (1 + single) - _FEW_SLOTS / (1 + few)
     usual = usual_depth(slots)
     sizes += min(0.0, log(max(_FLOOR, _whole_number_density(slots)))) if slots >= 1 else 0.0

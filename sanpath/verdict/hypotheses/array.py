@@ -27,11 +27,12 @@ from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import held_up
 
 _UNCOUNTED = -1.2
-"""Log-odds of a wait before the array's clock if links were not counted, which explain the gap equally well."""
+"""Log-odds of a wait before the array's clock if links were not counted, which explain the gap equally well:
+sanpath's own choice, 1 to 3."""
 _OUTSIDE_TCP = 1.0
 """Largest log-likelihood ratio of a wait before the array's clock where TCP has the data for a small part
 of the time between the clocks: the rest passes on a machine at one of the ends, and the host counts its own queues
-and processors."""
+and processors. sanpath's own choice, 3 to 1."""
 _IDLES = -4.0
 """Least log-odds of an array with less than one I/O inside: the load may come in bursts."""
 _READ_LATE = 4.0
@@ -45,7 +46,8 @@ _MOST_LEFT = 0.55
 """Share of the test's gain that the array as a whole must gain less than, for other hosts to have lost the rest: one
 half, plus a tolerance for measured throughputs."""
 _PART_UNREPORTED = -2.5
-"""Log-odds that a part of the array limits which is neither controller nor media, or only one of many."""
+"""Log-odds that a part of the array limits which is neither controller nor media, or only one of many: sanpath's own
+choice, 1 to 12."""
 _BUSY = 0.9
 """Busy ratio from which the controllers are the front end that limits."""
 _BEFORE_CLOCK = 0.5

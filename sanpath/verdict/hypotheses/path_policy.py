@@ -27,6 +27,9 @@ _TOGETHER_SPREAD = 0.25
 carry 2."""
 _MEETING = 0.25
 """Share of the tests with two LUNs that both use the same link at any time."""
+_AS_USUAL, _UNUSUAL, _NOT_IN_TURN = 0.95, 0.002, 0.5
+"""Share of the links used in turn that carry together what is usual, density of what the others carry, and density
+where links are not used in turn, which may carry anything up to two full ones: sanpath's own choices."""
 _LEAST_GAIN = 0.15
 """Least gain in throughput of links used side by side over links used in turn: where the links have less to give,
 they limit."""
@@ -111,7 +114,7 @@ def in_turn_weight(total: float, luns: int, links: int) -> float:
     density = normal(total, *_usual_total(luns, links))
     if luns == 2:
         density = (1 - _MEETING) * density + _MEETING * normal(total, *_TOGETHER)
-    return log((0.95 * density + 0.002) / 0.5)
+    return log((_AS_USUAL * density + _UNUSUAL) / _NOT_IN_TURN)
 
 
 def _usual_total(luns: int, links: int) -> tuple[float, float]:

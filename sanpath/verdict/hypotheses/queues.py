@@ -42,7 +42,8 @@ _MOSTLY_BUSY, _ALWAYS_BUSY = 0.5, 0.98
 """Share of the time that an array is busy from which more slots above it bring clearly less, and up to which they
 bring anything: sanpath's own choices."""
 _NEVER_SENT = -5.0
-"""Log-odds of a full queue where the engine does not send the I/Os that seem to wait above it."""
+"""Log-odds of a full queue where the engine does not send the I/Os that seem to wait above it: sanpath's own choice,
+1 to 148."""
 _SOFTWARE = 0.25
 """Most of its time that an I/O passes in the host's software above a queue, without a wait for a slot."""
 _DEPTH_UNKNOWN = -0.3
@@ -54,9 +55,11 @@ _OVERTURN = ("a deeper queue that does not raise throughput",)
 _ONE_OF_SEVERAL = 4.0
 """The most that full slots of one device say of I/Os that wait above several: sanpath's own choice, 55 to 1."""
 _SMALLER = -3.0
-"""Log-odds that something smaller than the reported depth limits the I/Os, such as a session's command window."""
+"""Log-odds that something smaller than the reported depth limits the I/Os, such as a session's command window:
+sanpath's own choice, 1 to 20."""
 _ADAPTER = -2.0
-"""Log-odds of an initiator's queue: by their drivers, adapters admit a thousand I/Os and more, LUNs some dozens."""
+"""Log-odds of an initiator's queue: by their drivers, adapters admit a thousand I/Os and more, LUNs some dozens.
+sanpath's own choice, 1 to 7."""
 _BELOW_ERROR = 0.1
 """Error of the I/Os below a queue: the array's clock times them, not the host's."""
 _SETTING = -4.5

@@ -79,10 +79,21 @@ _HIDDEN = 0.5
 """Probability that a wait shows nowhere, of a claim whose wait may be where no clock measures."""
 _FULL_IF_DEPTH_UNKNOWN = 0.8
 """Probability that a queue of unknown depth above a saturated place is full."""
+_FULL_BY_BELOW, _HALF_AS_LIKELY, _STEP_WIDTH = 0.95, 0.75, 0.05
+"""Probability that a queue with all its slots in use is full because of what is below it, share of its slots in use
+at which half of that is left, and width of this logistic step: sanpath's own choices."""
+_COST_DENSITY, _SMALL_COST_DENSITY = 1.5, 3.0
+"""Density of what a claim costs that is independent of load: as a multiple of its share of the time, and of the
+square of that share, whichever is less. sanpath's own choices: the two meet at half of the time."""
 _NEVER = 1e-4
 """Smallest density: any wait may be the mistake of a clock."""
 _SLOPE_ERROR = 0.1
 """Standard error of an elasticity between a step and one with twice as many I/Os in flight."""
+_FALLING = -0.1
+"""Elasticity below which throughput clearly falls with more I/Os in flight: sanpath's own choice."""
+_THRASHES = 0.1
+"""Density of a throughput that has clearly fallen since fewer I/Os were in flight, at a place that limits: sanpath's
+own choice."""
 _FALLS = 0.0005
 """Density of a clearly falling throughput of a load that lacks I/Os: with more of them it never falls, but for what
 does not repeat. It is far below that of an element which thrashes."""
@@ -248,7 +259,7 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: 
         # It takes no capacity from other I/Os: a cost of a few percent of the time below full queues limits nothing.
         seconds = sum(s.middle for s in table.segments if s.queue is None or not s.queue.holds_back)
         cost = min(1.0, sum(segment.independent_wait[1] for segment in explained) / (seconds or inf))
-        shown *= _NEVER + min(1.5 * cost, 3 * cost**2)
+        shown *= _NEVER + min(_COST_DENSITY * cost, _SMALL_COST_DENSITY * cost**2)
     return total + log((1 - hidden) * shown + hidden * prod(densities))
 
 
@@ -281,7 +292,7 @@ def _full_because_of_below(segment: LatencySegment) -> float:
         return 0.0
     if segment.filled_ratio is None:
         return _FULL_IF_DEPTH_UNKNOWN
-    return 0.95 / (1 + exp(-(segment.filled_ratio - 0.75) / 0.05))
+    return _FULL_BY_BELOW / (1 + exp(-(segment.filled_ratio - _HALF_AS_LIKELY) / _STEP_WIDTH))
 
 
 def _idle_density(segment: LatencySegment, wait: Wait, processor_wait_seconds: float) -> float:
@@ -350,11 +361,11 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         # their share (first come, first served), and nothing where they ask for a fixed rate.
         taken = (0.0, claim.others_share / 2, claim.others_share)
         flat = 0.9 * fmean(_density_above(elasticity, mean, error) for mean in taken) + 0.01
-        follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= -0.1 else _FALLS)
+        follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= _FALLING else _FALLS)
         score += log(_by_growth(claim, flat, follows))
     if (slope := table.towards_fewer) is not None:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)
-        flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if elasticity >= -0.1 else 0.1)
+        flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if elasticity >= _FALLING else _THRASHES)
         # Far from any limit, an I/O takes as long with more of them.
         exactly = normal(elasticity, 1.0, slope.error)
         follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2 + 0.004

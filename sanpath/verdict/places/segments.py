@@ -35,12 +35,17 @@ from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
 
 _SOFTWARE_SECONDS = 30e-6
 """System call, block layer and interrupt of one I/O on a current host (fio on null_blk: 5 to 50 µs)."""
+_MOST_SOFTWARE = 4.0
+"""Multiple of it that no host exceeds without a queue: sanpath's own choice."""
 _ROUND_TRIP_SECONDS = 60e-6
 """Command and status over a few switches and two adapters; each of them adds microseconds."""
 _LINK_BYTES_PER_SECOND = 800e6
 """Data rate of 8GFC, assumed for the transfer of a block where no link was read."""
 _SLOWEST_LINK_RATIO = 8.0
 """That rate over the rate of the slowest link of a SAN, 1GFC or 1 Gb/s Ethernet."""
+_MOST_ON_WIRE, _MOST_UNTIMED = 1.3, 2.0
+"""Ratio of a timed transfer to the time of its bytes on links that were counted, and of any other transfer to the
+shortest one, beyond which it has surely waited: sanpath's own choices."""
 _SLOWEST_SERVICE_SECONDS = 0.03
 """An I/O that takes longer has waited, whatever serves it: a vendor expects 17 to 20 ms of a LUN on its slowest
 drives."""
@@ -57,6 +62,9 @@ _UNREAD = "arrived at the host, and not read yet, by TCP's clock"
 _SERVICE_INCLUDES_WAIT, _MOSTLY_SERVICE = 0.2, 0.25
 """Share of saturated arrays whose own queue shows nothing: the wait for media is part of their service time. Share of
 a service time up to which it may exceed what any drive takes, and still tells no more than one just below that."""
+_LIKELY_IN_SERVICE, _MOST_IN_SERVICE = 0.05, 0.5
+"""Share of a service time by the array's own clock, beyond what has surely waited, that is likely to be wait, and
+that is at most: sanpath's own choices."""
 _SERVED_AT_ONCE = (8.0, 64.0)
 """I/Os inside that fill hardly any array, and that fill one with even odds if nothing else is known: arrays serve at
 once anything from a few drives' number to some thousands."""
@@ -359,13 +367,15 @@ def _wait_by_own_times(
             return low, middle, high
         case "host_receive" | "host_queue":
             software = _SOFTWARE_SECONDS if segment.kind == "host_queue" else 0.0
-            return max(0.0, waiting_ratio * low - 4 * software), max(0.0, waiting_ratio * middle - software), high
+            certain = max(0.0, waiting_ratio * low - _MOST_SOFTWARE * software)
+            return certain, max(0.0, waiting_ratio * middle - software), high
         case "fabric" | "before_array_clock":
             has_transfer = segment.kind == "fabric" or (is_counted and segment.source != _OUTSIDE_TCP)
             shortest = _ROUND_TRIP_SECONDS + (wire if has_transfer else 0.0)
             timed = segment.is_timed_transfer
-            on_wire = (1.3 if is_counted else _SLOWEST_LINK_RATIO) * wire if timed else 2 * shortest
-            certain = low - on_wire - farthest - _ROUND_TRIP_SECONDS
+            most_on_wire = _MOST_ON_WIRE if is_counted else _SLOWEST_LINK_RATIO
+            without_wait = most_on_wire * wire if timed else _MOST_UNTIMED * shortest
+            certain = low - without_wait - farthest - _ROUND_TRIP_SECONDS
             if segment.kind == "fabric" and not timed and not is_counted:
                 certain = 0.0
             certain, shortest = max(grown, certain), shortest + (nearest + farthest) / 2
@@ -375,7 +385,8 @@ def _wait_by_own_times(
             return max(0.0, certain), max(0.0, likely), max(0.0, high - nearest)
         case "array_service" if segment.source == ARRAY_CLOCK:
             grown = max(grown, low - _SLOWEST_SERVICE_SECONDS - wire)
-            return grown, grown + 0.05 * (middle - grown), grown + 0.5 * max(0.0, high - grown)
+            longest = grown + _MOST_IN_SERVICE * max(0.0, high - grown)
+            return grown, grown + _LIKELY_IN_SERVICE * (middle - grown), longest
         case _:
             of_request = wire if is_counted else min(wire, _REQUEST_BYTES / _LINK_BYTES_PER_SECOND)
             transfer = nearest + (of_request if segment.kind == "below" else 0.0)

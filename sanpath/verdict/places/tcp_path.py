@@ -26,6 +26,8 @@ _ALL_OF_IT = 1.25
 """Connections whose initiator is not known carry the load if they carry no more than this multiple of its bytes."""
 _SAMPLING_ERROR = 0.5
 """Relative error of a smoothed round trip or a queue that is read once; it decreases with the root of the polls."""
+_MOST_ERROR = 0.9
+"""Largest such error: sanpath's own choice, as a time that was read is not none."""
 _PROMPT_SEGMENTS = 3.0
 """Segments of an I/O from which its acknowledgements come at once: every second full one is acknowledged without
 delay (RFC 1122, 4.2.3.2)."""
@@ -65,7 +67,7 @@ class TcpPath:
     @property
     def error(self) -> float:
         """Relative error of times that are read at each poll."""
-        return min(0.9, _SAMPLING_ERROR / sqrt(self.polls))
+        return min(_MOST_ERROR, _SAMPLING_ERROR / sqrt(self.polls))
 
     @property
     def distance(self) -> Interval:
