@@ -91,7 +91,7 @@ def at_one_with_itself(found: Diagnosis) -> None:
     probabilities = [suspect.probability for suspect in verdict.suspects]
     assert probabilities == sorted(probabilities, reverse=True)
     assert sum(probabilities) <= 1 + 1e-9
-    assert verdict.decide_with is None or "fewer than" not in verdict.decide_with
+    assert all(each.in_flight is None or each.in_flight >= 1 for each in verdict.experiments)
     if verdict.experiment is not None:
         assert verdict.experiment.in_words == verdict.decide_with
         by_bayes(verdict.experiment)

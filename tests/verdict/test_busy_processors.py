@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from sanpath.facts.table import FactTable
 from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
 
 LOADS = [
@@ -17,8 +18,12 @@ LOADS = [
 
 
 def asked(question: Any, table: str, rows: list[dict[str, Any]], machine: str) -> Any:
-    """The answer about the second step. `table`: that of `rows`; there is no other."""
-    tables = {table: SimpleNamespace(select=lambda **_: rows)}
+    """The answer about the second step. `table`: that of `rows`, which are the machine's, beside a busy neighbour's;
+    there is no other table."""
+    entity = "array:a1" if machine.startswith("volume:") else machine
+    own = [{**row, "entity": entity} for row in rows]
+    neighbour = [{**row, "entity": "array:a2", "busy": 1.0} for row in rows]
+    tables = {table: FactTable(table, (*neighbour, *own))}
     topology = SimpleNamespace(related=lambda *_: ["array:a1"] if machine.startswith("volume:") else [])
     facts = SimpleNamespace(tables=tables, topology=topology)
     return question(cast(Any, facts), LOADS[1], LOADS[:1], machine, "busy")

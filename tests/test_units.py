@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.units import bandwidth, count, duration, iops, percent
+from sanpath.units import bandwidth, count, duration, first_of, iops, percent
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,7 @@ def test_the_rest() -> None:
 
 def test_a_rounding_error_is_no_negative_time() -> None:
     assert (duration(-1e-17), duration(-4e-7), duration(-2e-6)) == ("0.00 ms", "0 µs", "-2 µs")
+
+
+def test_a_long_list_has_its_first_names_and_the_number_of_the_others() -> None:
+    assert [first_of(["a", "b", "c"], most) for most in (1, 2, 3)] == ["a and 2 more", "a, b and 1 more", "a, b, c"]
