@@ -14,6 +14,8 @@ Numbers = npt.NDArray[np.float64]
 
 _MAX_LIMITS = 20_000
 """Most windows that work is divided into: sanpath's own choice, for computing time and memory."""
+_LEAST_WINDOW_SECONDS = 1e-3
+"""The resolution of most time stamps: a shorter window is a rounding error."""
 _ENDINGS = ("", "_read", "_write", "_rx", "_tx")
 """Counters of both directions together or of one. Merged, discarded and flushed I/Os are not among the work."""
 
@@ -40,6 +42,8 @@ def cumulative_work(samples: Sequence[StepSamples], quantity: str) -> Work | Non
     if not works:
         return None
     limits = np.unique(np.concatenate([entity_work.limits for entity_work in works]))
+    # Windows that begin where the one before ended, but for rounding, leave none between them.
+    limits = limits[np.append(np.diff(limits) >= _LEAST_WINDOW_SECONDS, True)]
     limits = np.append(limits[: -1 : 1 + len(limits) // _MAX_LIMITS], limits[-1])
     return Work(
         limits,

@@ -36,11 +36,10 @@ _MAX_WINDOWS = 2000
 """Most windows that are compared at each offset: sanpath's own choice, for its computing time."""
 _MIN_WINDOWS = 4
 """Fewer windows fit anywhere: sanpath's own choice."""
-_WORK_COUNTERS = (
-    ("bytes", ("switch_port", "hba", "array_port")),
-    ("ops", ("lun", "volume", "vdisk", "array", "path")),
-)
-"""Counters of work with the entity kinds that have them, the best first."""
+_QUANTITIES = ("bytes", "ops")
+"""Work that load and source both count, the best first: software below the load splits and merges I/Os, not bytes."""
+_KINDS = ("switch_port", "hba", "array_port", "lun", "volume", "vdisk", "array", "path")
+"""Entity kinds that count work, the best first."""
 
 Samples = Callable[[str], Sequence[StepSamples]]
 """Entity kind → its samples over the entire recording, window by window."""
@@ -69,27 +68,25 @@ def edge_offsets(
     imported_loads = [source for source in sources if source in imported]
     offsets: dict[str, ClockOffset] = {}
     unplaced: list[Unplaced] = []
-    load_work = cumulative_work(loads, "bytes") or cumulative_work(loads, "ops")
-    if load_work is None:
-        return offsets, unplaced
+    load_works = {name: work for name in _QUANTITIES if (work := cumulative_work(loads, name)) is not None}
     below = [
-        (source_name, source_work)
+        (source_name, *works)
         for source_name in _sources(samples, kinds)
-        if source_name not in sources and (source_work := _work_of_source(source_name, samples, kinds)) is not None
+        if source_name not in sources and (works := _compared(source_name, samples, kinds, load_works)) is not None
     ]
-    live_works = [source_work for source_name, source_work in below if source_name not in imported]
+    late_seconds = 0.0
+    live_works = [works for source_name, *works in below if source_name not in imported]
     if len(imported_loads) == len(sources) == 1 and live_works:
         # If the load is early by some time, the sources that were read live are late by the same time.
-        result = offset(load_work, max(live_works, key=lambda source_work: len(source_work.limits)))
+        result = offset(*max(live_works, key=lambda works: len(works[1].limits)))
         if isinstance(result, ClockOffset):
             offsets[imported_loads[0]] = ClockOffset(-result.seconds, result.uncertainty_seconds, "load_edges")
-            if is_significant(result):
-                load_work = Work(load_work.limits + result.seconds, load_work.until)
+            late_seconds = result.seconds if is_significant(result) else 0.0
         else:
             unplaced.append(Unplaced(imported_loads[0], result))
-    for source, source_work in below:
+    for source, load_work, source_work in below:
         if source in imported:
-            result = offset(load_work, source_work)
+            result = offset(Work(load_work.limits + late_seconds, load_work.until), source_work)
             if isinstance(result, ClockOffset):
                 offsets[source] = result
             else:
@@ -116,6 +113,9 @@ def offset(load: Work, source_work: Work) -> ClockOffset | str:
     unexplained = _unexplained(load, limits, rates, shifts)
     best = int(np.argmin(unexplained))
     if unexplained[best] > 1 - _FIT**2:
+        parts = _parts(load)
+        if len(parts) > 1 and _misplaced(load, parts, source_work, 0.0) <= _ON_TIME:
+            return ClockOffset(0.0, min(end - begin for begin, end in parts) / 2, "load_edges")
         return "its throughput fits that of the load at no offset"
     candidates = np.flatnonzero(unexplained <= 2 * unexplained[best] + _FIT_TOLERANCE)
     if np.any(np.diff(candidates) > 1):
@@ -132,22 +132,32 @@ def offset(load: Work, source_work: Work) -> ClockOffset | str:
 
 def _is_on_time(load: Work, source_work: Work, shift: float) -> bool:
     """Return whether a source did its work when the load did by its own times, while `shift` would move it into other
-    parts of the load.
+    parts of the load, or clearly more of it out of all of them.
 
     The load may report one figure for each part between two pauses. A device that works unevenly within one then fits
-    best at another."""
+    best at another, or where the part begins with the time in which it was fast."""
     parts = _parts(load)
-    if not parts or abs(shift) < min(end - begin for begin, end in parts) / 2:
+    if not parts or (now := _misplaced(load, parts, source_work, 0.0)) > _ON_TIME:
         return False
-    begins, ends, done = source_work.limits[:-1], source_work.limits[1:], np.diff(source_work.until)
+    moves_on = abs(shift) >= min(end - begin for begin, end in parts) / 2
+    return moves_on or _misplaced(load, parts, source_work, shift) > now + _ON_TIME
+
+
+def _misplaced(load: Work, parts: Sequence[tuple[float, float]], source_work: Work, shift: float) -> float:
+    """Return the share of a source's work that lies in another part of the load than the load's, or in none, if its
+    clock is ahead by `shift`."""
+    limits = source_work.limits - shift
+    begins, ends, done = limits[:-1], limits[1:], np.diff(source_work.until)
     # A window counts as a whole for the part of which it covers most: one that follows a pause may contain it.
     slack = float(np.median(ends - begins))
     overlaps = np.array([np.minimum(ends, end) - np.maximum(begins, begin) for begin, end in parts])
     inside = overlaps.max(axis=0) > -slack
     own = np.bincount(overlaps.argmax(axis=0)[inside], done[inside], len(parts))
     theirs = np.array([_work_in(load, begin, end) for begin, end in parts])
-    misplaced = np.abs(theirs / theirs.sum() - own / own.sum()).sum() / 2 if own.sum() else 1.0
-    return bool(misplaced <= _ON_TIME and own.sum() >= (1 - _ON_TIME) * done.sum())
+    if not own.sum():
+        return 1.0
+    elsewhere = float(np.abs(theirs / theirs.sum() - own / own.sum()).sum()) / 2
+    return max(elsewhere, 1 - float(own.sum() / done.sum()))
 
 
 def _parts(load: Work) -> list[tuple[float, float]]:
@@ -166,26 +176,30 @@ def _work_in(work: Work, begin: float, end: float) -> float:
 def _unexplained(load: Work, limits: Numbers, rates: Numbers, shifts: Numbers) -> Numbers:
     """Return the share of the variance of `rates` that the load, shifted, leaves unexplained; one value for each
     shift."""
-    fits = [max(0.0, _correlation(load.rates(limits - shift), rates)) for shift in shifts]
+    seconds = np.diff(limits)
+    fits = [max(0.0, _correlation(load.rates(limits - shift), rates, seconds)) for shift in shifts]
     return np.asarray(1 - np.square(fits))
 
 
-def _correlation(first: Numbers, second: Numbers) -> float:
-    deviations = first - first.mean(), second - second.mean()
-    spread = float(np.sqrt(np.square(deviations[0]).sum() * np.square(deviations[1]).sum()))
-    return float((deviations[0] * deviations[1]).sum()) / spread if spread else 0.0
+def _correlation(first: Numbers, second: Numbers, weights: Numbers) -> float:
+    deviations = first - np.average(first, weights=weights), second - np.average(second, weights=weights)
+    spread = float(np.sqrt(np.prod([(weights * np.square(each)).sum() for each in deviations])))
+    return float((weights * deviations[0] * deviations[1]).sum()) / spread if spread else 0.0
 
 
 def _sources(samples: Samples, kinds: Sequence[str]) -> list[str]:
-    kinds_read = [kind for _, counting_kinds in _WORK_COUNTERS for kind in counting_kinds if kind in kinds]
-    return list(dict.fromkeys(sample.source for kind in kinds_read for sample in samples(kind)))
+    return list(dict.fromkeys(sample.source for kind in _KINDS if kind in kinds for sample in samples(kind)))
 
 
-def _work_of_source(source: str, samples: Samples, kinds: Sequence[str]) -> Work | None:
-    """Return the work of a source by the first entity kind that counts any. None: none does."""
-    for counter, counting_kinds in _WORK_COUNTERS:
-        for kind in (kind for kind in counting_kinds if kind in kinds):
-            source_samples = [sample for sample in samples(kind) if sample.source == source and sample.seconds]
-            if source_samples and (total := cumulative_work(source_samples, counter)) is not None:
-                return total
+def _compared(
+    source: str, samples: Samples, kinds: Sequence[str], load_works: Mapping[str, Work]
+) -> tuple[Work, Work] | None:
+    """Return the work of the load and that of a source by the first entity kind that counts any: in the same quantity
+    where both count one. None: one of them counts nothing."""
+    for kind in (kind for kind in _KINDS if kind in kinds):
+        of_source = [sample for sample in samples(kind) if sample.source == source and sample.seconds]
+        works = {name: work for name in _QUANTITIES if (work := cumulative_work(of_source, name)) is not None}
+        common = [(work, works[name]) for name, work in load_works.items() if name in works]
+        if works and load_works:
+            return common[0] if common else (next(iter(load_works.values())), next(iter(works.values())))
     return None
