@@ -28,6 +28,8 @@ _FIT_TOLERANCE = 0.01
 offset, plus this."""
 _ON_TIME = 0.1
 """Share of a source's work that may lie outside the load's, or in another part of it, if its own times are right."""
+_CLEARLY_MORE = 0.02
+"""Share of a source's work by which two placements differ: sanpath's own choice, beyond the edges of its windows."""
 _TRUSTED_SECONDS = 1.0
 """An offset below this, or below its own uncertainty, shifts nothing."""
 _PAUSE_RATIO = 0.5
@@ -140,7 +142,7 @@ def _is_on_time(load: Work, source_work: Work, shift: float) -> bool:
     if not parts or (now := _misplaced(load, parts, source_work, 0.0)) > _ON_TIME:
         return False
     moves_on = abs(shift) >= min(end - begin for begin, end in parts) / 2
-    return moves_on or _misplaced(load, parts, source_work, shift) > now + _ON_TIME
+    return moves_on or _misplaced(load, parts, source_work, shift) > now + _CLEARLY_MORE
 
 
 def _misplaced(load: Work, parts: Sequence[tuple[float, float]], source_work: Work, shift: float) -> float:
