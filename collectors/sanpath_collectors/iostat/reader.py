@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from sanpath.plugin import CollectorError, Decoder, Failure, Item, ResultReader, SourceEntity, text_of, warning
+from sanpath.plugin import (
+    CollectorError,
+    Decoder,
+    Failure,
+    Item,
+    ResultReader,
+    SourceEntity,
+    SourceLink,
+    text_of,
+    warning,
+)
 from sanpath_collectors.iostat.counters import Counters, plan
 from sanpath_collectors.iostat.parse import TITLE, TextReports, header
 from sanpath_collectors.iostat.parse_json import JsonReports
@@ -116,11 +126,16 @@ class IostatResult(ResultReader):
             yield from self._warn("since-boot", text)
         yield from self._interval(report)
 
-    def _entities(self, report: Report) -> Iterator[SourceEntity]:
-        for name in [name for name in report.storage_devices if name not in self._yielded_devices]:
+    def _entities(self, report: Report) -> Iterator[Item]:
+        new = [name for name in report.storage_devices if name not in self._yielded_devices]
+        node = report.node
+        if node and new:
+            yield SourceEntity("host", node, node, {"name": (node,)})
+        for name in new:
             self._yielded_devices.add(name)
-            label = f"{report.node}/{name}" if report.node else name
-            yield SourceEntity("lun", name, label, {"device": (name,)})
+            yield SourceEntity("lun", name, f"{node}/{name}" if node else name, {"device": (name,)})
+            if node:
+                yield SourceLink("attached_to", ("lun", name), ("host", node), "the machine in its title")
 
     def _only_report(self, report: Report) -> Iterator[Item]:
         self._first = None

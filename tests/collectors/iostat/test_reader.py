@@ -104,7 +104,7 @@ def test_a_day_without_reports_is_no_interval() -> None:
 def test_the_first_report_is_kept_for_its_devices_while_the_file_grows() -> None:
     reader = IostatResult("hosts")
     first = list(reader.feed((TITLE + report("2024-03-01T08:00:00+0000")).encode()))
-    assert [type(item).__name__ for item in first] == ["SourceEntity"]
+    assert [type(item).__name__ for item in first] == ["SourceEntity", "SourceEntity", "SourceLink"]
     then = list(reader.feed(report("2024-03-01T08:00:01+0000").encode()))
     assert rows(then)[-1].values["ops_read_total"] == [100]
 
