@@ -62,5 +62,5 @@ def test_a_generator_that_limits_is_not_cleared_by_an_idle_processor(tmp_path: P
     file.write_text(json.dumps(document, indent=2), encoding="utf-8")
     import_file(ImportRequest(file, tmp_path / "r.sanpath"))
     found = diagnose(Recording(tmp_path / "r.sanpath"))
-    assert found.verdict.kind == "generator_limited"
+    assert found.verdict.suspects[0].verdict == "generator_limited"
     assert found.cleared == ()

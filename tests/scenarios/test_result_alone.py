@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,34 @@ def test_several_disks_that_carry_a_load_together_are_all_meant(tmp_path: Path) 
     text = text.replace(line, "\n".join(third.format(name) for name in ("sdb", "sdc", "sdd")))
     places = {suspect.place for suspect in imported(tmp_path, text).verdict.suspects}
     assert any(place.endswith("and 2 more, or below") for place in places), places
+
+
+@pytest.mark.parametrize("depths", [(32,), (8, 32), (8, 32, 128)])
+def test_the_name_of_a_machine_that_nothing_reads_changes_no_probability(
+    tmp_path: Path, depths: tuple[int, ...]
+) -> None:
+    """5,000 reads a second at every depth."""
+    read = {"total_ios": 50_000, "io_bytes": 50_000 * 4096, "io_kbytes": 200_000, "runtime": 10_000}
+    found = []
+    for host in (None, "win1"):
+        for depth in depths:
+            latency = {"min": 1, "max": 16e6, "mean": 1e9 * depth / 5_000, "N": 50_000}
+            options = {"rw": "read", "bs": "4k", "iodepth": str(depth), "ioengine": "windowsaio", "direct": "1"}
+            job = {
+                "jobname": f"q{depth}",
+                "groupid": 0,
+                "error": 0,
+                "job options": options,
+                "usr_cpu": 5,
+                "sys_cpu": 5,
+            }
+            at = 1_800_000_000 + 20 * depths.index(depth)
+            document = {
+                "fio version": "fio-3.13",
+                "timestamp": at,
+                "jobs": [{**job, "read": read | {"lat_ns": latency}}],
+            }
+            (file := tmp_path / f"{host}-{depth}.json").write_text(json.dumps(document), encoding="utf-8")
+            import_file(ImportRequest(file, tmp_path / f"{host}.sanpath", host=host))
+        found.append(likelihoods(judged(Recording(tmp_path / f"{host}.sanpath"))))
+    assert found[0] == pytest.approx(found[1], abs=1e-6)

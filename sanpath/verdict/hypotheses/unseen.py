@@ -68,7 +68,8 @@ def _place(table: PlaceTable, index: int) -> str:
     """A gap in words, by the names of what is above and below it."""
     queue = _queue_above(table, index)
     machines = table.machines if queue is None else table.facts.topology.related(queue.entity, "attached_to")[:1]
-    above, below = _name(table, machines, "host"), _name(table, table.arrays, "array")
+    above = _name(table, machines, "host") if machines else "the load"
+    below = _name(table, table.arrays, "array")
     if index in table.in_tcp:
         return f"the network between {above} and {below}"
     name = "" if queue is None else _short(queue)
