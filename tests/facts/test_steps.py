@@ -147,7 +147,7 @@ def test_the_one_figure_of_a_load_keeps_its_own_limits() -> None:
         ("sqlio", Event(70 * SECOND, "step-end", {})),
     ]
     (step,) = load_steps(events, 0, 99 * SECOND)
-    assert limits([step]) == [("a", 16, 70)]
+    assert limits([step]) == [("a", 11, 70)]
     assert step.loads == (StepLoad("sqlio", ("sqlio",), (10 * SECOND, 70 * SECOND)),)
 
 

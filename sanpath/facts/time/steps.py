@@ -12,7 +12,7 @@ from sanpath.facts.table import WHOLE_RUN
 from sanpath.model import Event, Step, StepLoad
 
 _RAMP_RATIO = 0.1
-"""Share of a step that is left out at its start where a load marks no ramp: sanpath's own choice."""
+"""Share of a step that is left out at its start where a load with a series marks no ramp: sanpath's own choice."""
 _RAMP_SECONDS = 1.0
 """The least that is left out: sanpath's own choice, a window of most sources."""
 COMMAND = "load command"
@@ -159,7 +159,9 @@ def _step(marks: _Marks, last_us: int) -> Step:
     begin, ramp_end_us = marks.begin, marks.ramp_end_us
     end = max(begin.seen, last_us) if marks.ended_us is None else marks.ended_us
     if ramp_end_us is None:
-        ramp_end_us = begin.seen + round(max(_RAMP_SECONDS * 1e6, _RAMP_RATIO * (end - begin.seen)))
+        # A single figure is the mean over all of the step: so are the figures that are compared with it.
+        ramp_ratio = 0.0 if begin.detail.get("summary") else _RAMP_RATIO
+        ramp_end_us = begin.seen + round(max(_RAMP_SECONDS * 1e6, ramp_ratio * (end - begin.seen)))
     entities = tuple(filter(None, str(begin.detail.get("loads") or "").split(",")))
     summary_window = (begin.seen, end) if begin.detail.get("summary") else None
     own_clock = begin.detail.get("device_time") is not None
