@@ -10,6 +10,7 @@ from sanpath.summary.step_figures import in_flight
 
 _OF_A_VERDICT: Mapping[str, str] = {
     "concurrency_limited": "Run the test with more outstanding I/Os",
+    "cannot_tell": "Repeat the test while sanpath reads more of the path (sanpath init)",
     "generator_limited": "Give the load generator more processes, or faster processors",
 }
 _OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes overlap"

@@ -339,8 +339,9 @@ def _least_in_flight(table: PlaceTable) -> float:
 
 
 def host_is_unread(table: PlaceTable) -> bool:
-    """Whether a host below the load, or below its virtual machine, has no clock that was read. A load whose machine is
-    not known runs on one that is not read."""
+    """Whether a host below the load, or below its virtual machine, has no clock that was read.
+
+    A load whose machine is not known runs on one that is not read."""
     topology = table.facts.topology
     host_side = [q for q in table.queues if q.layer != "guest" or topology.related(q.entity, "attached_to", "host")]
     return not (host_side if table.in_guest else table.queues)

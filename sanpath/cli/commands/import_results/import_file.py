@@ -98,6 +98,7 @@ def import_file(
     zone_of_files = zone(utc_offset) if utc_offset is not None else None
     of_one_run = one_run(files, reader, has_zone=zone_of_files is not None)
     imported_from: dict[tuple[Path, str], str] = {}
+    refused: list[UsageError] = []
     for position, (file, *parts) in enumerate(in_order(files, reader)):
         twins = of_one_run.get(file)
         if isinstance(twins, LeftOut):
@@ -125,11 +126,20 @@ def import_file(
             parts,
             imported_from,
         )
-        with Progress(file, *parts) as progress:
-            imported = import_file(request, progress.read)
+        try:
+            with Progress(file, *parts) as progress:
+                imported = import_file(request, progress.read)
+        except UsageError as refusal:
+            refused.append(refusal)
+            continue
         imported_from.setdefault((file.parent, imported.collector), imported.source)
         typer.echo(progress.summary(imported))
-    typer.echo(f"sanpath diagnose {folder}", err=True)
+    if imported_from or not refused:
+        typer.echo(f"sanpath diagnose {folder}", err=True)
+    for error in refused[1:]:
+        typer.echo(f"not imported: {error}", err=True)
+    if refused:
+        raise refused[0]
 
 
 app.command("prometheus", short_help="Add what a Prometheus server collected.")(import_prometheus)
