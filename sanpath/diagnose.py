@@ -318,7 +318,7 @@ def _validity_notes(facts: Facts, step: Step, windows: int, loads: Sequence[Load
     if windows < WINDOWS and not (windows == 1 and loads and all(load.summary for load in loads)):
         reason = "too short" if windows else "too short, or a source gave nothing"
         notes.append(f"{reason}: {counted(windows, 'complete window')} of the slowest source, {WINDOWS} are needed")
-    if any(load.summary for load in loads):
+    if any(load.summary and not load.series for load in loads):
         notes.append("whether the step was steady is not known: the load gave one figure for all of it")
     if step.origin == "found":
         notes.append("the load gave no marks: steps are taken from its pauses and from jumps of its outstanding I/Os")

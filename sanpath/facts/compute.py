@@ -18,6 +18,7 @@ from sanpath.facts.figures.comparison import figure_comparisons, figure_rows
 from sanpath.facts.figures.measured import Measurements
 from sanpath.facts.host.block_devices import device_rows
 from sanpath.facts.host.control_groups import control_group_rows
+from sanpath.facts.host.device_series import with_device_series
 from sanpath.facts.host.machines import host_rows, initiator_rows
 from sanpath.facts.host.multipath import multipath_rows
 from sanpath.facts.host.plane_rows import plane_rows
@@ -90,6 +91,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     if any(load.is_mean_of_both for load in loads):
         planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
         loads = list(split_by_devices(topology, loads, planes))
+    loads = list(with_device_series(topology, loads, samples.get("lun", ())))
     measurements = Measurements(topology, steps, load_samples, loads, distributions_of_loads, shares)
     figures = figure_comparisons(events, measurements)
     by_hand = manual_figures(topology, steps, loads, samples, events)

@@ -34,7 +34,16 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         words += f". {also}"
     if busy := busy_words(diagnosis):
         words += f". {busy}"
+    if doubt := _doubt(diagnosis, step):
+        words += f". {doubt}"
     return f"{words}."
+
+
+def _doubt(diagnosis: Diagnosis, step: StepResult) -> str:
+    """Why the figures of the step are in doubt, as a sentence; "" where nothing says so. Of several reasons the
+    first."""
+    hits = (f for f in diagnosis.findings if f.role == "validity" and f.outcome == "hit" and step.name in f.steps)
+    return next((finding.title for finding in hits), "")
 
 
 def _flat_words(diagnosis: Diagnosis, direction: str, result: DirectionResult) -> str | None:

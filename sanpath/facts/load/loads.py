@@ -45,22 +45,21 @@ class LoadFacts:
     error of the mean over the windows, None with fewer than two. `latency_interval`: bounds of the mean latency where
     the load truncates it, None: it is exact. `summary`: a job reported a single figure for the entire step, so that
     its windows mean nothing. `jobs`: the jobs themselves. `series` and `latency_series`: (I/Os a second, seconds)
-    and (mean latency, seconds) of each window. `summary_seconds`: the shortest time that a job's single figure
-    covers, None: no job reports one. `variation`: the experiment of a probe that changed more than the number of
-    I/Os in flight; "": none. `access`: how the jobs were configured to access their data. `flushes_in_flight`,
-    `metadata_in_flight`: flushes, and operations on files that move no data, that the jobs wait for on average
-    (Little's law). `active_ratio`: share of the configured I/Os that the jobs could keep in flight in the mean over
-    the step; below 1, some of them began later or ended before the others. `tail_shares`: (a part of each job's I/Os,
-    the least share of the time that as many of its slowest take), empty: a job reports no percentiles.
-    `is_mean_of_both`: its latency follows from both directions' I/Os together, so that the split is not known.
-    `unlimited_ratio`: share of their configured I/Os that the jobs without a rate keep in flight, of both directions,
-    if these hold most; None: no job has a rate, or all have, or it is not known of one.
-    `throughput_deviation_ratio`, `throughput_max_ratio`: standard deviation and largest of its throughput between
-    half seconds, over its mean; None: several jobs ran, or the load does not report it.
-    `slow_part`: the jobs whose own targets hold most of the I/Os in flight because they are slower than those of the
-    other jobs; None: the jobs share their targets, or these do not differ, or are not known.
-    `seen_at_array`: nothing but an array counts its I/Os, from their arrival on: those that wait above it are neither
-    in its latency nor in its I/Os in flight.
+    and (mean latency, seconds) of each window, by its block device where the load gives one figure.
+    `summary_seconds`: the shortest time that a job's single figure covers, None: no job reports one. `variation`: the
+    experiment of a probe that changed more than the number of I/Os in flight; "": none. `access`: how the jobs were
+    configured to access their data. `flushes_in_flight`, `metadata_in_flight`: flushes, and operations on files that
+    move no data, that the jobs wait for on average (Little's law). `active_ratio`: share of the configured I/Os that
+    the jobs could keep in flight in the mean over the step; below 1, some of them began later or ended before the
+    others. `tail_shares`: (a part of each job's I/Os, the least share of the time that as many of its slowest take),
+    empty: a job reports no percentiles. `is_mean_of_both`: its latency follows from both directions' I/Os together,
+    so that the split is not known. `unlimited_ratio`: share of their configured I/Os that the jobs without a rate
+    keep in flight, of both directions, if these hold most; None: no job has a rate, or all have, or it is not known
+    of one. `throughput_deviation_ratio`, `throughput_max_ratio`: standard deviation and largest of its throughput
+    between half seconds, over its mean; None: several jobs ran, or the load does not report it. `slow_part`: the jobs
+    whose own targets hold most of the I/Os in flight because they are slower than those of the other jobs; None: the
+    jobs share their targets, or these do not differ, or are not known. `seen_at_array`: nothing but an array counts
+    its I/Os, from their arrival on: those that wait above it are neither in its latency nor in its I/Os in flight.
     """
 
     roots: tuple[str, ...]
@@ -100,7 +99,8 @@ class LoadFacts:
     @property
     def seconds(self) -> float | None:
         """How long the load was sampled in the step; None: not known."""
-        return sum(seconds for _, seconds in self.series) or self.summary_seconds
+        sampled = sum(seconds for _, seconds in self.series) or None
+        return self.summary_seconds or sampled if self.summary else sampled or self.summary_seconds
 
     def filled_ratio(self, in_flight: float) -> float | None:
         """Return the I/Os in flight, of both directions, over those that the load could keep there. None: unknown.

@@ -1,0 +1,59 @@
+"""How a load went on over time, by its block device, where the load itself gives one figure for all of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sanpath.facts.host.planes import devices_of_load
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.topology.topology import Topology
+
+_LEAST_WINDOWS = 4
+"""Fewer windows show no course: sanpath's own choice, that of a verdict of confidence A or B."""
+_SAME_OPS, _MOSTLY_THERE = 0.05, 0.9
+"""Most by which the device's throughput differs from the load's, as a ratio, and the least share of the load's
+outstanding I/Os that are at the device: then what its clock shows is the load's course."""
+
+
+def with_device_series(
+    topology: Topology, loads: Sequence[LoadFacts], samples: Sequence[StepSamples]
+) -> Iterator[LoadFacts]:
+    """Yield the loads; those without windows of their own with those of the device that does their I/Os, and no
+    others. `samples`: of block devices, in the steps."""
+    for load in loads:
+        is_single_figure = load.summary and not load.series
+        device = _device(topology, load, samples) if is_single_figure else None
+        yield load if device is None else _with_series(load, device)
+
+
+def _device(topology: Topology, load: LoadFacts, samples: Sequence[StepSamples]) -> StepSamples | None:
+    """The device of a load that does its I/Os, the uppermost of a stack. None: there is none."""
+    devices = devices_of_load(topology, load)
+    found = [
+        (waiting, sample)
+        for sample in samples
+        if sample.step == load.step
+        and len(sample.seconds) >= _LEAST_WINDOWS
+        and topology.known_as.get((sample.source, "lun", sample.entity)) in devices
+        and (ops := sample.rate(f"ops_{load.direction}_total"))
+        and abs(ops / load.ops_per_second - 1) <= _SAME_OPS
+        and (waiting := sample.rate(f"latency_seconds_{load.direction}_total") or 0.0)
+        >= _MOSTLY_THERE * load.in_flight_measured
+    ]
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def _with_series(load: LoadFacts, device: StepSamples) -> LoadFacts:
+    ops, waits = (device.rates[f"{quantity}_{load.direction}_total"] for quantity in ("ops", "latency_seconds"))
+    windows = [
+        (rate, wait / rate, seconds)
+        for rate, wait, seconds in zip(ops, waits, device.seconds, strict=True)
+        if rate and wait is not None
+    ]
+    return replace(
+        load,
+        series=tuple((rate, seconds) for rate, _, seconds in windows),
+        latency_series=tuple((latency, seconds) for _, latency, seconds in windows),
+    )

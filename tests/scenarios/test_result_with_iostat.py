@@ -1,0 +1,77 @@
+"""A result with one figure, and iostat beside it: the device shows how the test went on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnosis.model import Diagnosis
+from sanpath.recorder.importing.importer import ImportRequest, import_file
+from sanpath.recording.reading.recording import Recording
+from tests.support.fio_text import SECONDS, fio_text, likelihoods
+from tests.support.stories import judged
+
+DEPTH = 8
+ENDED = datetime(2026, 6, 15, 21, 10, 40)
+IDLE = 10
+"""Seconds of iostat before and after the test."""
+
+
+def iostat_text(ops: Sequence[float], device: str = "sdb", depth: float = DEPTH) -> str:
+    """`iostat -xt 1` of the machine db1, around a test that had so many reads a second."""
+    lines = ["Linux 6.1.0 (db1) \t06/15/26 \t_x86_64_\t(8 CPU)", ""]
+    begun = ENDED - timedelta(seconds=SECONDS + IDLE)
+    for second, rate in enumerate((0.0, *[0.0] * IDLE, *ops, *[0.0] * IDLE)):
+        await_ms, queue = (1000 * depth / rate, depth) if rate else (0.0, 0.0)
+        lines += [
+            f"{begun + timedelta(seconds=second):%m/%d/%y %H:%M:%S}",
+            "Device            r/s     rkB/s   r_await     w/s     wkB/s   w_await  aqu-sz  %util",
+            f"{device} {rate:.2f} {4 * rate:.2f} {await_ms:.3f} 0.00 0.00 0.00 {queue:.2f} {100 if rate else 0:.2f}",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def of_both(folder: Path, ops: Sequence[float]) -> Diagnosis:
+    """fio says how many reads there were in all, and that 8 were outstanding."""
+    folder.mkdir(exist_ok=True)
+    mean = round(sum(ops) / SECONDS)
+    (result := folder / "fio.txt").write_text(fio_text(ops=mean, latency_us=1e6 * DEPTH / mean, depth=DEPTH))
+    (devices := folder / "iostat.txt").write_text(iostat_text(ops))
+    for file in (result, devices):
+        import_file(ImportRequest(file, folder / "r.sanpath"))
+    return judged(Recording(folder / "r.sanpath"))
+
+
+def test_the_machine_that_iostat_names_is_that_of_the_load(tmp_path: Path) -> None:
+    found = of_both(tmp_path, [4000.0] * SECONDS)
+    (step,) = found.steps
+    assert {plane.entity for plane in step.in_flight.planes} == {"load:fio", "lun:db1/sdb"}
+    assert step.in_flight.planes[-1].measured[0] == pytest.approx(DEPTH, rel=0.03)
+
+
+def test_ios_that_take_longer_for_a_while_are_seen_at_the_device(tmp_path: Path) -> None:
+    """Ten seconds at 6,000 a second and ten at 1,000, with as many outstanding: a cache has filled up."""
+    even, fallen = (
+        of_both(tmp_path / "even", [3500.0] * SECONDS),
+        of_both(tmp_path / "fall", [6000.0] * 10 + [1000.0] * 10),
+    )
+    assert "The test had not settled" in (fallen.summary.consequence or "")
+    assert "The test had not settled" not in (even.summary.consequence or "")
+    few = [likelihoods(found).get("concurrency_limited", 0.0) for found in (even, fallen)]
+    assert few[1] < 0.7 * few[0]
+    assert not any("whether the step was steady is not known" in note for note in fallen.steps[0].valid)
+
+
+def test_a_device_that_does_other_ios_shows_nothing_of_the_load(tmp_path: Path) -> None:
+    """sdc of the same machine does a tenth, and comes and goes."""
+    result = fio_text(ops=4000, latency_us=2000.0, depth=DEPTH)
+    (file := tmp_path / "fio.txt").write_text(result)
+    (devices := tmp_path / "iostat.txt").write_text(iostat_text([400.0, 1.0] * (SECONDS // 2), device="sdc"))
+    for each in (file, devices):
+        import_file(ImportRequest(each, tmp_path / "r.sanpath"))
+    found = judged(Recording(tmp_path / "r.sanpath"))
+    assert any("whether the step was steady is not known" in note for note in found.steps[0].valid)
