@@ -20,19 +20,27 @@ IDLE = 10
 """Seconds of iostat before and after the test."""
 
 
-def iostat_text(ops: Sequence[float], device: str = "sdb", depth: float = DEPTH) -> str:
-    """`iostat -xt 1` of the machine db1, around a test that had so many reads a second."""
+def iostat_text(ops: Sequence[float], **devices: float) -> str:
+    """`iostat -xt 1` of the machine db1, around a test that had so many reads a second. `devices`: name, _ for -, and
+    the share of the reads that it did; each has a part of those outstanding. None: sdb did all."""
     lines = ["Linux 6.1.0 (db1) \t06/15/26 \t_x86_64_\t(8 CPU)", ""]
     begun = ENDED - timedelta(seconds=SECONDS + IDLE)
     for second, rate in enumerate((0.0, *[0.0] * IDLE, *ops, *[0.0] * IDLE)):
-        await_ms, queue = (1000 * depth / rate, depth) if rate else (0.0, 0.0)
         lines += [
             f"{begun + timedelta(seconds=second):%m/%d/%y %H:%M:%S}",
             "Device            r/s     rkB/s   r_await     w/s     wkB/s   w_await  aqu-sz  %util",
-            f"{device} {rate:.2f} {4 * rate:.2f} {await_ms:.3f} 0.00 0.00 0.00 {queue:.2f} {100 if rate else 0:.2f}",
+            *(
+                _row(name.replace("_", "-"), rate * share, DEPTH * share)
+                for name, share in (devices or {"sdb": 1}).items()
+            ),
             "",
         ]
     return "\n".join(lines)
+
+
+def _row(device: str, rate: float, outstanding: float) -> str:
+    await_ms, queue = (1000 * outstanding / rate, outstanding) if rate else (0.0, 0.0)
+    return f"{device} {rate:.2f} {4 * rate:.2f} {await_ms:.3f} 0.00 0.00 0.00 {queue:.2f} {100 if rate else 0:.2f}"
 
 
 def of_both(folder: Path, ops: Sequence[float]) -> Diagnosis:
@@ -70,8 +78,26 @@ def test_a_device_that_does_other_ios_shows_nothing_of_the_load(tmp_path: Path) 
     """sdc of the same machine does a tenth, and comes and goes."""
     result = fio_text(ops=4000, latency_us=2000.0, depth=DEPTH)
     (file := tmp_path / "fio.txt").write_text(result)
-    (devices := tmp_path / "iostat.txt").write_text(iostat_text([400.0, 1.0] * (SECONDS // 2), device="sdc"))
+    (devices := tmp_path / "iostat.txt").write_text(iostat_text([400.0, 1.0] * (SECONDS // 2), sdc=1))
     for each in (file, devices):
         import_file(ImportRequest(each, tmp_path / "r.sanpath"))
     found = judged(Recording(tmp_path / "r.sanpath"))
     assert any("whether the step was steady is not known" in note for note in found.steps[0].valid)
+
+
+@pytest.mark.parametrize(
+    "devices",
+    [
+        {"sdb": 1.0},
+        {"dm_3": 1.0, "sdb": 0.5, "sdc": 0.5},
+        {"dm_5": 1.0, "dm_3": 1.0, "sdb": 0.5, "sdc": 0.5},
+        {"dm_3": 0.5, "dm_4": 0.5, "sdb": 0.5, "sdc": 0.5},
+    ],
+    ids=["a disk", "a map", "a volume on a map", "two maps"],
+)
+def test_ios_count_once_whatever_stands_on_what(tmp_path: Path, devices: dict[str, float]) -> None:
+    (file := tmp_path / "iostat.txt").write_text(iostat_text([4000.0] * SECONDS, **devices))
+    import_file(ImportRequest(file, tmp_path / "r.sanpath"))
+    (step,) = judged(Recording(tmp_path / "r.sanpath")).steps
+    assert step.directions["read"].ops_per_second == pytest.approx(4000, rel=0.02)
+    assert step.in_flight.measured == pytest.approx(DEPTH, rel=0.02)

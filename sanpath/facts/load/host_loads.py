@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import isclose
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates, sum_of_known
@@ -22,6 +23,8 @@ _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""
 _TAKES_PART_RATIO = 0.1
 """Share of the outstanding I/Os of the busiest host from which another host takes part in the test."""
+_SAME_RATE = 0.02
+"""Relative difference of the bytes of devices that count the same I/Os: their windows are read one after another."""
 MOVED_ABOVE = 0.05
 """Share of a device's bytes from which they are those of the devices above it. A volume that idles moves less.
 Parity, a resync or copies for a snapshot move several times what the volume moves."""
@@ -147,7 +150,15 @@ def _topmost(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> I
             levels[_level(topology, lun)].append((sample, lun))
         totals = {level: sum(rates[step, lun] for _, lun in found) for level, found in levels.items()}
         top = max(level for level, total in totals.items() if total >= max(totals.values()) / 2)
-        yield from ((sample, host) for sample, _ in levels[top])
+        below = max((level for level in totals if level < top), default=top)
+        # Devices of a kind that each move what all below them move stand on each other, such as a volume on a map.
+        stacked = [
+            sample
+            for sample, lun in levels[top]
+            if below < top and isclose(rates[step, lun], totals[below], rel_tol=_SAME_RATE)
+        ]
+        upper = max(stacked, key=lambda each: sum(in_flight_of([each], d) for d in DIRECTIONS), default=None)
+        yield from ((sample, host) for sample, _ in levels[top] if sample is upper or sample not in stacked)
 
 
 def _level(topology: Topology, lun: str) -> int:
