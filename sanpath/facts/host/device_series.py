@@ -46,10 +46,11 @@ def _device(topology: Topology, load: LoadFacts, samples: Sequence[StepSamples])
 
 
 def _with_series(load: LoadFacts, device: StepSamples) -> LoadFacts:
-    ops, waits = (device.rates[f"{quantity}_{load.direction}_total"] for quantity in ("ops", "latency_seconds"))
+    counters = (f"{quantity}_{load.direction}_total" for quantity in ("ops", "latency_seconds"))
+    ops, waits = (device.rates.get(counter, ()) for counter in counters)
     windows = [
         (rate, wait / rate, seconds)
-        for rate, wait, seconds in zip(ops, waits, device.seconds, strict=True)
+        for rate, wait, seconds in zip(ops, waits, device.seconds, strict=False)
         if rate and wait is not None
     ]
     return replace(
