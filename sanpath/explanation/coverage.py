@@ -19,7 +19,7 @@ from sanpath.topology.descriptions import DESCRIPTION
 from sanpath.topology.names import short_name
 from sanpath.topology.paths import hosts_of, io_paths
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
-from sanpath.units import counted, first_of, in_series
+from sanpath.units import counted, first_of
 
 _MOST_PORTS = 4
 """Ports, or hosts, that are named where several are meant."""
@@ -257,8 +257,7 @@ def _unobserved_parts(facts: Facts, sampled: Collection[str]) -> list[Unobserved
     machines = {root.partition(":")[0] for load in facts.loads for root in load.roots} & {"host", "vm"}
     if any(load.seen_at_array for load in facts.loads):
         roots = [short_name(root) for root in dict.fromkeys(root for load in facts.loads for root in load.roots)]
-        more = [f"{len(roots) - _MOST_PORTS} more"] if len(roots) > _MOST_PORTS else []
-        counted_for = in_series([*roots[:_MOST_PORTS], *more])
+        counted_for = first_of(roots, _MOST_PORTS)
         unobserved_parts.append(
             Unobserved(
                 "the load",

@@ -335,10 +335,14 @@ def _lighter_ratio(facts: Facts, load: LoadFacts, lighter: LoadFacts | None, arr
     if lighter is None:
         return 1.0
     volumes = {volume for array in arrays for volume in facts.topology.related(array, "member_of", "volume")}
-    ports = {str(row["entity"]) for row in facts.tables["link"].select(side="array", on_loaded_path=True)}
-    for kind, fact, own in (("array", "ops", arrays), ("volume", "ops", volumes), ("link", "bytes", ports)):
+    ports: dict[str, FactValue] = {"side": "array", "on_loaded_path": True}
+    for kind, fact, which, own in (
+        ("array", "ops", {}, arrays or None),
+        ("volume", "ops", {}, volumes if arrays else None),
+        ("link", "bytes", ports, None),
+    ):
         rows = (
-            [r for r in facts.tables[kind].select(step=each.step) if not arrays or r["entity"] in own]
+            [row for row in facts.tables[kind].select(step=each.step, **which) if own is None or row["entity"] in own]
             for each in (load, lighter)
         )
         now, then = (sum(number(row, f"{fact}_per_second") for row in of_step) for of_step in rows)
