@@ -1,8 +1,8 @@
-"""A result with one figure, and iostat beside it: the device shows how the test went on."""
+"""A result with one figure, and iostat beside it: the device shows how the test went on, and what it is made of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -20,9 +20,10 @@ IDLE = 10
 """Seconds of iostat before and after the test."""
 
 
-def iostat_text(ops: Sequence[float], **devices: float) -> str:
+def iostat_text(ops: Sequence[float], waiting: Mapping[str, float] | None = None, **devices: float) -> str:
     """`iostat -xt 1` of the machine db1, around a test that had so many reads a second. `devices`: name, _ for -, and
-    the share of the reads that it did; each has a part of those outstanding. None: sdb did all."""
+    the share of the reads that it did; each has a part of those outstanding. None: sdb did all. `waiting`: device →
+    reads outstanding there, where they are not that part."""
     lines = ["Linux 6.1.0 (db1) \t06/15/26 \t_x86_64_\t(8 CPU)", ""]
     begun = ENDED - timedelta(seconds=SECONDS + IDLE)
     for second, rate in enumerate((0.0, *[0.0] * IDLE, *ops, *[0.0] * IDLE)):
@@ -30,7 +31,7 @@ def iostat_text(ops: Sequence[float], **devices: float) -> str:
             f"{begun + timedelta(seconds=second):%m/%d/%y %H:%M:%S}",
             "Device            r/s     rkB/s   r_await     w/s     wkB/s   w_await  aqu-sz  %util",
             *(
-                _row(name.replace("_", "-"), rate * share, DEPTH * share)
+                _row(name.replace("_", "-"), rate * share, (waiting or {}).get(name, DEPTH * share))
                 for name, share in (devices or {"sdb": 1}).items()
             ),
             "",
@@ -101,3 +102,36 @@ def test_ios_count_once_whatever_stands_on_what(tmp_path: Path, devices: dict[st
     (step,) = judged(Recording(tmp_path / "r.sanpath")).steps
     assert step.directions["read"].ops_per_second == pytest.approx(4000, rel=0.02)
     assert step.in_flight.measured == pytest.approx(DEPTH, rel=0.02)
+
+
+def of_stack(folder: Path, waiting: Mapping[str, float], **devices: float) -> Diagnosis:
+    """4,000 reads a second of 8 outstanding, on a device that is made of others."""
+    (result := folder / "fio.txt").write_text(fio_text(ops=4000, latency_us=2000.0, depth=DEPTH))
+    (stack := folder / "iostat.txt").write_text(iostat_text([4000.0] * SECONDS, waiting, **devices))
+    for file in (result, stack):
+        import_file(ImportRequest(file, folder / "r.sanpath"))
+    return judged(Recording(folder / "r.sanpath"))
+
+
+def test_the_part_at_which_the_ios_wait_is_named(tmp_path: Path) -> None:
+    """Of four parts that do as much, sdd takes 7.1 ms and the others 0.3 ms."""
+    waiting = {"sdb": 0.3, "sdc": 0.3, "sdd": 7.1, "sde": 0.3}
+    found = of_stack(tmp_path, waiting, md0=1.0, **dict.fromkeys(waiting, 0.25))
+    places = [suspect.place for suspect in found.verdict.suspects]
+    assert any(place and place.startswith("sdd or") for place in places)
+    assert not any(place and place.startswith("md0") for place in places)
+    assert [
+        finding.entity
+        for finding in found.findings
+        if finding.rule == "slower-than-peers" and finding.outcome == "hit"
+    ]
+
+
+def test_what_waits_above_the_parts_is_no_full_queue_of_theirs(tmp_path: Path) -> None:
+    """Encryption holds seven of the eight; the drive below it takes 0.1 ms."""
+    found = of_stack(tmp_path, {"nvme0n1": 0.4}, dm_0=1.0, nvme0n1=1.0)
+    first = found.verdict.suspects[0]
+    assert (first.kind, first.entity) == ("io_stack", "host:db1")
+    assert not any(
+        suspect.entity == "lun:db1/nvme0n1" for suspect in found.verdict.suspects if suspect.probability > 0.1
+    )

@@ -22,6 +22,7 @@ from sanpath_collectors.iostat.parse_json import JsonReports
 from sanpath_collectors.iostat.parse_sar import SarReports
 from sanpath_collectors.iostat.parse_sar import header as sar_header
 from sanpath_collectors.iostat.report import Report, Values
+from sanpath_collectors.iostat.stacks import Traffic
 from sanpath_collectors.iostat.tables import Rate
 
 _SECOND_US = 1_000_000
@@ -53,6 +54,7 @@ class IostatResult(ResultReader):
         self._warned_codes: set[str] = set()
         self._yielded_devices: set[str] = set()
         self._counters = Counters()
+        self._traffic = Traffic()
         self._plans: dict[tuple[str, ...], Mapping[str, Rate]] = {}
 
     @classmethod
@@ -82,6 +84,8 @@ class IostatResult(ResultReader):
             yield from self._only_report(self._first)
         if not self._has_samples:
             raise CollectorError(Failure.UNREADABLE, f"it contains no report of a block device: {_ADVICE}")
+        for lower, upper in self._traffic.parts():
+            yield SourceLink("member_of", ("lun", lower), ("lun", upper), "their bytes in each interval")
 
     def _read(self, text: str, last: bool) -> Iterator[Item]:
         self._text += text
@@ -187,6 +191,7 @@ class IostatResult(ResultReader):
         if (zeros := self._counters.begin_devices(devices, rates, begin_us)) is not None:
             yield zeros
         yield self._counters.add(devices, end_us, (end_us - begin_us) / 1e6)
+        self._traffic.add(devices, rates, (end_us - begin_us) / 1e6)
         if "ops_read_total" not in rates:
             text = f"reads and writes are not separated: {_ADVICE}"
             yield from self._warn("no-directions", text)

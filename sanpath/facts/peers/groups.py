@@ -76,12 +76,17 @@ def _paths(topology: Topology, devices: Sequence[str]) -> Iterator[_Keyed]:
 
 
 def _devices(topology: Topology, devices: Sequence[str]) -> Iterator[_Keyed]:
-    """Yield the block devices of a host that the load uses: drives by their model, multipath maps by their size."""
+    """Yield the block devices of a host that the load uses: drives by their model, multipath maps by their size, and
+    others that are parts of one device, which spreads its I/O over them."""
     for lun in devices:
         entity = topology.entities[lun]
         hosts = topology.related(lun, "attached_to", "host")
-        if hosts and (as_text(entity.attributes.get("model")) or as_number(entity.attributes.get("paths"))):
+        if not hosts:
+            continue
+        if as_text(entity.attributes.get("model")) or as_number(entity.attributes.get("paths")):
             yield ("lun", topology.entities[hosts[0]].label, *_values(entity, _MODEL)), lun, lun
+        elif uppers := topology.uppers(lun, "lun"):
+            yield ("lun", topology.entities[uppers[0]].label), lun, lun
 
 
 def _values(entity: Entity, names: Sequence[str]) -> list[Scalar]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from sanpath.facts.host.local_drives import local_drives
 from sanpath.facts.host.planes import devices_of_load, parallel_devices, planes_of
@@ -11,8 +11,8 @@ from sanpath.units import duration
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of
 from sanpath.verdict.places.table import PlaceTable
 
-_SLOW = 2.0
-"""Time of one drive over that of its peers from which it is the one that limits."""
+SLOW = 2.0
+"""Time of one device over that of its peers, for its load, from which it is the one that limits."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -21,10 +21,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if not drives or not below:
         return
     slowest, times = _slowest_part(table, drives)
-    entity, others = (slowest, ()) if times >= _SLOW else (drives[0], tuple(drives[1:]))
+    entity, others = (slowest, ()) if times >= SLOW else (drives[0], tuple(drives[1:]))
     seconds = duration(sum(table.segments[index].middle for index in below))
     words = f"an I/O takes {seconds} in the drive, which is local to its host"
-    if times >= _SLOW:
+    if times >= SLOW:
         words += f"; {slowest} takes {times:.1f} times as long as its peers"
     elif others:
         words = f"an I/O takes {seconds} in one of {len(drives)} drives, which are local to their host"
@@ -61,6 +61,10 @@ def _devices_by_bytes(table: PlaceTable) -> set[str]:
 
 def _slowest_part(table: PlaceTable, drives: Sequence[str]) -> tuple[str, float]:
     """The drive that is slowest for its load, and its time over that of its peers. ("", 0): unknown."""
+    return max(times_of_peers(table, drives).items(), key=lambda each: each[1], default=("", 0.0))
+
+
+def times_of_peers(table: PlaceTable, devices: Collection[str]) -> dict[str, float]:
+    """The time of each device over that of its peers, for its load; without those that have none."""
     rows = table.rows("peer", direction=table.load.direction)
-    times = {str(row["entity"]): number(row, "slower_than_peers_ratio") for row in rows if row["entity"] in drives}
-    return max(times.items(), key=lambda each: each[1], default=("", 0.0))
+    return {str(row["entity"]): number(row, "slower_than_peers_ratio") for row in rows if row["entity"] in devices}

@@ -9,7 +9,7 @@ from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
-from sanpath.verdict.hypotheses.drives import drives_of_load
+from sanpath.verdict.hypotheses.drives import SLOW, drives_of_load, times_of_peers
 from sanpath.verdict.hypotheses.queues import WITHOUT_QUEUE, host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.host_queues import HostQueue
@@ -72,7 +72,7 @@ def _place(table: PlaceTable, index: int) -> str:
     below = _name(table, table.arrays, "array")
     if index in table.in_tcp:
         return f"the network between {above} and {below}"
-    name = "" if queue is None else _short(queue)
+    name = "" if queue is None else _short(table, queue)
     return {
         "fabric": f"something between {above} and {below}",
         "before_array_clock": f"something before the clock of {below}",
@@ -86,12 +86,25 @@ def _queue_above(table: PlaceTable, index: int) -> HostQueue | None:
     return queues[-1] if queues else None
 
 
-def _short(queue: HostQueue) -> str:
-    """A device, or several that carry the load together, and what is below; nothing if its name is long."""
-    name, others = _short_name(queue.entity), queue.devices - 1
+def _short(table: PlaceTable, queue: HostQueue) -> str:
+    """A device, or several that carry the load together, and what is below; nothing if its name is long.
+
+    Where some of its parts are far slower than the others, they are meant: I/Os wait at them."""
+    slow = _slow_parts(table, queue.entity)
+    device, others = (slow[0], len(slow) - 1) if slow else (queue.entity, queue.devices - 1)
+    name = _short_name(device)
     if not name:
         return ""
     return f"{name} and {others} more, or below" if others else f"{name} or what is below it"
+
+
+def _slow_parts(table: PlaceTable, device: str) -> list[str]:
+    """The parts of a device, down to the lowest, that take far longer than the others for their load."""
+    level, times = [device], dict[str, float]()
+    while level:
+        level = [part for each in level for part in table.facts.topology.members(each, "lun")]
+        times |= times_of_peers(table, level)
+    return sorted((part for part in times if times[part] >= SLOW), key=lambda part: -times[part])
 
 
 def _short_name(device: str) -> str:
@@ -109,25 +122,38 @@ def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
 
 
 def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
-    """A file system, a volume manager or a limit of a control group (Linux: io.max) holds I/Os above the device."""
-    first, machine = table.segments[0] if table.segments else None, next(iter(table.machines), None)
-    if first is None or first.kind != "host_queue":
-        return
-    because = (f"{table.wait_words({0})} pass above its block device {first.entity}",)
-    overturn_if = ("the same wait with the load on the block device itself, outside of any control group",)
-    layer = "guest" if machine is not None and machine.startswith("vm:") else "host"
-    conclude = conclusion_of(table, layer, because, overturn_if, waits_inside=True)
-    evidence, row = [], table.facts.row_of(table.load)
+    """A file system, a volume manager or a limit of a control group (Linux: io.max) holds I/Os above a device: above
+    the first one that is read, and between one and the devices that it is made of."""
+    machine = next(iter(table.machines), None)
+    for index, segment in enumerate(table.segments):
+        if (queue := segment.queue) is None or (index and not queue.above_parts):
+            continue
+        below = f"the parts of {segment.entity}" if queue.above_parts else f"its block device {segment.entity}"
+        because = (f"{table.wait_words({index})} pass above {below}",)
+        overturn_if = ("the same wait with the load on the block device itself, outside of any control group",)
+        layer = "guest" if machine is not None and machine.startswith("vm:") else "host"
+        conclude = conclusion_of(table, layer, because, overturn_if, waits_inside=True)
+        evidence = [] if index else _access(table, machine, segment.entity)
+        # Encryption, thin volumes, snapshots and caches are made between a device and its parts.
+        prior = 0.0 if queue.above_parts else _PRIOR
+        if machine is None:
+            # The machine of the load has no name, so that nothing is there to accuse.
+            place = f"something above {_short_name(str(segment.entity)) or 'the block device'}"
+            yield Claim(
+                "io_stack", None, frozenset({index}), evidence, prior=prior, verdict="cannot_tell", place=place
+            )
+        else:
+            yield Claim("io_stack", machine, frozenset({index}), evidence, conclude, prior)
+
+
+def _access(table: PlaceTable, machine: str | None, device: str | None) -> list[Evidence]:
+    """Evidence of how the load reaches the first block device that is read."""
+    row = table.facts.row_of(table.load)
     if row["serialised_by_file"]:
-        evidence.append(Evidence("POSIX AIO serves the I/Os of a file one after another", _BY_ENGINE))
-    elif row["block_devices"] and row["direct"] is not False and first.entity in _addressed(table, machine):
-        evidence.append(Evidence(f"the load accesses {first.entity} itself, without a file system", _DIRECTLY))
-    if machine is None:
-        # The machine of the load has no name, so that nothing is there to accuse.
-        place = f"something above {_short_name(str(first.entity)) or 'the block device'}"
-        yield Claim("io_stack", None, frozenset({0}), evidence, prior=_PRIOR, verdict="cannot_tell", place=place)
-    else:
-        yield Claim("io_stack", machine, frozenset({0}), evidence, conclude, _PRIOR)
+        return [Evidence("POSIX AIO serves the I/Os of a file one after another", _BY_ENGINE)]
+    if row["block_devices"] and row["direct"] is not False and device in _addressed(table, machine):
+        return [Evidence(f"the load accesses {device} itself, without a file system", _DIRECTLY)]
+    return []
 
 
 def _addressed(table: PlaceTable, machine: str | None) -> set[str]:

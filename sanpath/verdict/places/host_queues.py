@@ -56,7 +56,8 @@ class HostQueue:
     `entity`: the block device or virtual disk at the lower plane, `devices`: how many carry the load together, of
     which it is the busiest. `layer`: where I/Os wait. `depth`: None where no source reports it. `others_admitted`:
     mean number of others' I/Os that the queue lets through. `in_slots`: mean number of I/Os in these slots, of both
-    directions, where they are those of `entity` alone; None: they are those of all devices.
+    directions, where they are those of `entity` alone; None: they are those of all devices. `above_parts`: it ends at
+    the clocks of the devices that `entity` is made of.
     """
 
     entity: str
@@ -67,6 +68,7 @@ class HostQueue:
     devices: int = 1
     others_admitted: float = 0.0
     in_slots: float | None = None
+    above_parts: bool = False
 
     @property
     def wait_seconds(self) -> float:
@@ -198,7 +200,8 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     if above.plane not in planes.BLOCK_LAYERS or not above.in_flight:
         return None
     slots, by_slots = _by_slots(facts, load, last)
-    estimates = [admitted for admitted in (by_slots, _by_paths(facts, load, last)) if admitted is not None]
+    by_parts = _by_parts(facts, load, last)
+    estimates = [admitted for admitted in (by_slots, by_parts) if admitted is not None]
     if not estimates:
         return None
     admitted, spread = sum(estimates) / len(estimates), (max(estimates) - min(estimates)) / 2
@@ -214,6 +217,7 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
         depth=slots,
         devices=last.devices,
         others_admitted=others_admitted,
+        above_parts=by_parts is not None,
     )
     return _fullest(queue, list(_slots_inside_clock(facts, load, last))) if last.devices > 1 else queue
 
@@ -243,15 +247,16 @@ def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | N
     return slots or None, last.admitted * admitted / offered if admitted < offered else None
 
 
-def _by_paths(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:
-    """The number of I/Os that the paths of the load's multipath maps have taken, by their own clocks.
+def _by_parts(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:
+    """The number of I/Os that the devices below those of the load have taken, by their own clocks: paths of multipath
+    maps, parts of md and of logical volumes.
 
-    None: a device is no map, paths have no clock, or next to nothing waits above them.
+    None: a device is made of no others, these have no clock, or next to nothing waits above them.
     """
-    maps = [str(row["entity"]) for row in _devices(facts, load, last)]
-    paths = {path for name in maps for path in facts.topology.related(name, "member_of", "lun")}
+    uppers = [str(row["entity"]) for row in _devices(facts, load, last)]
+    parts = {part for name in uppers for part in facts.topology.members(name, "lun")}
     plane_rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=last.below.plane)
-    rows = [row for row in plane_rows if row["entity"] in paths]
+    rows = [row for row in plane_rows if row["entity"] in parts]
     # A request that a path refuses is counted again when it is offered again.
     complete = sum(number(row, "ops_per_second") for row in rows) >= _WHOLE_PLANE * load.ops_per_second
     admitted = sum(number(row, "in_flight_measured") for row in rows)

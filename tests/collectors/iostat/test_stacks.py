@@ -1,0 +1,56 @@
+"""What a device is made of, by the bytes of the devices in each interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sanpath_collectors.iostat.stacks import Traffic
+from sanpath_collectors.iostat.tables import Rate
+
+RATES = {"bytes_read_total": Rate("rkB/s", 1024.0)}
+MEMBERS = ("sdb", "sdc", "sdd")
+VARYING = (90_000.0, 120_000.0, 70_000.0, 110_000.0, 100_000.0)
+
+
+def parts(
+    moved: Mapping[str, Sequence[float]], outstanding: Mapping[str, float] | None = None
+) -> set[tuple[str, str]]:
+    """What is found. `moved`: device → kB a second in each interval of one second."""
+    traffic = Traffic()
+    for row in zip(*moved.values(), strict=True):
+        values = dict(zip(moved, row, strict=True))
+        queues = outstanding or {}
+        traffic.add({name: {"rkB/s": kb, "aqu-sz": queues.get(name, 1.0)} for name, kb in values.items()}, RATES, 1.0)
+    return set(traffic.parts())
+
+
+@given(st.lists(st.tuples(*[st.floats(3e4, 9e5)] * len(MEMBERS)), min_size=4, max_size=12))
+def test_what_moves_the_bytes_of_all_others_is_made_of_them(intervals: list[tuple[float, ...]]) -> None:
+    moved = {name: [each[index] for each in intervals] for index, name in enumerate(MEMBERS)}
+    found = parts({"md0": [sum(each) for each in intervals], **moved})
+    assert found == {(member, "md0") for member in MEMBERS}
+
+
+def test_a_disk_of_its_own_is_no_part() -> None:
+    halves = [each / 2 for each in VARYING]
+    found = parts({"md0": VARYING, "sdb": halves, "sdc": halves, "sde": VARYING[::-1]})
+    assert found == {("sdb", "md0"), ("sdc", "md0")}
+
+
+def test_where_two_disks_would_do_nothing_is_concluded() -> None:
+    """A mirror writes everything twice."""
+    assert not parts({"md0": VARYING, "sdb": VARYING, "sdc": VARYING})
+
+
+def test_the_device_with_more_outstanding_stands_above_the_other() -> None:
+    moved = dict.fromkeys(("dm-0", "dm-2", "sdb"), VARYING)
+    found = parts(moved, {"dm-2": 64.0, "dm-0": 60.0, "sdb": 2.0})
+    assert found == {("sdb", "dm-0"), ("dm-0", "dm-2")}
+
+
+def test_idle_devices_and_few_intervals_show_nothing() -> None:
+    assert not parts({"md0": [4.0] * 9, "sdb": [4.0] * 9})
+    assert not parts({"md0": VARYING[:3], "sdb": VARYING[:3]})
