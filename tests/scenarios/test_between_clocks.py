@@ -24,10 +24,11 @@ def waiting_between(
     counted: Mapping[str, Mapping[str, Number]] | None = None,
     cpu: float = 0.2,
     reached: Mapping[int, float] = FLAT,
+    core_in: Mapping[str, float] | None = None,
 ) -> Diagnosis:
     """I/Os of 8 KiB, 4,000 a second at most. The array takes 0.3 ms of at least 4 for each, and the links are used to
     a tenth."""
-    san = EsxSan(folder, counted=counted or {})
+    san = EsxSan(folder, counted=counted or {}, core_in=core_in or {})
     for n, ops in reached.items():
         ports = {port.name: (ops * 8 * KIB, NOTHING) for port in san.ports}
         flow = Flow(ops, n / ops)
@@ -101,6 +102,15 @@ def test_a_core_that_is_as_full_with_fewer_ios_is_full_of_other_work(tmp_path: P
     verdict = waiting_between(tmp_path / "a.sanpath", core(1.0), reached={4: OPS / 4, **FLAT}).verdict
     assert not any(bottleneck.kind == "core" for bottleneck in verdict.bottlenecks)
     assert next(suspect.probability for suspect in verdict.suspects if suspect.kind == "core") < 0.15
+
+
+def test_a_core_that_is_busy_in_proportion_to_the_ios_works_for_them(tmp_path: Path) -> None:
+    """A quarter of them keeps it busy a quarter of the time: it is no other work that fills it."""
+    reached, quarter = {4: OPS / 4, **FLAT}, {"q4": 0.25}
+    alone = waiting_between(tmp_path / "a.sanpath", core(1.0)).verdict
+    after = waiting_between(tmp_path / "b.sanpath", core(1.0), reached=reached, core_in=quarter).verdict
+    of_core = [sum(s.probability for s in each.suspects if s.kind == "core") for each in (alone, after)]
+    assert of_core[0] < 0.9 < of_core[1]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ class EsxSan(San):
     `lost_at`: seconds from which on the second path is dead; `flaps_every`: seconds after which it comes back, and
     dies again; `shares`: of the I/Os on each path, None: not counted.
     `counted`: kind → gauges that are the same all the time, and counters by what they grow in
-    a second. `vdisks`: virtual disk → attributes.
+    a second. `core_in`: step → how busy the busiest core of the host is in it, where `counted` says otherwise.
+    `vdisks`: virtual disk → attributes.
     """
 
     lun: Mapping[str, Scalar] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class EsxSan(San):
     flaps_every: float | None = None
     shares: Sequence[float] | None = (1.0, 0.0)
     counted: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)
+    core_in: Mapping[str, float] = field(default_factory=dict)
     vdisks: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
 
     def _configuration(self, out: RecordingBuilder) -> None:
@@ -101,6 +103,11 @@ class EsxSan(San):
                         name: at * (value or 0) if name.endswith("_total") else value
                         for name, value in result.items()
                     }
+                    busy = [
+                        self.core_in[s.name] for s in self.steps if s.begin <= at <= s.end and s.name in self.core_in
+                    ]
+                    if table is HOST and busy:
+                        values["cpu_busiest_core_ratio"] = busy[0]
                     out.samples("vc", table, at, {entity: values})
 
 

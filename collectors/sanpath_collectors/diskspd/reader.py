@@ -108,7 +108,13 @@ class DiskSpdResult(ResultReader):
         yield from self._entity(self.load, dict(span.profile().attributes) | {"computer_name": span.head.computer})
         if (computer := span.head.computer) is not None and computer not in self._computers:
             self._computers.add(computer)
-            yield SourceEntity("host", computer, computer, {"name": (computer,)}, {"os": "Windows"})
+            yield SourceEntity(
+                "host",
+                computer,
+                computer,
+                {"name": (computer,)},
+                {"os": "Windows", "cores": len(span.core_ratios) or None},
+            )
             yield SourceLink("runs_on", ("load", self.load), ("host", computer), "computer name in the result")
         for load in loads:
             if load.path != ALL_TARGETS and (new := list(self._entity(load.local_id, dict(load.profile.attributes)))):

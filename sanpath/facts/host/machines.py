@@ -48,6 +48,7 @@ def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
                 "direction": step.load.direction,
                 "windows": min((sample.windows for sample in samples), default=0),
                 "platform": platform(topology, machine),
+                "cores": as_number(attributes.get("cores")) or rate(samples, "cpu_seconds_total"),
                 "cpu_ratio": cpu_busy_ratio(samples),
                 "tcp_retransmit_ratio": next(
                     (ratio for sample in samples if (ratio := tcp_retransmit_ratio(sample)) is not None), None

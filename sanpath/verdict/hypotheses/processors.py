@@ -35,6 +35,8 @@ _SAME_RATE, _CLEARLY_FEWER = 0.03, 0.7
 _FULL_CORE = 3.5
 """Largest log-likelihood ratio of a full core, or of full processors: unrelated threads may fill them, or an engine
 that polls."""
+_FOLLOWS_LOAD = 5.0
+"""The same of a core that is busy in proportion to the load's I/Os over several steps: it works for these."""
 _CORES = (1, 0.04), (2, 0.16), (4, 0.36), (8, 0.56), (16, 0.74), (32, 0.86), (64, 0.94), (128, 0.98)
 """Numbers of processors, with the share of machines that have no more: the smallest cloud instances have one or two,
 servers of two sockets up to some hundred threads."""
@@ -81,14 +83,15 @@ def _generator(table: PlaceTable) -> Claim:
     )
     explains = frozenset({0}) if is_timed else frozenset[int]()
     if cpu_ratio is None:
-        # None of its threads is busier than the busiest core of its machine, and a full core is mostly its own.
         words = "how busy the generator's processes are is not known"
         weight = _CPU_UNREAD
-        cores = [used for row in table.machine_rows if isinstance(used := row["busiest_core_ratio"], float)]
-        if cores:
-            weight += min(_FULL_CORE, without_pause(max(cores)))
+        threads = threads_of(table.facts, table.load)
+        if (most_used := _most_by_a_thread(table, threads)) is not None:
+            weight += min(_FULL_CORE, without_pause(most_used))
+            if threads > 1:
+                words = f"each of its {count(threads)} threads used {percent(most_used)} of a core at most"
         else:
-            ops, threads = table.facts.ops_per_second_in(table.load.step), threads_of(table.facts, table.load)
+            ops = table.facts.ops_per_second_in(table.load.step)
             if threads:
                 words, weight = f"each of its threads starts {iops(ops / threads)}", _by_usual_cost(ops / threads)
             elif (of_one_thread := _by_usual_cost(ops)) < weight:
@@ -110,6 +113,20 @@ def _generator(table: PlaceTable) -> Claim:
     # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
     growth: Growth = "saturates" if is_shared else "any"
     return of_the_load("generator_limited", explains, evidence, because, growth, place=place)
+
+
+def _most_by_a_thread(table: PlaceTable, threads: float) -> float | None:
+    """The most of a core that a thread of the load can have used. None: no core of its machine is read.
+
+    It is not busier than the busiest core, which mostly is its own. Threads are taken to use as much each: together
+    no more than all cores were busy.
+    """
+    bounds = [
+        min(used, number(row, "cpu_ratio") * number(row, "cores") / threads if threads and row["cores"] else used)
+        for row in table.machine_rows
+        if isinstance(used := row["busiest_core_ratio"], float)
+    ]
+    return max(bounds, default=None)
 
 
 def _own_use(table: PlaceTable) -> tuple[float | None, str]:
@@ -274,7 +291,8 @@ def _cores(table: PlaceTable) -> Iterator[Claim]:
         entity, used = str(row["entity"]), cast("float | None", row["busiest_core_ratio"])
         evidence = list(waits)
         if used is not None:
-            weight = min(_FULL_CORE, without_pause(used))
+            follows = follows_load(table.facts, table.load, table.same_io, entity, "busiest_core_ratio")
+            weight = min(_FOLLOWS_LOAD if follows else _FULL_CORE, without_pause(used))
             # Where all processors are busy, it is not one core.
             idle_ratio = 1 - number(row, "cpu_ratio")
             if weight > 0:

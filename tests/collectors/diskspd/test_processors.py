@@ -61,9 +61,19 @@ total:
 """
 
 
-def judged(folder: Path, core: float, host: str | None) -> tuple[Facts, Diagnosis]:
+def judged(folder: Path, core: float, host: str | None, threads: int = 1) -> tuple[Facts, Diagnosis]:
+    """A timespan in which one of four cores was so busy. Of several threads, each did as much as the others, and the
+    result names its machine, w7."""
     file = folder / "result.txt"
-    file.write_text(TEXT.format(core=f"{core:.2f}", mean=f"{(core + 6) / 4:.2f}"))
+    text = TEXT.format(core=f"{core:.2f}", mean=f"{(core + 6) / 4:.2f}")
+    (row,) = {line for line in text.splitlines() if line.startswith("     0 |") and "1200000" in line}
+    each = row.replace("9830400000", f"{9830400000 // threads:>10}").replace("1200000", f"{1200000 // threads:>7}")
+    each = each.replace("156.25", f"{156.25 / threads:6.2f}").replace("20000.00", f"{20000 / threads:8.2f}")
+    text = text.replace(row, "\n".join(each.replace("     0 |", f"     {n} |", 1) for n in range(threads)))
+    text = text.replace("-t1 -o16", f"-t{threads} -o{16 // threads}")
+    if threads > 1:
+        text = text.replace("Results for", "System information:\n\n\tcomputer name: w7\n\nResults for", 1)
+    file.write_text(text.replace("thread count:           1", f"thread count:           {threads}"))
     import_file(ImportRequest(file, folder / "a.sanpath", host=host))
     recording = Recording(folder / "a.sanpath")
     facts, judgements = judge_recording(recording)
@@ -89,3 +99,11 @@ def test_a_full_core_may_be_what_limits(tmp_path: Path, core: float, is_likely: 
     suspects = diagnosis.verdict.suspects
     of_machine = [s.probability for s in suspects if s.verdict == "generator_limited" or s.entity == "host:w7"]
     assert (sum(of_machine) > 0.5) == is_likely
+
+
+def test_threads_that_do_as_much_do_not_fill_one_core_alone(tmp_path: Path) -> None:
+    """Of four, each used a quarter of a core and a bit at most: interrupts fill the core."""
+    _, diagnosis = judged(tmp_path, 99.0, "w7", threads=4)
+    first = diagnosis.verdict.suspects[0]
+    assert (first.kind, first.entity) == ("core", "host:w7")
+    assert sum(s.probability for s in diagnosis.verdict.suspects if s.verdict == "generator_limited") < 0.1
