@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.model import SourceEntity
 from sanpath.registry import result_reader
 from tests.support.fio_text import fio_text, imported, likelihoods
 
@@ -146,15 +147,23 @@ def test_a_core_that_does_not_hold_another_run_holds_none(
 
 
 @pytest.mark.parametrize(
-    ("engine", "device_us", "is_hit"),
-    [("posixaio", 510, True), ("libaio", 510, False), ("posixaio", 7_900, False)],
-    ids=["one I/O at the device", "another engine", "all I/Os at the device"],
+    ("engine", "direct", "device_us", "is_hit"),
+    [
+        ("posixaio", True, 510, True),
+        ("posixaio", True, 7_900, False),
+        ("libaio", False, 340, True),
+        ("libaio", True, 340, False),
+        ("io_uring", False, 340, False),
+    ],
+    ids=["POSIX AIO", "all I/Os at the device", "the file cache", "another engine", "one that uses threads"],
 )
-def test_posix_aio_serves_one_io_a_file(tmp_path: Path, engine: str, device_us: float, is_hit: bool) -> None:
+def test_an_engine_serves_one_io_at_a_time(
+    tmp_path: Path, engine: str, direct: bool, device_us: float, is_hit: bool
+) -> None:
     """16 I/Os are outstanding at fio."""
-    found = imported(
-        tmp_path, fio_text(latency_us=8_000, depth=16, levels="16=100.0%", engine=engine, device_us=device_us)
-    )
+    text = fio_text(latency_us=8_000, depth=16, levels="16=100.0%", engine=engine, device_us=device_us)
+    known = SourceEntity("load", "fio/job", "fio/job", {"name": ("fio/job",)}, {"direct": direct})
+    found = imported(tmp_path, text, [known])
     assert ("engine-serialises" in hits(found)) is is_hit
     if is_hit:
         assert found.verdict.bottlenecks[0].entity == "host:db1"

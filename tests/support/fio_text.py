@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.model import SourceEntity
 from sanpath.recorder.importing.importer import ImportRequest, import_file
 from sanpath.recording.reading.recording import Recording
 from sanpath.summary.summarise import summary
@@ -70,10 +72,11 @@ def fio_text(
     return "\n".join([*lines, ""])
 
 
-def imported(folder: Path, text: str) -> Diagnosis:
+def imported(folder: Path, text: str, known: Sequence[SourceEntity] = ()) -> Diagnosis:
+    """What is said of a result. `known`: what the configuration adds to it."""
     file = folder / "result.txt"
     file.write_text(text)
-    import_file(ImportRequest(file, folder / "r.sanpath", host="db1"))
+    import_file(ImportRequest(file, folder / "r.sanpath", host="db1", site_items=known))
     return judged(Recording(folder / "r.sanpath"))
 
 

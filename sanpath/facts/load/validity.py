@@ -13,6 +13,9 @@ from sanpath.topology.topology import Topology
 
 _SERIALISING = "posixaio"
 """fio's engine that uses POSIX AIO. glibc serves the requests of a file by one thread (glibc, rt/aio_misc.c)."""
+_SERIALISING_THE_CACHE = "libaio"
+"""fio's engine that uses the AIO of Linux: io_submit returns only once an I/O through the file cache is done (fio
+documentation, I/O engine: queued behaviour only with direct=1)."""
 _MIN_WINDOWS = 8
 """With fewer windows a trend may be chance."""
 _SIGNIFICANT_ERRORS = 3.0
@@ -29,7 +32,6 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
 
     # A file of several runs describes its load once: another run has other threads.
     described = _number(every("in_flight_configured"), sum)
-    engines = every("ioengine")
     is_described = None in (described, load.in_flight_configured) or described == load.in_flight_configured
     return {
         "working_set_bytes": _number(every("working_set_bytes"), sum),
@@ -38,7 +40,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "direct": _truth(every("direct"), all),
         "block_devices": _truth(every("block_devices"), all),
         "synchronous": _truth(every("synchronous"), any),
-        "serialised_by_file": None if engines is None else set(engines) == {_SERIALISING},
+        "engine_serialises": _engine_serialises(attributes_of_jobs),
         "asked_in_flight": _number(every("asked_in_flight"), sum),
         "requested_ops_per_second": _number(every("requested_ops_per_second"), sum),
         "threads": _number(every("threads"), sum) if is_described else None,
@@ -52,6 +54,18 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "throughput_trend": trend(load.series),
         "latency_trend": trend(load.latency_series),
     }
+
+
+def _engine_serialises(attributes_of_jobs: Sequence[Mapping[str, Scalar]]) -> bool | None:
+    """Return whether the engine of all jobs serves their I/Os one after another. None: not known of one of them."""
+    each: list[bool | None] = []
+    for attributes in attributes_of_jobs:
+        engine, direct = attributes.get("ioengine"), attributes.get("direct")
+        if engine == _SERIALISING_THE_CACHE:
+            each.append(not direct if isinstance(direct, bool) else None)
+        else:
+            each.append(None if engine is None else engine == _SERIALISING)
+    return None if None in each or not each else all(each)
 
 
 def _attributes(topology: Topology, job: str, *, is_only: bool) -> Mapping[str, Scalar]:

@@ -124,8 +124,8 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
         yield Evidence(words, _DEPTH_UNKNOWN + full_queue(below, table.facts.in_flight_in(table.load.step)))
     yield from _of_other_steps(table, queue)
-    if segment is table.segments[0] and table.facts.row_of(table.load)["serialised_by_file"]:
-        yield Evidence("POSIX AIO sends the I/Os of a file one after another", _NEVER_SENT)
+    if segment is table.segments[0] and table.facts.row_of(table.load)["engine_serialises"]:
+        yield Evidence("the engine of the load sends its I/Os one after another", _NEVER_SENT)
 
 
 def _of_other_steps(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:

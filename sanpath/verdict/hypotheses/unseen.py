@@ -149,8 +149,8 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
 def _access(table: PlaceTable, machine: str | None, device: str | None) -> list[Evidence]:
     """Evidence of how the load reaches the first block device that is read."""
     row = table.facts.row_of(table.load)
-    if row["serialised_by_file"]:
-        return [Evidence("POSIX AIO serves the I/Os of a file one after another", _BY_ENGINE)]
+    if row["engine_serialises"]:
+        return [Evidence("its engine serves its I/Os one after another", _BY_ENGINE)]
     if row["block_devices"] and row["direct"] is not False and device in _addressed(table, machine):
         return [Evidence(f"the load accesses {device} itself, without a file system", _DIRECTLY)]
     return []
