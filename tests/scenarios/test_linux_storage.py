@@ -55,7 +55,7 @@ class Storage(San):
         identifiers = dict(zip(self.maps, (NAA, SECOND_NAA), strict=False))
         for device in (*self.maps, *(path for paths in self.maps.values() for path in paths)):
             naa = (identifiers[device],) if device in self.maps else ()
-            about = {"queue_depth": self.depth if device in self.maps else None}
+            about = {"queue_depth": self.depth, "kind": "multipath map"} if device in self.maps else {}
             out.entity("esx7", "lun", device, f"esx7/{device}", {"device": (device,), "naa": naa}, about)
             out.link("esx7", "attached_to", (("lun", device), ("host", "esx7")))
             if self.named:

@@ -51,6 +51,8 @@ _DEPTH_UNKNOWN = -0.3
 1."""
 WITHOUT_QUEUE = ("md", "other dm")
 """Kinds of Linux devices that pass each I/O on to the devices below them. A multipath map holds requests."""
+_ABOVE_ALL_QUEUES = "windows_disk"
+"""The plane of PerfMon's PhysicalDisk and LogicalDisk: the partition manager, above MPIO and StorPort."""
 _OVERTURN = ("a deeper queue that does not raise throughput",)
 _ONE_OF_SEVERAL = 4.0
 """The most that full slots of one device say of I/Os that wait above several: sanpath's own choice, 55 to 1."""
@@ -73,7 +75,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         hidden = _keeps_from_submitting(table, segment)
         if segment.queue is None or not (segment.queue.holds_back or hidden):
             continue
-        if not _has_queue(table, segment.queue.entity):
+        if not _has_slots_above(table, segment.queue):
             continue
         admitted = in_slots_of(table.facts, table.load, segment.queue)
         evidence = (
@@ -99,9 +101,11 @@ def _waiting_below(table: PlaceTable, slots: float) -> Iterator[Evidence]:
         yield Evidence(words, max(_SMALLER, log((1 - min(_ALWAYS_BUSY, busy)) / (1 - _MOSTLY_BUSY))))
 
 
-def _has_queue(table: PlaceTable, device: str) -> bool:
-    """Whether a device has a queue of its own: md and logical volumes pass I/Os on to the queues of their parts."""
-    return table.facts.topology.entities[device].attributes.get("kind") not in WITHOUT_QUEUE
+def _has_slots_above(table: PlaceTable, queue: HostQueue) -> bool:
+    """Whether I/Os can wait for a slot of a device above its clock: md and logical volumes pass I/Os on to the queues
+    of their parts, and the clock of Windows' disks starts above all queues of the disk."""
+    kind = table.facts.topology.entities[queue.entity].attributes.get("kind")
+    return kind not in WITHOUT_QUEUE and queue.below.plane != _ABOVE_ALL_QUEUES
 
 
 def _keeps_from_submitting(table: PlaceTable, segment: LatencySegment) -> bool:

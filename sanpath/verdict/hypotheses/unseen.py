@@ -38,6 +38,7 @@ _FEW_PLACES = -1.8
 """Log-odds of something unread in a gap where other claims cover most of it: TCP's own clock shows what is in its
 hands, so that only adapter, driver and interrupts are left, or the host is not read, and its queues are a claim of
 their own."""
+_MULTIPATH_MAP = "multipath map"
 _LONGEST_NAME = 16
 """Letters of a device's name that a sentence can hold, such as PhysicalDisk2; identifiers are longer."""
 
@@ -126,7 +127,7 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     the first one that is read, and between one and the devices that it is made of."""
     machine = next(iter(table.machines), None)
     for index, segment in enumerate(table.segments):
-        if (queue := segment.queue) is None or (index and not queue.above_parts):
+        if (queue := segment.queue) is None or (index and not _works_on_ios(table, queue)):
             continue
         below = f"the parts of {segment.entity}" if queue.above_parts else f"its block device {segment.entity}"
         because = (f"{table.wait_words({index})} pass above {below}",)
@@ -144,6 +145,12 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
             )
         else:
             yield Claim("io_stack", machine, frozenset({index}), evidence, conclude, prior)
+
+
+def _works_on_ios(table: PlaceTable, queue: HostQueue) -> bool:
+    """Whether software may work on I/Os between a device and its parts. A multipath map holds them in its queue."""
+    kind = table.facts.topology.entities[queue.entity].attributes.get("kind")
+    return queue.above_parts and kind != _MULTIPATH_MAP
 
 
 def _access(table: PlaceTable, machine: str | None, device: str | None) -> list[Evidence]:
