@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
+from sanpath_collectors.fio import tables
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.esx_san import EsxSan
 from tests.support.recording import Number, RecordingBuilder
@@ -259,3 +261,18 @@ def test_an_array_in_which_ios_wait_is_busy_so_that_more_slots_bring_little(tmp_
     follows."""
     probabilities = [with_waits_in_the_array(tmp_path / f"{ms}.sanpath", ms / 1e3) for ms in (0.2, 4.0)]
     assert probabilities[1] < 0.5 < probabilities[0]
+
+
+@pytest.mark.parametrize("plane", ["guest_block", "windows_disk"])
+def test_windows_disks_have_no_queue_above_their_clock(
+    tmp_path: Path, plane: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8 of 64 I/Os are seen at the disk. Linux counts those that have a slot, Windows counts all."""
+    monkeypatch.setattr("tests.support.san.LUN", replace(tables.LUN, plane=plane))
+    san = San(tmp_path / "a.sanpath", guest_queue_depth=None, leave_out={"switch", "array"})
+    for n in (16, 64):
+        flow = Flow(10_000, n / 10_000)
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, disk={"read": Flow(10_000, 8e-4)})
+    first = judged(san.write()).verdict.suspects[0]
+    expected = ("lun", LUN) if plane == "guest_block" else ("io_stack", "vm:sqlvm1")
+    assert (first.kind, first.entity) == expected
