@@ -34,6 +34,7 @@ TITLE = re.compile(
     r"(?:(\d{1,4}\D{1,2}\d{1,2}\D{1,2}\d{1,4}[^\d\s]?)(?:\s+_\w+_)?(?:\s+\(\d+ CPU\))?|\S.*\(\d+ CPU\))\s*$"
 )
 """Groups: the host, and the date unless the month is a word."""
+_CORES = re.compile(r"\((\d{1,6}) CPU\)\s*$")
 _USED_COLUMNS = frozenset(
     word for rates in SOURCES.values() for rate in rates for word in (rate.column, rate.multiplier)
 )
@@ -65,6 +66,9 @@ class TextReports:
         self._indent = 0
         self._listed: set[str] = set()
         self._in_cpu = False
+        self._states: list[str] = []
+        self._processors: dict[str, float] = {}
+        self._cores: int | None = None
         self._name = ""
         self._stamps = StampReader()
 
@@ -94,11 +98,13 @@ class TextReports:
         elif "(" in line and (title := TITLE.match(line)):
             yield from self._end_report()
             self._node, self._is_first = title[1], True
+            self._cores = int(cores[1]) if (cores := _CORES.search(line)) else None
             self._stamps = StampReader(title[2] or "")
         elif words := header(line):
             if self._report is not None and not set(self._report.columns).isdisjoint(words):
                 yield from self._end_report()
             self._report = self._report or self._new()
+            self._report.processors = self._report.processors or self._processors
             self._columns, self._indent, self._name = words, len(line) - len(line.lstrip()), ""
             first = 1 if words[0] == "Device" else 0
             self._used_columns = [
@@ -111,7 +117,10 @@ class TextReports:
         elif line.lstrip().startswith("avg-cpu:"):
             if self._report is not None and self._report.devices:
                 yield from self._end_report()
-            self._in_cpu = True
+            self._in_cpu, self._states = True, line.replace("%", "").split()[1:]
+            self._processors = {}
+        elif self._in_cpu and not self._processors:
+            self._processors = _processors(self._states, line)
         elif not self._in_cpu and (time := self._stamps.read(line)) is not None:
             yield from self._end_report()
             self._report = self._new()
@@ -119,10 +128,10 @@ class TextReports:
 
     def _new(self) -> Report:
         first, self._is_first = self._is_first, False
-        return Report(first, self._node)
+        return Report(first, self._node, cores=self._cores)
 
     def _end_report(self) -> Iterator[Report]:
-        report, self._report, self._columns = self._report, None, []
+        report, self._report, self._columns, self._processors = self._report, None, [], {}
         if report is not None:
             yield report
 
@@ -159,6 +168,14 @@ class TextReports:
             self._name = name.strip()
         else:
             self.remarks["damaged-line"] = f"a line has {len(words)} values for {count - 1} columns: {line[:80]!r}"
+
+
+def _processors(states: list[str], line: str) -> dict[str, float]:
+    """The shares of the time, in per cent, that the processors were in these states; empty: they are no numbers."""
+    try:
+        return dict(zip(states, (float(word.replace(",", ".")) for word in line.split()), strict=True))
+    except ValueError:
+        return {}
 
 
 def _number(word: str) -> float:

@@ -18,6 +18,7 @@ from sanpath_collectors.iostat.report import VALUE_LIMIT, Report
 from sanpath_collectors.iostat.times import stamp
 
 STATISTICS = re.compile(r'"statistics"\s*:\s*\[')
+_CORES = re.compile(r'"number-of-cpus"\s*:\s*(\d{1,6})')
 _NODE = re.compile(r'"nodename"\s*:\s*"([^"]{0,255})"')
 _BRACE = re.compile(r"[{}\]]")
 _NUMBERS = (float, int)
@@ -36,6 +37,7 @@ class JsonReports:
         self._depth = 0
         self._in_array = False
         self._node = ""
+        self._cores: int | None = None
         self._is_first = True
 
     def feed(self, text: str) -> Iterator[Report]:
@@ -64,6 +66,8 @@ class JsonReports:
             return False
         node = _NODE.search(self._text, self._begin, match.start())
         self._node = node[1] if node else ""
+        cores = _CORES.search(self._text, self._begin, match.start())
+        self._cores = int(cores[1]) if cores else None
         self._begin = self._position = match.end()
         self._depth = 0
         self._in_array = self._is_first = True
@@ -96,7 +100,10 @@ class JsonReports:
             self.remarks["damaged-json"] = f"a report cannot be read and is left out: {element[:80]!r}"
             return
         first, self._is_first = self._is_first, False
-        report = Report(first, self._node, stamp(str(parsed.get("timestamp", ""))))
+        report = Report(first, self._node, stamp(str(parsed.get("timestamp", ""))), cores=self._cores)
+        processors = parsed.get("avg-cpu")
+        if isinstance(processors, dict):
+            report.processors = {state: value for state, value in processors.items() if type(value) in _NUMBERS}
         disks = parsed.get("disk")
         for disk in disks if isinstance(disks, list) else []:
             name = disk.get("disk_device") if isinstance(disk, dict) else None

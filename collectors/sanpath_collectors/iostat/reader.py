@@ -11,6 +11,7 @@ from sanpath.plugin import (
     Failure,
     Item,
     ResultReader,
+    Rows,
     SourceEntity,
     SourceLink,
     text_of,
@@ -23,7 +24,7 @@ from sanpath_collectors.iostat.parse_sar import SarReports
 from sanpath_collectors.iostat.parse_sar import header as sar_header
 from sanpath_collectors.iostat.report import Report, Values
 from sanpath_collectors.iostat.stacks import Traffic
-from sanpath_collectors.iostat.tables import Rate
+from sanpath_collectors.iostat.tables import HOST, Rate
 
 _SECOND_US = 1_000_000
 _MAX_INTERVAL_US = 86_400 * _SECOND_US
@@ -134,7 +135,7 @@ class IostatResult(ResultReader):
         new = [name for name in report.storage_devices if name not in self._yielded_devices]
         node = report.node
         if node and new:
-            yield SourceEntity("host", node, node, {"name": (node,)})
+            yield SourceEntity("host", node, node, {"name": (node,)}, {"cores": report.cores})
         for name in new:
             self._yielded_devices.add(name)
             yield SourceEntity("lun", name, f"{node}/{name}" if node else name, {"device": (name,)})
@@ -192,6 +193,9 @@ class IostatResult(ResultReader):
             yield zeros
         yield self._counters.add(devices, end_us, (end_us - begin_us) / 1e6)
         self._traffic.add(devices, rates, (end_us - begin_us) / 1e6)
+        if report.node and (busy := report.busy_ratio) is not None:
+            seconds = (end_us - begin_us) / 1e6
+            yield Rows(HOST, [report.node], [end_us], {"cpu_busy_ratio": [busy]}, covers_seconds=[seconds])
         if "ops_read_total" not in rates:
             text = f"reads and writes are not separated: {_ADVICE}"
             yield from self._warn("no-directions", text)

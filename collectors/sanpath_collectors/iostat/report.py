@@ -10,6 +10,7 @@ from sanpath_collectors.iostat.times import Stamp
 
 Values = dict[str, float]
 """Column → value; columns without a number are missing."""
+_IDLE_STATES = ("idle", "iowait")
 VALUE_LIMIT = 1e15
 """Larger values mean that the file is damaged."""
 
@@ -29,7 +30,8 @@ class Report:
 
     `stamp`: end of its interval, None: iostat ran without -t. `node`: its host, "": unknown. `first`: it is the first
     report of an iostat, over the time since boot unless iostat ran with -y. `columns`: columns of each device; a
-    device has no value in a column without a number.
+    device has no value in a column without a number. `processors`: state of the processors → per cent of their time;
+    empty: not reported. `cores`: how many there are, None: not reported.
     """
 
     first: bool
@@ -37,6 +39,15 @@ class Report:
     stamp: Stamp | None = None
     columns: tuple[str, ...] = ()
     devices: dict[str, Values] = field(default_factory=dict)
+    processors: Values = field(default_factory=dict)
+    cores: int | None = None
+
+    @property
+    def busy_ratio(self) -> float | None:
+        """Share of the time that the processors were busy; they idle while only I/O is waited for. None: unknown."""
+        idle = [self.processors.get(state) for state in _IDLE_STATES]
+        known = [per_cent for per_cent in idle if per_cent is not None]
+        return max(0.0, 1 - sum(known) / 100) if len(known) == len(idle) else None
 
     @property
     def storage_devices(self) -> dict[str, Values]:

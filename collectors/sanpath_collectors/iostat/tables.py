@@ -1,4 +1,5 @@
-"""The table of iostat, with counters summed up over intervals, and the columns of iostat they are derived from."""
+"""The tables of iostat: counters of devices, summed up over intervals, with the columns of iostat that they are made
+of, and how busy the processors were in each interval."""
 
 from __future__ import annotations
 
@@ -34,6 +35,9 @@ LUN = Table(
     ),
     plane="guest_block",
 )
+
+
+HOST = Table("host", (Column("cpu_busy_ratio"),), "average")
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,13 @@ def read(name: str) -> list[Item]:
     return [*reader.feed(content), *reader.finish()]
 
 
+def devices(name: str) -> list[Rows]:
+    return [item for item in read(name) if isinstance(item, Rows) and item.table.kind == "lun"]
+
+
 @pytest.mark.parametrize(("name", "intervals"), INTERVALS.items())
 def test_littles_law(name: str, intervals: int) -> None:
-    samples = [item for item in read(name) if isinstance(item, Rows)]
+    samples = devices(name)
     assert len(samples) == intervals + 1
     for before, after in pairwise(samples):
         for row in range(len(after.entity)):
@@ -58,8 +62,8 @@ def test_littles_law(name: str, intervals: int) -> None:
 
 
 def test_the_locale_makes_no_difference_in_json_and_little_in_text() -> None:
-    (text,) = [item for item in read("x_de_DE.txt") if isinstance(item, Rows)][-1:]
+    (text,) = devices("x_de_DE.txt")[-1:]
     assert text.values["ops_read_total"] == [34567]
     assert text.values["bytes_read_total"] == [276416 * 1024]
-    (json,) = [item for item in read("x_json_de_DE.json") if isinstance(item, Rows)][-1:]
+    (json,) = devices("x_json_de_DE.json")[-1:]
     assert json.values["ops_read_total"] == [44917]

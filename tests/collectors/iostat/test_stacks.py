@@ -27,11 +27,13 @@ def parts(
     return set(traffic.parts())
 
 
-@given(st.lists(st.tuples(*[st.floats(3e4, 9e5)] * len(MEMBERS)), min_size=4, max_size=12))
+@given(st.lists(st.tuples(*[st.floats(2e4, 9e5)] * len(MEMBERS)), min_size=4, max_size=12))
 def test_what_moves_the_bytes_of_all_others_is_made_of_them(intervals: list[tuple[float, ...]]) -> None:
+    """Unless one of them moves so little that the others alone might be all."""
     moved = {name: [each[index] for each in intervals] for index, name in enumerate(MEMBERS)}
-    found = parts({"md0": [sum(each) for each in intervals], **moved})
-    assert found == {(member, "md0") for member in MEMBERS}
+    whole, members = [sum(each) for each in intervals], {(member, "md0") for member in MEMBERS}
+    found = parts({"md0": whole, **moved})
+    assert found == members if min(map(sum, moved.values())) > 0.06 * sum(whole) else found in (set(), members)
 
 
 def test_a_disk_of_its_own_is_no_part() -> None:
