@@ -16,6 +16,7 @@ from pathlib import PurePath
 from typing import Any
 
 import sanpath_collectors
+from sanpath.catalogue.catalogue import Field, attributes_of
 from sanpath.errors import UsageError
 from sanpath.plugin import API, Collector, LoadReader, ResultReader, SourceConfig, Spec
 
@@ -48,6 +49,11 @@ def spec(name: str) -> Spec:
     if collector.api != API:
         raise UsageError(f"collector {name} was written for plugin API {collector.api}, this sanpath has {API}")
     return collector
+
+
+def attributes(name: str) -> Mapping[str, Mapping[str, Field]]:
+    """Return entity kind → name → definition of the attributes that only this collector reports."""
+    return attributes_of(_module(name))
 
 
 def collector_class(collector_spec: Spec) -> type[Collector[SourceConfig]]:

@@ -155,9 +155,12 @@ def _yaml(name: str) -> Any:
 
 
 def _parsed(name: str) -> Any:
+    return _loaded(files("sanpath.catalogue").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _loaded(text: str) -> Any:
     import yaml  # only here: collectors import the catalogue with the plugin API, and listing them has to stay cheap
 
-    text = files("sanpath.catalogue").joinpath(name).read_text(encoding="utf-8")
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe ones
 
 
@@ -185,8 +188,18 @@ def relations() -> dict[str, Relation]:
 
 
 def attributes() -> dict[str, dict[str, Field]]:
-    """Return entity kind → name of an attribute → its definition. Kinds without attributes are left out."""
+    """Return entity kind → name of an attribute → its definition. Kinds without attributes are left out.
+
+    Those that one collector alone reports, and nothing judges by, are in its folder: `attributes_of`.
+    """
     return {kind: _fields(body) for kind, body in _yaml("attributes.yaml").items()}
+
+
+def attributes_of(package: str) -> dict[str, dict[str, Field]]:
+    """Return the same of the attributes that a collector's package declares itself. {}: it declares none."""
+    file = files(package).joinpath("attributes.yaml")
+    body = _loaded(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return {kind: _fields(fields) for kind, fields in body.items()}
 
 
 def events() -> dict[str, EventDefinition]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from sanpath import registry
 from sanpath.catalogue import catalogue
 from sanpath.catalogue.catalogue import EventDefinition, Field
 from sanpath.docgen.markdown import GENERATED, table
@@ -15,9 +16,10 @@ Everything that the tables `inventory` and `events` of a [recording](recording-f
 [metrics](metrics.md), these are all names that a program needs that writes a recording.
 
 In the tables of attributes and details, *read* means that sanpath judges by the value. The report shows the others,
-and `sanpath compare` compares those of entities. Every value may be null, which means asked and not known; a value
-that is absent was never asked for. Where values are listed, there are no others. Other attributes, events and details
-are allowed: sanpath shows the attributes, and ignores the rest.
+and `sanpath compare` compares those of entities; *only* names the one collector that reports an attribute. Every
+value may be null, which means asked and not known; a value that is absent was never asked for. Where values are
+listed, there are no others. Other attributes, events and details are allowed: sanpath shows the attributes, and
+ignores the rest.
 """
 
 _KEYS = """\
@@ -42,7 +44,7 @@ def documents() -> dict[str, str]:
     sections = [GENERATED, _INTRODUCTION, "## Kinds\n", _kinds(), "## Keys\n", _KEYS, _keys()]
     sections += ["## Relations\n", _RELATIONS, _relations(), "## Attributes\n"]
     for kind, attributes in catalogue.attributes().items():
-        sections += [f"### Attributes of a {kind}\n", _fields("attribute", attributes)]
+        sections += [f"### Attributes of a {kind}\n", _fields("attribute", attributes, _own_attributes(kind))]
     sections += ["## Events\n", _EVENTS]
     for event in catalogue.events().values():
         sections += [f"### {event.name}\n", _event(event), _fields("detail", event.details)]
@@ -75,9 +77,16 @@ def _event(event: EventDefinition) -> str:
     return f"Source: {event.source}. {event.meaning}{is_ignored}\n"
 
 
-def _fields(heading: str, fields: Mapping[str, Field]) -> str:
+def _fields(heading: str, fields: Mapping[str, Field], own: Sequence[tuple[str, Field]] = ()) -> str:
+    """A table of fields. `own`: collector, and a field that it alone reports."""
     rows = [(f"`{field.name}`", _type(field), _use(field), field.meaning) for field in fields.values()]
+    rows += [(f"`{field.name}`", _type(field), f"only `{name}`", field.meaning) for name, field in own]
     return table((heading, "type", "use", "meaning"), rows)
+
+
+def _own_attributes(kind: str) -> list[tuple[str, Field]]:
+    """The attributes of a kind that a single collector reports, with its name."""
+    return [(name, field) for name in registry.names() for field in registry.attributes(name).get(kind, {}).values()]
 
 
 def _type(field: Field) -> str:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sanpath import registry
 from sanpath.catalogue import catalogue
 from sanpath.catalogue.path_policies import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.config import _JOIN_KEYS as CONFIG_KEYS
@@ -68,7 +69,7 @@ def texts(*folders: str) -> frozenset[str]:
         for path in [ROOT / folder] if folder.endswith(".py") else (ROOT / folder).rglob("*.py"):
             code = path.read_text(encoding="utf-8")
             found |= {*re.findall(r"[\"']([\w-]+)[\"'{]", code), *re.findall(r"^    (\w+): ", code, re.MULTILINE)}
-        for path in (ROOT / folder).rglob("*/profiles/*.yaml"):
+        for path in (ROOT / folder).rglob("profiles/*.yaml"):
             found |= set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
     return frozenset(found)
 
@@ -85,6 +86,19 @@ def test_what_is_declared_is_written_or_read_somewhere() -> None:
     fields += [field for event in events for field in event.details.values()]
     names = {*catalogue.keys(), *catalogue.relations(), *(event.name for event in events), *(f.name for f in fields)}
     assert not {name for name in names if not is_in(name, code)}
+
+
+def test_a_collector_s_folder_declares_what_it_alone_reports() -> None:
+    """Without the folder nothing of it is left: no attribute of the catalogue waits for a single collector."""
+    engine = texts("sanpath")
+    written = {name: texts(f"collectors/sanpath_collectors/{name}") for name in registry.names()}
+    for name, code in written.items():
+        own = {field for fields in registry.attributes(name).values() for field in fields}
+        assert {field for field in own if not is_in(field, code)} == set(), name
+        others = [each for other, each in written.items() if other != name]
+        assert {field for field in own if field in engine or any(field in each for each in others)} == set(), name
+    shared = {f.name for kind in catalogue.attributes().values() for f in kind.values() if not f.read} - engine
+    assert {name for name in shared if sum(name in code for code in written.values()) == 1} == set()
 
 
 def test_what_is_declared_as_read_is_read_by_the_engine() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
+from sanpath import registry
 from sanpath.catalogue import catalogue
 from sanpath.catalogue.catalogue import Field
 from sanpath.model import Event, Scalar, SourceEntity, SourceLink
@@ -17,6 +19,13 @@ def undeclared(items: Iterable[Item]) -> list[str]:
     return sorted({line for item in items for line in _undeclared(item)})
 
 
+@cache
+def _attributes(kind: str) -> Mapping[str, Field]:
+    """Those of the catalogue, and those that a collector declares in its folder."""
+    own = (registry.attributes(name).get(kind, {}) for name in registry.names())
+    return catalogue.attributes().get(kind, {}) | {name: field for fields in own for name, field in fields.items()}
+
+
 def _undeclared(item: Item) -> Iterator[str]:
     match item:
         case SourceEntity():
@@ -24,7 +33,7 @@ def _undeclared(item: Item) -> Iterator[str]:
                 yield f"kind {item.kind}"
                 return
             yield from (f"{item.kind}: key {key}" for key in item.ids if key not in catalogue.keys_of(item.kind))
-            yield from _wrong(item.kind, catalogue.attributes().get(item.kind, {}), item.attributes)
+            yield from _wrong(item.kind, _attributes(item.kind), item.attributes)
         case SourceLink():
             relation = catalogue.relations().get(item.relation)
             kinds = item.from_end[0], item.to_end[0]
