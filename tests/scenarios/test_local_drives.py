@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from sanpath_collectors.linux_host.tables import LUN
 from tests.scenarios.test_control_groups import grouped, reads
+from tests.support.recording import Number, RecordingBuilder
+from tests.support.san import KIB, Flow, San
+from tests.support.stories import judged
 
 PARTS = {"nvme0n1": 1.0, "nvme1n1": 1.0}
 FLAT = {16: 20_000, 64: 20_000}
@@ -64,3 +69,47 @@ def test_the_only_way_to_a_drive_of_the_host_is_no_single_path(
 ) -> None:
     found = reads(grouped(tmp_path, {}, local=local, paths=1), FLAT, None)
     assert ("single-path" in {f.rule for f in found.findings if f.outcome == "hit"}) is is_risk
+
+
+class Drives(San):
+    """fio on drives of db7, each with as many reads as the others. `used`: step → how many of the drives it uses."""
+
+    used: Mapping[str, int] = {}
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        out.say("load:fio runs_on host:db7")
+        out.source("db7", "linux_host", LUN)
+        out.entity("db7", "host", "db7", ids={"name": ("db7",)}, attributes={"os": "Linux 6.1"})
+        names = [f"nvme{number}n1" for number in range(max(self.used.values()))]
+        for name in names:
+            out.entity("db7", "lun", name, f"db7/{name}", {"device": (name,)}, {"local": True, "model": "M1"})
+            out.link("db7", "attached_to", (("lun", name), ("host", "db7")))
+            out.say(f"load:fio targets lun:db7/{name}")
+        for at in range(int(self.steps[-1].end) + 2):
+            out.poll("db7", at)
+            out.samples("db7", LUN, at, {name: self._counted(at, number) for number, name in enumerate(names)})
+
+    def _counted(self, at: float, number: int) -> dict[str, Number]:
+        values = {"ops_read_total": 0.0, "bytes_read_total": 0.0, "latency_seconds_read_total": 0.0}
+        for step in self.steps:
+            reads, drives = step.flows["read"], self.used[step.name]
+            done = reads.ops / drives * max(0.0, min(at, step.end) - step.begin) if number < drives else 0.0
+            values["ops_read_total"] += done
+            values["bytes_read_total"] += done * step.block / 512
+            values["latency_seconds_read_total"] += done * reads.latency * 1e3
+        return {name: round(value) for name, value in values.items()}
+
+
+@pytest.mark.parametrize("together", [40_000.0, 80_000.0], ids=["held back together", "each as fast as alone"])
+def test_drives_that_did_more_alone_are_limited_by_what_they_share(tmp_path: Path, together: float) -> None:
+    """16 reads outstanding on each drive. One does 20,000 a second alone; four of them do 10,000 each, or as many."""
+    san = Drives(tmp_path / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"})
+    san.used = {"one": 1, "four": 4}
+    for step, drives, ops in (("one", 1, 20_000.0), ("four", 4, together)):
+        in_flight = 16 * drives
+        san.step(step, in_flight, block=8 * KIB, read=Flow(ops, in_flight / ops))
+    verdict = judged(san.write()).verdict
+    shared = [s.probability for s in verdict.suspects if s.place and s.place.endswith("share")]
+    of_drives = sum(s.probability for s in verdict.suspects if s.kind == "drive")
+    assert (sum(shared) > 0.5 > of_drives) is (together < 80_000)
+    assert (of_drives > sum(shared)) is (together >= 80_000)

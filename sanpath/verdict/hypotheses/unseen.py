@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
+from sanpath.facts.host.planes import parallel_devices
 from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.evidence.tail import tail_weight
@@ -12,6 +13,7 @@ from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion
 from sanpath.verdict.hypotheses.drives import SLOW, drives_of_load, times_of_peers
 from sanpath.verdict.hypotheses.queues import WITHOUT_QUEUE, host_is_unread
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
+from sanpath.verdict.places.device_rates import share_a_limit
 from sanpath.verdict.places.host_queues import HostQueue
 from sanpath.verdict.places.scaling import fewest_bytes_of_same_ops
 from sanpath.verdict.places.table import PlaceTable
@@ -92,11 +94,23 @@ def _short(table: PlaceTable, queue: HostQueue) -> str:
 
     Where some of its parts are far slower than the others, they are meant: I/Os wait at them."""
     slow = _slow_parts(table, queue.entity)
+    if not slow and queue.devices > 1 and (shared := _shared_by(table, queue)):
+        return shared
     device, others = (slow[0], len(slow) - 1) if slow else (queue.entity, queue.devices - 1)
     name = _short_name(device)
     if not name:
         return ""
     return f"{name} and {others} more, or below" if others else f"{name} or what is below it"
+
+
+def _shared_by(table: PlaceTable, queue: HostQueue) -> str:
+    """What the devices that carry the load together share, if that limits them; else nothing."""
+    rows = parallel_devices(table.facts.topology, table.load, table.facts.tables["plane"], queue.below.plane)
+    devices = {str(row["entity"]) for row in rows}
+    name = _short_name(queue.entity)
+    if not name or not share_a_limit(table.facts, table.load, devices):
+        return ""
+    return f"what {name} and {len(devices) - 1} more share"
 
 
 def _slow_parts(table: PlaceTable, device: str) -> list[str]:

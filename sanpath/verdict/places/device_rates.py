@@ -1,0 +1,40 @@
+"""Whether the block devices of a load did more in another step: then something that they share limits them now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from sanpath.facts.facts import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.table import number
+from sanpath.model import DIRECTIONS
+
+_CLEARLY_MORE = 1.25
+"""Ratio of the rates: sanpath's own choice, beyond what runs of the same test differ."""
+_AS_MANY = 0.9
+"""Ratio of the I/Os in flight from which a device has as many as before."""
+
+
+def share_a_limit(facts: Facts, load: LoadFacts, devices: Collection[str]) -> bool:
+    """Whether one of several devices did clearly more of the same I/Os in another step, with no more in flight.
+
+    A device at its limit does as much as it can (utilisation law, Denning and Buzen 1978): one that does less than it
+    did is held back by what it shares with the others, unless it became slower meanwhile.
+    """
+    steps = {other.step for other in facts.loads if other.step != load.step and other.comparable(load)}
+    return len(devices) > 1 and any(_did_more(facts, step, load, device) for device in devices for step in steps)
+
+
+def _did_more(facts: Facts, step: str, load: LoadFacts, device: str) -> bool:
+    """Whether a device did more in a step than in that of the load, in its direction and in both together."""
+
+    def mean(fact: str, at: str, directions: Sequence[str] = DIRECTIONS) -> float:
+        """By the source that counts the most; 0: not counted."""
+        rows = [facts.tables["plane"].select(step=at, entity=device, direction=each) for each in directions]
+        return sum(max((number(row, fact) for row in each), default=0.0) for each in rows)
+
+    did, does = (mean("ops_per_second", at, (load.direction,)) for at in (step, load.step))
+    did_in_all, does_in_all = (mean("ops_per_second", at) for at in (step, load.step))
+    held, holds = (mean("in_flight_measured", at) for at in (step, load.step))
+    more = did >= _CLEARLY_MORE * does > 0 and did_in_all >= _CLEARLY_MORE * does_in_all
+    return more and holds >= _AS_MANY * held
