@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.facts.load.loads import LoadFacts
@@ -62,11 +62,8 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     The array's row, whose samples are more frequent, is used if nearly all of its bytes belong to the test. If only
     the volume reports the test's own operations, the volume's row is used."""
     step_and_direction = {"step": load.step, "direction": load.direction}
-    ports, _ = targets_of(topology, *load.roots)
     volumes = volumes_of(topology, load, tables)
-    arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
-    arrays |= {array for port in ports for array in topology.related(port, "member_of", "array")}
-    arrays |= {path.array for path in io_paths(topology, *load.roots)}
+    arrays = _arrays_of(topology, load, volumes)
     rows = [row for row in tables["volume"].select(**step_and_direction) if row["entity"] in volumes]
     volume_row = max(rows, key=lambda row: float(row["bytes_per_second"] or 0), default=None)
     if (
@@ -90,6 +87,22 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
         if not same_operations(load, volume_row):
             return row
     return volume_row
+
+
+def array_with_others(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> FactRow | None:
+    """Return the row of the only array of a load, whatever share of its I/Os is the load's. None: there is none, or
+    several, or it does not count them."""
+    arrays = _arrays_of(topology, load, volumes_of(topology, load, tables))
+    rows = tables["array"].select(step=load.step, direction=load.direction)
+    counted = [row for row in rows if row["entity"] in arrays and row["bytes_per_second"]]
+    return counted[0] if len(arrays) == len(counted) == 1 else None
+
+
+def _arrays_of(topology: Topology, load: LoadFacts, volumes: Iterable[str]) -> set[str]:
+    """Return the arrays that a load uses, by its volumes, target ports and paths."""
+    ports, _ = targets_of(topology, *load.roots)
+    arrays = {array for part in (*volumes, *ports) for array in topology.related(part, "member_of", "array")}
+    return arrays | {path.array for path in io_paths(topology, *load.roots)}
 
 
 def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> set[str]:

@@ -16,7 +16,7 @@ from sanpath.diagnosis.model import Interval
 from sanpath.facts.fabric.link_measures import wire_seconds
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.storage.load_volumes import SHARED, array_side, longest_ratio, parts_at_array
+from sanpath.facts.storage.load_volumes import SHARED, array_side, array_with_others, longest_ratio, parts_at_array
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of
 from sanpath.verdict.places.host_queues import HostQueue, host_queues, in_slots_of
@@ -77,6 +77,10 @@ _REQUEST_BYTES = 256 * 1024.0
 1 MiB; iSCSI: MaxBurstLength, 256 KiB by default, RFC 7143; Linux: max_sectors_kb, 512 or 1280)."""
 _REPEATS = 0.02
 """Relative error of a mean time between two steps that do the same."""
+_WINDOWS_DIFFER = 0.05
+"""Relative difference of what load and array count, by their windows: sanpath's own choice."""
+_MUCH_SHORTER = 0.5
+"""Share of the time below the host up to which a bound of the array's time tells where most of it passes."""
 _OTHERS_MIX = (0.3, 2.0)
 """Factors by which an array's mean over several hosts' I/Os may differ from the mean of the test's I/Os."""
 
@@ -206,6 +210,9 @@ def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[LatencySegmen
             segments = _array(row, below, parts)
         elif row["response_seconds"] is not None:
             segments = _response(row, below, parts)
+    else:
+        shared_row = row or array_with_others(facts.topology, load, facts.tables)
+        segments = (_shared_array(shared_row, below, load) if shared_row is not None else []) or segments
     array = facts.topology.entities.get(array_of(facts.topology, str(row["entity"]))) if row is not None else None
     if array is None or array.attributes.get("media") != "flash":
         return segments
@@ -291,6 +298,26 @@ def _array(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
         segments.append(LatencySegment("array_queue", entity, own["queue"], ARRAY_CLOCK))
     source = ARRAY_CLOCK if row["queue_seconds"] is not None else "array, its queue included"
     return [*segments, LatencySegment("array_service", entity, own["service"], source)]
+
+
+def _shared_array(row: FactRow, below: Interval, load: LoadFacts) -> list[LatencySegment]:
+    """The segments of an array whose times are means over the I/Os of others as well. Empty: they narrow nothing.
+
+    The load's I/Os inside are no more than all that are (Little's law): its own spend no more time there than all of
+    them together, for each I/O of the load.
+    """
+    if row["array_seconds"] is None:
+        return []
+    in_array = (number(row, "array_seconds") + number(row, "spread_seconds")) * number(row, "ops_per_second")
+    longest = (1 + _WINDOWS_DIFFER) * in_array / load.ops_per_second
+    counts_all = number(row, "bytes_per_second") >= (1 - _WINDOWS_DIFFER) * load.bytes_per_second
+    if not counts_all or longest > _MUCH_SHORTER * below[0]:
+        return []
+    entity = str(row["entity"])
+    return [
+        LatencySegment("fabric", None, (max(0.0, below[0] - longest), below[1]), _BETWEEN),
+        LatencySegment("array_service", entity, (0.0, longest), "array, at most"),
+    ]
 
 
 def _response(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
