@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.verdict.hypotheses.slow_drain import _foreign_bytes_per_second
 from sanpath.verdict.places.latency_segment import LatencySegment
-from sanpath.verdict.places.segments import _wait
+from sanpath.verdict.places.segments import _shared_array, _wait
 from tests.scenarios.test_between_switches import BLOCK
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_TARGET, X, fast, judged
@@ -156,3 +160,35 @@ def test_a_small_gain_from_a_busy_neighbour_is_no_sign_of_too_few_outstanding_io
     shared = two_steps_at_an_array(tmp_path / "shared.sanpath", (4600.0, 4310.0))
     assert [found.steps[0].verdict.kind for found in (alone, shared)] == ["concurrency_limited", "cannot_tell"]
     assert shared.verdict.bottlenecks[0].entity == "array:fa1"
+
+
+@given(own=st.floats(1, 1e5), others=st.floats(0, 1e5), own_s=st.floats(0, 0.02), others_s=st.floats(0, 0.02))
+def test_a_mean_over_the_ios_of_others_bounds_the_time_of_the_test(
+    own: float, others: float, own_s: float, others_s: float
+) -> None:
+    """Below the host an I/O takes 20 ms. The array counts `own` and `others` I/Os a second, and their mean time."""
+    ops = own + others
+    row = {
+        "entity": "array:fa1",
+        "array_seconds": (own * own_s + others * others_s) / ops,
+        "spread_seconds": 0.0,
+        "ops_per_second": ops,
+        "bytes_per_second": 4096.0 * ops,
+    }
+    load = cast(Any, SimpleNamespace(ops_per_second=own, bytes_per_second=4096.0 * own))
+    segments = _shared_array(row, (0.02, 0.02), load)
+    for gap, array in [segments] if segments else []:
+        assert array.seconds[0] <= own_s <= array.seconds[1]
+        assert gap.seconds[0] <= 0.02 - own_s <= gap.seconds[1]
+
+
+def test_an_array_that_hardly_holds_any_io_does_not_hold_those_of_the_test(tmp_path: Path) -> None:
+    """1,000 reads a second take 20 ms, and the 2,000 of the array take 0.2 ms. Nobody knows which volume is the
+    test's."""
+    ports = [fast(HOST_PORT), fast(ARRAY_PORT)]
+    san = San(tmp_path / "a.sanpath", ports=ports, leave_out={"lun"}, twin=True)
+    flow = Flow(1000, 0.02)
+    san.step("q20", 20, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": AtArray(2e-4, others=1000)})
+    (unseen,) = (suspect for suspect in judged(san.write()).verdict.suspects if suspect.kind == "unseen")
+    assert unseen.place == "something between the load and fa1"
+    assert unseen.because == ("I/Os may be waiting there: about 18.7 ms of 20.0 ms",)
