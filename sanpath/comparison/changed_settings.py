@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from sanpath.comparison.differences import Difference
 
 _NAMES: Mapping[str, tuple[str, str]] = {
-    "path_policy": ("path policy", "no outage"),
-    "path_switch_operations": ("I/Os per path", "no outage"),
-    "limit_ops_per_second": ("IOPS limit", "no outage"),
-    "qos_ops_per_second": ("QoS limit", "no outage"),
-    "qos_bytes_per_second": ("QoS limit", "no outage"),
+    "path_policy": ("path policy", "no downtime"),
+    "path_switch_operations": ("I/Os per path", "no downtime"),
+    "limit_ops_per_second": ("IOPS limit", "no downtime"),
+    "qos_ops_per_second": ("QoS limit", "no downtime"),
+    "qos_bytes_per_second": ("QoS limit", "no downtime"),
     "queue_depth": ("queue depth", ""),
     "speed": ("link speed", "takes one path down"),
     "capable_bits_per_second": ("link speed", "takes one path down"),
-    "controller_type": ("adapter type", "VM restart"),
+    "controller_type": ("adapter type", "needs a VM restart"),
 }
 """Setting → its name, and what changing it costs (`disruption` of the rules); the cheapest to change first."""
 _FOLLOWS = {

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sanpath.topology.names import in_words
+
 VerdictKind = Literal[
     "bottleneck",
     "concurrency_limited",
@@ -94,10 +96,15 @@ class Experiment:
     @property
     def in_words(self) -> str:
         """A sentence: what to do, and which suspect the outcome would support most."""
-        command = f" ({self.command})" if self.command is not None else ""
-        if self.supported.verdict == "cannot_tell":
-            return f"{self.text}{command}; {self.watch} would explain it"
-        return f"{self.text}{command}; {self.watch} would point to {self.supported.name}"
+        command = f": {self.command}" if self.command is not None else ""
+        if self.supported.verdict == "cannot_tell" and self.action.startswith("read_"):
+            return f"{self.text}; if this shows {self.watch}, that explains the latency{command}"
+        return f"{self.text}; {self.pointer}{command}"
+
+    @property
+    def pointer(self) -> str:
+        """Which suspect the outcome would support most, in words."""
+        return in_words(f"{self.watch} would point to {self.supported.name}")
 
     @property
     def supported(self) -> Meaning:

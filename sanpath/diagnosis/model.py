@@ -342,6 +342,9 @@ class Verdict:
 Method = Literal["measured", "difference"]
 
 
+LIMIT_WAIT = "waits for the configured limit"
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetPart:
     """A part of the latency. `how`: measured by a clock of its own, or the difference between two clocks."""
@@ -353,6 +356,11 @@ class BudgetPart:
     limited_by: str | None
     what: str
     how: Method
+
+    @property
+    def is_limit_wait(self) -> bool:
+        """Whether I/Os wait for a limit that somebody has set, wherever it is enforced."""
+        return self.what.startswith(LIMIT_WAIT)
 
 
 @dataclass(frozen=True, slots=True)

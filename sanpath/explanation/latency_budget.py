@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sanpath.diagnosis.model import BudgetPart, LatencyBudget, Method
+from sanpath.diagnosis.model import LIMIT_WAIT, Bottleneck, BudgetPart, LatencyBudget, Method
 from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
+from sanpath.units import counted
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
+
+_ABOVE_A_DEVICE = ("cgroup", "vdisk")
+"""Kinds of limits that are enforced above a block device."""
 
 
 def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> LatencyBudget:
@@ -27,11 +31,12 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
     queues = host_queues(facts, load)
     row = array_side(facts.topology, load, facts.tables)
     array = array_time(load, row)
-    parts: list[BudgetPart] = [_queue_part(queue, limiter) for queue in queues]
+    cap = judged.bottlenecks[0] if judged is not None and judged.kind == "configured_cap" else None
+    parts: list[BudgetPart] = [_queue_part(queue, limiter, cap) for queue in queues]
     below_seconds = below_queues(facts, load)
     if array is None and (response := response_time(load, row)) is not None:
-        parts.append(_response_part(response, limiter, layer))
-    inside_parts = _array_parts(array, limiter, layer) if array is not None else []
+        parts.append(_response_part(response, limiter, layer, cap))
+    inside_parts = _array_parts(array, limiter, layer, cap) if array is not None else []
     is_stalled = judged is not None and any(bottleneck.kind == "credit_stall" for bottleneck in judged.bottlenecks)
     parts += [
         *_fabric_parts(facts, load, array, below_seconds - _sum(inside_parts), limiter, is_stalled),
@@ -47,16 +52,18 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
     return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), unexplained)
 
 
-def _array_parts(row: FactRow, limiter: str | None, layer: str | None) -> list[BudgetPart]:
+def _array_parts(row: FactRow, limiter: str | None, layer: str | None, cap: Bottleneck | None) -> list[BudgetPart]:
     entity = str(row["entity"])
     waits_in = layer if layer is not None and limiter == entity else "array_back"
     description = "service and queue time, read by hand" if row["by_hand"] else "service time"
     part = _part("array", "array_back", entity, number(row, "service_seconds"), None, description, "measured")
     spread = number(row, "spread_seconds")
     parts = [replace(part, seconds=(part.seconds[0] - spread, part.seconds[1] + spread))]
+    # An array that does not report the wait for its limits counts it as its queue.
+    is_cap = cap is not None and cap.entity == entity and not row["qos_limit_seconds"]
     for fact, part_layer, description in (
-        ("queue_seconds", waits_in, "queue in the array"),
-        ("qos_limit_seconds", "array_front", "QoS limit of the array"),
+        ("queue_seconds", waits_in, LIMIT_WAIT if is_cap else "queue in the array"),
+        ("qos_limit_seconds", "array_front", LIMIT_WAIT),
     ):
         if row[fact]:
             limited_by = limiter if limiter == entity else None
@@ -64,12 +71,14 @@ def _array_parts(row: FactRow, limiter: str | None, layer: str | None) -> list[B
     return parts
 
 
-def _response_part(row: FactRow, limiter: str | None, layer: str | None) -> BudgetPart:
+def _response_part(row: FactRow, limiter: str | None, layer: str | None, cap: Bottleneck | None) -> BudgetPart:
     """The part of an array that reports its own time and the transfer as one. It contains the wait for a full
     link."""
     entity, is_link = str(row["entity"]), limiter is not None and limiter.startswith("link:")
     part_layer = layer if layer is not None and (is_link or limiter == entity) else "array_front"
     description = "from its arrival at the array to completion, transfer included; the array does not separate them"
+    if cap is not None and cap.entity == entity:
+        description = f"{LIMIT_WAIT}, service and transfer included; the array does not separate them"
     limited_by = limiter if is_link or limiter == entity else None
     return _part("response", part_layer, entity, number(row, "response_seconds"), limited_by, description, "measured")
 
@@ -108,13 +117,17 @@ def _fabric_parts(
     return parts
 
 
-def _queue_part(queue: HostQueue, limiter: str | None) -> BudgetPart:
+def _queue_part(queue: HostQueue, limiter: str | None, cap: Bottleneck | None) -> BudgetPart:
     # Less than one waiting I/O is no queue: it is the time of system calls, file system and interrupts.
     is_waiting = queue.waiting >= 1 and queue.wait_seconds > queue.error_seconds
     description = f"waits in the {queue.layer}'s queue above" if is_waiting else f"passes in the {queue.layer} above"
+    if cap is not None and is_waiting and cap.layer == queue.layer and cap.kind in _ABOVE_A_DEVICE:
+        description = f"{LIMIT_WAIT}, above"
     error = min(queue.error_seconds, queue.wait_seconds)
     seconds = queue.wait_seconds - error, queue.wait_seconds + error
-    words = f"{description} {queue.entity}" + (f" and {queue.devices - 1} more" if queue.devices > 1 else "")
+    words = f"{description} {queue.entity}" + (
+        f" and {counted(queue.devices - 1, 'other device')}" if queue.devices > 1 else ""
+    )
     return BudgetPart(
         plane=queue.above.plane,
         layer=queue.layer,

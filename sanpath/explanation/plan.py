@@ -204,7 +204,7 @@ def _of_all_platforms(variants: Sequence[PlanVariant]) -> PlanVariant:
     """The text of a step for several platforms, without any platform's commands: nobody should type those of another
     platform."""
     platforms = ", ".join(dict.fromkeys(variant.platform.partition(",")[0] for variant in variants))
-    return PlanVariant(platforms, (), *("The section Actions has the commands of each platform.",) * 3)
+    return PlanVariant(platforms, (), *("The commands for each platform are under Actions.",) * 3)
 
 
 def _short_action(fix: Fix) -> str:

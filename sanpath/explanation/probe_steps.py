@@ -84,7 +84,7 @@ def _trial(
         step=step.name,
         experiment=step.experiment,
         what=_in_words(step, experiment),
-        why="" if experiment is None else f"{experiment.watch} would point to {experiment.supported.name}",
+        why="" if experiment is None else experiment.pointer,
         outcome=_measured(loads, outcome) if step.experiment != PAUSE else _paused(facts, judged, outcome),
         is_seen=None if outcome is None else outcome.is_seen,
         ruled_out=tuple(dict.fromkeys(ruled_out)),

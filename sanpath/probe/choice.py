@@ -12,6 +12,7 @@ from math import log2
 
 from sanpath.diagnosis.experiment import Experiment
 from sanpath.diagnosis.model import Verdict
+from sanpath.topology.names import in_words
 from sanpath.units import percent_likely
 from sanpath.verdict.model import LEAST_PROBABILITY
 
@@ -86,7 +87,7 @@ def separates(experiment: Experiment) -> str:
     ordered = sorted(experiment.meanings, key=lambda meaning: meaning.if_seen - meaning.if_not)
     raised, lowered = ordered[-1], ordered[0]
     names = [f"{meaning.name} ({percent_likely(meaning.probability)})" for meaning in (raised, lowered)]
-    return f"it separates {names[0]} from {names[1]}: watch for {experiment.watch}"
+    return in_words(f"it separates {names[0]} from {names[1]}: watch for {experiment.watch}")
 
 
 def _entropy(probabilities: Sequence[float]) -> float:

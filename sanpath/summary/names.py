@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import re
+from sanpath.topology.names import IDENTIFIER, named, noun
+from sanpath.topology.topology import Topology
 
-_NOUNS = {
-    "hba": "HBA",
-    "lun": "LUN",
-    "vm": "VM",
-    "vdisk": "virtual disk",
-    "cgroup": "control group",
-    "load": "load",
-    "switch_port": "switch port",
-    "array_port": "target port",
-}
 _LETTERS = 20
 """Longer identifiers are cut in the middle, because they differ at their end: sanpath's own choice, half a column."""
-_IDENTIFIER = re.compile(r"(naa|eui|t10|uuid|iqn|nqn)[.:].*|[0-9a-f:]+")
-"""Names that no person chose."""
 
 
-def noun(entity: str) -> str:
-    """The kind of an entity in words: LUN, switch port, array."""
-    kind = entity.partition(":")[0]
-    return _NOUNS.get(kind, kind.replace("_", " "))
+def described(topology: Topology, entity: str) -> str:
+    """An entity with its noun: network port host1 eth1."""
+    return named(noun_of(topology, entity), readable(entity))
+
+
+def noun_of(topology: Topology, entity: str) -> str:
+    """The kind of an entity in words."""
+    known = topology.entities.get(entity)
+    return noun(entity, None if known is None else known.attributes.get("technology"))
 
 
 def readable(entity: str) -> str:
@@ -44,4 +38,4 @@ def _end(name: str) -> str:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _LETTERS or not _IDENTIFIER.fullmatch(name) else f"{name[:4]}…{name[-12:]}"
+    return name if len(name) <= _LETTERS or not IDENTIFIER.fullmatch(name) else f"{name[:4]}…{name[-12:]}"

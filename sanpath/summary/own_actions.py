@@ -5,37 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.diagnosis.model import StepResult, Verdict
-from sanpath.summary.names import noun, readable
+from sanpath.summary.names import described
 from sanpath.summary.step_figures import in_flight
+from sanpath.topology.topology import Topology
 
 _OF_A_VERDICT: Mapping[str, str] = {
     "concurrency_limited": "Run the test with more outstanding I/Os",
-    "cannot_tell": "Repeat the test while sanpath reads more of the path (sanpath init)",
+    "cannot_tell": "Repeat the test, and let sanpath read more of the path (sanpath init)",
     "generator_limited": "Give the load generator more processes, or faster processors",
 }
 _OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes overlap"
 _RAISE = "Raise or remove the limit of {name}"
 _OF_A_BOTTLENECK: Mapping[str, str] = {
-    "array": "Check in the statistics of {name} what keeps it busy, and for which hosts",
+    "array": "Find in the statistics of {name} what keeps it busy, and for which hosts",
     "core": "Spread the work of the full core of {name} over more cores",
     "credit_stall": "Find out why the device at {name} returns no credits",
     "data_sheet": "Check the limit of {name} that was entered by hand",
     "drive": "Spread the load over more drives beside {name}",
-    "hba": "Read the queue depth of {name}, and raise it if it is full",
+    "hba": "Read the queue depth of {name}; raise it if the queue is full",
     "io_stack": "Look for a limit above the block device of {name}",
     "io_thread": "Give the disks of {name} more threads",
     "link": "Make {name} faster, or spread the load over more links",
-    "lun": "Read the queue depth of {name}, and raise it if it is full",
+    "lun": "Read the queue depth of {name}; raise it if the queue is full",
     "path_policy": "Use all paths of {name} at the same time",
     "pcie": "Give {name} more PCIe lanes, or faster ones",
-    "retries": "Find where I/Os are lost at {name}: cable, optics, ports",
+    "retries": "Find where {name} loses I/Os: cable, optics, ports",
     "tcp_window": "Enlarge the TCP window of {name}",
-    "vdisk": "Read the queue depth of {name}, and raise it if it is full",
+    "vdisk": "Read the queue depth of {name}; raise it if the queue is full",
 }
 """Kind of a bottleneck, as in docs/output-contract.md → the action against it. All of them are here."""
 
 
-def own_action(verdict: Verdict, step: StepResult | None) -> str | None:
+def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) -> str | None:
     """What a verdict asks for where no rule has a remedy. None: nothing. `step`: the step that it is from."""
     first_suspect = next(iter(verdict.suspects), None)
     if verdict.kind == "generator_limited" and first_suspect is not None and first_suspect.machine is not None:
@@ -46,4 +47,4 @@ def own_action(verdict: Verdict, step: StepResult | None) -> str | None:
         return _OF_A_VERDICT.get(verdict.kind)
     first = verdict.bottlenecks[0]
     action = _RAISE if verdict.kind == "configured_cap" else _OF_A_BOTTLENECK.get(first.kind)
-    return None if action is None else action.format(name=f"{noun(first.entity)} {readable(first.entity)}")
+    return None if action is None else action.format(name=described(topology, first.entity))

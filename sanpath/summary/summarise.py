@@ -26,7 +26,7 @@ def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] 
     kinds of I/O than that of the verdict."""
     path, off_path, other_paths = summary_path(diagnosis, topology)
     step = next((candidate for candidate in diagnosis.steps if candidate.name == diagnosis.verdict.from_step), None)
-    action, number, gain = _action(diagnosis, step)
+    action, number, gain = _action(diagnosis, topology, step)
     if step is None:
         return Summary(
             verdict=_no_verdict(diagnosis),
@@ -73,11 +73,15 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     subject = "The array behind its ports" if at_array else "The array"
     direction = diagnosis.verdict.bottlenecks[0].direction if diagnosis.verdict.bottlenecks else main_direction(step)
     budgets = [b for b in diagnosis.latency_budget if (b.step, b.direction) == (step.name, direction)]
-    array_seconds = [sum(p.seconds) / 2 for b in budgets[:1] for p in b.parts if p.layer.startswith("array")]
+    inside = [part for budget in budgets[:1] for part in budget.parts if part.layer.startswith("array")]
+    array_seconds = [sum(part.seconds) / 2 for part in inside if not part.is_limit_wait]
+    without = ", without the wait for the limit" if len(array_seconds) < len(inside) else ""
     total = budgets[0].total_seconds if budgets else 0.0
     # Most of the time in it, constant, is no evidence that convinces.
     is_short = 0 < sum(array_seconds) <= total / 2
-    time_words = f": I/Os spend {duration(sum(array_seconds))} of {duration(total)} in it" if is_short else ""
+    time_words = (
+        f": I/Os spend {duration(sum(array_seconds))} of {duration(total)} in it{without}" if is_short else ""
+    )
     doubts = any(f.role == "validity" and f.outcome == "hit" for f in diagnosis.findings)
     validity = " The test itself is in doubt: see Findings." if doubts else ""
     return f"{subject} is not the problem{time_words}{_tested_rate(cleared)}.{validity}"
@@ -108,7 +112,9 @@ def _load_cleared(diagnosis: Diagnosis) -> str | None:
     return f"The load generator is not the problem: {cleared.because}."
 
 
-def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, int | None, str | None]:
+def _action(
+    diagnosis: Diagnosis, topology: Topology, step: StepResult | None
+) -> tuple[str | None, int | None, str | None]:
     """(what to do first, its number in the plan, what it would bring)."""
     verdict = diagnosis.verdict
     if (void := _makes_valid(diagnosis)) is not None:
@@ -117,7 +123,7 @@ def _action(diagnosis: Diagnosis, step: StepResult | None) -> tuple[str | None, 
     undecided = verdict.kind == "cannot_tell" or step is None
     if verdict.decide_with and undecided:
         return f"{verdict.decide_with[0].upper()}{verdict.decide_with[1:]}", None, None
-    own = own_action(verdict, step)
+    own = own_action(verdict, topology, step)
     if first_step is None or (
         first_step.purpose != "limit" and not undecided and (own or first_step.purpose == "risk")
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sanpath.diagnosis.experiment import SUSPECT_WORDS
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
 from sanpath.summary.busy_processors import busy_machine
-from sanpath.summary.names import noun, readable, with_owner
+from sanpath.summary.names import described, noun_of, readable, with_owner
 from sanpath.summary.step_figures import in_flight, use_of
 from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
@@ -14,6 +14,8 @@ from sanpath.verdict.model import LEAST_PROBABILITY
 _FULL = 0.8
 """Utilisation from which the link to a slow device is called saturated: sanpath's own choice. A device that does not
 drain leaves its link idle in between."""
+_MOST_WORDS = 12
+"""A line of more is not read at a glance: sanpath's own choice."""
 _BY_MEMORY = "test-answered-by-cache"
 
 
@@ -33,7 +35,7 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             return _bottleneck(diagnosis, topology, first, step)
         case "configured_cap" if first is not None:
             limit_kind = {"vdisk": "IOPS limit", "cgroup": "Limit", "host": "Limit"}.get(first.kind, "QoS limit")
-            subject = f"{limit_kind} of {noun(first.entity)} {readable(first.entity)}"
+            subject = f"{limit_kind} of {described(topology, first.entity)}"
             rate = sum(result.bytes_per_second for result in step.directions.values())
             if (limit := _configured(topology, first.entity, rate, step.ops_per_second)) is not None:
                 return f"{subject} is reached ({limit})"
@@ -52,7 +54,7 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
         case _ if _is_answered_by_memory(diagnosis):
             return "Not a test of the storage: memory answers it"
         case _:
-            return _unproven(diagnosis)
+            return _unproven(diagnosis, topology)
 
 
 def _configured(topology: Topology, entity: str, bytes_per_second: float, ops_per_second: float) -> str | None:
@@ -108,29 +110,30 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "retries" if first.entity.startswith("path:"):
             return f"Path {name} fails: its I/Os wait for time-outs"
         case "retries":
-            where = noun(first.entity)
-            return f"{where[:1].upper()}{where[1:]} {name} loses I/Os: retries cause the latency"
+            return _sentence(f"{described(topology, first.entity)} loses I/Os: retries cause the latency")
         case "tcp_window":
             return f"TCP window of {name} is full"
         case "io_thread":
-            return f"Thread that serves the disk of {noun(first.entity)} {name} is saturated"
+            return f"Thread that serves the disk of {described(topology, first.entity)} is saturated"
         case "io_stack":
-            return f"I/Os wait in {noun(first.entity)} {name} above its block device"
+            return f"I/Os wait in {described(topology, first.entity)} above its block device"
         case "core" if first.utilisation is None:
-            return f"{noun(first.entity).capitalize()} {name} is slow to read received data"
+            return _sentence(f"{described(topology, first.entity)} is slow to read received data")
         case "core":
             return f"One processor core of {name} is saturated"
         case "pcie":
-            return f"PCIe lanes of {noun(first.entity)} {with_owner(first.entity)} are saturated"
+            return f"PCIe lanes of {noun_of(topology, first.entity)} {with_owner(first.entity)} are saturated"
         case "lun" | "hba" | "vdisk":
-            return f"Queue of {noun(first.entity)} {with_owner(first.entity)} is full{_depth(first, step)}"
+            return (
+                f"Queue of {noun_of(topology, first.entity)} {with_owner(first.entity)} is full{_depth(first, step)}"
+            )
         case "drive" if first.coincident:
-            also = f"{len(first.coincident)} more"
+            also = counted(len(first.coincident), "other")
             return f"Drive {with_owner(first.entity)} and {also} are saturated ({first.direction})"
         case "drive":
             return f"Drive {with_owner(first.entity)} is saturated ({first.direction})"
         case _:
-            return _array(diagnosis, first, step)
+            return _array(diagnosis, topology, first, step)
 
 
 def _device(topology: Topology, first: Bottleneck) -> str:
@@ -148,21 +151,24 @@ def _depth(first: Bottleneck, step: StepResult) -> str:
     return f" ({counted(min(planes[0].admitted or 0.0, admitted), 'slot')})" if planes else ""
 
 
-def _array(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> str:
-    result = step.directions.get(first.direction)
+def _array(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, step: StepResult) -> str:
+    name, result = described(topology, first.entity), step.directions.get(first.direction)
     if result is not None and first.slows_below(result.ops_per_second):
-        return f"{noun(first.entity).capitalize()} {readable(first.entity)} slows down under sustained load"
+        return _sentence(f"{name} slows down under sustained load")
     rate = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
     reached = f" at {iops(rate)} ({first.direction})" if rate else f" ({first.direction})"
     # An array that no source reads is named by the first of its ports.
-    name = f"{noun(first.entity)} {readable(first.entity)}"
     if first.entity.startswith("array_port:"):
         name = f"array behind port {readable(first.entity)}"
     if not _is_timed(diagnosis, first):
-        return f"{name[0].upper()}{name[1:]} limits{reached}, by exclusion"
+        return _sentence(f"{name} limits{reached}, by exclusion")
     if not first.entity.startswith("array_port:"):
         name = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "") + name
-    return f"{name[0].upper()}{name[1:]} is saturated{reached}"
+    return _sentence(f"{name} is saturated{reached}")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _is_timed(diagnosis: Diagnosis, first: Bottleneck) -> bool:
@@ -172,18 +178,20 @@ def _is_timed(diagnosis: Diagnosis, first: Bottleneck) -> bool:
     return first.utilisation is not None or any(part.plane == "array" for budget in budgets for part in budget.parts)
 
 
-def _unproven(diagnosis: Diagnosis) -> str:
+def _unproven(diagnosis: Diagnosis, topology: Topology) -> str:
     if not diagnosis.verdict.suspects:
         return "Bottleneck not proven: too little was measured"
     first = diagnosis.verdict.suspects[0]
     name = first.place or SUSPECT_WORDS.get(first.verdict, "something not measured")
     if first.entity is not None and first.kind != "unseen":
-        name = f"{noun(first.entity)} {readable(first.entity)}"
-    what = "Bottleneck not proven; most likely"
+        name = described(topology, first.entity)
+    what, short = "Bottleneck not proven; most likely", "Most likely"
     if first.place:
         # What lies there was not read, but where it lies may be as good as certain.
-        what = "The limit is" if first.probability >= LEAST_PROBABILITY["A"] else "Not proven; most likely"
-    return f"{what} {name} ({percent_likely(first.probability)})"
+        is_certain = first.probability >= LEAST_PROBABILITY["A"]
+        what, short = ("The limit is", "Limit:") if is_certain else ("Not proven; most likely", short)
+    lines = [f"{beginning} {name} ({percent_likely(first.probability)})" for beginning in (what, short)]
+    return next((line for line in lines if len(line.split()) <= _MOST_WORDS), lines[-1])
 
 
 def _speed(use: ElementUse | None) -> str:

@@ -78,6 +78,8 @@ def off_path_title(diagnosis: Diagnosis) -> str:
     bottlenecks = diagnosis.verdict.bottlenecks
     if any(bottleneck.culprit for bottleneck in bottlenecks):
         return "The cause, not on the path of the test"
+    if not diagnosis.summary.path:
+        return "The limit"
     off_path = {element.entity for element in diagnosis.summary.off_path}
     return "The limit, on another path" if bottlenecks[0].entity in off_path else "Also saturated, on other paths"
 
@@ -88,12 +90,19 @@ def first_step(diagnosis: Diagnosis) -> PlanStep | None:
 
 
 def action_text(diagnosis: Diagnosis) -> str:
-    """What to do first."""
+    """What to do first, without its command."""
     summary = diagnosis.summary
     if summary.action is not None:
-        return summary.action
+        return summary.action.removesuffix(f": {action_command(diagnosis)}")
     bottlenecks = diagnosis.verdict.bottlenecks
     return "none, no remedy is known for this limit" if bottlenecks else "none, nothing has to be changed"
+
+
+def action_command(diagnosis: Diagnosis) -> str | None:
+    """The command that runs what has to be tried first. None: the first action is another one, or has no command."""
+    experiment, action = diagnosis.verdict.experiment, diagnosis.summary.action
+    command = None if experiment is None else experiment.command
+    return command if command is not None and action is not None and action.endswith(command) else None
 
 
 def gain_text(diagnosis: Diagnosis) -> str | None:

@@ -67,6 +67,8 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
     step = first_screen.first_step(diagnosis)
     badge_text = f" ({', '.join(first_screen.badges(step))})" if step is not None else ""
     yield f"**First action: {safe(first_screen.action_text(diagnosis))}**{badge_text}"
+    if (command := first_screen.action_command(diagnosis)) is not None:
+        yield from ("", "```", printable(command), "```")
     if (gain := first_screen.gain_text(diagnosis)) is not None:
         yield ""
         yield f"Expected gain: {safe(gain)}."
@@ -87,7 +89,7 @@ def _budget(budget: LatencyBudget) -> Iterator[str]:
     total = budget.total_seconds
     rows = [
         [
-            words.LAYERS[p.layer],
+            words.layer_text(p),
             duration(words.middle(p.seconds)),
             percent(words.middle(p.seconds) / total),
             words.part_text(p),
@@ -108,7 +110,7 @@ def _actions(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"   {safe(words.plan_text(diagnosis, step))}"
         for variant in step.on_each_platform:
             yield ""
-            yield f"   {safe(words.platform(variant.platform))}: {safe(variant.scope)}"
+            yield f"   {safe(words.variant_text(step, variant))}"
             yield ""
             if variant.commands:
                 yield "   ```"

@@ -8,7 +8,7 @@ from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import Probe, Trial
 from sanpath.masking import printable
 from sanpath.units import percent_likely, percent_rounded
-from sanpath.views.words import bar, short
+from sanpath.views.words import bar, sentence, short
 
 TITLE = "What was tried"
 HEADER: Sequence[str] = ("step", "why", "outcome", "ruled out", "likely after it", "verdict")
@@ -55,7 +55,8 @@ def outcome_lines(trial: Trial) -> Iterator[str]:
 def closing_lines(probe: Probe) -> list[str]:
     """How the probe ended, and what a person can do next."""
     ended = [f"ended: {printable(probe.ended)}"] if probe.ended else []
-    return [*ended, *([f"next, to do by hand: {printable(probe.next_step)}"] if probe.next_step else [])]
+    by_hand = [f"next, to do by hand: {sentence(probe.next_step)}"] if probe.next_step else []
+    return [*ended, *by_hand]
 
 
 def _verdict(trial: Trial) -> str:

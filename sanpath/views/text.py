@@ -68,10 +68,11 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     if (off_path := first_screen.off_path_text(diagnosis)) is not None:
         yield Text(off_path, style="bold red")
     yield Text(f"\nFirst action: {printable(first_screen.action_text(diagnosis))}", style="bold")
+    if (command := first_screen.action_command(diagnosis)) is not None:
+        yield from _commands([command])
     if (step := first_screen.first_step(diagnosis)) is not None:
-        yield Text(
-            f"  {', '.join(first_screen.badges(step))}; {printable(words.platform(step.platform))}", style="dim"
-        )
+        costs = (", ".join(first_screen.badges(step)), printable(words.condition(step.platform)))
+        yield Text(f"  {'; '.join(filter(None, costs))}", style="dim")
         yield Padding(Text(printable(step.scope), style="dim"), (0, 0, 0, 2))
         yield from _commands(step.commands)
     if (gain := first_screen.gain_text(diagnosis)) is not None:
@@ -106,7 +107,7 @@ def _budget(budget: LatencyBudget) -> list[RenderableType]:
     for part in words.timed_parts(budget):
         seconds = words.middle(part.seconds)
         table.add_row(
-            Text(f"  {words.LAYERS[part.layer]}"),
+            Text(f"  {words.layer_text(part)}"),
             Text(duration(seconds), justify="right"),
             Text(words.bar(seconds / total, _BAR), style="red" if part.limited_by else "cyan"),
             Text(words.part_text(part)),
@@ -128,7 +129,7 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
         lines.append(Text(printable(title)))
         lines.append(Padding(Text(printable(words.plan_text(diagnosis, step)), style="dim"), (0, 0, 0, 4)))
         for variant in step.on_each_platform:
-            description = f"{words.platform(variant.platform)}: {variant.scope}"
+            description = words.variant_text(step, variant)
             lines.append(Padding(Text(printable(description), style="dim"), (0, 0, 0, 4)))
             # Those of the first action stand on the first screen.
             if step.variants or step.number != diagnosis.summary.plan_step:

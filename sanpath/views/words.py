@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.masking import printable
-from sanpath.topology.names import short_name
+from sanpath.topology.names import in_words, short_name
 from sanpath.units import (
     bandwidth,
     counted,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Unobserved,
         Verdict,
     )
-    from sanpath.diagnosis.plan import PlanStep
+    from sanpath.diagnosis.plan import PlanStep, PlanVariant
     from sanpath.rulebook.model import Finding
 
 TITLES = {kind: f"{words[:1].upper()}{words[1:]}" for kind, words in KIND_WORDS.items()}
@@ -70,12 +70,12 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
     if verdict.kind == "cannot_tell":
         first = next(iter(verdict.suspects), None)
         if first is not None and first.verdict == "cannot_tell" and first.probability >= NAMED:
-            return "what limits lies where no source reads"
-        return "no explanation is likely enough to be named"
+            return "the limit lies where nothing was read"
+        return "no explanation is likely enough for a verdict"
     if (windows := _too_few_windows(diagnosis)) is None:
         return GRADES[verdict.grade]
     complete = counted(windows, "complete window")
-    return f"only {complete} of the slowest source in its step; confidence A and B need {WINDOWS}"
+    return f"only {complete} of the slowest source in the step; A and B need {WINDOWS}"
 
 
 def _too_few_windows(diagnosis: Diagnosis) -> int | None:
@@ -100,20 +100,38 @@ def _lower(text: str) -> str:
 
 
 def _suspect(suspect: Suspect) -> str:
-    name = _lower(TITLES[suspect.verdict]) if suspect.entity is None else short(suspect.entity)
+    name = _lower(TITLES[suspect.verdict]) if suspect.entity is None else sentence(suspect.entity)
     if suspect.place or suspect.kind == "unseen":
         name = suspect.place or "something not measured"
-    kind = f" ({suspect.kind.replace('_', ' ')})" if suspect.entity is not None else ""
-    because = f": {suspect.because[0]}" if suspect.because else ""
-    return f"{name}{kind}{because}"
+    part = "its limit" if suspect.verdict == "configured_cap" else _PARTS.get(suspect.kind)
+    detail = f" ({part})" if part is not None and suspect.entity is not None else ""
+    because = f": {sentence(suspect.because[0])}" if suspect.because else ""
+    return f"{name}{detail}{because}"
+
+
+_PARTS = {
+    "core": "a processor core",
+    "credit_stall": "slow to return credits",
+    "data_sheet": "the limit that was entered",
+    "hba": "its queue",
+    "io_stack": "above the block device",
+    "io_thread": "the thread of its virtual disks",
+    "lun": "its queue",
+    "path_policy": "its path policy",
+    "pcie": "its PCIe lanes",
+    "retries": "lost I/Os",
+    "tcp_window": "its TCP window",
+    "vdisk": "its queue",
+}
+"""Kind of a suspect → the part of the element that it accuses, where that is not the element as a whole."""
 
 
 DISRUPTION = {
-    "none": "no outage",
+    "none": "no downtime",
     "path": "takes one path down",
-    "vm": "VM restart",
-    "host": "host restart",
-    "outage": "outage or purchase",
+    "vm": "needs a VM restart",
+    "host": "needs a host restart",
+    "outage": "needs new hardware or downtime",
     "data": "erases data",
 }
 
@@ -123,6 +141,11 @@ def elapsed(seconds: float) -> str:
     minutes, whole_seconds = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{whole_seconds:02}" if hours else f"{minutes}:{whole_seconds:02}"
+
+
+def sentence(text: str) -> str:
+    """A sentence of the diagnosis for people, with the nouns of entities instead of their kinds."""
+    return printable(in_words(text))
 
 
 def short(entity: str) -> str:
@@ -161,7 +184,7 @@ def rest_of(budget: LatencyBudget) -> tuple[str, str]:
     last = budget.parts[-1] if budget.parts else None
     if last is None or last.layer not in _WITH_DEVICES or middle(budget.unexplained_seconds) <= 0:
         return "unexplained", "in no measured part"
-    return "below", f"in {printable(short(last.entity))} and below it; no source divides it"
+    return "not split", f"in {printable(short(last.entity))} or behind it; no source tells which"
 
 
 def title(verdict: Verdict) -> str:
@@ -171,10 +194,15 @@ def title(verdict: Verdict) -> str:
     return _NOT_MEASURED if verdict.kind == "cannot_tell" and is_certain else TITLES[verdict.kind]
 
 
+def layer_text(part: BudgetPart) -> str:
+    """Where a part of the budget is spent: its layer, or a configured limit, which is nowhere in particular."""
+    return "configured limit" if part.is_limit_wait else LAYERS[part.layer]
+
+
 def part_text(part: BudgetPart) -> str:
     """What a part of the budget is, and the entity that causes it."""
     booked = f"; caused by {short(part.limited_by)}" if part.limited_by and part.limited_by != part.entity else ""
-    return f"{printable(part.what)}{booked}"
+    return f"{sentence(part.what)}{booked}"
 
 
 def hits(diagnosis: Diagnosis) -> list[Finding]:
@@ -212,14 +240,25 @@ _LOWER_CASE = ("fio", "libvirt", "vdbench")
 """Names that begin with a small letter even at the beginning of a sentence."""
 
 
+ANY_PLATFORM = "any"
+
+
 def platform(name: str) -> str:
-    """Where a remedy fits, in words: "any, when it is idle" → "When it is idle"."""
-    condition = name.removeprefix("any").removeprefix(", ")
-    return (
-        condition
-        if condition.split(",")[0] in _LOWER_CASE
-        else condition[:1].upper() + condition[1:] or "Any platform"
-    )
+    """Where a remedy fits, to begin a sentence: "any, when it is idle" → "When it is idle"."""
+    fits = condition(name)
+    return fits if fits.split(",")[0] in _LOWER_CASE else fits[:1].upper() + fits[1:] or "Any platform"
+
+
+def condition(name: str) -> str:
+    """Where a remedy fits, within a sentence; "" if everywhere."""
+    return "change of the test" if name == "the load" else name.removeprefix("any").removeprefix(", ")
+
+
+def variant_text(step: PlanStep, variant: PlanVariant) -> str:
+    """What a step changes on a platform, after the platform's name unless it is the same on all."""
+    if not step.variants and variant.platform == ANY_PLATFORM:
+        return variant.scope
+    return f"{platform(variant.platform)}: {variant.scope}"
 
 
 def confidence_lines(diagnosis: Diagnosis) -> list[str]:
@@ -241,16 +280,16 @@ def _meaning(experiment: Experiment) -> str:
     """The most likely suspect after either outcome; "" if it is the same."""
     seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
     unseen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
-    otherwise = f"otherwise {short(unseen.name)} ({percent_likely(unseen.if_not)})"
-    text = f"with {experiment.watch}, most likely {short(seen.name)} ({percent_likely(seen.if_seen)}); {otherwise}"
-    return text if seen.name != unseen.name else ""
+    otherwise = f"otherwise {unseen.name} ({percent_likely(unseen.if_not)})"
+    text = f"with {experiment.watch}, most likely {seen.name} ({percent_likely(seen.if_seen)}); {otherwise}"
+    return sentence(text) if seen.name != unseen.name else ""
 
 
 def evidence_lines(diagnosis: Diagnosis) -> list[str]:
     """The evidence of the verdict."""
     verdict, step = diagnosis.verdict, deciding_step(diagnosis)
     because = [f"{short(b.entity)}, {b.direction}: {line}" for b in verdict.bottlenecks for line in b.because]
-    return because or (list(step.verdict.because) if step else [])
+    return [sentence(line) for line in because or (step.verdict.because if step else ())]
 
 
 def finding_lines(diagnosis: Diagnosis) -> list[str]:
@@ -263,7 +302,7 @@ def finding_lines(diagnosis: Diagnosis) -> list[str]:
 
 def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
     """What was not measured, why, and what follows."""
-    gaps = [(f"{printable(u.what)}: {printable(u.why)}", follows(u)) for u in diagnosis.unobserved]
+    gaps = [(sentence(f"{u.what}: {u.why}"), follows(u)) for u in diagnosis.unobserved]
     return ["; ".join(filter(None, gap)) for gap in gaps]
 
 
@@ -314,7 +353,8 @@ def next_text(diagnosis: Diagnosis) -> str | None:
 
 def overturn_texts(verdict: Verdict) -> list[str]:
     """What would overturn the verdict, without repetitions: it is often the same for both directions."""
-    return list(dict.fromkeys(line for bottleneck in verdict.bottlenecks for line in bottleneck.overturn_if))
+    texts = (sentence(line) for bottleneck in verdict.bottlenecks for line in bottleneck.overturn_if)
+    return list(dict.fromkeys(texts))
 
 
 def knee_text(diagnosis: Diagnosis) -> str | None:
@@ -354,7 +394,7 @@ def limit_text(step: StepResult) -> str:
 def cleared_text(cleared: Cleared) -> str:
     """What was cleared, up to which load, and the reason."""
     load = up_to(dict(cleared.up_to))
-    return f"{short(cleared.entity)}{f' up to {load}' if load else ''}: {cleared.because}"
+    return sentence(f"{cleared.entity}{f' up to {load}' if load else ''}: {cleared.because}")
 
 
 _KEEP_ALIVE_BYTES_PER_SECOND = 1e4
@@ -395,7 +435,7 @@ def finding_text(finding: Finding, other_findings: Sequence[Finding]) -> str:
     also = f" Also on {named} ({len(other_findings) + 1} in all)." if other_findings else ""
     in_this_run = f" {finding.in_this_run[0].upper()}{finding.in_this_run[1:]}." if finding.in_this_run else ""
     gain = f" Fixing it: {finding.gain}." if finding.gain else ""
-    return f"{printable(finding.summary)}.{also}{printable(in_this_run)}{gain}"
+    return sentence(f"{finding.summary}.{also}{in_this_run}{gain}")
 
 
 _NAMED = 3

@@ -46,7 +46,7 @@ def test_a_source_that_does_not_tell_it_is_not_to_be_added(tmp_path: Path) -> No
     ("action", "text"),
     [
         ("read_array", "read the array (sanpath init adds it)"),
-        ("read_host", "read host:esx7 (sanpath init adds it)"),
+        ("read_host", "read host esx7 (sanpath init adds it)"),
         ("read_switches", "read the switch ports (sanpath init adds them)"),
     ],
 )

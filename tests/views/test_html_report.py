@@ -155,7 +155,7 @@ def test_what_an_engineer_looks_for_is_there(page: Page, words: str) -> None:
 
 
 def test_the_drawing_shows_the_path_and_what_limits_on_it(page: Page) -> None:
-    drawn = ["load fio", "vm sqlvm1", "host esx7", "hba esx7/vmhba2", "switch sw1", "array port", "volume fa1/vol01"]
+    drawn = ["load fio", "VM sqlvm1", "host esx7", "HBA esx7/vmhba2", "switch sw1", "target port", "volume fa1/vol01"]
     evidence = page.words.partition("All paths")[2]
     places = [evidence.index(words) for words in drawn]
     assert places == sorted(places)
@@ -173,7 +173,7 @@ def test_target_ports_that_share_a_switch_port_are_each_drawn_with_a_link_to_it(
     assert links == {
         ("switch:sw1", f"array_port:fa1/{target}", shared): "fc1/1 4GFC" for target in ("CT0.FC0", "CT0.NPIV")
     }
-    assert "array port fa1/CT0.NPIV" in Page(render(found, topology, series(recording, topology))).words
+    assert "target port fa1/CT0.NPIV" in Page(render(found, topology, series(recording, topology))).words
 
 
 def test_a_full_queue_is_marked_at_the_machine_that_has_it() -> None:
@@ -224,7 +224,7 @@ def test_charts_have_their_data_and_a_drawing_without_the_script(page: Page) -> 
 def test_the_strip_of_the_path_is_a_table_as_well(html: str) -> None:
     rows = {row[0]: row[1:] for row in rows_of(html, "Utilisation of each hop, by step")}
     assert rows["LIMIT: link esx7/vmhba2 - sw1/fc1/7, read"][1:] == ["98 %"] * 4
-    assert rows["LUN sqlvm1/sda, queue"][1:] == ["50 %", "100 %", "100 %", "100 %"]
+    assert rows["device sqlvm1/sda, queue"][1:] == ["50 %", "100 %", "100 %", "100 %"]
     assert rows["host esx7, processors"][0] == "not measured"
 
 

@@ -7,7 +7,7 @@ from math import hypot, inf, isclose, log, log1p
 
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.table import number
-from sanpath.units import count, duration, in_series, iops, kibibytes, percent
+from sanpath.units import count, duration, iops, kibibytes, percent
 from sanpath.verdict.evidence.healthy import rate_error, rate_in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import normal, set_by_hand
 from sanpath.verdict.evidence.tail import tail_weight
@@ -181,8 +181,11 @@ def _paced(table: PlaceTable) -> list[Evidence]:
     if _varies(table.load):
         return []  # The mean of different numbers is seldom a whole one.
     weight = -log(ratios.pop(table.load.step, 1.0)) + sum(log((1 + 1 / ratio) / 2) for ratio in ratios.values())
-    counts = in_series([f"{total:.1f}" for total, _ in in_flight.values()])
-    words = f"{counts} I/Os are outstanding: a load without a rate has a whole number"
+    totals = [total for total, _ in in_flight.values()]
+    words = f"{totals[-1]:.1f} I/Os are outstanding"
+    if len(totals) > 1:
+        words = f"{min(totals):.1f} to {max(totals):.1f} I/Os are outstanding in {len(totals)} steps"
+    words += ": a load without a rate keeps a whole number of them outstanding"
     return [Evidence(words, weight)] if abs(weight) >= _TOO_ROUNDED else []
 
 

@@ -191,7 +191,7 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
         yield from _unread_machine(table)
         return
     machine = str(busiest["entity"])
-    words = f"{percent(number(busiest, 'cpu_ratio'))} of the processors of {machine} are busy"
+    words = f"the processors of {machine} are {percent(number(busiest, 'cpu_ratio'))} busy"
     explains = table.above_array_clock | {0}
     weight = min(_FULL_CORE, without_pause(number(busiest, "cpu_ratio")))
     evidence = [Evidence(words, weight)]

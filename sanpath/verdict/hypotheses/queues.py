@@ -146,7 +146,7 @@ def _of_other_steps(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:
         )
         for other_queue, other_load in others
     ):
-        yield Evidence("in another step it let another number of I/Os through", _LIMITS_HELD_OTHERS)
+        yield Evidence("in another step it let more or fewer I/Os through", _LIMITS_HELD_OTHERS)
 
 
 def fullness(table: PlaceTable, segment: LatencySegment) -> float:

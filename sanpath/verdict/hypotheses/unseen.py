@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
 from sanpath.facts.host.planes import parallel_devices
 from sanpath.facts.table import number
-from sanpath.units import duration
+from sanpath.units import counted, duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.hypotheses.drives import SLOW, drives_of_load, times_of_peers
@@ -100,7 +100,9 @@ def _short(table: PlaceTable, queue: HostQueue) -> str:
     name = _short_name(device)
     if not name:
         return ""
-    return f"{name} and {others} more, or below" if others else f"{name} or what is below it"
+    if others:
+        return f"{name}, {counted(others, 'other device')} or anything behind them"
+    return f"{name} or anything behind it"
 
 
 def _shared_by(table: PlaceTable, queue: HostQueue) -> str:
@@ -110,7 +112,7 @@ def _shared_by(table: PlaceTable, queue: HostQueue) -> str:
     name = _short_name(queue.entity)
     if not name or not share_a_limit(table.facts, table.load, devices):
         return ""
-    return f"what {name} and {len(devices) - 1} more share"
+    return f"what {name} and {counted(len(devices) - 1, 'other device')} share"
 
 
 def _slow_parts(table: PlaceTable, device: str) -> list[str]:

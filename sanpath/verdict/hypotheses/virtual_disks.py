@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sanpath.facts.table import FactRow, number
-from sanpath.units import percent
+from sanpath.units import counted, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, without_pause
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, conclusion_of
 from sanpath.verdict.places.table import PlaceTable
@@ -57,7 +57,7 @@ def _thread(table: PlaceTable, row: FactRow) -> Claim:
     if waiting >= _SHARED:
         words += f" and waits {percent(waiting)} of the time for one"
     disks, machine = number(row, "io_thread_disks"), next(iter(table.machines), None)
-    served = f"it serves {row['entity']}" + (f" and {disks - 1:.0f} more" if disks > 1 else "")
+    served = f"it serves {row['entity']}" + (f" and {counted(disks - 1, 'other disk')}" if disks > 1 else "")
     overturn_if = ("a second iothread, or another disk on one of its own, that leaves throughput where it is",)
     explains = table.indices("host_queue", "below") | {0}
     evidence = (Evidence(words, _weight(table, row)),)

@@ -26,7 +26,7 @@ from sanpath.verdict.judgement.posterior import rank_claims
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS, Judgement
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.scaling import throughput_in_words
-from sanpath.verdict.places.table import PlaceTable, place_tables
+from sanpath.verdict.places.table import HARDLY, PlaceTable, place_tables
 
 _ACQUITS = 0.875
 """Probability from which the verdict is that nothing limits, seven to one: whoever reads that stops looking."""
@@ -205,14 +205,15 @@ def _undecided_because(
 
 def _suspect(table: PlaceTable, group: Sequence[Claim]) -> Suspect:
     first, entities = group[0], dict.fromkeys(claim.entity for claim in group)
-    waits = [f"I/Os may be waiting there: {table.wait_words(first.explains)}"] if first.explains else []
+    wait = table.wait_words(first.explains)
+    words = f"{wait} can be waiting there" if wait.startswith(HARDLY) else f"I/Os may be waiting there: {wait}"
     return Suspect(
         verdict=first.verdict,
         kind=first.kind,
         entity=first.entity,
         direction=table.load.direction,
         probability=probability_of(group),
-        because=tuple([e.words for e in first.evidence if e.weight >= 0] or waits),
+        because=tuple([e.words for e in first.evidence if e.weight >= 0] or ([words] if first.explains else [])),
         against=tuple(e.words for e in first.evidence if e.weight < 0),
         coincident=tuple(entity for entity in entities if entity is not None and entity != first.entity),
         place=first.place,

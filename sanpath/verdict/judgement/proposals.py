@@ -14,6 +14,7 @@ from sanpath.diagnosis.experiment import Action
 from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
 from sanpath.model import PAUSE
+from sanpath.topology.names import in_words
 from sanpath.units import in_series, outstanding
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, is_above_array_clock, unread_machines
@@ -251,30 +252,32 @@ def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
     """Experiments that read a source which was not read."""
     if not table.crosses_a_network:
-        text = "repeat the test while sanpath reads its host and the storage below it (sanpath init adds them)"
+        text = "repeat the test, and let sanpath read the host and the storage behind it (sanpath init adds them)"
         shows: tuple[str, ...] = (*_FABRIC, "array", "unseen", "data_sheet")
-        yield Proposal(table, "read_below", text, "a saturated one", 0.0, shows=shows)
+        yield Proposal(table, "read_below", text, "a saturated device or link", 0.0, shows=shows)
     elif any(row["utilisation"] is None for row in table.links) or not table.links:
         ports = [str(row["near_port"]) for row in table.links if row["utilisation"] is None]
         if (advice := _reading(table, "fabric", ports, "the switch ports")) is not None:
-            watch = "a saturated, waiting or damaged port"
+            watch = "a saturated, stalled or faulty port"
             yield Proposal(table, "read_switches", advice, watch, 0.0, shows=(*_FABRIC, "unseen"))
     elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
-        text = "look up the time without transmit credit of the switch ports, at the switches or by another collector"
+        text = "look up how long the switch ports had no transmit credit (on the switches, or by another collector)"
         shows = ("credit_stall", "unseen")
-        yield Proposal(table, "read_switches", text, "a port that waits", 0.0, shows=shows)
+        yield Proposal(table, "read_switches", text, "a port that waits for credit", 0.0, shows=shows)
     elif table.in_tcp:
-        text = "read the rate limits, queues and drops of the network in between, and ports that no source reads"
+        text = "read the rate limits, queues and drops of the network in between, also of ports that were not read"
         yield Proposal(table, "read_switches", text, "a limit that is reached", 0.0, shows=("unseen_in_tcp",))
     if table.array is None:
         entity, shows = next(iter(table.arrays), None), ("array", "volume", "data_sheet", "unseen")
         entities = [] if entity is None else [entity]
-        if (advice := _reading(table, "array", entities, entity or "the array")) is not None:
-            yield Proposal(table, "read_array", advice, "time spent inside", 0.0, entity=entity, shows=shows)
+        if (advice := _reading(table, "array", entities, in_words(entity or "the array"))) is not None:
+            yield Proposal(
+                table, "read_array", advice, "a long service or queue time", 0.0, entity=entity, shows=shows
+            )
     if host_is_unread(table) or not table.queues:
         hosts = unread_machines(table)
-        if (advice := _reading(table, "host", hosts, in_series(hosts) or "the host")) is not None:
-            yield Proposal(table, "read_host", advice, "time spent there, or a full queue", 0.0)
+        if (advice := _reading(table, "host", hosts, in_words(in_series(hosts)) or "the host")) is not None:
+            yield Proposal(table, "read_host", advice, "a long wait or a full queue there", 0.0)
 
 
 def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -> str | None:
@@ -308,7 +311,7 @@ def _parts(row: FactRow) -> list[str]:
 def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     """Experiments that change a setting, or keep other hosts quiet."""
     for queue in table.queues:
-        text, shows = f"give {queue.entity} a deeper queue", (f"bottleneck {queue.entity}",)
+        text, shows = in_words(f"give {queue.entity} a deeper queue"), (f"bottleneck {queue.entity}",)
         yield Proposal(table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=queue.entity, shows=shows)
     text = "repeat the step while other hosts on these ports and volumes are quiet"
     yield Proposal(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)

@@ -20,6 +20,8 @@ from sanpath.verdict.places.segments import segments
 from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
 
+HARDLY = "hardly any"
+"""How wait_words begin where nothing to speak of waits."""
 _HARDLY_ANY = 1e-3
 """Share of the latency below which a wait has no figure: clocks are not as exact."""
 _ALL_BUSY = 0.99
@@ -105,7 +107,7 @@ class PlaceTable:
     def wait_words(self, indices: Iterable[int]) -> str:
         """How much of the latency is likely to be waiting in these segments."""
         wait = min(self.load.latency_seconds, sum(self.segments[index].wait[1] for index in indices))
-        about = "hardly any" if wait < _HARDLY_ANY * self.load.latency_seconds else f"about {duration(wait)}"
+        about = HARDLY if wait < _HARDLY_ANY * self.load.latency_seconds else f"about {duration(wait)}"
         return f"{about} of {duration(self.load.latency_seconds)}"
 
     @property

@@ -10,6 +10,7 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.diagnosis.source_accounts import SourceAccount
 from sanpath.model import Scalar
 from sanpath.rulebook.model import Finding
+from sanpath.summary.names import noun_of
 from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, duration, iops, percent
 from sanpath.views import cells
@@ -36,7 +37,7 @@ def appendix(diagnosis: Diagnosis, topology: Topology) -> Appendix:
     shown_entities = [e for e in sorted(topology.entities.values(), key=lambda e: e.id) if e.kind not in ("link",)]
     entities = [
         (
-            entity.kind.replace("_", " "),
+            noun_of(topology, entity.id),
             entity.label,
             ", ".join(f"{key} {value}" for key, values in entity.ids.items() for value in values if key != "name"),
             ", ".join(f"{name} {value}" for name, v in entity.attributes.items() if (value := _scalar(name, v))),

@@ -15,7 +15,6 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from sanpath.masking import printable
-from sanpath.summary.names import noun
 from sanpath.units import bandwidth, count, counted, duration, iops, percent
 from sanpath.views import cells, words
 
@@ -34,7 +33,6 @@ def document(template: str, data: object, scripts: Sequence[str], **context: Any
         .render(
             cells=cells,
             words=words,
-            noun=noun,
             policy=_policy(script, style),
             style=Markup(style),  # noqa: S704 - files of this package
             script=Markup(script),  # noqa: S704 - files of this package

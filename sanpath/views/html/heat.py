@@ -15,7 +15,9 @@ from sanpath.facts.hop_utilisation import HopUtilisation
 from sanpath.facts.timeline import Series
 from sanpath.masking import printable
 from sanpath.model import DIRECTIONS
-from sanpath.summary.names import noun
+from sanpath.summary.names import noun_of
+from sanpath.topology.names import named
+from sanpath.topology.topology import Topology
 from sanpath.units import percent_rounded
 from sanpath.views import words
 from sanpath.views.html import svg
@@ -41,20 +43,20 @@ class Row:
     hop: HopUtilisation
 
 
-def rows(diagnosis: Diagnosis, series: Series) -> list[Row]:
+def rows(diagnosis: Diagnosis, series: Series, topology: Topology) -> list[Row]:
     """The hops in path order; [] if none was measured."""
     if not any(hop.is_measured for hop in series.hops):
         return []
     limits = {(b.direction, e) for b in diagnosis.verdict.bottlenecks for e in b.elements}
-    return [Row(_label(hop, limits), _highest(hop.values), hop) for hop in series.hops]
+    return [Row(_label(hop, limits, topology), _highest(hop.values), hop) for hop in series.hops]
 
 
-def _label(hop: HopUtilisation, limits: Collection[tuple[str, str]]) -> str:
+def _label(hop: HopUtilisation, limits: Collection[tuple[str, str]], topology: Topology) -> str:
     measure = "busiest thread" if hop.entity.startswith("load:") else _MEASURES[hop.measure]
     is_limit = any(
         (direction, hop.entity) in limits for direction in ([hop.direction] if hop.direction else DIRECTIONS)
     )
-    texts = [f"{noun(hop.entity)} {words.short(hop.entity)}", measure, hop.direction or ""]
+    texts = [named(noun_of(topology, hop.entity), words.short(hop.entity)), measure, hop.direction or ""]
     return f"{'LIMIT: ' if is_limit else ''}{', '.join(filter(None, texts))}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -9,6 +10,7 @@ from markupsafe import Markup
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import Series
 from sanpath.model import DIRECTIONS
+from sanpath.summary.names import noun_of
 from sanpath.topology.topology import Topology
 from sanpath.units import duration, first_of, percent_rounded
 from sanpath.views import cells, first_screen, probe, words
@@ -30,7 +32,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
     """The page. `topology` and `series` are those of the recording that was diagnosed."""
     charts = timeline.timelines(diagnosis, series)
     marks = timeline.noted(diagnosis, series)
-    strip = heat.rows(diagnosis, series)
+    strip = heat.rows(diagnosis, series, topology)
     findings = _findings(diagnosis, series, marks)
     path = drawn(diagnosis, topology)
     links = cells.element_cells(diagnosis)
@@ -44,6 +46,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         summary=diagnosis.summary,
         title=diagnosis.summary.verdict,
         first=first_screen,
+        noun=partial(noun_of, topology),
         latency_note=_latency_note(diagnosis),
         unmeasured_note=_unmeasured_note(diagnosis),
         charts=[(chart, timeline.drawing(chart, series, marks)) for chart in charts],
@@ -116,10 +119,11 @@ def _latency_note(diagnosis: Diagnosis) -> str:
     unexplained = words.middle(first.unexplained_seconds)
     if unexplained > words.middle(most.seconds):
         name, _ = words.rest_of(first)
-        where = "in no measured part" if name == "unexplained" else "below the host's block device"
+        where = "in no measured part" if name == "unexplained" else "in the block device or behind it"
         return f"{percent_rounded(unexplained / first.total_seconds)} of {duration(first.total_seconds)} {where}"
     share = percent_rounded(words.middle(most.seconds) / first.total_seconds)
-    return f"{share} of {duration(first.total_seconds)} in the {words.LAYERS[most.layer]}"
+    where = "waiting for the configured limit" if most.is_limit_wait else f"in the {words.LAYERS[most.layer]}"
+    return f"{share} of {duration(first.total_seconds)} {where}"
 
 
 def _ceilings(diagnosis: Diagnosis) -> list[dict[str, Any]]:

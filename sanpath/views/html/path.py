@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sanpath.diagnosis.model import Diagnosis, ElementUse
+from sanpath.summary.names import noun_of
 from sanpath.topology.load_path import load_and_machines
 from sanpath.topology.paths import Cable, IoPath, io_paths, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
@@ -127,8 +128,7 @@ def _fits(drawn: Drawn, placed: Placed) -> bool:
 
 def _add(drawn: Drawn, topology: Topology, placed: Placed) -> None:
     for entity, column in placed:
-        kind = topology.entities[entity].kind
-        drawn.nodes.setdefault(entity, Node(entity, kind.replace("_", " "), short(entity), column))
+        drawn.nodes.setdefault(entity, Node(entity, noun_of(topology, entity), short(entity), column))
     for (first, _), (second, column) in pairwise(placed):
         kinds = {topology.entities[e].kind for e in (first, second)}
         if "switch" in kinds or "switch_port" in kinds:

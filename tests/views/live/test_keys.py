@@ -27,7 +27,7 @@ def test_the_path_goes_from_the_load_to_the_media_and_says_what_is_known_of_each
     async def scene() -> None:
         async with showing(snapshot(), size=(120, 40)) as shown:
             text = await shown.press("t")
-            kinds = ["load ", "vm ", "lun ", "host ", "hba ", "link ", "switch ", "array ", "media "]
+            kinds = ["load ", "VM ", "device ", "host ", "HBA ", "link ", "switch ", "array ", "media "]
             stops = [line[2:] for line in text.splitlines() if line[:2] in ("  ", "► ")]
             found = [next((n for n, s in enumerate(stops) if s.startswith(kind)), -1) for kind in kinds]
             assert -1 not in found
@@ -35,7 +35,7 @@ def test_the_path_goes_from_the_load_to_the_media_and_says_what_is_known_of_each
             assert "► load" in text
             assert "no source reports more about it" in text
             queue = await shown.press("down", "down")
-            assert "► lun         sqlvm1/sda" in queue
+            assert "► device        sqlvm1/sda" in queue
             assert "I/Os QUEUE HERE 77.0 ms of read" in queue
             assert "waits in the guest's queue; caused by esx7/vmhba2 - sw1/fc1/7" in queue
             link = await shown.press("down", "down", "down")
@@ -43,7 +43,7 @@ def test_the_path_goes_from_the_load_to_the_media_and_says_what_is_known_of_each
             assert "use     step t16, read: 97.7 %, 415.2 MB/s, 4GFC" in link
             assert "cause   link-full" in link
             end = await shown.press(*["down"] * 9)
-            assert "► media       -" in end
+            assert "► media         -" in end
             assert "not measured: no source reports one" in end
 
     play(scene)

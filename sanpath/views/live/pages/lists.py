@@ -83,7 +83,9 @@ def _findings(diagnosis: Diagnosis, cursor: Cursor, width: int) -> Iterator[Text
         return cursor.matches(finding.rule, finding.summary, finding.role, words.short(finding.entity))
 
     for finding in filter(matches, words.hits(diagnosis)):
-        yield from wrapped(ROLE_LABELS[finding.role], f"{finding.rule}: {finding.summary}", width, "bold")
+        yield from wrapped(
+            ROLE_LABELS[finding.role], words.sentence(f"{finding.rule}: {finding.summary}"), width, "bold"
+        )
         yield from wrapped("why", finding.why, width)
         if finding.gain:
             yield from wrapped("gain", finding.gain, width)
@@ -92,7 +94,7 @@ def _findings(diagnosis: Diagnosis, cursor: Cursor, width: int) -> Iterator[Text
             for command in fix.commands:
                 yield from wrapped("  $", command, width)
     for finding in filter(matches, words.not_judged(diagnosis)):
-        yield from wrapped("unknown", f"{finding.rule}: {finding.summary}", width)
+        yield from wrapped("unknown", words.sentence(f"{finding.rule}: {finding.summary}"), width)
 
 
 def _sources(diagnosis: Diagnosis, snapshot: Snapshot, width: int) -> Iterator[Text]:

@@ -38,10 +38,8 @@ def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
         seconds = words.middle(part.seconds)
         limited = bool(part.limited_by)
         limited_elsewhere = part.limited_by is not None and part.limited_by != part.entity
-        description = (
-            f"caused by {words.short(part.limited_by or '')}: {part.what}" if limited_elsewhere else part.what
-        )
-        rows.append((words.LAYERS[part.layer], seconds, description, limited))
+        cause = f"caused by {words.short(part.limited_by or '')}: " if limited_elsewhere else ""
+        rows.append((words.layer_text(part), seconds, f"{cause}{words.sentence(part.what)}", limited))
     name, place = words.rest_of(shown)
     rows.append((name, words.middle(shown.unexplained_seconds), place, False))
     lines = []
@@ -49,7 +47,7 @@ def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
         filled = words.bar(abs(seconds) / shown.total_seconds, bar)
         # Waits that the limit causes are solid and red; time that would remain without it is neither.
         filled, style = (filled, "red") if limited else (filled.replace("█", "▒"), "cyan")
-        text = line(f"{layer:<15}{duration(seconds):>8} ", (f"{filled:<{bar}} ", style), description)
+        text = line(f"{layer:<16}{duration(seconds):>8} ", (f"{filled:<{bar}} ", style), description)
         lines.append(cut(text, width))
     return lines
 

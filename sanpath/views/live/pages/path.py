@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from sanpath.topology.names import named, noun
 from sanpath.units import bandwidth, duration, percent
 from sanpath.views import cells, words
 from sanpath.views.live.charts import trend
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from sanpath.views.live.reading.shown_verdict import ShownVerdict
     from sanpath.views.live.reading.snapshot import Snapshot
 
-_KIND, _TREND = 12, 12
+_KIND, _TREND = 14, 12
 """Widths of two columns, in characters."""
 _SHARE = 0.5
 """The stops may take this ratio of the page; the details of the chosen one take the remainder."""
@@ -27,9 +28,7 @@ _SHARE = 0.5
 
 def stops(snapshot: Snapshot, cursor: Cursor) -> list[Stop]:
     """The stops that match the filter of the cursor."""
-    return [
-        stop for stop in snapshot.io_path if cursor.matches(words.short(stop.entity), stop.kind.replace("_", " "))
-    ]
+    return [stop for stop in snapshot.io_path if cursor.matches(words.short(stop.entity), _noun(stop))]
 
 
 def path(
@@ -53,14 +52,18 @@ def path(
 
 
 def _name(stop: Stop) -> str:
-    return f"{stop.kind.replace('_', ' ')} {words.short(stop.entity)}" if stop.entity else stop.kind.replace("_", " ")
+    return named(_noun(stop), words.short(stop.entity)) if stop.entity else _noun(stop)
+
+
+def _noun(stop: Stop) -> str:
+    return noun(stop.entity or f"{stop.kind}:")
 
 
 def _row(
     snapshot: Snapshot, diagnosis: Diagnosis, verdict: ShownVerdict | None, stop: Stop, chosen: bool, width: int
 ) -> Text:
     name = max(10, min(36, width // 3))
-    text = line(("► " if chosen else "  ", "bold"), (f"{stop.kind.replace('_', ' '):<{_KIND}}", "dim"))
+    text = line(("► " if chosen else "  ", "bold"), (f"{_noun(stop):<{_KIND}}", "dim"))
     text.append_text(cut(line((words.short(stop.entity) or "-", "bold" if chosen else "")), name))
     text.append(" " * max(1, 2 + _KIND + name + 1 - text.cell_len))
     if verdict is None or not stop.entity:
@@ -111,7 +114,7 @@ def _details(
     for b in verdict.bottlenecks if verdict is not None else ():
         if entity in (*b.elements, b.wait_at, b.culprit):
             for sentence in b.because:
-                yield from wrapped("verdict", f"{b.direction}: {sentence}", width)
+                yield from wrapped("verdict", words.sentence(f"{b.direction}: {sentence}"), width)
     for budget in words.budgets_of(diagnosis, verdict.step.name) if verdict is not None else ():
         for part in budget.parts:
             if part.entity == entity:

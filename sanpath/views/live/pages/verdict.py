@@ -81,7 +81,7 @@ def evidence(verdict: ShownVerdict, width: int) -> list[Text]:
     return [
         text
         for number, sentence in enumerate(because)
-        for text in wrapped("why" if number == 0 else "", sentence, width)
+        for text in wrapped("why" if number == 0 else "", words.sentence(sentence), width)
     ]
 
 
