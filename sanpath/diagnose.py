@@ -323,7 +323,7 @@ def _validity_notes(facts: Facts, step: Step, windows: int, loads: Sequence[Load
     if step.origin == "found":
         notes.append("the load gave no marks: steps are taken from its pauses and from jumps of its outstanding I/Os")
     elif step.origin != "marks":
-        notes.append("the limits of the step are not known: the load gave no marks")
+        notes.append("when the step began and ended is not known: the load gave no marks")
     measured = sum(f.in_flight_measured for f in loads)
     if step.offered and loads and measured > 1.1 * step.offered:
         notes.append(

@@ -32,6 +32,11 @@ SUSPECT_WORDS: Mapping[VerdictKind, str] = {
     "generator_limited": "the load generator",
 }
 """Suspects that are no element."""
+_SHOWN: Mapping[VerdictKind, str] = {
+    "concurrency_limited": "too few I/Os were outstanding",
+    "demand_limited": "the load asks for no more",
+}
+"""What an outcome shows that speaks for them."""
 LoadChange = Literal[
     "more_in_flight",
     "fewer_in_flight",
@@ -104,6 +109,8 @@ class Experiment:
     @property
     def pointer(self) -> str:
         """Which suspect the outcome would support most, in words."""
+        if (shown := _SHOWN.get(self.supported.verdict)) is not None:
+            return f"{self.watch} would show that {shown}"
         return in_words(f"{self.watch} would point to {self.supported.name}")
 
     @property

@@ -275,7 +275,9 @@ def _unobserved_parts(facts: Facts, sampled: Collection[str]) -> list[Unobserved
     if not facts.tables["link"].rows:
         is_known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))
         reason = (
-            "the bytes of its links are not measured" if is_known else "no switch port is joined to the loaded path"
+            "the bytes of its links are not measured"
+            if is_known
+            else "no switch port is known on the path of the test"
         )
         consequence = "a link is named only where throughput levels off at its data rate"
         unobserved_parts.append(Unobserved("the fabric", reason, consequence if is_known else "no link was judged"))

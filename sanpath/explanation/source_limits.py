@@ -30,7 +30,7 @@ _TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
     "no-samples": lambda d: (
         f"the activity of {d.get('entity')}",
         str(d.get("why")),
-        "nothing is known of it after that",
+        "what it did afterwards is not known",
     ),
     "values-missing": lambda d: (
         f"{d.get('series')} series of {d.get('entity')}",
@@ -46,7 +46,7 @@ _TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
     "vm-stopped": lambda d: (
         f"the activity of {d.get('vm')}",
         f"it is {d.get('state')}",
-        "nothing is known of it after that",
+        "what it did afterwards is not known",
     ),
 }
 """Name of an event → what, why and consequence; None: it reports nothing missing."""

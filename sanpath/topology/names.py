@@ -23,6 +23,7 @@ _NOUNS = {
     "volume": "volume",
     "media": "media",
     "cluster_node": "cluster node",
+    "source": "source",
 }
 _NETWORK_PORT = re.compile(r"(eth|en[ops]\d|enx|em\d|p\d+p\d|bond|team|vmnic|iqn\.).*", re.IGNORECASE)
 _HBA = re.compile(r"(vmhba|vhba|hba|fc).*|host\d+|[0-9a-f]{16}|([0-9a-f]{2}:){7}[0-9a-f]{2}", re.IGNORECASE)

@@ -65,9 +65,10 @@ def path(diagnosis: Diagnosis) -> Iterator[tuple[str, PathElement]]:
 
 
 def off_path_text(diagnosis: Diagnosis) -> str | None:
-    """The limiting elements off the path. None: there are none."""
-    elements = diagnosis.summary.off_path
-    if not elements:
+    """The limiting elements off the path. None: there are none, or no path is known and the verdict's line says all."""
+    elements, path = diagnosis.summary.off_path, diagnosis.summary.path
+    headline = [bottleneck.entity for bottleneck in diagnosis.verdict.bottlenecks[:1]]
+    if not elements or (not path and [element.entity for element in elements] == headline):
         return None
     labels = [label(diagnosis, element) for element in elements]
     return f"{off_path_title(diagnosis)}: {first_of(labels, MAX_OFF_PATH)}"

@@ -70,7 +70,7 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
     if verdict.kind == "cannot_tell":
         first = next(iter(verdict.suspects), None)
         if first is not None and first.verdict == "cannot_tell" and first.probability >= NAMED:
-            return "the limit lies where nothing was read"
+            return "the most likely place of the limit was not read"
         return "no explanation is likely enough for a verdict"
     if (windows := _too_few_windows(diagnosis)) is None:
         return GRADES[verdict.grade]
@@ -266,7 +266,8 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
     verdict = diagnosis.verdict
     lines = [f"confidence {verdict.grade}: {grade_meaning(diagnosis)}"]
     if verdict.from_step:
-        lines.append(f"judged on step {printable(verdict.from_step)}: {FROM_STEP}")
+        why = FROM_STEP if len(diagnosis.steps) > 1 else "the only one"
+        lines.append(f"judged on step {printable(verdict.from_step)}: {why}")
     lines += [f"likelihood {line}" for line in suspect_lines(verdict)]
     if _too_few_windows(diagnosis) is not None:
         lines.append("to be surer: make the steps longer, or poll more often")
@@ -380,7 +381,9 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
             law = knee.said
         else:
             low, high = knee.law.contention
-            law = f"knee {knee.said} (Universal Scalability Law, contention {low:.2g} to {high:.2g})"
+            # A fit with more contention than one I/O at a time is none.
+            contention = f", contention {low:.2g} to {high:.2g}" if high <= 1 else ""
+            law = f"knee {knee.said} (Universal Scalability Law{contention})"
         texts.append(f"{curve.direction}{size}: {curve.shape.replace('_', ' ')}, {curve.said}; {law}")
     return texts
 

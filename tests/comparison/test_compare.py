@@ -333,7 +333,7 @@ def test_several_settings_at_once_cannot_be_told_apart() -> None:
     assert changed_settings([adapter, its_queue]) == ("adapter type",)
     assert confounded([adapter, its_queue, policy, native, Difference(lun, "queue_depth", 32.0, 128.0)]) == (
         "3 settings changed at once (adapter type, path policy, queue depth): this comparison cannot show which of "
-        "them helped; change one first: path policy (no outage)."
+        "them helped; change one first: path policy (no downtime)."
     )
     ends = [Difference(f"switch_port:sw1/fc1/{n}", "speed", "4GFC", "8GFC") for n in (1, 7)]
     assert changed_settings(ends) == ("link speed",)

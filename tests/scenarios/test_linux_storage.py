@@ -290,7 +290,7 @@ def test_a_host_whose_processors_are_all_busy_is_the_limit(tmp_path: Path) -> No
     assert found.verdict.kind == "generator_limited"
     assert "host:esx7" in found.verdict.headline
     assert found.summary.verdict.startswith("The load generator's machine is CPU-bound")
-    assert "of the processors of esx7 are busy" in (found.summary.consequence or "")
+    assert "The processors of esx7 are 99.6 % busy" in (found.summary.consequence or "")
     assert [element.entity for element in found.summary.path if element.role == "limits"] == ["host:esx7"]
 
 

@@ -33,7 +33,7 @@ def test_below_md_and_lvm_the_drives_are_named(tmp_path: Path) -> None:
     found = reads(grouped(tmp_path, {}, parts=PARTS, local_parts=frozenset(PARTS)), FLAT, None)
     (drive,) = found.verdict.bottlenecks
     assert (drive.kind, drive.entity, drive.coincident) == ("drive", "lun:db7/nvme0n1", ("lun:db7/nvme1n1",))
-    assert found.summary.verdict == "Drive nvme0n1 on db7 and 1 more are saturated (read)"
+    assert found.summary.verdict == "Drive nvme0n1 on db7 and 1 other are saturated (read)"
     assert {f.entity for f in found.findings if f.rule == "local-drive-limits" and f.role == "cause"} == {
         "lun:db7/nvme0n1",
         "lun:db7/nvme1n1",

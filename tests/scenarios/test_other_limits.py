@@ -288,7 +288,7 @@ def test_a_qos_limit_just_below_the_link_is_the_limit_and_not_the_link() -> None
     (cap,) = found.verdict.bottlenecks
     assert (found.verdict.kind, cap.entity, cap.layer) == ("configured_cap", "array:fa1", "array_front")
     assert "4.60 ms of 21.0 ms in array:fa1 because a QoS limit is reached" in found.verdict.headline
-    assert any(p.what == "QoS limit of the array" for b in found.latency_budget for p in b.parts)
+    assert any(p.is_limit_wait and p.entity == "array:fa1" for b in found.latency_budget for p in b.parts)
 
 
 def test_where_the_array_is_not_read_a_cap_just_below_the_link_weakens_the_verdict(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_the_slots_of_a_device_are_its_own(tmp_path: Path, where: str) -> None:
     at_sda = 6e-4 if where.startswith("before") else 8 * 6e-4
     found = reads(tmp_path, 16, sda=Disk(1 / 6e-4, at_sda, 1), sdb=Disk(8 / 6e-4, 6e-4, 254))
     assert found.verdict.suspects[0].entity == "lun:db7/sda"
-    assert found.summary.verdict == "Queue of LUN sda on db7 is full (1 slot)"
+    assert found.summary.verdict == "Queue of device sda on db7 is full (1 slot)"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ class JobForEachDisk(OnDisks):
             out.samples("fio", LOAD, at, jobs)
 
 
-@pytest.mark.parametrize(("at_hdd", "place"), [(16, "hdd or what is below it"), (1, "")], ids=["most", "few"])
+@pytest.mark.parametrize(("at_hdd", "place"), [(16, "hdd or anything behind it"), (1, "")], ids=["most", "few"])
 def test_a_load_is_judged_by_the_jobs_on_the_slow_device_that_holds_most_of_its_ios(
     tmp_path: Path, at_hdd: int, place: str
 ) -> None:

@@ -143,7 +143,7 @@ def test_the_first_screen_is_read_first_and_then_what_people_ask(page: Page) -> 
         "fa1 up to 409.6 MB/s",
         "credit stall",
         "would change the verdict",
-        "a path beside these that carries bytes of the test",
+        "another path that carries bytes of the test",
         "snmp_switch",
         "no clock of its own",
         "capable_bits_per_second 8 Gb/s",

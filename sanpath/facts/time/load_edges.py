@@ -110,7 +110,7 @@ def offset(load: Work, source_work: Work) -> ClockOffset | str:
         return "it has too few windows"
     rates = source_work.rates(limits)
     if rates.min() > _PAUSE_RATIO * rates.max() or not rates.any():
-        return "its throughput has no edge: a plateau fits anywhere"
+        return "its throughput neither rises nor falls, so that it fits the load at any offset"
     shifts = np.arange(-_MAX_OFFSET_SECONDS, _MAX_OFFSET_SECONDS + _STEP_SECONDS, _STEP_SECONDS)
     unexplained = _unexplained(load, limits, rates, shifts)
     best = int(np.argmin(unexplained))

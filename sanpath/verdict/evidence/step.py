@@ -61,7 +61,7 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
             share = percent(1 - carried / load.bytes_per_second)
             missing.append(f"where {share} of the bytes at the {side} (another path, or a cache)")
     if not links and not facts.tables["link"].select(**key, on_loaded_path=None):
-        missing = ["the links of the loaded path"]
+        missing = ["the links of the path"]
     missing += [cable.id for cable in uncounted_cables(facts, load.roots, [load.direction])]
     if array is None or array["array_seconds"] is None:
         response = response_time(load, array)

@@ -151,7 +151,7 @@ def _outside_tcp(table: PlaceTable) -> Iterator[Evidence]:
     gap = table.seconds(table.gaps)
     if table.tcp is not None and table.tcp.round_trip_seconds is not None and table.in_tcp and gap:
         spent, round_trip = table.seconds(table.in_tcp), duration(table.tcp.round_trip_seconds)
-        words = f"TCP has an I/O's data for {duration(spent)}: a round trip takes {round_trip}"
+        words = f"TCP holds the data of an I/O for {duration(spent)}, and a round trip takes {round_trip}"
         yield Evidence(words, _OUTSIDE_TCP * max(0.0, 1 - spent / gap))
 
 

@@ -180,10 +180,10 @@ def _overturn(link: PathLink, is_alone: bool) -> Iterator[str]:
     if row is None:
         yield from _UNCOUNTED_OVERTURN
         return
-    path = "a second path" if is_alone else "a path beside these"
+    path = "a second path" if is_alone else "another path"
     yield f"{path} that carries bytes of the test at the same IOPS"
     if number(row, "foreign_ratio") <= SHARED:
-        yield "bytes of another host on this link: none were seen beyond 5 %"
+        yield "another host that causes more than 5 % of the bytes of this link; none was seen"
     if row["technology"] == "fibre_channel":
         yield "time without transmit credit on its ports, which would name a slow device behind it"
 

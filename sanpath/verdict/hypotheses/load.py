@@ -233,7 +233,9 @@ def _concurrency(table: PlaceTable) -> Claim:
     served = total * min(_SLOWEST_RATIO, max(1.0, table.seconds(table.gaps) / _FAST_SECONDS))
     if is_alone and table.array is None and total >= _FILL_HALF / 2:
         evidence.append(
-            Evidence(f"{count(total)} outstanding I/Os saturate many devices", -log1p(served / _FILL_HALF))
+            Evidence(
+                f"{count(total)} outstanding I/Os are enough to saturate many devices", -log1p(served / _FILL_HALF)
+            )
         )
     if (times := number(table.facts.row_of(table.load), "device_share")) > _OF_OTHERS:
         words = f"the devices that it tests do {times:.1f} times its {table.load.direction}s: others use them as well"

@@ -256,7 +256,7 @@ def _actions(diagnosis: Diagnosis, width: int) -> list[Section]:
 
 def _so_far(diagnosis: Diagnosis, width: int) -> Section:
     head = f"the run so far, from step {diagnosis.verdict.from_step}"
-    return Section(5, 2, [title(head, width), *bullet(diagnosis.verdict.headline, width)])
+    return Section(5, 2, [title(head, width), *bullet(words.sentence(diagnosis.verdict.headline), width)])
 
 
 def _waiting(heading: str, reason: str, width: int) -> list[Text]:
