@@ -117,11 +117,12 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], not_cleared: 
             continue
         times = [number(array_row, "array_seconds") for array_row, _ in without_queue]
         interval = " to ".join(dict.fromkeys(duration(seconds) for seconds in (min(times), max(times))))
+        slowest = max(judgement.load.latency_seconds for _, judgement in without_queue)
         cleared.append(
             Cleared(
                 entity,
                 _most([array_row for array_row, _ in without_queue]),
-                f"service and queue time {interval} in every step, while the load saw up to {duration(max(judgement.load.latency_seconds for _, judgement in without_queue))}",
+                f"service and queue time {interval} in every step, while the load saw up to {duration(slowest)}",
             )
         )
     return cleared

@@ -65,7 +65,7 @@ def path(diagnosis: Diagnosis) -> Iterator[tuple[str, PathElement]]:
 
 
 def off_path_text(diagnosis: Diagnosis) -> str | None:
-    """The limiting elements off the path. None: there are none, or no path is known and the verdict's line says all."""
+    """The limiting elements off the path. None: there are none, or no path is known and the verdict names them."""
     elements, path = diagnosis.summary.off_path, diagnosis.summary.path
     headline = [bottleneck.entity for bottleneck in diagnosis.verdict.bottlenecks[:1]]
     if not elements or (not path and [element.entity for element in elements] == headline):

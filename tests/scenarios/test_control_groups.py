@@ -144,6 +144,8 @@ def test_a_limit_that_is_reached_is_named(
     assert named(found) == ["cgroup:db7/load.slice/fio.service on sda"]
     assert words in found.verdict.bottlenecks[0].because[0]
     assert found.summary.verdict.startswith("Limit of control group db7 load.slice/fio.service on sda is reached")
+    waits = [part for budget in found.latency_budget for part in budget.parts if part.is_limit_wait]
+    assert bool(waits) == (below is not None), "the wait above the device's clock is that for the limit"
     (finding,) = hits(found)
     assert finding.role == "cause"
     commands = [command for fix in finding.fix for command in fix.commands]

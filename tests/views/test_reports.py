@@ -221,3 +221,10 @@ def test_a_source_that_never_answered_is_named_while_the_test_runs() -> None:
     silent = replace(found.sources[1], failures=3, last_answer=None)
     line = progress.line(replace(found, sources=(silent,)))
     assert f"NO ANSWER from {silent.name}" in line
+
+
+def test_time_that_waits_for_a_configured_limit_is_called_so_wherever_it_is_enforced() -> None:
+    found = diagnosed("quality_of_service")
+    for report in (text.render(found, width=160), markdown.render(found)):
+        (row,) = [line for line in report.splitlines() if "waits for the configured limit" in line]
+        assert row.strip(" |").startswith("configured limit")

@@ -37,6 +37,13 @@ ELSEWHERE = {
     r"vouched": "trusted",
     r"(do|does) besides": "what else it does",
     r"about 0([.]0+)? [mµ]s": "hardly any",
+    r"would explain it\b": "that explains the latency",
+    r"\ba saturated one\b": "a saturated device or link",
+    r"would point to (too few|a load that)": "would show that",
+    r"what limits lies": "the place of the limit",
+    r"what is below it\b|, or below\b|\d more, or": "anything behind it, other devices",
+    r"no outage|outage or purchase": "no downtime, new hardware or downtime",
+    r"\bHBA (\S* )?(eth|vmnic)\d": "network port",
     r"\bare of use\b|\bis of use\b": "can be used",
 }
 """Phrase that needs a second reading → what stands for it."""
