@@ -56,7 +56,7 @@ def test_every_step_is_in_the_recording(probed: tuple[Path, list[Diagnosis], Fin
     assert start.is_seen is None
     assert more.is_seen is True
     assert "2.00 times the start, more throughput" in more.outcome
-    assert "too few outstanding I/Os" in more.why
+    assert "too few I/Os were outstanding" in more.why
     assert set(more.ruled_out) == {"array:fa1"}
     before, after = (
         next(s.probability for s in trial.suspects if s.name == "too few outstanding I/Os") for trial in (start, more)
