@@ -39,7 +39,7 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             rate = sum(result.bytes_per_second for result in step.directions.values())
             if (limit := _configured(topology, first.entity, rate, step.ops_per_second)) is not None:
                 return f"{subject} is reached ({limit})"
-            return f"{subject} is reached: {bandwidth(rate)}, {reached}"
+            return _fitting(f"{subject} is reached: {bandwidth(rate)}, {reached}", f"{subject} is reached")
         case "concurrency_limited":
             if (flushes := step.in_flight.flushes) > in_flight(step):
                 return f"The load waits for flushes: {count(flushes)} outstanding at any time"
@@ -190,8 +190,11 @@ def _unproven(diagnosis: Diagnosis, topology: Topology) -> str:
         # What lies there was not read, but where it lies may be as good as certain.
         is_certain = first.probability >= LEAST_PROBABILITY["A"]
         what, short = ("The limit is", "Limit:") if is_certain else ("Not proven; most likely", short)
-    lines = [f"{beginning} {name} ({percent_likely(first.probability)})" for beginning in (what, short)]
-    return next((line for line in lines if len(line.split()) <= _MOST_WORDS), lines[-1])
+    return _fitting(*(f"{beginning} {name} ({percent_likely(first.probability)})" for beginning in (what, short)))
+
+
+def _fitting(line: str, shorter: str) -> str:
+    return line if len(line.split()) <= _MOST_WORDS else shorter
 
 
 def _speed(use: ElementUse | None) -> str:

@@ -143,6 +143,7 @@ def test_a_limit_that_is_reached_is_named(
     found = reads(grouped(tmp_path, {OWN: limits}), {16: 1990, 64: 1996}, below)
     assert named(found) == ["cgroup:db7/load.slice/fio.service on sda"]
     assert words in found.verdict.bottlenecks[0].because[0]
+    assert len(found.summary.verdict.split()) <= 12
     assert found.summary.verdict.startswith("Limit of control group db7 load.slice/fio.service on sda is reached")
     waits = [part for budget in found.latency_budget for part in budget.parts if part.is_limit_wait]
     assert bool(waits) == (below is not None), "the wait above the device's clock is that for the limit"
