@@ -49,7 +49,7 @@ def test_an_oversubscribed_reader_takes_three_quarters_of_a_faster_host(alongsid
     was, now = (test.ops_per_second for test in (alone, held))
     assert now / was == pytest.approx(0.25, abs=0.02)
     blamed(held, 9, "sw1/0/3", "oversubscribed-reader")
-    assert "more is sent to hba:21000024ff000009 of host:esx9 than it can take" in held.report
+    assert "more is sent to HBA 21000024ff000009 of host esx9 than it can take" in held.report
 
 
 def test_a_host_that_withholds_credits_is_a_slow_drain(alongside: Callable[..., Ran]) -> None:

@@ -17,7 +17,10 @@ PORT = "hba:db1/eth0"
 def table_of(kind: str, rows: tuple[FactRow, ...], ports: set[str], array: FactRow | None = None) -> Any:
     """The table of a load that reads 1 GB/s, with rows of one kind of port."""
     tables = {name: FactTable(name, rows if name == kind else ()) for name in ("initiator", "array_port")}
+    about = SimpleNamespace(attributes={"technology": "ethernet"})
+    topology = SimpleNamespace(entities=dict.fromkeys(ports, about), related=lambda *_: [])
     return SimpleNamespace(
+        facts=SimpleNamespace(topology=topology),
         load=SimpleNamespace(step="q8", direction="read", bytes_per_second=1e9, operation_bytes=None),
         rows=lambda name: list(tables[name]),
         paths=(),
@@ -36,7 +39,8 @@ def table_of(kind: str, rows: tuple[FactRow, ...], ports: set[str], array: FactR
 
 def weight(filled: float, fullest: float | None = None, array: FactRow | None = None) -> float:
     """The log-likelihood ratio of a port of the test's host that has used this share of its speed for reads."""
-    row: FactRow = {"entity": PORT, "step": "q8", "filled_ratio_read": filled, "filled_ratio_max_read": fullest}
+    filled_ratios = {"filled_ratio_read": filled, "filled_ratio_max_read": fullest}
+    row: FactRow = {"entity": PORT, "step": "q8", "bytes_per_second_read": 1.05e9, **filled_ratios}
     table = table_of("initiator", (row,), {PORT}, array)
     (claim,) = claims(table)
     return sum(evidence.weight for evidence in claim.evidence)
@@ -61,3 +65,9 @@ def test_a_port_of_the_array_that_moves_nothing_is_not_on_the_way() -> None:
     ]
     (link,) = path_links(table_of("array_port", tuple(rows), {str(row["entity"]) for row in rows}))
     assert (link.entities, link.filled, link.share) == (("array_port:fa1/CT0.FC0",), 0.3, None)
+
+
+@pytest.mark.parametrize(("moved", "carries"), [(0.2e9, False), (1.05e9, True), (3e9, False)])
+def test_a_network_port_without_paths_is_the_load_s_if_it_moves_its_bytes(moved: float, carries: bool) -> None:
+    row: FactRow = {"entity": PORT, "step": "q8", "filled_ratio_read": 0.98, "bytes_per_second_read": moved}
+    assert [link.entities for link in path_links(table_of("initiator", (row,), {PORT}))] == [(PORT,)] * carries

@@ -10,6 +10,8 @@ from sanpath_collectors.perfmon import objects, tables
 from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
 
 _BUSY = "% processor time"
+_VIRTUAL_INTERFACE = re.compile(r"isatap|teredo|6to4|loopback|_total", re.IGNORECASE)
+"""Interfaces that are no ports, by the names that Windows gives them."""
 _Item = SourceEntity | SourceLink
 
 
@@ -24,6 +26,7 @@ class Machine:
         host = SourceEntity("host", self._name, self._name, {"name": (self._name,)}, {"os": "Windows"})
         self._plan.items.append((host,))
         self._processors()
+        self._network()
         volumes, disks = self._cluster(), self._disks()
         if volumes and not disks:  # a node of a cluster is judged by its volumes
             return []
@@ -83,6 +86,19 @@ class Machine:
             if "busy" in counters_of_host:
                 break
         self._plan.add_series(tables.HOST, objects.HOST, {self._name: counters_of_host})
+
+    def _network(self) -> None:
+        interfaces = {
+            f"{self._name}/{name}": counters
+            for name, counters in self._instances("network interface").items()
+            if not _VIRTUAL_INTERFACE.match(name)
+        }
+        self._plan.items.append(item for entity in interfaces for item in self._interface_items(entity))
+        self._plan.add_series(tables.HBA, objects.NETWORK, interfaces)
+
+    def _interface_items(self, entity: str) -> Iterator[_Item]:
+        yield SourceEntity("hba", entity, entity, {"name": (entity,)}, {"technology": "ethernet"})
+        yield self._link("attached_to", "hba", entity, "Network Interface")
 
     def _cluster(self) -> bool:
         instances = self._instances("cluster csvfs")

@@ -92,6 +92,13 @@ RDMA = (
 )
 """RDMA Activity."""
 
+NETWORK = (
+    Use("bytes_rx_total", "bytes received/sec"),
+    Use("bytes_tx_total", "bytes sent/sec"),
+    Use("link_speed_bits_per_second", "current bandwidth", summed=False),
+)
+"""Network Interface."""
+
 PROCESSORS = (
     Use("cpu_busy_ratio", "busy", factor=0.01, summed=False),
     Use("cpu_busiest_core_ratio", "busiest core", factor=0.01, summed=False),
@@ -123,6 +130,7 @@ USED: Mapping[str, frozenset[str]] = {
     "cluster disk counters": _counters(CLUSTER_NODE),
     "smb direct connection": _counters(CLUSTER_NODE),
     "rdma activity": _counters(RDMA),
+    "network interface": _counters(NETWORK),
     "processor": _PROCESSOR,
     "processor information": _PROCESSOR,
     "system": frozenset(("context switches/sec",)),

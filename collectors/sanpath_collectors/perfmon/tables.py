@@ -67,6 +67,6 @@ CLUSTER_NODE = _table(
     "smb_direct_bytes_rdma_written_total",
     plane="storage_bus",
 )
-HBA = _table("hba", "bytes_rx_total", "bytes_tx_total")
+HBA = _table("hba", "bytes_rx_total", "bytes_tx_total", "link_speed_bits_per_second")
 
 TABLES = (DISK, CLUSTER_VOLUME, HOST, MEDIA, CLUSTER_NODE, HBA)

@@ -34,6 +34,9 @@ SWITCH_ERROR = 0.025
 """Standard error of what a switch counts: 1 % from the frame model, the rest from agents' caches and late polls."""
 _PORT_ERROR = 0.04
 """The same of a port at one end: it counts words or frames, with or without headers."""
+_LOAD_ALONE = (0.9, 1.3)
+"""Bytes of a network port over those of the load between which it carries the load, and hardly anything else: headers
+are a few per cent of it. sanpath's own choice."""
 _MODEL_ERROR = 0.015
 """The same of what the load moves: the frame model is good to 1 %, and so is throughput."""
 
@@ -135,7 +138,7 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
     """The ports of the load's hosts and arrays that count their own bytes. `counted`: the ends of counted links."""
     load, initiators, targets = table.load, set(table.initiators), table.targets
     for kind, side, candidates, used in (
-        ("initiator", "host", initiators, initiators),
+        ("initiator", "host", initiators, {hba for hba in initiators if _is_for_storage(table, hba)}),
         ("array_port", "array", targets or table.array_ports, targets),
     ):
         for row in table.rows(kind):
@@ -144,6 +147,8 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
                 continue
             share = number(row, f"bytes_per_second_{load.direction}") / (load.bytes_per_second or 1.0)
             is_used = entity in used or len(candidates) == 1
+            if side == "host" and entity not in used and not _LOAD_ALONE[0] <= share <= _LOAD_ALONE[1]:
+                continue
             if entity.partition(":")[2] in counted or (share < LOADED and not is_used):
                 continue
             fullest = row.get(f"filled_ratio_max_{load.direction}")
@@ -161,6 +166,13 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
                 ceiling=load.bytes_per_second,
                 words=words,
             )
+
+
+def _is_for_storage(table: PlaceTable, port: str) -> bool:
+    """Whether a port of a host is known to carry storage: it has paths, or is no network port."""
+    topology = table.facts.topology
+    is_network_port = topology.entities[port].attributes.get("technology") == "ethernet"
+    return not is_network_port or bool(topology.related(port, "attached_to", "path"))
 
 
 def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
