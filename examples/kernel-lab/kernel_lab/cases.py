@@ -45,13 +45,31 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
+class Disk:
+    """The virtual disk of a guest that is the host itself, without a SAN: virtio-blk on a backing of QEMU.
+
+    `backing`: "null-co", "nbd" (null-co in another process, qemu-storage-daemon), "luks" (an encrypted file) or "loop"
+    (a loop device of this machine). `latency_ms`: completion time of null-co. `limits`: of its throttle group, such
+    as "x-iops-total=300". `device`: options of virtio-blk-pci. `iothread`: whether it has one, which does not poll.
+    `shared`: whether a second disk is in its throttle group.
+    """
+
+    backing: str = "null-co"
+    latency_ms: int = 2
+    limits: str = ""
+    device: str = ""
+    iothread: bool = False
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A SAN to build and its load.
 
     `media`: settings of null_blk. `policy`: path selector of dm-multipath, or iopolicy of NVMe. `path_states`: what
     the target reports of its port in each fabric, in the words of ANA; empty: optimized. `connect`: settings of
     open-iscsi, or options of `nvme connect`. `host_before`, `host_after`, `target_before`, `target_after`: shell
-    commands.
+    commands. `disk`: the virtual disk under test, with the transport "kvm"; None: there is a SAN.
     `neighbour`: options of the fio of a second host on the same volume; empty: there is none. `repair`: fields of the
     case in which the labelled place is relieved, `change`: the same in the words of `sanpath whatif --set`, where it
     has any.
@@ -74,6 +92,7 @@ class Case:
     target_after: str = ""
     unread: frozenset[str] = frozenset()
     path_states: tuple[str, ...] = ()
+    disk: Disk | None = None
     neighbour: tuple[str, ...] = ()
     repair: Mapping[str, Any] = field(default_factory=dict)
     change: tuple[str, ...] = ()
@@ -88,6 +107,11 @@ class Case:
     def one_machine(self) -> bool:
         """Whether host and target are one machine: the ports of nvme-fcloop exist within one kernel alone."""
         return self.transport == "nvme-fc"
+
+    @property
+    def load_host(self) -> str:
+        """The name of the machine on which fio runs."""
+        return "host1" if self.disk is None else "vm1"
 
     def recording_in(self, folder: Path) -> Path:
         """Where its recording is below a folder of cases."""

@@ -127,7 +127,7 @@ def _record(case: Case, folder: Path, *, quiet: bool = False, probing: bool = Fa
     recording = case.recording_in(folder.resolve().parent)
     with running(case, folder) as lab:
         seconds = str(case.load.seconds + SPARE_SECONDS)
-        run = ["run", "--load", "fio", "--on", "host1", "--plain", "--for", seconds, "--", *lab.load]
+        run = ["run", "--load", "fio", "--on", case.load_host, "--plain", "--for", seconds, "--", *lab.load]
         probe = ["probe", str(write_plan(case, folder)), "--allow-writes"]
         words = [*(probe if probing else run)]
         words[1:1] = ["--config", str(lab.config), "--into", str(recording)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from kernel_lab import machines, network
+from kernel_lab import machines, network, virtual_disk
 from kernel_lab.cases import Case
 from real_lab.files import options, planned
 from real_lab.state import State
@@ -16,6 +18,7 @@ VOLUMES = {
     "fcp": "/dev/mapper/mpatha",
     "nvme": "/dev/nvme0n1",
     "nvme-fc": "/dev/nvme0n1",
+    "kvm": "/dev/vdc",
 }
 """Transport → device of the volume on the host."""
 
@@ -24,9 +27,11 @@ POLL_SECONDS = 2
 
 
 def write_configuration(case: Case, state: State, folder: Path) -> Path:
-    """Write sanpath.yaml: host and target over SSH, one switch per fabric over SNMP."""
+    """Write sanpath.yaml: host and target over SSH, one switch per fabric over SNMP; or a virtual machine."""
     login = {"user": "root", "key_file": "secrets/login_key", "known_hosts": "secrets/known_hosts"}
     machines.write_known_hosts(state, folder)
+    if case.disk is not None:
+        return _written_configuration(case, folder, _virtual_machine(case, state, folder, login))
     target = "host" if case.one_machine else "target"
     sources: list[dict[str, object]] = [
         {
@@ -56,9 +61,30 @@ def write_configuration(case: Case, state: State, folder: Path) -> Path:
         ]
     document = {
         "hosts": {"host1": {"address": network.guest_address(state, "host"), **login}},
-        "sources": [source for source in sources if source["name"] not in case.unread],
+        "sources": sources,
         "topology": {"links": links, "things": entities},
     }
+    return _written_configuration(case, folder, document)
+
+
+def _virtual_machine(case: Case, state: State, folder: Path, login: Mapping[str, str]) -> dict[str, Any]:
+    """The guest over SSH, its disks through QEMU's monitor, and this machine, the hypervisor."""
+    guest = {"address": network.guest_address(state, "vm"), **login}
+    qemu = {"collector": "qemu", "interface": "qmp", "monitors": [str(virtual_disk.monitor(folder))]}
+    return {
+        "hosts": {case.load_host: guest},
+        "sources": [
+            {"name": "vm1", "collector": "linux_host", **guest, "every_seconds": POLL_SECONDS},
+            {"name": "qemu", **qemu, "machines": ["vm1"], "host": "kvm1", "every_seconds": 1},
+            {"name": "kvm1", "collector": "linux_host", "host": "kvm1", "every_seconds": 1},
+        ],
+        "topology": {"links": ["load:fio runs_on vm:vm1"], "things": {}},
+    }
+
+
+def _written_configuration(case: Case, folder: Path, document: dict[str, Any]) -> Path:
+    """Write sanpath.yaml without the sources that the case leaves out."""
+    document["sources"] = [source for source in document["sources"] if source["name"] not in case.unread]
     file = folder / "sanpath.yaml"
     file.write_text(yaml.safe_dump(document, sort_keys=False))
     return file
@@ -88,7 +114,7 @@ def write_neighbours_job(case: Case, folder: Path) -> Path:
 def write_plan(case: Case, folder: Path) -> Path:
     """Write the plan of a probe that starts from the heaviest step of the case's load."""
     document = {
-        "hosts": ["host1"],
+        "hosts": [case.load_host],
         "target": {"filename": [VOLUMES[case.transport]]},
         **planned(case.load),
         "guard": {"baseline_seconds": POLL_SECONDS},

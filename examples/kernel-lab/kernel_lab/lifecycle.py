@@ -40,7 +40,7 @@ def running(case: Case, folder: Path) -> Iterator[Lab]:
         lifecycle.down(folder)
         for private in (*folder.glob("agent-*"), folder / "disks"):
             shutil.rmtree(private, ignore_errors=True)
-        for disk in folder.glob("*.tar"):
+        for disk in (*folder.glob("*.tar"), *folder.glob("*.disk")):
             disk.unlink()
 
 

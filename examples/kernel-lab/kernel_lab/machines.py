@@ -6,7 +6,7 @@ import shlex
 import tarfile
 from pathlib import Path
 
-from kernel_lab import network
+from kernel_lab import network, virtual_disk
 from kernel_lab.cases import Case
 from kernel_lab.images import Images
 from real_lab.state import State
@@ -68,8 +68,12 @@ def boot(case: Case, state: State, side: str, images: Images, job: Path, folder:
         "-drive", f"file={images.root},format=raw,if=virtio,snapshot=on",
         "-drive", f"file={disk},format=raw,if=virtio,readonly=on", *cards,
     ]  # fmt: skip
+    if case.disk is not None:
+        backing = virtual_disk.make_backing(case.disk, state, folder)
+        command += virtual_disk.arguments(case.disk, backing, folder)
     start(command, lab=state.lab, log_file=folder / "logs" / f"{side}-qemu.log")
     network.plug_in(case, state, side)
+    virtual_disk.release(folder)
 
 
 def wait_ready(side: str, folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kernel_lab import kvm_cases
 from kernel_lab.cases import ARRAY, DEPTH, Case, Fabric, Load, Truth
 
 
@@ -450,4 +451,4 @@ CASES = {
             load=Load(block_bytes=4 << 10),
         ),
     )
-}
+} | kvm_cases.CASES

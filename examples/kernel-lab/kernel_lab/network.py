@@ -36,13 +36,16 @@ GUESTS: Mapping[str, Guest] = {
     "target": Guest("array1", "target", 1, 20, 768),
     "host": Guest("host1", "host", 1, 10, 512),
     "neighbour": Guest("host2", "host", 2, 11, 384),
+    "vm": Guest("vm1", "vm", 1, 30, 512),
 }
 """Side → its machine, in the order in which they start."""
 
 
 def sides(case: Case) -> tuple[str, ...]:
     """Return the sides that have a machine of their own."""
-    absent = {"neighbour" if not case.neighbour else "", "target" if case.one_machine else ""}
+    if case.disk is not None:
+        return ("vm",)
+    absent = {"vm", "neighbour" if not case.neighbour else "", "target" if case.one_machine else ""}
     return tuple(side for side in GUESTS if side not in absent)
 
 
