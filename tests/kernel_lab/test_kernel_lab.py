@@ -19,7 +19,7 @@ from real_lab.state import State
 from sanpath.probe.plan import load_probe_plan
 
 LAB = Path(__file__).parents[2] / "examples/kernel-lab"
-SOURCES = {"host1", "array1", "sw-a", "sw-b"}
+SOURCES = {"host1", "array1", "sw-a", "sw-b", "vm1", "qemu"}
 DRAWN = [draw(seed) for seed in range(40)]
 
 
@@ -30,8 +30,9 @@ def test_a_case_reads_what_it_does_not_leave_out(tmp_path: Path, case: Case) -> 
     state = State("srl-000000", case.name, "10.213.0.0/24")
     document = yaml.safe_load(write_configuration(case, state, tmp_path).read_text())
     switches = {f"sw-{letter}" for letter in "ab"[: len(case.fabrics)]}
+    sources = {"host1", "array1", *switches} if case.disk is None else {"vm1", "qemu", "kvm1"}
     assert case.unread <= SOURCES
-    assert {source["name"] for source in document["sources"]} == {"host1", "array1", *switches} - case.unread
+    assert {source["name"] for source in document["sources"]} == sources - case.unread
     assert len([link for link in document["topology"]["links"] if "cabled_to hba:" in link]) == len(case.fabrics)
     steps = [line for line in write_job(case, tmp_path).read_text().splitlines() if line.startswith("iodepth=")]
     assert steps == [f"iodepth={depth}" for depth in case.load.queue_depths]
@@ -41,7 +42,7 @@ def test_a_case_reads_what_it_does_not_leave_out(tmp_path: Path, case: Case) -> 
 def test_a_probe_starts_from_the_heaviest_step_of_the_load(tmp_path: Path, case: Case) -> None:
     plan = load_probe_plan(write_plan(case, tmp_path), allow_writes=True)
     assert plan.load.in_flight == case.load.queue_depths[-1]
-    assert (plan.hosts, plan.target.filename) == (("host1",), (VOLUMES[case.transport],))
+    assert (plan.hosts, plan.target.filename) == ((case.load_host,), (VOLUMES[case.transport],))
 
 
 def test_a_seed_is_always_the_same_case() -> None:

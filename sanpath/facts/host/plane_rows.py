@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sanpath.facts.host.planes import BLOCK_LAYERS
-from sanpath.facts.host.queue_depths import requests_held, with_command_windows
+from sanpath.facts.host.queue_depths import requests_held, virtqueue_slots, with_command_windows
 from sanpath.facts.host.tested_machines import as_number
 from sanpath.facts.samples.clocks import running_clocks
 from sanpath.facts.samples.step_samples import StepSamples
@@ -96,6 +96,8 @@ def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSample
     if plane == "device":
         return sample.means.get("queue_depth")
     attributes = topology.entities[entity].attributes if entity in topology.entities else {}
+    if entity.startswith("vdisk:"):
+        return virtqueue_slots(attributes)
     limits = [as_number(attributes.get("queue_depth")), requests_held(topology, entity)]
     known = [limit for limit in limits if limit is not None]
     own = min(known, default=None)

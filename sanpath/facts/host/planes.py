@@ -206,16 +206,20 @@ def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterat
 
 
 def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
-    """Return the block devices and virtual disks that the load's I/O may use."""
+    """Return the block devices and virtual disks that the load's I/O may use.
+
+    Where the virtual disk below each LUN of the load is known, the machine's other disks carry other data."""
     devices: set[str] = set()
     for root in load.roots:
-        devices |= set(luns_of(topology, root))
-        disks = [
+        luns = luns_of(topology, root)
+        own = [topology.related(lun, "backed_by", "vdisk") for lun in luns]
+        attached = [
             disk
             for machine in machines_of(topology, root)
             for disk in topology.related(machine, "attached_to", "vdisk")
         ]
-        devices |= {*disks, *(lun for disk in disks for lun in topology.related(disk, "backed_by", "lun"))}
+        disks = [disk for found in own for disk in found] if own and all(own) else attached
+        devices |= {*luns, *disks, *(lun for disk in disks for lun in topology.related(disk, "backed_by", "lun"))}
     return devices
 
 

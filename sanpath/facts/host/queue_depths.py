@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sanpath.facts.host.tested_machines import as_number
+from sanpath.model import Scalar
 from sanpath.topology.paths import machines_of, root_of
 from sanpath.topology.topology import Topology
+
+
+_QUEUE_OF_ONE_DISK = "virtio_blk"
+"""Type of controller whose queues belong to one disk. A request takes one descriptor (VIRTIO_F_INDIRECT_DESC)."""
+
+
+def virtqueue_slots(attributes: Mapping[str, Scalar]) -> float | None:
+    """Return how many requests the guest may have in the queues of a virtual disk. None: not known, or the queues are
+    a controller's."""
+    queues, size = as_number(attributes.get("queues")), as_number(attributes.get("queue_size"))
+    is_own = attributes.get("controller_type") == _QUEUE_OF_ONE_DISK
+    return (queues or 1.0) * size if size is not None and is_own else None
 
 
 def requests_held(topology: Topology, lun: str) -> float | None:
