@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sanpath.facts.host.plane_rows import plane_rows
-from sanpath.facts.host.planes import of_direction, parallel_devices, planes_of
+from sanpath.facts.host.planes import devices_of_load, of_direction, parallel_devices, planes_of
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
@@ -170,3 +170,48 @@ def test_the_clock_of_a_load_is_that_of_the_upper_device_unless_it_idles(
     load = LoadFacts(("load:fio",), "s", "read", 9, READS, READS * 4096, 0.001, None, 1.0, None)
     assert {row["entity"] for row in parallel_devices(topology, load, planes, "guest_block")} == counted
     assert [row["entity"] for row in planes_of(topology, load, planes)] == [carrying]
+
+
+@pytest.mark.parametrize(
+    ("serial", "devices"),
+    [
+        ("DATA", {"lun:db1/vdb", "vdisk:db1/data"}),
+        ("", {"lun:db1/vdb", "vdisk:db1/data", "vdisk:db1/boot", "lun:kvm1/sda"}),
+    ],
+    ids=["known", "not known"],
+)
+def test_a_machine_s_other_disks_carry_none_of_the_load_where_its_own_is_known(
+    serial: str, devices: set[str]
+) -> None:
+    """The data disk is a network volume; the boot disk is on sda of the hypervisor."""
+    guest, vm, boot = ("host", "db1"), ("vm", "db1"), ("vdisk", "db1/boot")
+    topology = resolve(
+        [
+            ("qemu", 0, SourceEntity("host", "kvm1", "kvm1", {"name": ("kvm1",)})),
+            ("qemu", 0, SourceEntity(*vm, "db1", {"name": ("db1",)})),
+            ("qemu", 0, SourceLink("runs_on", vm, ("host", "kvm1"), "a process")),
+            ("qemu", 0, SourceEntity("vdisk", "db1/data", "db1/data", attributes={"serial": "DATA"})),
+            ("qemu", 0, SourceEntity(*boot, "db1/boot")),
+            *(("qemu", 0, SourceLink("attached_to", ("vdisk", f"db1/{d}"), vm, "a device")) for d in ("data", "boot")),
+            ("qemu", 0, SourceLink("backed_by", boot, ("lun", "kvm1/sda"), "its data")),
+            ("kvm1", 0, SourceEntity("lun", "sda", "kvm1/sda")),
+            ("db1", 0, SourceEntity(*guest, "db1")),
+            ("db1", 0, SourceEntity("lun", "vdb", "db1/vdb", {"device": ("vdb",)}, {"serial": serial})),
+            ("db1", 0, SourceLink("attached_to", ("lun", "vdb"), guest, "/sys")),
+            ("fio", 0, SourceEntity("load", "fio", "fio")),
+            ("fio", 0, SourceLink("runs_on", ("load", "fio"), vm, "sanpath.yaml")),
+        ]
+    )
+    load = LoadFacts(
+        roots=("load:fio",),
+        step="s",
+        direction="read",
+        windows=5,
+        ops_per_second=READS,
+        bytes_per_second=4096 * READS,
+        latency_seconds=0.001,
+        in_flight_configured=1,
+        in_flight_measured=1.0,
+        cpu_ratio=None,
+    )
+    assert devices_of_load(topology, load) == devices

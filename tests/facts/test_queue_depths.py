@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.facts.host.queue_depths import requests_held, with_command_windows
+from sanpath.facts.host.queue_depths import requests_held, virtqueue_slots, with_command_windows
 from sanpath.model import Scalar, SourceEntity, SourceLink
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
@@ -84,3 +84,30 @@ def test_each_hardware_queue_holds_its_own_requests(
         ]
     )
     assert requests_held(topology, "lun:db1/vda") == expected
+
+
+@pytest.mark.parametrize(
+    ("attributes", "threads", "expected"),
+    [
+        ({"controller_type": "virtio_blk", "queue_size": 16, "queues": 1}, None, 16),
+        ({"controller_type": "virtio_blk", "queue_size": 256, "queues": 4}, 1, 256),
+        ({"controller_type": "virtio_blk", "queue_size": 256, "queues": 4}, 2, 512),
+        ({"controller_type": "virtio_blk", "queue_size": 256, "queues": 4}, None, None),
+        ({"controller_type": "virtio_scsi", "queue_size": 128, "queues": 1}, 1, None),
+        ({}, 1, None),
+    ],
+    ids=["one queue", "a single thread", "two threads", "threads unread", "a controller's queues", "no virtual disk"],
+)
+def test_a_virtio_disk_has_the_slots_of_its_queues(
+    attributes: dict[str, Scalar], threads: int | None, expected: float | None
+) -> None:
+    topology = resolve(
+        [
+            ("q", 0, SourceEntity("vm", "db1", "db1")),
+            ("q", 0, SourceEntity("vdisk", "db1/data", "db1/data", attributes=attributes)),
+            ("q", 0, SourceLink("attached_to", ("vdisk", "db1/data"), ("vm", "db1"), "test")),
+            ("q", 0, SourceEntity("load", "fio", "fio", attributes={"threads": threads})),
+            ("q", 0, SourceLink("runs_on", ("load", "fio"), ("vm", "db1"), "test")),
+        ]
+    )
+    assert virtqueue_slots(topology, "vdisk:db1/data") == expected

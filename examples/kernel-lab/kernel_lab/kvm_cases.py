@@ -36,14 +36,14 @@ def _kvm(
     rate_iops: int | None = None,
     **settings: Any,
 ) -> Case:
-    """A case. `repair`: fields of the disk, or of the load, in which the labelled place is relieved."""
+    """A case. `repair`: fields of the disk, or of the load, in which the labelled place is relieved; empty: none."""
     load = Load(depths, block_bytes, write_percent=write_percent, step_seconds=8, rate_iops=rate_iops)
     of_load = {key: value for key, value in repair.items() if hasattr(load, key)}
-    repaired = (
-        {"load": replace(load, **{"queue_depths": depths[-1:], **of_load})}
-        if of_load
-        else {"disk": replace(disk, **repair)}
-    )
+    repaired: dict[str, Any] = {}
+    if of_load:
+        repaired = {"load": replace(load, **{"queue_depths": depths[-1:], **of_load})}
+    elif repair:
+        repaired = {"disk": replace(disk, **repair)}
     return Case(f"kvm-{name}", truth, "kvm", (), disk=disk, load=load, repair=repaired, **settings)
 
 
@@ -124,9 +124,7 @@ CASES: Mapping[str, Case] = {
             block_bytes=64 << 10,
         ),
         _kvm("main-loop", _THREAD, Disk(backing="luks"), {"backing": "null-co"}, block_bytes=64 << 10),
-        _kvm(
-            "guest-cpu", Truth(("generator_limited",)), Disk(latency_ms=0), {"latency_ms": 0}, depths=(16, 64)
-        ),
+        _kvm("guest-cpu", Truth(("generator_limited",)), Disk(latency_ms=0), {}, depths=(16, 64)),
         _kvm(
             "demand", Truth(("demand_limited", "healthy")), Disk(), {"rate_iops": None}, depths=(16,), rate_iops=100
         ),
@@ -148,7 +146,7 @@ CASES: Mapping[str, Case] = {
         _kvm(
             "host-device",
             _CAPPED,
-            Disk(backing="loop", limits="x-iops-total=300"),
+            Disk(backing="file", limits="x-iops-total=300"),
             {"limits": "x-iops-total=600"},
             change=(f"{_DISK}.limit_ops_per_second=600",),
         ),

@@ -73,7 +73,6 @@ def boot(case: Case, state: State, side: str, images: Images, job: Path, folder:
         command += virtual_disk.arguments(case.disk, backing, folder)
     start(command, lab=state.lab, log_file=folder / "logs" / f"{side}-qemu.log")
     network.plug_in(case, state, side)
-    virtual_disk.release(folder)
 
 
 def wait_ready(side: str, folder: Path) -> None:

@@ -92,12 +92,13 @@ def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSample
     """Return the queue depth: how many I/Os a plane admits at once.
 
     A block device admits as many as it has slots, or as it has requests if these are fewer: an I/O that finds no free
-    request waits before the device's clock starts. None: not known."""
+    request waits before the device's clock starts. A virtual disk admits as many as its virtio queues hold. None: not
+    known."""
     if plane == "device":
         return sample.means.get("queue_depth")
-    attributes = topology.entities[entity].attributes if entity in topology.entities else {}
     if entity.startswith("vdisk:"):
-        return virtqueue_slots(attributes)
+        return virtqueue_slots(topology, entity)
+    attributes = topology.entities[entity].attributes if entity in topology.entities else {}
     limits = [as_number(attributes.get("queue_depth")), requests_held(topology, entity)]
     known = [limit for limit in limits if limit is not None]
     own = min(known, default=None)

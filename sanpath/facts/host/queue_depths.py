@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sanpath.facts.host.tested_machines import as_number
-from sanpath.model import Scalar
 from sanpath.topology.paths import machines_of, root_of
 from sanpath.topology.topology import Topology
-
-
-_QUEUE_OF_ONE_DISK = "virtio_blk"
-"""Type of controller whose queues belong to one disk. A request takes one descriptor (VIRTIO_F_INDIRECT_DESC)."""
-
-
-def virtqueue_slots(attributes: Mapping[str, Scalar]) -> float | None:
-    """Return how many requests the guest may have in the queues of a virtual disk. None: not known, or the queues are
-    a controller's."""
-    queues, size = as_number(attributes.get("queues")), as_number(attributes.get("queue_size"))
-    is_own = attributes.get("controller_type") == _QUEUE_OF_ONE_DISK
-    return (queues or 1.0) * size if size is not None and is_own else None
 
 
 def requests_held(topology: Topology, lun: str) -> float | None:
@@ -29,17 +14,34 @@ def requests_held(topology: Topology, lun: str) -> float | None:
     to the queue of its processor: a load uses as many queues as it has threads. A source that does not report the
     number of queues leaves one.
     """
-    attributes = topology.entities[lun].attributes if lun in topology.entities else {}
-    requests, queues = (as_number(attributes.get(name)) for name in ("nr_requests", "hardware_queues"))
-    if requests is None or queues is None or queues <= 1:
-        return requests
-    threads = _submitting_threads(topology, lun)
-    return None if threads is None else requests * min(queues, threads)
+    return _in_queues(topology, lun, "nr_requests", "hardware_queues")
 
 
-def _submitting_threads(topology: Topology, lun: str) -> float | None:
-    """Return the most threads that a load, or a job of it, has at the machine of a block device. None: not known."""
-    machines = {machine for kind in ("host", "vm") for machine in topology.related(lun, "attached_to", kind)}
+def virtqueue_slots(topology: Topology, disk: str) -> float | None:
+    """Return how many of the load's I/Os the guest may have in the virtio queues of a virtual disk.
+
+    None: not known, or the queues are those of a controller, which its disks share. A guest's driver has a hardware
+    queue for each of them, and an I/O takes one slot (VIRTIO_F_INDIRECT_DESC).
+    """
+    entity = topology.entities.get(disk)
+    if entity is None or entity.attributes.get("controller_type") != "virtio_blk":
+        return None
+    return _in_queues(topology, disk, "queue_size", "queues")
+
+
+def _in_queues(topology: Topology, device: str, size: str, number: str) -> float | None:
+    """Return the slots of as many queues of a device as the load has threads. `size`, `number`: the attributes."""
+    attributes = topology.entities[device].attributes if device in topology.entities else {}
+    slots, queues = as_number(attributes.get(size)), as_number(attributes.get(number))
+    if slots is None or queues is None or queues <= 1:
+        return slots
+    threads = _submitting_threads(topology, device)
+    return None if threads is None else slots * min(queues, threads)
+
+
+def _submitting_threads(topology: Topology, device: str) -> float | None:
+    """Return the most threads that a load, or a job of it, has at the machine of a device. None: not known."""
+    machines = {machine for kind in ("host", "vm") for machine in topology.related(device, "attached_to", kind)}
     threads = [
         as_number(topology.entities[load.id].attributes.get("threads"))
         for load in topology.of_kind("load")

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.facts.host.disk_limits import Rates, disk_rates, limit_facts, load_rates, summed
-from sanpath.facts.host.queue_depths import virtqueue_slots
 from sanpath.facts.host.tested_machines import (
     UnderTest,
     as_number,
@@ -28,6 +27,9 @@ _SAME_RATE = 0.05
 QUEUES: Mapping[str, tuple[int, int]] = {"pvscsi": (64, 256), "lsi_logic": (32, 128), "lsi_logic_sas": (32, 128)}
 """Default queue depths of a guest's driver: of one disk, and of all disks of a virtual controller together (VMware KB
 343323, formerly 2053145)."""
+
+_QUEUE_OF_ONE_DISK = "virtio_blk"
+"""Type of controller whose queues belong to one disk. A request takes one descriptor (VIRTIO_F_INDIRECT_DESC)."""
 
 
 def virtual_disk_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
@@ -99,7 +101,8 @@ def _disk_row(
     flying = in_flight(samples)
     limit = as_number(attributes.get("limit_ops_per_second"))
     adapter_in_flight = _adapter_in_flight(topology, step, attached, controller)
-    slots = virtqueue_slots(attributes)
+    queues, size = as_number(attributes.get("queues")), as_number(attributes.get("queue_size"))
+    slots = (queues or 1.0) * size if size is not None and kind == _QUEUE_OF_ONE_DISK else None
     limits = limit_facts(attributes, rates)
     if kind is not None and not any(name.startswith("limit_") for name in attributes):
         limits = {**limits, "limit_used_ratio": 0.0, "limit_burst_used": False}
