@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ BACKING = "driver=null-co"
 def options(disk: Disk, option: str) -> list[str]:
     """The values of an option in QEMU's arguments."""
     words = arguments(disk, BACKING, FOLDER)
-    return [value for name, value in zip(words, words[1:], strict=False) if name == option]
+    return [value for name, value in pairwise(words) if name == option]
 
 
 def test_a_disk_without_more_is_a_device_on_its_backing() -> None:
@@ -30,9 +31,7 @@ def test_a_disk_without_more_is_a_device_on_its_backing() -> None:
 def test_limits_are_those_of_a_throttle_group_above_the_backing() -> None:
     disk = Disk(limits="x-iops-total=300")
     assert options(disk, "-object") == ["throttle-group,id=tier1,x-iops-total=300"]
-    assert options(disk, "-blockdev")[1:] == [
-        "throttle,node-name=data-limit,throttle-group=tier1,file=data-backing"
-    ]
+    assert options(disk, "-blockdev")[1:] == ["throttle,node-name=data-limit,throttle-group=tier1,file=data-backing"]
     assert "drive=data-limit" in options(disk, "-device")[0]
 
 

@@ -48,10 +48,10 @@ class Truth:
 class Disk:
     """The virtual disk of a guest that is the host itself, without a SAN: virtio-blk on a backing of QEMU.
 
-    `backing`: "null-co", "nbd" (null-co in another process, qemu-storage-daemon), "luks" (an encrypted file) or "file"
-    (on a file system of this machine). `latency_ms`: completion time of null-co. `limits`: of its throttle group, such
-    as "x-iops-total=300". `device`: options of virtio-blk-pci. `iothread`: whether it has one, which does not poll.
-    `shared`: whether a second disk is in its throttle group.
+    `backing`: "null-co", "nbd" (null-co in another process, qemu-storage-daemon), "luks" (an encrypted file) or
+    "file" (on a file system of this machine). `latency_ms`: completion time of null-co. `limits`: of its throttle
+    group, such as "x-iops-total=300". `device`: options of virtio-blk-pci. `iothread`: whether it has one, which does
+    not poll. `shared`: whether a second disk is in its throttle group.
     """
 
     backing: str = "null-co"

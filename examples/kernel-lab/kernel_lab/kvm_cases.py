@@ -106,9 +106,7 @@ CASES: Mapping[str, Case] = {
             {"queue_depths": (8,)},
             depths=_FEW,
         ),
-        _kvm(
-            "slow-backing", _BELOW, Disk(backing="nbd", latency_ms=20), {"backing": "null-co"}, depths=(4, 32, 64)
-        ),
+        _kvm("slow-backing", _BELOW, Disk(backing="nbd", latency_ms=20), {"backing": "null-co"}, depths=(4, 32, 64)),
         _kvm(
             "queue-size",
             _QUEUE,

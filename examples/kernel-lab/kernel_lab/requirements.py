@@ -9,6 +9,8 @@ from real_lab.requirements import missing_programs
 
 PACKAGES = {
     "qemu-system-x86_64": "qemu-system-x86",
+    "qemu-storage-daemon": "qemu-system-common",
+    "qemu-img": "qemu-utils",
     "mmdebstrap": "mmdebstrap",
     "busybox": "busybox-static",
     "cpio": "cpio",

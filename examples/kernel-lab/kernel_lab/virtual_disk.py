@@ -14,7 +14,7 @@ from real_lab.system import run, start, wait_until
 GROUP = "tier1"
 SIZE_BYTES = 256 << 20
 CIPHER = "serpent-256"
-"""Processors have no instructions for it, so that a thread of QEMU can be full while the emulated processor is not."""
+"""Processors have no instructions for it: a thread of QEMU can be full while the emulated processor is not."""
 _PCI_SLOTS = {"data": 0x10, "other": 0x11}
 """Disk → its slot. The kernel names disks in the order of slots: these are vdc and vdd."""
 
@@ -51,7 +51,8 @@ def make_backing(disk: Disk, state: State, folder: Path) -> str:
     file = folder / "vm1.disk"
     match disk.backing:
         case "nbd":
-            return f"driver=nbd,cache.direct=on,server.type=unix,server.path={_exported(null, state, folder)},export=data"
+            socket = _exported(null, state, folder)
+            return f"driver=nbd,cache.direct=on,server.type=unix,server.path={socket},export=data"
         case "luks":
             write_private(_key(folder), secrets.token_urlsafe())
             run("qemu-img", "create", "-q", "-f", "luks", "--object", f"secret,id=key,file={_key(folder)}",
