@@ -58,6 +58,6 @@ def test_a_virtual_machine_is_the_only_machine_of_its_case(case: Case) -> None:
 
 
 def test_a_load_beside_the_test_has_a_disk_of_its_own() -> None:
-    beside = [case for case in CASES.values() if "/dev/vdd" in case.host_after]
-    assert beside
-    assert all(case.disk is not None and case.disk.shared for case in beside)
+    loaded = [case for case in CASES.values() if "/dev/vdd" in case.host_after]
+    assert loaded
+    assert all(case.disk is not None and case.disk.shared for case in loaded)

@@ -17,7 +17,7 @@ _THREAD = Truth(("bottleneck",), ("vm:vm1",))
 _BELOW = Truth(("bottleneck", "cannot_tell"), ("array:", "volume:", "media:", "lun:kvm1/"))
 """What limits is below the virtual disk, where nothing is read: naming it is correct, and so is "cannot tell"."""
 _FEW = (1, 2, 4)
-_BESIDE = (
+_OTHER_LOAD = (
     "fio --name=other --filename=/dev/vdd --ioengine=libaio --direct=1 --time_based --runtime=3600"
     " --rw=randread --bs=4k --iodepth=8 >/dev/null &"
 )
@@ -47,7 +47,7 @@ def _kvm(
     return Case(f"kvm-{name}", truth, "kvm", (), disk=disk, load=load, repair=repaired, **settings)
 
 
-CASES: Mapping[str, Case] = {
+CASES = {
     case.name: case
     for case in (
         _kvm(
@@ -90,7 +90,7 @@ CASES: Mapping[str, Case] = {
             Truth(("configured_cap",), (_GROUP,)),
             Disk(limits="x-iops-total=400", shared=True),
             {"limits": "x-iops-total=800"},
-            host_after=_BESIDE,
+            host_after=_OTHER_LOAD,
         ),
         _kvm(
             "group-idle-member",
