@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.diagnose import diagnose
 from sanpath.errors import RecordingError, SanpathError, UsageError
-from sanpath.model import SourceEntity, SourceLink, Table
+from sanpath.model import Scalar, SourceEntity, SourceLink, Table
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.redaction.redact import Redacted, redact
@@ -194,6 +194,21 @@ def test_the_joins_of_a_real_array_stay_and_its_names_go(tmp_path: Path) -> None
     assert "z-win2019-poc-lun1" in gone
     backed = [k for k in resolve(Recording(tmp_path / "r.sanpath").inventory()).links if k.relation == "backed_by"]
     assert len(backed) == len(serials) > 20
+
+
+def test_what_a_hypervisor_calls_its_products_is_kept(tmp_path: Path) -> None:
+    """The number of slots of a virtual disk follows from the type of its controller."""
+    made = RecordingBuilder(tmp_path / "contoso.sanpath")
+    made.source("contoso", "qemu", Table("vdisk", ()))
+    products: dict[str, Scalar] = {"controller_type": "virtio_blk", "cache": "none", "format": "qcow2"}
+    made.entity("contoso", "vdisk", "payroll/virtio0", attributes={**products, "io_thread": "payroll1"})
+    made.entity("contoso", "vm", "payroll")
+    made.link("contoso", "attached_to", (("vdisk", "payroll/virtio0"), ("vm", "payroll")))
+    made.write()
+    redact(tmp_path / "contoso.sanpath", tmp_path / "r.sanpath")
+    (disk,) = resolve(Recording(tmp_path / "r.sanpath").inventory()).of_kind("vdisk")
+    assert {name: disk.attributes[name] for name in products} == products
+    assert not found_in(tmp_path / "r.sanpath", "contoso", "payroll")
 
 
 def hostile(folder: Path) -> RecordingBuilder:
