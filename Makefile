@@ -73,7 +73,7 @@ probe-film: .venv/ready ## A recording of the terminal over one probe of the rea
 real-lab: .venv/ready ## Real I/O through a rate-limited switch port (root, fio, nbdkit, snmpd)
 	$(RUN) examples/real-lab/lab.py run --case slow-port --folder "$$(mktemp -d)/lab"
 
-kernel-lab: .venv/ready ## Every case of a SAN of real Linux kernels (root, QEMU and more, see its README; 80 minutes)
+kernel-lab: .venv/ready ## Every case of a SAN of real Linux kernels (root, QEMU and more, see its README; 95 minutes)
 	$(RUN) examples/kernel-lab/lab.py all --folder "$$(mktemp -d)"
 
 bench: .venv/ready ## What sanpath costs against its peers, into docs/performance.md (20 minutes, best on an idle machine)
