@@ -6,11 +6,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kernel_lab import network
 from kernel_lab.cases import Case, Disk
+from kernel_lab.configuration import write_configuration
 from kernel_lab.kvm_cases import CASES
 from kernel_lab.virtual_disk import arguments
+from real_lab.state import State
 
 FOLDER = Path("lab")
 BACKING = "driver=null-co"
@@ -55,6 +58,18 @@ def test_a_virtual_machine_is_the_only_machine_of_its_case(case: Case) -> None:
     assert case.name.startswith("kvm-")
     assert (case.transport, case.fabrics, network.sides(case)) == ("kvm", (), ("vm",))
     assert case.unread <= {"vm1", "qemu"}
+
+
+def test_guest_qemu_and_hypervisor_are_read_under_the_names_that_join_them(tmp_path: Path) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets/host_key.pub").write_text("ssh-ed25519 AAAA\n")
+    state = State("srl-000000", "kvm-iops-limit", "10.213.0.0/24")
+    document = yaml.safe_load(write_configuration(CASES["kvm-iops-limit"], state, tmp_path).read_text())
+    sources = {source["name"]: source for source in document["sources"]}
+    assert sources["qemu"]["monitors"] == [f"{tmp_path}/vm1.qmp"]
+    assert {sources[name]["host"] for name in ("qemu", "kvm1")} == {"kvm1"}
+    assert (sources["vm1"]["address"], sources["qemu"]["machines"]) == ("10.213.0.30", ["vm1"])
+    assert document["topology"]["links"] == ["load:fio runs_on vm:vm1"]
 
 
 def test_a_load_beside_the_test_has_a_disk_of_its_own() -> None:
