@@ -57,8 +57,9 @@ def make_backing(disk: Disk, state: State, folder: Path) -> str:
             return f"driver=nbd,cache.direct=on,server.type=unix,server.path={socket},export=data"
         case "luks":
             write_private(_key(folder), secrets.token_urlsafe())
+            options = f"key-secret=key,cipher-alg={CIPHER},hash-alg={HASH},iter-time=10"
             run("qemu-img", "create", "-q", "-f", "luks", "--object", f"secret,id=key,file={_key(folder)}",
-                "-o", f"key-secret=key,cipher-alg={CIPHER},hash-alg={HASH},iter-time=10", str(file), str(SIZE_BYTES))  # fmt: skip
+                "-o", options, str(file), str(SIZE_BYTES))  # fmt: skip
             return f"driver=luks,key-secret=key,file.driver=file,file.filename={file}"
         case "file":
             with file.open("wb") as out:  # What was never written is read without I/O.
