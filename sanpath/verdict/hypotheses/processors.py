@@ -36,7 +36,8 @@ _FULL_CORE = 3.5
 """Largest log-likelihood ratio of a full core, or of full processors: unrelated threads may fill them, or an engine
 that polls."""
 _FOLLOWS_LOAD = 5.0
-"""The same of a core that is busy in proportion to the load's I/Os over several steps: it works for these."""
+"""The same of a core that is busy in proportion to the load's I/Os over several steps: it works for these. A program
+that fills it may be the load, or a virtual machine that holds it."""
 _CORES = (1, 0.04), (2, 0.16), (4, 0.36), (8, 0.56), (16, 0.74), (32, 0.86), (64, 0.94), (128, 0.98)
 """Numbers of processors, with the share of machines that have no more: the smallest cloud instances have one or two,
 servers of two sockets up to some hundred threads."""
@@ -291,8 +292,7 @@ def _cores(table: PlaceTable) -> Iterator[Claim]:
         entity, used = str(row["entity"]), cast("float | None", row["busiest_core_ratio"])
         evidence = list(waits)
         if used is not None:
-            follows = follows_load(table.facts, table.load, table.same_io, entity, "busiest_core_ratio")
-            weight = min(_FOLLOWS_LOAD if follows else _FULL_CORE, without_pause(used))
+            weight = min(_FOLLOWS_LOAD if _core_follows_load(table, row) else _FULL_CORE, without_pause(used))
             # Where all processors are busy, it is not one core.
             idle_ratio = 1 - number(row, "cpu_ratio")
             if weight > 0:
@@ -310,6 +310,15 @@ def _cores(table: PlaceTable) -> Iterator[Claim]:
         for index in sorted(late if used is None else gaps):
             gap = frozenset({index})
             yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
+
+
+def _core_follows_load(table: PlaceTable, row: FactRow) -> bool:
+    """Whether the busiest core of a machine is busy in proportion to the load's I/Os, and not with a program."""
+    interrupts = cast("float | None", row["busiest_core_interrupt_ratio"])
+    by_program = interrupts is not None and interrupts <= _USUAL_INTERRUPTS
+    return not by_program and follows_load(
+        table.facts, table.load, table.same_io, str(row["entity"]), "busiest_core_ratio"
+    )
 
 
 def _without_interrupts(row: FactRow) -> list[Evidence]:
