@@ -31,6 +31,7 @@ from sanpath.verdict.hypotheses.claim import (
     next_of,
 )
 from sanpath.verdict.hypotheses.tcp_windows import congestion
+from sanpath.verdict.places.load_alone import links_of_load_alone
 from sanpath.verdict.places.path_links import COINCIDENT, PathLink, path_links
 from sanpath.verdict.places.table import PlaceTable
 
@@ -41,6 +42,8 @@ _OTHERS_FILL = 1.5
 """The most that a full link counts where it is not known whether the test uses it: sanpath's own choice."""
 _LIKELIEST_USE = 0.5
 """Highest probability that the test uses a link of which that is not known: one of the two of two fabrics."""
+_ELSEWHERE = -3.0
+"""Log-odds of a link of unknown use where another one moves just the load's bytes: sanpath's own choice, 1 to 20."""
 _REMAINING = 0.5
 """Share of a link's utilisation that stays in a pause of the test, from which the reader has to know."""
 _CAP_UNREAD = -1.2
@@ -62,13 +65,19 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     explains, may_explain, conclude = table.transfer, table.before_transfer, partial(_conclude, table)
     sides_with_room = {link.side for link in links if not link.is_at_limit}
     possible = Counter(link.side for link in links if link.share is None)
+    alone = links_of_load_alone(table)
     for link in links:
         use_probability = 1.0
         # Where all links that the test can take are full, it takes a full one, whichever that is.
         if link.share is None and link.side in sides_with_room:
             # Each of its initiators uses one of them.
             use_probability = min(_LIKELIEST_USE, max(1, len(table.initiators)) / possible[link.side])
+        other_alone = link.share is None and link.entities[0] not in alone.get(str(link.side), {link.entities[0]})
+        if other_alone:
+            use_probability = min(_LIKELIEST_USE, use_probability)
         evidence = [*_evidence(table, link, use_probability), *(signs if link.cables else ())]
+        if other_alone:
+            evidence.append(Evidence("another port moves just the bytes of the test", _ELSEWHERE))
         claim = Claim("link", link.entities[0], explains, evidence, conclude, group="links", may_explain=may_explain)
         yield replace(claim, others_share=number(link.row or {}, "foreign_ratio"))
     unread = [link for link in table.uncounted if not any(link in known.entities for known in links)]

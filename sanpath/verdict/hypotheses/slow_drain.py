@@ -20,6 +20,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, duration, in_series, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, StatedFields, conclusion_of
+from sanpath.verdict.places.load_alone import links_of_load_alone
 from sanpath.verdict.places.table import PlaceTable
 
 _FROM_OTHERS = 0.8
@@ -114,7 +115,10 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
         cause = _cause(table, shared_link) if shared_link["technology"] == "fibre_channel" else None
         if cause is not None and cause["entity"] not in (shared_link["entity"], *on_path):
             blocked.setdefault(str(cause["entity"]), (cause, []))[1].append(shared_link)
-    for name, (cause, rows) in blocked.items():
+    alone = links_of_load_alone(table)
+    for name, (cause, all_rows) in blocked.items():
+        # Where a port moves just the bytes of the test, no others' frames are before those of the test there.
+        rows = [row for row in all_rows if row["entity"] in alone.get(str(row["side"]), {row["entity"]})]
         shared_links = [str(row["entity"]) for row in rows]
         through = _foreign_bytes_per_second(rows, test_rates.get(str(cause["direction"]), 0.0))
         if through < _FROM_OTHERS * number(cause, "bytes_per_second"):
