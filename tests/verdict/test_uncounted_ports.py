@@ -22,7 +22,7 @@ def table_of(kind: str, rows: tuple[FactRow, ...], ports: set[str], array: FactR
     return SimpleNamespace(
         facts=SimpleNamespace(topology=topology),
         load=SimpleNamespace(step="q8", direction="read", bytes_per_second=1e9, operation_bytes=None),
-        rows=lambda name: list(tables[name]),
+        rows=lambda name, **_: list(tables.get(name, ())),
         paths=(),
         links=(),
         opposite_links=(),
