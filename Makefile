@@ -56,6 +56,9 @@ docs: .venv/ready ## Write the generated documents: README tables, docs/, rule p
 site: .venv/ready ## The documents as pages with search in build/site, which need no network: open index.html
 	$(RUN) packaging/site/build.py build/site
 
+platforms: .venv/ready ## docs/platforms.md: the labelled cases of each platform
+	PYTHONPATH=examples/kernel-lab:examples/real-lab $(RUN) -m tests.support.platforms
+
 stories: .venv/ready ## Five published load tests, diagnosed again: their reports anew, and what came of each (a minute)
 	$(RUN) examples/stories.py
 

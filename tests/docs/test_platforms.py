@@ -8,7 +8,7 @@ from tests.support.platforms import PAGE, SECTIONS, Section, page
 
 
 def test_the_page_is_what_the_cases_say() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tests.support.platforms"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: make platforms"
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=[section.title for section in SECTIONS])

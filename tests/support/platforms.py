@@ -16,7 +16,7 @@ from tests.scenarios import test_arrays_of_other_makes, test_ceph, test_cloud_vo
 
 PAGE = Path(__file__).parents[2] / "docs/platforms.md"
 _INTRODUCTION = """\
-<!-- generated: python -m tests.support.platforms -->
+<!-- generated: make platforms -->
 # Platforms, and how each was tried
 
 Each platform below has labelled cases: what limits was set, or stated, before anybody looked at the verdict.
