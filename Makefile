@@ -9,7 +9,7 @@ AGAIN := $(RUN) -m pytest --last-failed --last-failed-no-failures none
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test realtime quick check style docs man site stories wheel probe-film real-lab kernel-lab bench pythons clean
+.PHONY: fuzz help demo test realtime quick check style docs man site stories platforms wheel probe-film real-lab kernel-lab bench pythons clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
