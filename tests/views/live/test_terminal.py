@@ -46,7 +46,7 @@ def test_watch_shows_verdict_and_budget_of_a_finished_recording_and_changes_noth
     screen.resize(80, 24)
     screen.wait_for("caused by", "throughput", "array fa1")
     screen.press("t")
-    screen.wait_for("path from load to media", "array port", "sqlvm1")
+    screen.wait_for("path from load to media", "target port", "sqlvm1")
     screen.press("Escape")
     screen.wait_for("caused by")
     screen.press("q")
