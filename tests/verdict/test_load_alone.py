@@ -41,7 +41,8 @@ def table_of(rows: list[FactRow], **more: Any) -> Any:
     return SimpleNamespace(load=load, rows=lambda kind, **_: rows if kind == "link" else [], **more)
 
 
-FOREIGN = st.lists(st.floats(1e6, 1.6e9), min_size=1, max_size=4)
+FOREIGN = st.lists(st.floats(0.3e9, 1.6e9), min_size=1, max_size=4)
+"""Each is more than the load: no two of them move what it does."""
 
 
 @given(others=FOREIGN, is_known=st.booleans())
@@ -60,6 +61,22 @@ def test_where_the_test_shares_its_port_nothing_is_missing(others: list[float]) 
     """All flows leave at one port: as many bytes leave as come in."""
     rows = [link(f"{number}--array", "array", rate) for number, rate in enumerate([LOAD * FRAMES, *others])]
     rows.append(link("host--shared", "host", LOAD * FRAMES + sum(others)))
+    assert UNKNOWN_PORT not in links_of_load_alone(table_of(rows)).get("host", set())
+
+
+def test_a_load_over_two_paths_is_not_that_of_a_neighbour_with_as_many_bytes() -> None:
+    """Two ports move half of it each, and another host's as much as both."""
+    half = LOAD * FRAMES / 2
+    rows = [link("host--1", "host", half), link("host--2", "host", half), link("esx9--10", "host", 2 * half)]
+    assert "host" not in links_of_load_alone(table_of(rows))
+
+
+@pytest.mark.parametrize("left_out", ["uncounted", "another switch"])
+def test_what_leaves_over_a_link_that_is_not_counted_leaves_at_no_unknown_port(left_out: str) -> None:
+    rows = [link("own--array", "array", LOAD * FRAMES), link("other--array", "array", 1e9)]
+    rows += [link("host--other", "host", 1e9), link("host--own", "host", LOAD * FRAMES)]
+    changed: dict[str, Any] = {"switch": "sw2"} if left_out == "another switch" else {"bytes_per_second": None}
+    rows[-1] = {**rows[-1], **changed}
     assert UNKNOWN_PORT not in links_of_load_alone(table_of(rows)).get("host", set())
 
 

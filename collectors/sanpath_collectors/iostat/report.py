@@ -46,7 +46,7 @@ class Report:
     def busy_ratio(self) -> float | None:
         """Share of the time that the processors were busy; they idle while only I/O is waited for. None: unknown."""
         idle = [self.processors.get(state) for state in _IDLE_STATES]
-        known = [per_cent for per_cent in idle if per_cent is not None]
+        known = [per_cent for per_cent in idle if per_cent is not None and 0 <= per_cent <= 100]
         return max(0.0, 1 - sum(known) / 100) if len(known) == len(idle) else None
 
     @property

@@ -24,6 +24,10 @@ end of each interval. Any other choice of parts has to differ by more than the s
 _FEWEST_INTERVALS = 4
 _LEAST_BYTES_PER_SECOND = 1e6
 """A device that moves less may be idle: a few blocks would decide."""
+_MOST_INTERVALS = 3600
+"""An hour of seconds: what follows tells no more, and would be kept in memory."""
+_CLEARLY_MORE = 1.05
+"""Ratio of the outstanding I/Os from which one of two devices stands above the other."""
 _MOST_PARTS = 12
 """Most devices among which parts are sought: there are 4,096 ways to choose from as many."""
 
@@ -37,7 +41,9 @@ class Traffic:
         self._seconds: list[float] = []
 
     def add(self, devices: Mapping[str, Values], rates: Mapping[str, Rate], seconds: float) -> None:
-        """Adds one interval."""
+        """Adds one interval. Those after the first hour or so are left out."""
+        if len(self._seconds) >= _MOST_INTERVALS:
+            return
         columns = [rates[metric] for metric in _METRICS if metric in rates]
         waiting = [rate.column for rate in SOURCES["in_flight_seconds_total"]]
         for name, values in devices.items():
@@ -58,7 +64,11 @@ class Traffic:
         for stack in self._stacks([name for name in names if name not in disks]):
             if parts := self._parts_of(stack[0], disks):
                 yield from ((part, stack[-1]) for part in parts)
-                yield from ((lower, upper) for upper, lower in pairwise(stack))
+                yield from (
+                    (lower, upper)
+                    for upper, lower in pairwise(stack)
+                    if self._in_flight[upper] >= _CLEARLY_MORE * self._in_flight[lower]
+                )
 
     def _stacks(self, uppers: Sequence[str]) -> Iterator[list[str]]:
         """Yields devices that move the same bytes: each is made of the next one.
@@ -86,9 +96,12 @@ class Traffic:
 
     def _difference(self, device: str, parts: Sequence[str]) -> float:
         """Returns how far the bytes of a device and of these parts differ, interval by interval, as a ratio."""
-        moved = self._bytes[device]
+        moved, whole = self._bytes[device], sum(self._bytes[device].values())
+        in_all = abs(whole - sum(sum(self._bytes[part].values()) for part in parts)) / whole
+        if in_all > _CLOSE:
+            return in_all  # The difference interval by interval is no smaller.
         apart = sum(
             abs(total - sum(self._bytes[part].get(interval, 0.0) for part in parts))
             for interval, total in moved.items()
         )
-        return apart / sum(moved.values())
+        return apart / whole

@@ -10,8 +10,9 @@ from sanpath_collectors.perfmon import objects, tables
 from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
 
 _BUSY = "% processor time"
-_VIRTUAL_INTERFACE = re.compile(r"isatap|teredo|6to4|loopback|_total", re.IGNORECASE)
-"""Interfaces that are no ports, by the names that Windows gives them."""
+_VIRTUAL_INTERFACE = re.compile(r"isatap|teredo|6to4|loopback|multiplexor|hyper-v virtual|^_total$", re.IGNORECASE)
+"""Interfaces that are no ports, by the names that Windows gives them: tunnels, and teams and virtual switches, whose
+bytes their ports count."""
 _Item = SourceEntity | SourceLink
 
 
@@ -91,7 +92,7 @@ class Machine:
         interfaces = {
             f"{self._name}/{name}": counters
             for name, counters in self._instances("network interface").items()
-            if not _VIRTUAL_INTERFACE.match(name)
+            if not _VIRTUAL_INTERFACE.search(name)
         }
         self._plan.items.append(item for entity in interfaces for item in self._interface_items(entity))
         self._plan.add_series(tables.HBA, objects.NETWORK, interfaces)

@@ -253,10 +253,13 @@ def _devices(
 
 
 def _lower(topology: Topology, lun: str) -> list[str]:
-    """Return all devices below a device of a volume manager, recursively."""
-    lower = [link.from_entity for link in topology.links if link.relation == "member_of" and link.to_entity == lun]
-    luns = [entity for entity in lower if topology.entities[entity].kind == "lun"]
-    return luns + [deeper for entity in luns for deeper in _lower(topology, entity)]
+    """Return all devices below a device of a volume manager."""
+    found: dict[str, None] = {}
+    level = [lun]
+    while level:
+        level = [part for each in level for part in topology.members(each, "lun") if part not in (lun, *found)]
+        found |= dict.fromkeys(level)
+    return list(found)
 
 
 def _is_path(topology: Topology, lun: str) -> bool:

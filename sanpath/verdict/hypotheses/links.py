@@ -78,7 +78,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             use_probability = min(_LIKELIEST_USE, use_probability)
         evidence = [*_evidence(table, link, use_probability), *(signs if link.cables else ())]
         if other_alone:
-            evidence.append(Evidence("another port moves just the bytes of the test", _ELSEWHERE))
+            evidence.append(Evidence("another port moves exactly the bytes of the test", _ELSEWHERE))
         claim = Claim("link", link.entities[0], explains, evidence, conclude, group="links", may_explain=may_explain)
         yield replace(claim, others_share=number(link.row or {}, "foreign_ratio"))
     unread = [link for link in table.uncounted if not any(link in known.entities for known in links)]

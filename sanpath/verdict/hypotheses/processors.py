@@ -90,7 +90,7 @@ def _generator(table: PlaceTable) -> Claim:
         if (most_used := _most_by_a_thread(table, threads)) is not None:
             weight += min(_FULL_CORE, without_pause(most_used))
             if threads > 1:
-                words = f"each of its {count(threads)} threads used {percent(most_used)} of a core at most"
+                words = f"its {count(threads)} threads used {percent(most_used)} of a core each at most, on average"
         else:
             ops = table.facts.ops_per_second_in(table.load.step)
             if threads:
@@ -119,11 +119,14 @@ def _generator(table: PlaceTable) -> Claim:
 def _most_by_a_thread(table: PlaceTable, threads: float) -> float | None:
     """The most of a core that a thread of the load can have used. None: no core of its machine is read.
 
-    It is not busier than the busiest core, which mostly is its own. Threads are taken to use as much each: together
-    no more than all cores were busy.
+    It is not busier than the busiest core, which mostly is its own. The threads of one job are taken to use as much
+    each: together no more than all cores were busy.
     """
+    alike = threads and len(table.load.jobs) <= 1
     bounds = [
-        min(used, number(row, "cpu_ratio") * number(row, "cores") / threads if threads and row["cores"] else used)
+        min(used, number(row, "cpu_ratio") * number(row, "cores") / threads)
+        if alike and row["cores"] and row["cpu_ratio"] is not None
+        else used
         for row in table.machine_rows
         if isinstance(used := row["busiest_core_ratio"], float)
     ]

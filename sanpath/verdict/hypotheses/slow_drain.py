@@ -10,7 +10,7 @@ credit are longer on the way than the credits last (FC-FS, buffer-to-buffer flow
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -117,8 +117,10 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
             blocked.setdefault(str(cause["entity"]), (cause, []))[1].append(shared_link)
     alone = links_of_load_alone(table)
     for name, (cause, all_rows) in blocked.items():
-        # Where a port moves just the bytes of the test, no others' frames are before those of the test there.
-        rows = [row for row in all_rows if row["entity"] in alone.get(str(row["side"]), {row["entity"]})]
+        # Where a port moves exactly the bytes of the test, no frames of others queue ahead of those of the test.
+        rows = [row for row in all_rows if not _is_elsewhere(table, row, alone)]
+        if not rows:
+            continue
         shared_links = [str(row["entity"]) for row in rows]
         through = _foreign_bytes_per_second(rows, test_rates.get(str(cause["direction"]), 0.0))
         if through < _FROM_OTHERS * number(cause, "bytes_per_second"):
@@ -128,6 +130,13 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
         weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT
         reasons = [words + ": those of the test wait behind them"]
         yield _claim(table, cause, [Evidence(words, weight)], shared_links, reasons)
+
+
+def _is_elsewhere(table: PlaceTable, row: FactRow, alone: Mapping[str, set[str]]) -> bool:
+    """Whether the test does not cross a link of unknown use, because it is on one that moves exactly its bytes."""
+    is_unknown = row["on_loaded_path"] is None and row["direction"] == table.load.direction
+    others = alone.get(str(row["side"]), set())
+    return is_unknown and bool(others) and row["entity"] not in others
 
 
 def _foreign_bytes_per_second(rows: Sequence[FactRow], test_bytes_per_second: float) -> float:

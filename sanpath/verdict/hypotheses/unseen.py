@@ -117,11 +117,14 @@ def _shared_by(table: PlaceTable, queue: HostQueue) -> str:
 
 def _slow_parts(table: PlaceTable, device: str) -> list[str]:
     """The parts of a device, down to the lowest, that take far longer than the others for their load."""
-    level, times = [device], dict[str, float]()
+    parts, level = dict[str, float](), [device]
+    seen = {device}
     while level:
-        level = [part for each in level for part in table.facts.topology.members(each, "lun")]
-        times |= times_of_peers(table, level)
-    return sorted((part for part in times if times[part] >= SLOW), key=lambda part: -times[part])
+        below = dict.fromkeys(part for each in level for part in table.facts.topology.members(each, "lun"))
+        level = [part for part in below if part not in seen]
+        seen.update(level)
+        parts |= times_of_peers(table, level)
+    return sorted((part for part in parts if parts[part] >= SLOW), key=lambda part: -parts[part])
 
 
 def _short_name(device: str) -> str:
@@ -147,7 +150,8 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
             continue
         below = f"the parts of {segment.entity}" if queue.above_parts else f"its block device {segment.entity}"
         because = (f"{table.wait_words({index})} pass above {below}",)
-        overturn_if = ("the same wait with the load on the block device itself, outside of any control group",)
+        target = "parts" if queue.above_parts else "block device"
+        overturn_if = (f"the same wait with the load on the {target} itself, outside of any control group",)
         layer = "guest" if machine is not None and machine.startswith("vm:") else "host"
         conclude = conclusion_of(table, layer, because, overturn_if, waits_inside=True)
         evidence = [] if index else _access(table, machine, segment.entity)
@@ -155,7 +159,8 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
         prior = 0.0 if queue.above_parts else _PRIOR
         if machine is None:
             # The machine of the load has no name, so that nothing is there to accuse.
-            place = f"something above {_short_name(str(segment.entity)) or 'the block device'}"
+            name = _short_name(str(segment.entity)) or "the block device"
+            place = f"something between {name} and its parts" if queue.above_parts else f"something above {name}"
             yield Claim(
                 "io_stack", None, frozenset({index}), evidence, prior=prior, verdict="cannot_tell", place=place
             )

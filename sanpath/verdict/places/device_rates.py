@@ -11,30 +11,44 @@ from sanpath.model import DIRECTIONS
 
 _CLEARLY_MORE = 1.25
 """Ratio of the rates: sanpath's own choice, beyond what runs of the same test differ."""
+_IDLE = 0.01
+"""Ratio of the rates up to which a device was not used."""
 _AS_MANY = 0.9
 """Ratio of the I/Os in flight from which a device has as many as before."""
 
 
 def share_a_limit(facts: Facts, load: LoadFacts, devices: Collection[str]) -> bool:
-    """Whether one of several devices did clearly more of the same I/Os in another step, with no more in flight.
+    """Whether one of several devices did clearly more of the same I/Os in another step, with no more in flight, while
+    none of the others did clearly less.
 
     A device at its limit does as much as it can (utilisation law, Denning and Buzen 1978): one that does less than it
-    did is held back by what it shares with the others, unless it became slower meanwhile.
+    did is held back by what it shares with the others, unless it became slower meanwhile. Where others take over what
+    it leaves, the load is spread in another way.
     """
     steps = {other.step for other in facts.loads if other.step != load.step and other.comparable(load)}
-    return len(devices) > 1 and any(_did_more(facts, step, load, device) for device in devices for step in steps)
+    return len(devices) > 1 and any(
+        any(_did_more(facts, step, load, device) for device in devices)
+        and not any(_did_less(facts, step, load, device) for device in devices)
+        for step in steps
+    )
 
 
 def _did_more(facts: Facts, step: str, load: LoadFacts, device: str) -> bool:
     """Whether a device did more in a step than in that of the load, in its direction and in both together."""
-
-    def mean(fact: str, at: str, directions: Sequence[str] = DIRECTIONS) -> float:
-        """By the source that counts the most; 0: not counted."""
-        rows = [facts.tables["plane"].select(step=at, entity=device, direction=each) for each in directions]
-        return sum(max((number(row, fact) for row in each), default=0.0) for each in rows)
-
-    did, does = (mean("ops_per_second", at, (load.direction,)) for at in (step, load.step))
-    did_in_all, does_in_all = (mean("ops_per_second", at) for at in (step, load.step))
-    held, holds = (mean("in_flight_measured", at) for at in (step, load.step))
+    did, does = (_mean(facts, at, device, "ops_per_second", (load.direction,)) for at in (step, load.step))
+    did_in_all, does_in_all = (_mean(facts, at, device, "ops_per_second") for at in (step, load.step))
+    held, holds = (_mean(facts, at, device, "in_flight_measured") for at in (step, load.step))
     more = did >= _CLEARLY_MORE * does > 0 and did_in_all >= _CLEARLY_MORE * does_in_all
     return more and holds >= _AS_MANY * held
+
+
+def _did_less(facts: Facts, step: str, load: LoadFacts, device: str) -> bool:
+    """Whether a device was used in a step, and did clearly less than in that of the load."""
+    did, does = (_mean(facts, at, device, "ops_per_second") for at in (step, load.step))
+    return _IDLE * does < did < does / _CLEARLY_MORE
+
+
+def _mean(facts: Facts, step: str, device: str, fact: str, directions: Sequence[str] = DIRECTIONS) -> float:
+    """The sum of a device's fact over directions, by the source that counts the most; 0: not counted."""
+    rows = [facts.tables["plane"].select(step=step, entity=device, direction=each) for each in directions]
+    return sum(max((number(row, fact) for row in each), default=0.0) for each in rows)

@@ -35,8 +35,8 @@ SWITCH_ERROR = 0.025
 _PORT_ERROR = 0.04
 """The same of a port at one end: it counts words or frames, with or without headers."""
 _LOAD_ALONE = (0.9, 1.3)
-"""Bytes of a network port over those of the load between which it carries the load, and hardly anything else: headers
-are a few per cent of it. sanpath's own choice."""
+"""Bytes of network ports, of one or of all together, over those of the load between which they carry the load and
+hardly anything else: headers are a few per cent of it. sanpath's own choice."""
 _MODEL_ERROR = 0.015
 """The same of what the load moves: the frame model is good to 1 %, and so is throughput."""
 
@@ -137,8 +137,12 @@ def _is_steady(fullest: float, filled: Sequence[float]) -> bool:
 def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
     """The ports of the load's hosts and arrays that count their own bytes. `counted`: the ends of counted links."""
     load, initiators, targets = table.load, set(table.initiators), table.targets
+    for_storage = {hba for hba in initiators if _is_for_storage(table, hba)}
+    others = [row for row in table.rows("initiator") if row["entity"] in initiators - for_storage]
+    moved = sum(number(row, f"bytes_per_second_{load.direction}") for row in others)
+    carry_load = _LOAD_ALONE[0] <= moved / (load.bytes_per_second or 1.0) <= _LOAD_ALONE[1]
     for kind, side, candidates, used in (
-        ("initiator", "host", initiators, {hba for hba in initiators if _is_for_storage(table, hba)}),
+        ("initiator", "host", initiators, for_storage),
         ("array_port", "array", targets or table.array_ports, targets),
     ):
         for row in table.rows(kind):
@@ -147,7 +151,8 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
                 continue
             share = number(row, f"bytes_per_second_{load.direction}") / (load.bytes_per_second or 1.0)
             is_used = entity in used or len(candidates) == 1
-            if side == "host" and entity not in used and not _LOAD_ALONE[0] <= share <= _LOAD_ALONE[1]:
+            is_carrier = carry_load or _LOAD_ALONE[0] <= share <= _LOAD_ALONE[1]
+            if side == "host" and entity not in used and not is_carrier:
                 continue
             if entity.partition(":")[2] in counted or (share < LOADED and not is_used):
                 continue

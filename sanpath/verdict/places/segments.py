@@ -210,9 +210,8 @@ def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[LatencySegmen
             segments = _array(row, below, parts)
         elif row["response_seconds"] is not None:
             segments = _response(row, below, parts)
-    else:
-        shared_row = row or array_with_others(facts.topology, load, facts.tables)
-        segments = (_shared_array(shared_row, below, load) if shared_row is not None else []) or segments
+    elif (row := array_with_others(facts.topology, load, facts.tables)) is not None:
+        segments = _shared_array(row, below, load) or segments
     array = facts.topology.entities.get(array_of(facts.topology, str(row["entity"]))) if row is not None else None
     if array is None or array.attributes.get("media") != "flash":
         return segments

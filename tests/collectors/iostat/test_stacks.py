@@ -56,3 +56,8 @@ def test_the_device_with_more_outstanding_stands_above_the_other() -> None:
 def test_idle_devices_and_few_intervals_show_nothing() -> None:
     assert not parts({"md0": [4.0] * 9, "sdb": [4.0] * 9})
     assert not parts({"md0": VARYING[:3], "sdb": VARYING[:3]})
+
+
+def test_where_as_many_are_outstanding_nothing_tells_which_device_is_above() -> None:
+    found = parts(dict.fromkeys(("dm-0", "dm-2", "sdb"), VARYING), {"dm-2": 60.0, "dm-0": 60.0, "sdb": 2.0})
+    assert len(found) == 1
