@@ -118,7 +118,7 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
     alone = links_of_load_alone(table)
     for name, (cause, all_rows) in blocked.items():
         # Where a port moves exactly the bytes of the test, no frames of others queue ahead of those of the test.
-        rows = [row for row in all_rows if not _is_elsewhere(table, row, alone)]
+        rows = [row for row in all_rows if not _is_elsewhere(row, alone)]
         if not rows:
             continue
         shared_links = [str(row["entity"]) for row in rows]
@@ -132,11 +132,11 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
         yield _claim(table, cause, [Evidence(words, weight)], shared_links, reasons)
 
 
-def _is_elsewhere(table: PlaceTable, row: FactRow, alone: Mapping[str, set[str]]) -> bool:
-    """Whether the test does not cross a link of unknown use, because it is on one that moves exactly its bytes."""
-    is_unknown = row["on_loaded_path"] is None and row["direction"] == table.load.direction
+def _is_elsewhere(row: FactRow, alone: Mapping[str, set[str]]) -> bool:
+    """Whether the test does not cross a link of unknown use, in either direction, because it is on one that moves
+    exactly its bytes."""
     others = alone.get(str(row["side"]), set())
-    return is_unknown and bool(others) and row["entity"] not in others
+    return row["on_loaded_path"] is not True and bool(others) and row["entity"] not in others
 
 
 def _foreign_bytes_per_second(rows: Sequence[FactRow], test_bytes_per_second: float) -> float:
