@@ -110,7 +110,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "retries" if first.entity.startswith("path:"):
             return f"Path {name} fails: its I/Os wait for time-outs"
         case "retries":
-            return _sentence(f"{described(topology, first.entity)} loses I/Os: retries cause the latency")
+            return _sentence(f"{described(topology, first.entity)} loses I/Os: retries cause the latency", first)
         case "tcp_window":
             return f"TCP window of {name} is full"
         case "io_thread":
@@ -118,7 +118,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "io_stack":
             return f"I/Os wait in {described(topology, first.entity)} above its block device"
         case "core" if first.utilisation is None:
-            return _sentence(f"{described(topology, first.entity)} is slow to read received data")
+            return _sentence(f"{described(topology, first.entity)} is slow to read received data", first)
         case "core":
             return f"One processor core of {name} is saturated"
         case "pcie":
@@ -154,21 +154,22 @@ def _depth(first: Bottleneck, step: StepResult) -> str:
 def _array(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, step: StepResult) -> str:
     name, result = described(topology, first.entity), step.directions.get(first.direction)
     if result is not None and first.slows_below(result.ops_per_second):
-        return _sentence(f"{name} slows down under sustained load")
+        return _sentence(f"{name} slows down under sustained load", first)
     rate = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
     reached = f" at {iops(rate)} ({first.direction})" if rate else f" ({first.direction})"
     # An array that no source reads is named by the first of its ports.
     if first.entity.startswith("array_port:"):
         name = f"array behind port {readable(first.entity)}"
     if not _is_timed(diagnosis, first):
-        return _sentence(f"{name} limits{reached}, by exclusion")
+        return _sentence(f"{name} limits{reached}, by exclusion", first)
     if not first.entity.startswith("array_port:"):
         name = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "") + name
-    return _sentence(f"{name} is saturated{reached}")
+    return _sentence(f"{name} is saturated{reached}", first)
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+def _sentence(text: str, first: Bottleneck) -> str:
+    """A sentence with a capital letter in front, unless it begins with the element's own name, as array1 does."""
+    return text if text.startswith(readable(first.entity)) else f"{text[:1].upper()}{text[1:]}"
 
 
 def _is_timed(diagnosis: Diagnosis, first: Bottleneck) -> bool:
