@@ -60,8 +60,8 @@ def _initiator(name: str, technology: object) -> str:
 
 def named(noun_words: str, name: str) -> str:
     """A name with its noun in front, but "array1" and not "array array1"."""
-    says_it = re.match(rf"{re.escape(noun_words)}(?![a-z])", name, re.IGNORECASE)
-    return name if says_it else f"{noun_words} {name}"
+    has_noun = re.match(rf"{re.escape(noun_words)}(?![a-z])", name, re.IGNORECASE)
+    return name if has_noun else f"{noun_words} {name}"
 
 
 def in_words(text: str) -> str:
