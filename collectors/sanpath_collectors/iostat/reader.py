@@ -191,10 +191,10 @@ class IostatResult(ResultReader):
         rates = self._plans.get(columns) or self._plans.setdefault(columns, plan(columns))
         if (zeros := self._counters.begin_devices(devices, rates, begin_us)) is not None:
             yield zeros
-        yield self._counters.add(devices, end_us, (end_us - begin_us) / 1e6)
-        self._traffic.add(devices, rates, (end_us - begin_us) / 1e6)
+        seconds = (end_us - begin_us) / 1e6
+        yield self._counters.add(devices, end_us, seconds)
+        self._traffic.add(devices, rates, seconds)
         if report.node and (busy := report.busy_ratio) is not None:
-            seconds = (end_us - begin_us) / 1e6
             yield Rows(HOST, [report.node], [end_us], {"cpu_busy_ratio": [busy]}, covers_seconds=[seconds])
         if "ops_read_total" not in rates:
             text = f"reads and writes are not separated: {_ADVICE}"

@@ -89,7 +89,7 @@ def _generator(table: PlaceTable) -> Claim:
         threads = threads_of(table.facts, table.load)
         if (most_used := _most_by_a_thread(table, threads)) is not None:
             weight += min(_FULL_CORE, without_pause(most_used))
-            if threads > 1:
+            if threads > 1 and len(table.load.jobs) <= 1:
                 words = f"its {count(threads)} threads used {percent(most_used)} of a core each at most, on average"
         else:
             ops = table.facts.ops_per_second_in(table.load.step)
