@@ -43,7 +43,7 @@ _OTHERS_FILL = 1.5
 _LIKELIEST_USE = 0.5
 """Highest probability that the test uses a link of which that is not known: one of the two of two fabrics."""
 _ELSEWHERE = -3.0
-"""Log-odds of a link of unknown use where another one moves exactly the load's bytes: sanpath's own choice, 1 to 20."""
+"""Log-odds of a link of unknown use where another one moves exactly the load's bytes: sanpath's own choice."""
 _REMAINING = 0.5
 """Share of a link's utilisation that stays in a pause of the test, from which the reader has to know."""
 _CAP_UNREAD = -1.2
