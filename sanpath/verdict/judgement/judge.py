@@ -221,14 +221,23 @@ def _suspect(table: PlaceTable, group: Sequence[Claim]) -> Suspect:
     )
 
 
+def _unmeasured_seconds(segment: LatencySegment) -> float:
+    """Seconds of a segment that must be distance or service if they are no wait, and that no source measures."""
+    fixed_seconds = segment.wait[1] - segment.own_wait[1]
+    if segment.kind != "below":
+        return fixed_seconds
+    distance_seconds = sum(segment.distance or (0.0, 0.0)) / 2
+    return max(fixed_seconds, segment.middle - segment.wait[1] - segment.usual_service[0] - distance_seconds)
+
+
 def _confirmed(table: PlaceTable, claim: Claim) -> bool:
     """Whether a counter stands at its limit, or another step shows how throughput scales.
 
-    That nothing limits is not confirmed where a long time has to be distance, which no source measures: a path that
-    loses frames takes as long with few I/Os in flight as with many.
+    That nothing limits is not confirmed where a long time has to be distance or service, which no source measures: a
+    path that loses frames, and a place that others fill, take as long with few I/Os in flight as with many.
     """
-    fixed_seconds = sum(segment.wait[1] - segment.own_wait[1] for segment in table.segments)
-    is_unmeasured = fixed_seconds > _QUEUEING * table.load.cycle_seconds
+    unmeasured = sum(_unmeasured_seconds(segment) for segment in table.segments)
+    is_unmeasured = unmeasured > _QUEUEING * table.load.cycle_seconds
     if claim.verdict == "concurrency_limited" and is_unmeasured:
         return False
     counted = any(evidence.weight >= _COUNTED for evidence in claim.evidence)

@@ -69,6 +69,9 @@ interrupts. Of a transfer that the array times, it can be distance only."""
 _FIXED_NEAR = 0.15
 """The same where the distance is read: what is left takes adapters, interrupts, and a target that needs a fixed time
 before its own clock starts, such as a mirror."""
+_LONG_FIXED_SECONDS = 1e-3
+"""Of a fixed time that no source measures, seconds beyond which the odds fall as it grows: 100 km of fibre and back
+(200,000 km/s), beyond which no array mirrors writes."""
 _FOR_PROCESSORS = 0.5
 """The most that waiting for busy processors adds to that share."""
 _AT_KNEE = 0.15
@@ -89,6 +92,8 @@ _NEVER = 1e-4
 """Smallest density: any wait may be the mistake of a clock."""
 _SLOPE_ERROR = 0.1
 """Standard error of an elasticity between a step and one with twice as many I/Os in flight."""
+_SHARE_UNKNOWN = (0.0, 0.0, 0.0, 0.0, 0.5, 1.0)
+"""The same of an element whose I/Os nothing counts: most elements serve one test alone, sanpath's own choice."""
 _FALLING = -0.1
 """Elasticity below which throughput clearly falls with more I/Os in flight: sanpath's own choice."""
 _THRASHES = 0.1
@@ -313,11 +318,13 @@ def _idle_density(segment: LatencySegment, wait: Wait, processor_wait_seconds: f
 def _fixed_probability(segment: LatencySegment, wait: Wait) -> float:
     """Probability that what takes as long with fewer I/Os in flight is no wait. A distance that is read accounts for
     no more than it takes."""
+    fixed_seconds = max(0.0, wait[1] - segment.own_wait[1])
+    if segment.distance is None:
+        fixed = _FIXED_TRANSFER if segment.is_timed_transfer else _FIXED
+        # What includes service may take any time that is usual for it.
+        return fixed if segment.includes_service else fixed / (1 + fixed_seconds / _LONG_FIXED_SECONDS)
     if segment.is_timed_transfer:
         return _FIXED_TRANSFER
-    if segment.distance is None:
-        return _FIXED
-    fixed_seconds = wait[1] - segment.own_wait[1]
     far = min(1.0, (segment.distance[1] - segment.distance[0]) / fixed_seconds) if fixed_seconds > 0 else 1.0
     return _FIXED_NEAR + (_FIXED - _FIXED_NEAR) * far
 
@@ -359,18 +366,25 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
         # A full element divides its throughput by who waits: with more I/Os the test takes from others, at most as
         # their share (first come, first served), and nothing where they ask for a fixed rate.
-        taken = (0.0, claim.others_share / 2, claim.others_share)
-        flat = 0.9 * fmean(_density_above(elasticity, mean, error) for mean in taken) + 0.01
+        flat = 0.9 * fmean(_density_above(elasticity, mean, error) for mean in _taken(claim)) + 0.01
         follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= _FALLING else _FALLS)
         score += log(_by_growth(claim, flat, follows))
     if (slope := table.towards_fewer) is not None:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)
-        flat = 0.4 * normal(elasticity, 0.0, 2 * error) + (0.5 if elasticity >= _FALLING else _THRASHES)
+        flat = 0.4 * fmean(normal(elasticity, mean, 2 * error) for mean in _taken(claim))
+        flat += 0.5 if elasticity >= _FALLING else _THRASHES
         # Far from any limit, an I/O takes as long with more of them.
         exactly = normal(elasticity, 1.0, slope.error)
         follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2 + 0.004
         score += log(_by_growth(claim, flat, follows))
     return score
+
+
+def _taken(claim: Claim) -> Sequence[float]:
+    """Elasticities of a full element that others use as well, any as probable."""
+    if claim.others_share is None:
+        return _SHARE_UNKNOWN
+    return 0.0, claim.others_share / 2, claim.others_share
 
 
 def _by_growth(claim: Claim, flat: float, follows: float) -> float:

@@ -107,7 +107,7 @@ class LatencySegment:
         Where the time includes service and wait, each share weighs by how usual the service time is that it leaves.
         """
         low, likely, high = (self.share(seconds) for seconds in wait)
-        if not self.includes_service or low == high:
+        if not self.includes_service:
             return [(low, 0.25), (likely, 0.5), (high, 0.25)]
         shares = [low + (high - low) * (part + 0.5) / _PARTS for part in range(_PARTS)]
         return [(share, self._service_likelihood(share) / _PARTS) for share in shares]
