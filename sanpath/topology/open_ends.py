@@ -23,12 +23,11 @@ def open_ends(topology: Topology, loads: Sequence[str]) -> list[Cable]:
     arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
     targets = ports | {port for array in arrays for port in topology.related(array, "member_of", "array_port")}
     switch_by_port, peer_by_port = _owners(topology), _peers(topology)
-    near_host = _reached(
-        switch_by_port, peer_by_port, (c.switch_port for c in end_cables if not initiators.isdisjoint(c.devices))
-    )
-    near_array = _reached(
-        switch_by_port, peer_by_port, (c.switch_port for c in end_cables if not targets.isdisjoint(c.devices))
-    )
+    # Where nothing names the test's initiators or target ports, they may be any.
+    at_hosts = [c for c in end_cables if (not initiators.isdisjoint(c.devices) if initiators else c.side == "host")]
+    at_arrays = [c for c in end_cables if (not targets.isdisjoint(c.devices) if targets else c.side == "array")]
+    near_host = _reached(switch_by_port, peer_by_port, (cable.switch_port for cable in at_hosts))
+    near_array = _reached(switch_by_port, peer_by_port, (cable.switch_port for cable in at_arrays))
     cabled_ports = {c.switch_port for c in end_cables}
     free = {port: switch for port, switch in switch_by_port.items() if port not in cabled_ports}
     only_host, only_array = (

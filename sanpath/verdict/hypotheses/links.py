@@ -72,7 +72,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         if link.share is None and link.side in sides_with_room:
             # Each of its initiators uses one of them.
             use_probability = min(_LIKELIEST_USE, max(1, len(table.initiators)) / possible[link.side])
-        with_load_alone = alone.get(str(link.side), set()) if link.share is None and link.row is not None else set()
+        with_load_alone = alone.get(link.side, set()) if link.share is None and link.row is not None else set()
         other_alone = bool(with_load_alone) and link.entities[0] not in with_load_alone
         if other_alone:
             use_probability = min(_LIKELIEST_USE, use_probability)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
-from sanpath.facts.table import FactRow, number
+from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.verdict.places.table import PlaceTable
 
 _EXACTLY = (0.97, 1.12)
@@ -17,21 +17,23 @@ UNKNOWN_PORT = ""
 """A port of a switch behind which no device is known."""
 
 
-def links_of_load_alone(table: PlaceTable) -> dict[str, set[str]]:
-    """Side (host, array) → links of it that move exactly the load's bytes, of those that it may cross. UNKNOWN_PORT
-    stands for a port without a known device: the other side brings as many bytes more than this side takes away.
-    Sides without such a link are left out, and those where several other links together move as much.
+def links_of_load_alone(table: PlaceTable) -> dict[FactValue, set[str]]:
+    """Side (host, array, None: not known) → links of it that move exactly the load's bytes, of those that it may
+    cross. UNKNOWN_PORT stands for a port without a known device: the other side brings as many bytes more than this
+    side takes away. Sides without such a link are left out, and those where several other links together move as much.
 
     A switch keeps no bytes: what comes in and is not seen to leave leaves all the same.
     """
     rows = table.rows("link", direction=table.load.direction)
-    by_side = {side: [row for row in rows if row["side"] == side] for side in ("host", "array")}
+    by_side = dict[FactValue, list[FactRow]](host=[], array=[])
+    for row in rows:
+        by_side.setdefault(row["side"], []).append(row)
     missing = _missing(rows, by_side)
-    found: dict[str, set[str]] = {}
+    found: dict[FactValue, set[str]] = {}
     for side, of_side in by_side.items():
         unknown = [row for row in of_side if row["on_loaded_path"] is None]
         alone = {str(row["entity"]) for row in unknown if _is_of_load(table, number(row, "bytes_per_second"))}
-        if missing is not None and _is_of_load(table, missing[side]):
+        if missing is not None and side in missing and _is_of_load(table, missing[side]):
             alone.add(UNKNOWN_PORT)
         others = [number(row, "bytes_per_second") for row in unknown if row["entity"] not in alone]
         if alone and not _several_are_of_load(table, others):
@@ -39,7 +41,7 @@ def links_of_load_alone(table: PlaceTable) -> dict[str, set[str]]:
     return found
 
 
-def _missing(rows: Sequence[FactRow], by_side: dict[str, list[FactRow]]) -> dict[str, float] | None:
+def _missing(rows: Sequence[FactRow], by_side: Mapping[FactValue, Sequence[FactRow]]) -> dict[FactValue, float] | None:
     """Side → bytes a second that the other side of the switch moves beyond this one. None: there are several
     switches, or a link is not counted."""
     ends = [*by_side["host"], *by_side["array"]]
