@@ -26,9 +26,6 @@ _USUAL_STALL = 0.03
 """Mean share of the time that a port of a sound, busy fabric waits for credit."""
 UNEXPLAINED = 0.08
 """Mean share of waiting at a place that does not limit: queueing at moderate load, and clocks that do not agree."""
-DEPTH_ERROR = 0.05
-"""Relative standard error of slots in use. They are throughput times latency, and both err by their windows, more
-with a coarse clock."""
 _BELOW_ONE_SLOT = 6.0
 """The most that counts against a full queue which would let less than one I/O through, which no queue does:
 sanpath's own choice, 1 to 400."""

@@ -17,11 +17,11 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
-from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, NO_BURSTS, UNEXPLAINED, at_limit, beyond_usual
+from sanpath.verdict.evidence.likelihoods import NO_BURSTS, UNEXPLAINED, at_limit, beyond_usual
 from sanpath.verdict.evidence.step import slowed_within
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, conclusion_of, share_gone
 from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, with_free_slots
-from sanpath.verdict.places.host_queues import below_queues
+from sanpath.verdict.places.host_queues import DEPTH_ERROR, below_queues
 from sanpath.verdict.places.processors import as_busy_with_fewer
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import held_up

@@ -17,7 +17,6 @@ from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
 from sanpath.units import count, duration, outstanding, percent
 from sanpath.verdict.evidence.likelihoods import (
-    DEPTH_ERROR,
     UNEXPLAINED,
     at_limit,
     fewer_slots,
@@ -25,7 +24,7 @@ from sanpath.verdict.evidence.likelihoods import (
     full_queue,
 )
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, conclusion_of, share_gone
-from sanpath.verdict.places.host_queues import HostQueue, host_queues, in_slots_of
+from sanpath.verdict.places.host_queues import DEPTH_ERROR, HostQueue, host_queues, in_slots_of
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.segments import segments
 from sanpath.verdict.places.submission import threads_of

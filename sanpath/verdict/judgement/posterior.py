@@ -18,7 +18,7 @@ from math import exp, hypot, inf, log, prod
 from statistics import fmean
 from typing import NamedTuple
 
-from sanpath.verdict.evidence.likelihoods import DEPTH_ERROR, UNEXPLAINED, at_limit, normal
+from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, at_limit, normal
 from sanpath.verdict.hypotheses import (
     array,
     array_limits,
@@ -38,6 +38,7 @@ from sanpath.verdict.hypotheses import (
 )
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
+from sanpath.verdict.places.host_queues import DEPTH_ERROR
 from sanpath.verdict.places.latency_segment import LatencySegment, Wait
 from sanpath.verdict.places.table import PlaceTable
 

@@ -13,6 +13,9 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import machines_of
 
+DEPTH_ERROR = 0.05
+"""Relative standard error of slots in use. They are throughput times latency, and both err by their windows, more
+with a coarse clock."""
 _FILLED = 0.95
 """Share of its slots in use from which a queue is full."""
 _UNEQUALLY_FULL = 1.5

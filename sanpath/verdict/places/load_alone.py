@@ -20,7 +20,8 @@ UNKNOWN_PORT = ""
 def links_of_load_alone(table: PlaceTable) -> dict[FactValue, set[str]]:
     """Side (host, array, None: not known) → links of it that move exactly the load's bytes, of those that it may
     cross. UNKNOWN_PORT stands for a port without a known device: the other side brings as many bytes more than this
-    side takes away. Sides without such a link are left out, and those where several other links together move as much.
+    side takes away. Sides without such a link are left out, as are those where several other links together move as
+    much.
 
     A switch keeps no bytes: what comes in and is not seen to leave leaves all the same.
     """
@@ -41,7 +42,9 @@ def links_of_load_alone(table: PlaceTable) -> dict[FactValue, set[str]]:
     return found
 
 
-def _missing(rows: Sequence[FactRow], by_side: Mapping[FactValue, Sequence[FactRow]]) -> dict[FactValue, float] | None:
+def _missing(
+    rows: Sequence[FactRow], by_side: Mapping[FactValue, Sequence[FactRow]]
+) -> dict[FactValue, float] | None:
     """Side → bytes a second that the other side of the switch moves beyond this one. None: there are several
     switches, or a link is not counted."""
     ends = [*by_side["host"], *by_side["array"]]

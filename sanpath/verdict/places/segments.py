@@ -19,7 +19,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED, array_side, array_with_others, longest_ratio, parts_at_array
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of
-from sanpath.verdict.places.host_queues import HostQueue, host_queues, in_slots_of
+from sanpath.verdict.places.host_queues import DEPTH_ERROR, HostQueue, host_queues, in_slots_of
 from sanpath.verdict.places.latency_segment import (
     ARRAY_CLOCK,
     FLASH_LOG_ERROR,
@@ -101,7 +101,7 @@ def segments(
     result: list[LatencySegment] = []
     # A write that waits for a flush has its time and that of the flush for one I/O of the load.
     remaining = load.cycle_seconds - load.latency_seconds
-    for segment in reversed(_limited_by_latency(_without_waits(facts, load), load)):
+    for segment in reversed(_limited(_without_waits(facts, load), load)):
         remaining += max(0.0, segment.middle)
         # By Little's law. Of N, at most N - 1 wait at once while one is served.
         inside = in_flight * segment.middle / load.latency_seconds
@@ -165,15 +165,26 @@ def _filled(inside: float, few: float, many: float) -> float:
     return min(1.0, log(max(few, inside) / few) / log(many / few))
 
 
-def _limited_by_latency(segments: Sequence[LatencySegment], load: LoadFacts) -> list[LatencySegment]:
-    """Limits each segment to the latency of the I/O less the lowest times of the other segments.
+def _limited(segments: Sequence[LatencySegment], load: LoadFacts) -> list[LatencySegment]:
+    """Limits each segment to what the others leave of the latency of the I/O, and of the time below a queue.
 
-    Sources that round report times that are too short.
+    Sources that round report times that are too short, or too long.
     """
-    total = load.latency_bounds[1]
+    limited = _no_longer_than(load.latency_bounds[1], segments)
+    for index, segment in enumerate(limited):
+        queue = segment.queue
+        if segment.slots and queue is not None and queue.in_slots is None and not queue.above_parts:
+            # By Little's law: no more I/Os are below a queue than have a slot.
+            longest = (1 + DEPTH_ERROR) * segment.slots / load.ops_per_second
+            limited[index + 1 :] = _no_longer_than(longest, limited[index + 1 :])
+    return limited
+
+
+def _no_longer_than(total_seconds: float, segments: Sequence[LatencySegment]) -> list[LatencySegment]:
+    """Limits each segment to a total less the lowest times of the other segments."""
     lowest = sum(segment.seconds[0] for segment in segments)
     return [
-        replace(segment, seconds=(low, min(high, max(low, total - (lowest - low)))))
+        replace(segment, seconds=(low, min(high, max(low, total_seconds - (lowest - low)))))
         for segment in segments
         for low, high in [segment.seconds]
     ]
@@ -407,8 +418,8 @@ def _wait_by_own_times(
             certain, shortest = max(grown, certain), shortest + (nearest + farthest) / 2
             # A single I/O in flight waits for no other of the test; in a transfer, I/Os of others may come first.
             queueing_ratio = 1.0 if timed else waiting_ratio
-            certain, likely = queueing_ratio * certain, queueing_ratio * middle - shortest
-            return max(0.0, certain), max(0.0, likely), max(0.0, high - nearest)
+            certain = max(0.0, queueing_ratio * certain)
+            return certain, max(certain, queueing_ratio * middle - shortest), max(certain, high - nearest)
         case "array_service" if segment.source == ARRAY_CLOCK:
             grown = max(grown, low - _SLOWEST_SERVICE_SECONDS - wire)
             longest = grown + _MOST_IN_SERVICE * max(0.0, high - grown)
