@@ -58,7 +58,7 @@ def test_a_place_below_fills_no_queue_that_let_another_number_through(
         san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), disk=disk, ports=ports, array=array)
     above = [s.probability for s in judged(san.write()).verdict.suspects if s.kind == "io_stack"]
     assert (sum(above) < 0.02) is is_full
-    assert is_full or sum(above) > 0.05
+    assert is_full or sum(above) > 0.04
 
 
 def over_wires(
@@ -180,9 +180,10 @@ def test_distance_is_no_wait(tmp_path: Path, unread: frozenset[str], far_s: floa
     assert not verdict.bottlenecks
 
 
-@pytest.mark.parametrize(("far_s", "kind"), [(0.15, "concurrency_limited"), (0.8, "cannot_tell")])
-def test_what_takes_longer_than_any_distance_is_a_wait(tmp_path: Path, far_s: float, kind: str) -> None:
-    """Light needs 0.2 s to the other side of the Earth and back. A transfer of 0.8 s is held up, by whatever."""
+@pytest.mark.parametrize(("far_s", "kind"), [(1e-3, "concurrency_limited"), (0.02, "cannot_tell"), (0.8, "cannot_tell")])
+def test_what_takes_longer_than_a_usual_distance_may_be_a_wait(tmp_path: Path, far_s: float, kind: str) -> None:
+    """A millisecond is 100 km there and back. Nobody stores at 2,000 km what a host waits for, and light needs 0.2 s to
+    the other side of the Earth and back: a transfer that takes longer is held up, by whatever."""
     san = San(tmp_path / "a.sanpath", leave_out={"switch"})
     for n in (8, 16, 32):
         flow = Flow(n / (far_s + 1.4e-3), far_s + 1.4e-3)
@@ -209,12 +210,27 @@ def test_distance_that_nobody_measured_keeps_a_verdict_from_grade_a(tmp_path: Pa
     assert judged(san.write()).verdict.grade == "C"
 
 
-@pytest.mark.parametrize(("read_far_s", "kind"), [(5e-3, "concurrency_limited"), (0.05e-3, "cannot_tell")])
+@pytest.mark.parametrize(("latency_s", "is_usual"), [(22e-3, False), (0.4e-3, True)])
+def test_an_unusual_time_that_no_clock_divides_keeps_a_verdict_from_grade_a(
+    tmp_path: Path, latency_s: float, is_usual: bool
+) -> None:
+    """Others may fill what is below the host: then an I/O of the test takes as long with any number of them."""
+    san = San(tmp_path / "a.sanpath", leave_out={"array"})
+    for n in (1, 2, 4, 8, 16):
+        flow = Flow(n / latency_s, latency_s)
+        ports = {port.name: (flow.ops * 8 * KIB, NOTHING) for port in san.ports}
+        san.step(f"q{n}", n, block=8 * KIB, read=flow, ports=ports, disk={"read": flow}, seconds=60)
+    verdict = judged(san.write()).verdict
+    assert verdict.kind == "concurrency_limited"
+    assert (verdict.grade == "A") is is_usual
+
+
+@pytest.mark.parametrize(("read_far_s", "kind"), [(1e-3, "concurrency_limited"), (0.05e-3, "cannot_tell")])
 def test_what_reads_do_not_cross_is_no_distance_for_writes(tmp_path: Path, read_far_s: float, kind: str) -> None:
-    """Of a write 10 ms pass in the transfer, with few outstanding and with many, and nobody reads the switches."""
+    """Of a write 2 ms pass in the transfer, with few outstanding and with many, and nobody reads the switches."""
     san = San(tmp_path / "a.sanpath", leave_out={"switch"})
     for n in (4, 8, 16):
-        times = {"read": read_far_s, "write": 10e-3}
+        times = {"read": read_far_s, "write": 2e-3}
         ops = n / (sum(times.values()) + 2 * 1.4e-3)
         flows = {direction: Flow(ops, far_s + 1.4e-3) for direction, far_s in times.items()}
         at_array = {direction: AtArray(1.35e-3, san=far_s) for direction, far_s in times.items()}

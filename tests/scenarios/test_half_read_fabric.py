@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
-from tests.support.half_read import COUNTED_BYTES, CountingHost, HalfRead
+from tests.support.half_read import COUNTED_BYTES, CountingHost, FarSwitchRead, HalfRead
 from tests.support.recording import Number
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast
@@ -96,3 +96,19 @@ def test_a_port_whose_switch_does_not_tell_its_bytes_is_counted_by_the_initiator
         san.step(f"t{in_flight}", in_flight, read=Flow(X, in_flight / X), ports=carried, array=at_array)
     (bottleneck,) = diagnose(san.write()).verdict.bottlenecks
     assert (bottleneck.kind, bottleneck.entity) == ("link", "hba:esx7/vmhba2")
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+def test_a_full_link_that_leads_from_the_array_s_switch_to_the_test_s_is_named(tmp_path: Path, is_full: bool) -> None:
+    """Others leave the test little of the 8GFC link: its I/Os stand in their queue, and with more of them it gets more.
+    Only the array's switch is read, where the test's initiator has not logged in."""
+    ports = [fast(HOST_PORT), replace(fast(ARRAY_PORT), on="sw2")]
+    san = FarSwitchRead(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True, leave_out={"array"})
+    for in_flight in (4, 8, 16):
+        latency = 10e-3 + in_flight * 79e-6
+        counted = {"fc1/1": (in_flight / latency * COUNTED_BYTES, NOTHING)}
+        counted["sw2/fc1/31"] = (836.4e6 if is_full else 400e6, NOTHING)
+        san.step(f"t{in_flight}", in_flight, read=Flow(in_flight / latency, latency), seconds=30, ports=counted)
+    suspects = diagnose(san.write()).verdict.suspects
+    assert (suspects[0].entity == "switch_port:sw2/fc1/31") is is_full
+    assert (sum(suspect.probability for suspect in suspects if suspect.kind == "link") > 0.5) is is_full

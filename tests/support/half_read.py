@@ -24,6 +24,19 @@ class HalfRead(San):
 
 
 @dataclass(slots=True)
+class FarSwitchRead(San):
+    """Nobody reads sw1, where the host is. sw2 tells which of its ports have target ports behind them."""
+
+    def _switch(self, out: RecordingBuilder, name: str, last: float) -> None:
+        if name != "sw2":
+            return
+        San._switch(self, out, name, last)
+        for port in self.ports:
+            if port.on == name and not port.host:
+                out.entity(name, "array_port", port.wwpn, ids={"wwpn": (port.wwpn,)})
+
+
+@dataclass(slots=True)
 class CountingHost(HalfRead):
     """The host's ports count what they read, an equal part each. `silent`: they do not; `about`: their attributes."""
 

@@ -108,7 +108,7 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
         words = Evidence(f"the array's own time {time_words}", 0.0)
         evidence, explains = (words, *_read_late(table), *_parts(table, row)), table.gaps - table.in_tcp
         conclude = partial(_by_exclusion, table, row, "array_front" if is_front else "array_back")
-        yield Claim("array", entity, explains, evidence, conclude, UNREAD, others_share=None)
+        yield Claim("array", entity, explains, evidence, conclude, UNREAD, others_share=table.others_share)
 
 
 def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:

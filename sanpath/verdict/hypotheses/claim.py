@@ -62,9 +62,9 @@ class Claim:
     it. `prior`: log-odds before any reading. `hidden`: its wait may be where no clock measures.
     `independent_of_load`: it delays an I/O even with no other I/O in flight. `group`: claims of the same group may
     hold together, such as full links in a row; None: it stands by itself. `may_explain`: segments whose wait it may
-    also account for, but not alone. `others_share`: share of what it serves that is not the test's, None: nothing
-    counts it. `probability`: among all claims about the load, once they are weighed against each other. `place`:
-    where it is, in words, if no entity is known. `machine`: whose processors limit all together.
+    also account for, but not alone. `others_share`: share of what it serves that is not the test's, 0 if unknown.
+    `probability`: among all claims about the load, once they are weighed against each other. `place`: where it is, in
+    words, if no entity is known. `machine`: whose processors limit all together.
     """
 
     kind: str
@@ -79,7 +79,7 @@ class Claim:
     independent_of_load: bool = False
     group: str | None = None
     may_explain: frozenset[int] = frozenset()
-    others_share: float | None = 0.0
+    others_share: float = 0.0
     probability: float = 0.0
     place: str = ""
     machine: str | None = None

@@ -63,15 +63,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         prior, others = _prior(table, index, window_bytes), elsewhere - gap
         place = _place(table, index)
         yield Claim(
-            "unseen",
-            None,
-            gap,
-            evidence,
-            prior=prior,
-            verdict="cannot_tell",
-            may_explain=others,
-            place=place,
-            others_share=None,
+            "unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=others, place=place
         )
 
 

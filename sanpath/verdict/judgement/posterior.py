@@ -93,8 +93,6 @@ _NEVER = 1e-4
 """Smallest density: any wait may be the mistake of a clock."""
 _SLOPE_ERROR = 0.1
 """Standard error of an elasticity between a step and one with twice as many I/Os in flight."""
-_SHARE_UNKNOWN = (0.0, 0.0, 0.0, 0.0, 0.5, 1.0)
-"""The same of an element whose I/Os nothing counts: most elements serve one test alone, sanpath's own choice."""
 _FALLING = -0.1
 """Elasticity below which throughput clearly falls with more I/Os in flight: sanpath's own choice."""
 _THRASHES = 0.1
@@ -383,8 +381,6 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
 
 def _taken(claim: Claim) -> Sequence[float]:
     """Elasticities of a full element that others use as well, any as probable."""
-    if claim.others_share is None:
-        return _SHARE_UNKNOWN
     return 0.0, claim.others_share / 2, claim.others_share
 
 

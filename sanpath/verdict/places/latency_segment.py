@@ -123,9 +123,11 @@ class LatencySegment:
         return self.source == TRANSFER_BY_TCP
 
     def _service_likelihood(self, wait_share: float) -> float:
-        """How usual the service time is that a wait leaves, at most 1. `wait_share`: share of the remaining time."""
-        served = self.middle - wait_share * self.remaining_seconds - (self.distance or (0.0, 0.0))[0]
-        return self.likelihood_of(served)
+        """How usual the service time is that a wait leaves, over the most usual one that it may leave: at most 1.
+        `wait_share`: share of the remaining time."""
+        longest = self.middle - (self.distance or (0.0, 0.0))[0]
+        served = longest - wait_share * self.remaining_seconds
+        return self.likelihood_of(served) / self.likelihood_of(min(longest, self.usual_service[0]))
 
     def likelihood_of(self, service_seconds: float) -> float:
         """How usual a service time is, at most 1."""
