@@ -56,6 +56,13 @@ def test_a_port_of_its_own_is_found_whatever_others_move(others: list[float], is
     assert ("host--own" if is_known else UNKNOWN_PORT) in found["host"]
 
 
+@given(others=FOREIGN, paths=st.integers(1, 4))
+def test_the_ports_over_which_it_is_spread_are_found_together(others: list[float], paths: int) -> None:
+    own = [link(f"own{number}--array", "array", LOAD * FRAMES / paths) for number in range(paths)]
+    rows = own + [link(f"other{number}--array", "array", rate) for number, rate in enumerate(others)]
+    assert links_of_load_alone(table_of(rows))["array"] == {row["entity"] for row in own}
+
+
 @given(others=FOREIGN)
 def test_where_the_test_shares_its_port_nothing_is_missing(others: list[float]) -> None:
     """All flows leave at one port: as many bytes leave as come in."""

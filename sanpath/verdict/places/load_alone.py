@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from sanpath.facts.table import FactRow, FactValue, number
@@ -19,9 +19,8 @@ UNKNOWN_PORT = ""
 
 def links_of_load_alone(table: PlaceTable) -> dict[FactValue, set[str]]:
     """Side (host, array, None: not known) → links of it that move exactly the load's bytes, of those that it may
-    cross. UNKNOWN_PORT stands for a port without a known device: the other side brings as many bytes more than this
-    side takes away. Sides without such a link are left out, as are those where several other links together move as
-    much.
+    cross: one alone, any of several that do, or the only ones that do together. UNKNOWN_PORT is a port without
+    a known device: the other side brings as many bytes more than this side takes away. Other sides are left out.
 
     A switch keeps no bytes: what comes in and is not seen to leave leaves all the same.
     """
@@ -33,12 +32,12 @@ def links_of_load_alone(table: PlaceTable) -> dict[FactValue, set[str]]:
     found: dict[FactValue, set[str]] = {}
     for side, of_side in by_side.items():
         unknown = [row for row in of_side if row["on_loaded_path"] is None]
-        alone = {str(row["entity"]) for row in unknown if _is_of_load(table, number(row, "bytes_per_second"))}
+        rates = {str(row["entity"]): number(row, "bytes_per_second") for row in unknown}
+        choices = _choices(table, rates)
         if missing is not None and side in missing and _is_of_load(table, missing[side]):
-            alone.add(UNKNOWN_PORT)
-        others = [number(row, "bytes_per_second") for row in unknown if row["entity"] not in alone]
-        if alone and not _several_are_of_load(table, others):
-            found[side] = alone
+            choices.append((UNKNOWN_PORT,))
+        if len(choices) == 1 or {len(links) for links in choices} == {1}:
+            found[side] = {link for links in choices for link in links}
     return found
 
 
@@ -56,12 +55,19 @@ def _missing(
     return {"host": moved["array"] - moved["host"], "array": moved["host"] - moved["array"]}
 
 
-def _several_are_of_load(table: PlaceTable, rates: Collection[float]) -> bool:
-    """Whether two or more of these links together move as much as the load, as where it is spread over paths."""
-    busy = [rate for rate in rates if rate > 0]
-    return len(busy) > _MOST_LINKS or any(
-        _is_of_load(table, sum(each)) for count in range(2, len(busy) + 1) for each in combinations(busy, count)
-    )
+def _choices(table: PlaceTable, rates: Mapping[str, float]) -> list[tuple[str, ...]]:
+    """All choices of these links that together move exactly the load's bytes: one alone, or several as where the load
+    is spread over paths. None is part of another. Empty: there is none, or too many links are busy."""
+    busy = [link for link, rate in rates.items() if rate > 0]
+    choices: list[tuple[str, ...]] = []
+    for count in range(1, len(busy) + 1 if len(busy) <= _MOST_LINKS else 1):
+        choices += [
+            links
+            for links in combinations(busy, count)
+            if _is_of_load(table, sum(rates[link] for link in links))
+            and not any(set(fewer).issubset(links) for fewer in choices)
+        ]
+    return choices
 
 
 def _is_of_load(table: PlaceTable, bytes_per_second: float) -> bool:
