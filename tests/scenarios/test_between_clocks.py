@@ -180,10 +180,12 @@ def test_distance_is_no_wait(tmp_path: Path, unread: frozenset[str], far_s: floa
     assert not verdict.bottlenecks
 
 
-@pytest.mark.parametrize(("far_s", "kind"), [(1e-3, "concurrency_limited"), (0.02, "cannot_tell"), (0.8, "cannot_tell")])
+@pytest.mark.parametrize(
+    ("far_s", "kind"), [(1e-3, "concurrency_limited"), (0.02, "cannot_tell"), (0.8, "cannot_tell")]
+)
 def test_what_takes_longer_than_a_usual_distance_may_be_a_wait(tmp_path: Path, far_s: float, kind: str) -> None:
-    """A millisecond is 100 km there and back. Nobody stores at 2,000 km what a host waits for, and light needs 0.2 s to
-    the other side of the Earth and back: a transfer that takes longer is held up, by whatever."""
+    """A millisecond is 100 km there and back. Nobody stores at 2,000 km what a host waits for, and light needs 0.2 s
+    to the other side of the Earth and back: a transfer that takes longer is held up, by whatever."""
     san = San(tmp_path / "a.sanpath", leave_out={"switch"})
     for n in (8, 16, 32):
         flow = Flow(n / (far_s + 1.4e-3), far_s + 1.4e-3)

@@ -100,7 +100,7 @@ def test_a_port_whose_switch_does_not_tell_its_bytes_is_counted_by_the_initiator
 
 @pytest.mark.parametrize("is_full", [True, False])
 def test_a_full_link_that_leads_from_the_array_s_switch_to_the_test_s_is_named(tmp_path: Path, is_full: bool) -> None:
-    """Others leave the test little of the 8GFC link: its I/Os stand in their queue, and with more of them it gets more.
+    """Others leave the test little of the 8GFC link: its I/Os stand in their queue, and more of them get more of it.
     Only the array's switch is read, where the test's initiator has not logged in."""
     ports = [fast(HOST_PORT), replace(fast(ARRAY_PORT), on="sw2")]
     san = FarSwitchRead(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True, leave_out={"array"})

@@ -152,8 +152,8 @@ def test_a_full_link_below_limits_and_the_wait_is_at_the_host_s_queue(tmp_path: 
 
 
 def test_slots_say_what_a_rounded_clock_does_not(tmp_path: Path) -> None:
-    """0.4 ms read as 0, and up to 0.9 ms would be possible below the queue. By Little's law 32 slots hold 80,000 I/Os a
-    second for 0.4 ms. That none of it is a wait is what the array's own time adds."""
+    """0.4 ms read as 0, and up to 0.9 ms would be possible below the queue. By Little's law 32 slots hold 80,000 I/Os
+    a second for 0.4 ms. That none of it is a wait is what the array's own time adds."""
     found = host_queue(tmp_path / "seen", r0=0.0004)
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == DEVICE
