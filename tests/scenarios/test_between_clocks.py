@@ -45,6 +45,24 @@ def waiting_between(
     return judged(san.write())
 
 
+@pytest.mark.parametrize(("slots", "is_free"), [(128, True), (16, False)])
+def test_ios_that_wait_above_free_slots_may_wait_for_one_of_the_adapter(
+    tmp_path: Path, slots: int, is_free: bool
+) -> None:
+    """16 I/Os are below the disk, whatever is outstanding, and none of them waits there."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], guest_queue_depth=slots)
+    for n in (8, 32, 96):
+        below = min(n, 16)
+        ops = below / 1.05e-3
+        ports = {port.name: (ops * 8 * KIB, NOTHING) for port in san.ports}
+        disk, array = {"read": Flow(ops, below / ops)}, {"read": AtArray(1e-3, san=2e-5, queue=None)}
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), disk=disk, ports=ports, array=array)
+    verdict = judged(san.write()).verdict
+    suspects = {suspect.kind: suspect.probability for suspect in verdict.suspects}
+    assert (suspects.get("hba", 0.0) > 0.1) is is_free
+    assert (suspects["lun"] > 0.5) is not is_free
+
+
 @pytest.mark.parametrize(("held_before", "is_full"), [(20, True), (12, False)])
 def test_a_place_below_fills_no_queue_that_let_another_number_through(
     tmp_path: Path, held_before: int, is_full: bool

@@ -61,6 +61,8 @@ sanpath's own choice, 1 to 20."""
 _ADAPTER = -2.0
 """Log-odds of an initiator's queue: by their drivers, adapters admit a thousand I/Os and more, LUNs some dozens.
 sanpath's own choice, 1 to 7."""
+_MOSTLY_FREE = 0.5
+"""Share of its slots in use up to which a queue has enough for more I/Os: sanpath's own choice."""
 _BELOW_ERROR = 0.1
 """Error of the I/Os below a queue: the array's clock times them, not the host's."""
 _SETTING = -4.5
@@ -248,9 +250,17 @@ def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
         slots = ()
     elif unread:
         words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, unread[0]
+        # They may wait for it above a device with free slots.
+        explains |= {index for index, segment in enumerate(table.segments) if _waits_with_free_slots(table, segment)}
     else:
         return
     yield _unread(table, "hba", entity, explains, (Evidence(words, weight), *slots), _ADAPTER)
+
+
+def _waits_with_free_slots(table: PlaceTable, segment: LatencySegment) -> bool:
+    """Whether I/Os wait above a device although it has slots for more."""
+    is_free = segment.filled_ratio is not None and segment.filled_ratio < _MOSTLY_FREE
+    return is_free and segment.queue is not None and _is_held_back(segment.queue, table.load)
 
 
 def below_last_clock(table: PlaceTable) -> frozenset[int]:
