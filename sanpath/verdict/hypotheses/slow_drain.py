@@ -16,7 +16,7 @@ from typing import cast
 
 from sanpath.facts.fabric.link_measures import is_saturated
 from sanpath.facts.fabric.neighbours import is_stalled, may_feed
-from sanpath.facts.table import FactRow, number
+from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.units import bandwidth, duration, in_series, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, StatedFields, conclusion_of
@@ -132,10 +132,10 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
         yield _claim(table, cause, [Evidence(words, weight)], shared_links, reasons)
 
 
-def _is_elsewhere(row: FactRow, alone: Mapping[str, set[str]]) -> bool:
+def _is_elsewhere(row: FactRow, alone: Mapping[FactValue, set[str]]) -> bool:
     """Whether the test does not cross a link of unknown use, in either direction, because it is on one that moves
     exactly its bytes."""
-    others = alone.get(str(row["side"]), set())
+    others = alone.get(row["side"], set())
     return row["on_loaded_path"] is not True and bool(others) and row["entity"] not in others
 
 

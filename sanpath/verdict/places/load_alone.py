@@ -25,7 +25,7 @@ def links_of_load_alone(table: PlaceTable) -> dict[FactValue, set[str]]:
     A switch keeps no bytes: what comes in and is not seen to leave leaves all the same.
     """
     rows = table.rows("link", direction=table.load.direction)
-    by_side = dict[FactValue, list[FactRow]](host=[], array=[])
+    by_side: dict[FactValue, list[FactRow]] = {"host": [], "array": []}
     for row in rows:
         by_side.setdefault(row["side"], []).append(row)
     missing = _missing(rows, by_side)
