@@ -1,12 +1,12 @@
 """iostat and sar of sysstat, as text or JSON: a file that they have left behind, or are still writing."""
 
 from sanpath.plugin import FollowedFileConfig, Spec
-from sanpath_collectors.iostat.tables import HOST, LUN
+from sanpath_collectors.iostat.tables import HBA, HOST, LUN
 
 COLLECTOR = Spec(
     name="iostat",
-    title="A Linux host's block devices, from what iostat or sar writes into a file",
-    tables=(LUN, HOST),
+    title="A Linux host's block devices and network ports, from what iostat or sar writes into a file",
+    tables=(LUN, HOST, HBA),
     config=FollowedFileConfig,
     collector="sanpath_collectors.iostat.collector:Iostat",
     result="sanpath_collectors.iostat.reader:IostatResult",

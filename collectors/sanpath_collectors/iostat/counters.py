@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sanpath.plugin import INTEGER_LIMIT, Rows
+from sanpath.plugin import INTEGER_LIMIT, Rows, Table
 from sanpath_collectors.iostat.report import Values
-from sanpath_collectors.iostat.tables import LUN, SOURCES, Rate
+from sanpath_collectors.iostat.tables import SOURCES, Rate
 
 
 def plan(columns: Collection[str]) -> Mapping[str, Rate]:
@@ -19,9 +19,10 @@ def plan(columns: Collection[str]) -> Mapping[str, Rate]:
 
 
 class Counters:
-    """The counters of each device since its first interval, or since `restart`."""
+    """The counters of each device of a table since its first interval, or since `restart`."""
 
-    def __init__(self) -> None:
+    def __init__(self, table: Table) -> None:
+        self._table = table
         self._rates: Mapping[str, Rate] = {}
         self._sums: dict[str, list[float]] = {}
 
@@ -37,7 +38,10 @@ class Counters:
         self._sums |= {name: [0.0] * len(rates) for name in new_devices}
         return (
             Rows(
-                LUN, new_devices, [begin_us] * len(new_devices), {metric: [0] * len(new_devices) for metric in rates}
+                self._table,
+                new_devices,
+                [begin_us] * len(new_devices),
+                {metric: [0] * len(new_devices) for metric in rates},
             )
             if new_devices
             else None
@@ -58,4 +62,4 @@ class Counters:
                 sums[index] = total = sums[index] + value * factor * scale
                 columns[index].append(round(total) if total < INTEGER_LIMIT else None)
         values: dict[str, Sequence[int | None]] = dict(zip(self._rates, columns, strict=True))
-        return Rows(LUN, list(devices), [end_us] * len(devices), dict(values))
+        return Rows(self._table, list(devices), [end_us] * len(devices), dict(values))

@@ -1,4 +1,6 @@
-"""Parses the table of block devices that `sar -d` of sysstat prints into reports. Pure.
+"""Parses the tables of block devices and of network interfaces that sar of sysstat prints into reports. Pure.
+
+sar -d:
 
     Linux 6.1.0-13-amd64 (db1)      2026-11-28      _x86_64_        (2 CPU)
 
@@ -6,8 +8,15 @@
     01:18:20      vda  41857.00 333800.00    236.00    384.00      7.99      2.90      0.07     87.60
     Average:      vda  42790.75 341362.00    223.00    355.00      7.99      2.91      0.07     86.70
 
+sar -n DEV:
+
+    01:18:19    IFACE   rxpck/s   txpck/s    rxkB/s    txkB/s   rxcmp/s   txcmp/s  rxmcst/s   %ifutil
+    01:18:20     eth0  98021.00  12406.00 144531.25    800.12      0.00      0.00      0.00     11.84
+
 With -p the device is the last column. Up to sysstat 11 bytes are in sectors (rd_sec/s), and other columns have other
-names. Each row has the time at which its interval ends. Other tables of sar are passed over.
+names; old ones count a network interface in bytes (rxbyt/s), and up to 10.1 there is no %ifutil. Each row has the
+time at which its interval ends. sar prints both tables once an interval, but one after the other from a daily file
+(-f): each has its own times. Other tables of sar are passed over.
 """
 
 from __future__ import annotations
@@ -17,13 +26,18 @@ from collections.abc import Iterator
 
 from sanpath_collectors.iostat.parse import TITLE
 from sanpath_collectors.iostat.report import VALUE_LIMIT, Report, Values
+from sanpath_collectors.iostat.tables import HBA, LUN
 from sanpath_collectors.iostat.times import StampReader
 
 _ROW = re.compile(r"(\d{1,2}[:.]\d\d[:.]\d\d(?: [AP]M)?)\s+(\S.*)")
 """Groups: the time, and the columns."""
 _OTHER_NAMES = {"rd_sec/s": "rsec/s", "wr_sec/s": "wsec/s"}
 _READS, _WRITES = ("rkB/s", "rsec/s"), ("wkB/s", "wsec/s")
-_USED_COLUMNS = frozenset((*_READS, *_WRITES, "aqu-sz", "avgqu-sz", "%util"))
+_USED_COLUMNS = frozenset(
+    (*_READS, *_WRITES, "aqu-sz", "avgqu-sz", "%util", "rxkB/s", "txkB/s", "rxbyt/s", "txbyt/s", "%ifutil")
+)
+_NAMES = {"DEV": "tps", "IFACE": "rxpck/s"}
+"""Column with the names of a table → a column that other tables of the same names lack (sar -n EDEV)."""
 _ALL_BYTES = 0.98
 """Share of the bytes from which the operations are those of one direction: sanpath's own choice. sar counts them
 together, with discards."""
@@ -34,10 +48,10 @@ _MAX_LINE_LENGTH = 1 << 16
 
 
 def header(line: str) -> list[str] | None:
-    """The columns of a line that is the header of a table of devices, after its time; None: another line."""
+    """The columns of the header of a table of devices or interfaces, after its time; None: another line."""
     match = _ROW.fullmatch(line.strip())
     words = match[2].split() if match else []
-    is_table = "tps" in words and "DEV" in (words[0], words[-1])
+    is_table = any(column in words and names in (words[0], words[-1]) for names, column in _NAMES.items())
     return [_OTHER_NAMES.get(word, word) for word in words] if is_table else None
 
 
@@ -48,7 +62,9 @@ class SarReports:
         self.remarks: dict[str, str] = {}
         self._buffer = ""
         self._node = ""
-        self._stamps = StampReader()
+        self._date = ""
+        self._stamps: dict[str, StampReader] = {}
+        self._table = LUN
         self._columns: list[str] = []
         self._time = ""
         self._report: Report | None = None
@@ -71,13 +87,14 @@ class SarReports:
     def _line(self, line: str) -> Iterator[Report]:
         if "(" in line and (title := TITLE.match(line)):
             yield from self._end_report()
-            self._node, self._columns, self._stamps = title[1], [], StampReader(title[2] or "")
+            self._node, self._date, self._columns, self._stamps = title[1], title[2] or "", [], {}
         elif columns := header(line):
-            if not self._columns and self._report is None:
+            yield from self._end_report()
+            self._columns, self._table = columns, HBA if "IFACE" in columns else LUN
+            if self._table.kind not in self._stamps:
+                self._stamps[self._table.kind] = StampReader(self._date)
                 # The first interval begins at the time of the header.
                 yield self._begin(line)
-                self._report = None
-            self._columns = columns
         elif (row := _ROW.fullmatch(line)) is None:
             self._columns = [] if not line else self._columns
         elif self._columns:
@@ -91,8 +108,9 @@ class SarReports:
         row = _ROW.fullmatch(line)
         self._time = row[1] if row else ""
         columns = tuple(column for column in self._columns if column in _USED_COLUMNS)
-        stamp = self._stamps.read(f"Time: {self._time}")
-        return Report(False, self._node, stamp, ("r/s", "w/s", "r_await", "w_await", *columns))
+        stamp = self._stamps[self._table.kind].read(f"Time: {self._time}")
+        derived = ("r/s", "w/s", "r_await", "w_await") if self._table is LUN else ()
+        return Report(False, self._node, stamp, (*derived, *columns), table=self._table)
 
     def _end_report(self) -> Iterator[Report]:
         report, self._report = self._report, None
@@ -108,6 +126,9 @@ class SarReports:
         by_column = dict(zip(self._columns, words, strict=True))
         values = {column: number for column, word in by_column.items() if (number := _number(word)) is not None}
         used = {column: value for column, value in values.items() if column in _USED_COLUMNS}
+        if report.table is HBA:
+            report.devices[by_column["IFACE"]] = used
+            return
         # Of the operations of one direction, the latency is theirs.
         latency = {f"{kind}_await": values["await"] for kind in "rw" if "await" in values}
         report.devices[_name(by_column["DEV"])] = used | latency | self._operations(values)

@@ -1,4 +1,5 @@
-"""Turns the output of iostat or sar into block devices and their counters: rates, summed up over the intervals."""
+"""Turns the output of iostat or sar into block devices, network ports and their counters: rates, summed up over the
+intervals."""
 
 from __future__ import annotations
 
@@ -22,9 +23,10 @@ from sanpath_collectors.iostat.parse import TITLE, TextReports, header
 from sanpath_collectors.iostat.parse_json import JsonReports
 from sanpath_collectors.iostat.parse_sar import SarReports
 from sanpath_collectors.iostat.parse_sar import header as sar_header
+from sanpath_collectors.iostat.ports import link_speed
 from sanpath_collectors.iostat.report import Report, Values
 from sanpath_collectors.iostat.stacks import Traffic
-from sanpath_collectors.iostat.tables import HOST, Rate
+from sanpath_collectors.iostat.tables import HBA, HOST, LUN, Rate
 
 _SECOND_US = 1_000_000
 _MAX_INTERVAL_US = 86_400 * _SECOND_US
@@ -38,7 +40,7 @@ _MOST_TEXT_BEFORE = 1 << 16
 
 
 class IostatResult(ResultReader):
-    """Reads text or JSON of iostat of all versions of sysstat, and the block devices of sar.
+    """Reads text or JSON of iostat of all versions of sysstat, and the block devices and network interfaces of sar.
 
     The first report of each iostat covers the time since boot, and is left out. sar has none such.
     """
@@ -50,18 +52,18 @@ class IostatResult(ResultReader):
         self._text = ""
         self._first: Report | None = None
         self._clock_is_set = False
-        self._end_us: int | None = None
+        self._end_us: dict[str, int] = {}
         self._has_samples = False
         self._warned_codes: set[str] = set()
-        self._yielded_devices: set[str] = set()
-        self._counters = Counters()
+        self._yielded_devices: set[tuple[str, str]] = set()
+        self._counters = {table.kind: Counters(table) for table in (LUN, HBA)}
         self._traffic = Traffic()
         self._plans: dict[tuple[str, ...], Mapping[str, Rate]] = {}
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the content is sufficient
-        """Whether a file is output of iostat or sar: by the header of a table of devices, or the begin of JSON, which
-        may follow other text.
+        """Whether a file is output of iostat or sar: by the header of a table of devices or network interfaces, or
+        the begin of JSON, which may follow other text.
 
         A file with only the title is accepted, although other programs of sysstat write it too: iostat may have
         written no more so far.
@@ -84,7 +86,9 @@ class IostatResult(ResultReader):
         if self._first is not None:
             yield from self._only_report(self._first)
         if not self._has_samples:
-            raise CollectorError(Failure.UNREADABLE, f"it contains no report of a block device: {_ADVICE}")
+            raise CollectorError(
+                Failure.UNREADABLE, f"it contains no report of a block device or network port: {_ADVICE}"
+            )
         for lower, upper in self._traffic.parts():
             yield SourceLink("member_of", ("lun", lower), ("lun", upper), "their bytes in each interval")
 
@@ -121,26 +125,31 @@ class IostatResult(ResultReader):
             if self._first is not None:
                 yield from self._only_report(self._first)
             self._first = report
-            self._counters.restart()
+            self._counters[LUN.kind].restart()
             return
         if self._first is not None:
             first, self._first = self._first, None
             if first.stamp is not None and self.clock != "elapsed":
-                self._end_us = max(first.stamp.us, self._end_us or 0)
+                self._end_us[LUN.kind] = max(first.stamp.us, self._end_us.get(LUN.kind, 0))
             text = "the first report is left out: unless -y was given, it covers the time since the host was booted"
             yield from self._warn("since-boot", text)
         yield from self._interval(report)
 
     def _entities(self, report: Report) -> Iterator[Item]:
-        new = [name for name in report.storage_devices if name not in self._yielded_devices]
+        kind = report.table.kind
+        new = [name for name in report.measured if (kind, name) not in self._yielded_devices]
         node = report.node
         if node and new:
             yield SourceEntity("host", node, node, {"name": (node,)}, {"cores": report.cores})
         for name in new:
-            self._yielded_devices.add(name)
-            yield SourceEntity("lun", name, f"{node}/{name}" if node else name, {"device": (name,)})
+            self._yielded_devices.add((kind, name))
+            label = f"{node}/{name}" if node else name
+            if report.table is HBA:
+                yield SourceEntity(kind, name, label, {"name": (label,)} if node else {}, {"technology": "ethernet"})
+            else:
+                yield SourceEntity(kind, name, label, {"device": (name,)})
             if node:
-                yield SourceLink("attached_to", ("lun", name), ("host", node), "the machine in its title")
+                yield SourceLink("attached_to", (kind, name), ("host", node), "the machine in its title")
 
     def _only_report(self, report: Report) -> Iterator[Item]:
         self._first = None
@@ -160,10 +169,11 @@ class IostatResult(ResultReader):
             return
         if end_us - begin_us > _MAX_INTERVAL_US:
             begin_us = end_us - _SECOND_US
-            self._counters.restart()
+            self._counters[report.table.kind].restart()
             yield from self._warn("reports-missing", "there is more than a day between two reports: it is left out")
-        unknown_interval, self._end_us = report.stamp is None or self._end_us is None, end_us
-        devices = report.storage_devices
+        unknown_interval = report.stamp is None or report.table.kind not in self._end_us
+        self._end_us[report.table.kind] = end_us
+        devices = report.measured
         if not devices:
             return
         yield from self._samples(report, devices, begin_us, end_us)
@@ -180,7 +190,7 @@ class IostatResult(ResultReader):
         Stamps have a resolution of a second: one that is not later than the previous one adds nothing, and its time
         is part of the next interval.
         """
-        begin_us = self._end_us
+        begin_us = self._end_us.get(report.table.kind)
         if report.stamp is None or self.clock == "elapsed":
             return begin_us or 0, (begin_us or 0) + _SECOND_US
         return report.stamp.us - _SECOND_US if begin_us is None else begin_us, report.stamp.us
@@ -189,10 +199,14 @@ class IostatResult(ResultReader):
         self._has_samples = True
         columns = report.columns
         rates = self._plans.get(columns) or self._plans.setdefault(columns, plan(columns))
-        if (zeros := self._counters.begin_devices(devices, rates, begin_us)) is not None:
+        counters = self._counters[report.table.kind]
+        if (zeros := counters.begin_devices(devices, rates, begin_us)) is not None:
             yield zeros
         seconds = (end_us - begin_us) / 1e6
-        yield self._counters.add(devices, end_us, seconds)
+        yield counters.add(devices, end_us, seconds)
+        if report.table is HBA:
+            yield from _link_speeds(devices, end_us)
+            return
         self._traffic.add(devices, rates, seconds)
         if report.node and (busy := report.busy_ratio) is not None:
             yield Rows(HOST, [report.node], [end_us], {"cpu_busy_ratio": [busy]}, covers_seconds=[seconds])
@@ -211,4 +225,12 @@ class IostatResult(ResultReader):
         """Yields a warning, each code once a file."""
         if code not in self._warned_codes:
             self._warned_codes.add(code)
-            yield warning(self._end_us or 0, code, text)
+            yield warning(max(self._end_us.values(), default=0), code, text)
+
+
+def _link_speeds(ports: Mapping[str, Values], end_us: int) -> Iterator[Rows]:
+    """Yields the speeds of the links of ports that were busy enough in an interval to tell it."""
+    speeds = {name: speed for name, values in ports.items() if (speed := link_speed(values)) is not None}
+    if speeds:
+        metric = "link_speed_bits_per_second"
+        yield Rows(HBA, list(speeds), [end_us] * len(speeds), {metric: list(speeds.values())})

@@ -1,4 +1,4 @@
-"""One report of iostat: the values of each device in one interval."""
+"""One report of iostat or sar: the values of each device, or of each network interface, in one interval."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from sanpath.plugin import Table
+from sanpath_collectors.iostat.ports import is_port
+from sanpath_collectors.iostat.tables import HBA, LUN
 from sanpath_collectors.iostat.times import Stamp
 
 Values = dict[str, float]
@@ -31,7 +34,8 @@ class Report:
     `stamp`: end of its interval, None: iostat ran without -t. `node`: its host, "": unknown. `first`: it is the first
     report of an iostat, over the time since boot unless iostat ran with -y. `columns`: columns of each device; a
     device has no value in a column without a number. `processors`: state of the processors → per cent of their time;
-    empty: not reported. `cores`: how many there are, None: not reported.
+    empty: not reported. `cores`: how many there are, None: not reported. `table`: HBA if the devices are network
+    interfaces.
     """
 
     first: bool
@@ -41,6 +45,7 @@ class Report:
     devices: dict[str, Values] = field(default_factory=dict)
     processors: Values = field(default_factory=dict)
     cores: int | None = None
+    table: Table = LUN
 
     @property
     def busy_ratio(self) -> float | None:
@@ -50,13 +55,15 @@ class Report:
         return max(0.0, 1 - sum(known) / 100) if len(known) == len(idle) else None
 
     @property
-    def storage_devices(self) -> dict[str, Values]:
-        """Devices that are not partitions, and not loop, RAM, CD or floppy devices."""
-        return {
-            name: values
-            for name, values in self.devices.items()
-            if not _VIRTUAL.fullmatch(name) and not _is_partition(name, self.devices)
-        }
+    def measured(self) -> dict[str, Values]:
+        """Devices that are not partitions, and not loop, RAM, CD or floppy devices; or network interfaces that are
+        ports."""
+        is_measured = is_port if self.table is HBA else _is_storage
+        return {name: values for name, values in self.devices.items() if is_measured(name, self.devices)}
+
+
+def _is_storage(name: str, names: Collection[str]) -> bool:
+    return not _VIRTUAL.fullmatch(name) and not _is_partition(name, names)
 
 
 def _is_partition(name: str, names: Collection[str]) -> bool:

@@ -1,5 +1,5 @@
-"""The tables of iostat: counters of devices, summed up over intervals, with the columns of iostat that they are made
-of, and how busy the processors were in each interval."""
+"""The tables of iostat: counters of devices and network ports, summed up over intervals, with the columns that they
+are made of, and how busy the processors were in each interval."""
 
 from __future__ import annotations
 
@@ -39,6 +39,11 @@ LUN = Table(
 
 HOST = Table("host", (Column("cpu_busy_ratio"),), "average")
 
+HBA = Table(
+    "hba",
+    (Column("bytes_rx_total", 64), Column("bytes_tx_total", 64), Column("link_speed_bits_per_second")),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -70,8 +75,10 @@ SOURCES: Mapping[str, tuple[Rate, ...]] = {
     "latency_seconds_discard_total": (Rate("d_await", _MS_NS, "d/s"),),
     "ops_flush_total": (Rate("f/s"),),
     "latency_seconds_flush_total": (Rate("f_await", _MS_NS, "f/s"),),
+    "bytes_rx_total": (Rate("rxkB/s", _KIB), Rate("rxbyt/s")),
+    "bytes_tx_total": (Rate("txkB/s", _KIB), Rate("txbyt/s")),
 }
 """Metric → the possible columns, of which the first existing one is used.
 
 The names depend on the version and on -k and -m: kB and MB are powers of 1024, a sector and a block are 512 bytes
-(man iostat), and JSON omits the % of %util."""
+(man iostat; the same kB in sar -n DEV: sysstat, pr_stats.c), and JSON omits the % of %util."""

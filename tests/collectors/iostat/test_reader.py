@@ -6,6 +6,7 @@ import pytest
 
 from sanpath.model import Event, Rows
 from sanpath.plugin import CollectorError, Failure, Item
+from sanpath_collectors.iostat.ports import is_port, link_speed
 from sanpath_collectors.iostat.reader import IostatResult
 from sanpath_collectors.iostat.times import stamp
 
@@ -139,6 +140,8 @@ def test_no_report_of_a_device() -> None:
         TITLE + "10:00:01 AM  CPU    %usr   %nice\n10:00:02 AM  all    1.00    0.00\n",
         TITLE
         + "10:00:01 AM   tps   rtps   wtps   bread/s   bwrtn/s\n10:00:02 AM   1.00   1.00   0.00   8.00   0.00\n",
+        TITLE
+        + "10:00:01     IFACE   rxerr/s   txerr/s    coll/s\n10:00:02      eth0      0.00      0.00      0.00\n",
         '{"sysstat": {"sysdata-version": 3.21, "hosts": [{"statistics": []}]}}',
         '{"sysstat": {"hosts": [{"file-utc-time": "02:55:16", "statistics": [{"disk": [{"disk-device": "sda"}]}]}]}}',
         '{"hosts": [{"statistics": []}]}',
@@ -168,3 +171,74 @@ def test_json_after_other_text(cut: int) -> None:
     reader = IostatResult("hosts")
     items = [*reader.feed(text[:cut].encode()), *reader.feed(text[cut:].encode()), *reader.finish()]
     assert [item.values["ops_read_total"] for item in rows(items)] == [[0], [100]]
+
+
+@pytest.mark.parametrize(
+    ("received", "sent", "share", "speed"),
+    [
+        (1_169_377.42, 5_859.38, 95.80, 10e9),
+        (196_851.46, 66.43, 16.13, 10e9),
+        (61_035.16, 60_424.81, 99.51, 1e9),  # Half-duplex: both together.
+        (1_525_878.91, 1_525_878.91, 50.0, 25e9),
+        (97.66, 97.66, 0.01, None),  # Too little to tell.
+        (488_281.25, 0.0, 100.0, None),  # 4 Gb/s is no usual speed.
+        (0.0, 0.0, 50.0, None),
+        (1e14, 1e14, 50.0, None),
+    ],
+)
+def test_the_speed_of_a_link_is_its_bytes_over_their_share(
+    received: float, sent: float, share: float, speed: float | None
+) -> None:
+    assert link_speed({"rxkB/s": received, "txkB/s": sent, "%ifutil": share}) == speed
+    assert link_speed({"rxkB/s": received, "txkB/s": sent}) is None
+
+
+def test_interfaces_that_are_no_ports() -> None:
+    ports, vlan = ["eth0", "ens1f0.5", "enp3s0f1np1"], "eth0.100"
+    names = [
+        *ports,
+        vlan,
+        "lo",
+        "bond0",
+        "team0",
+        "bond0.7",
+        "veth12",
+        "docker0",
+        "virbr0",
+        "br-1",
+        "tun0",
+        "cali1",
+        "ib0",
+    ]
+    assert [name for name in names if is_port(name, names)] == ports
+
+
+def test_old_sysstat_has_bytes_of_interfaces() -> None:
+    """sysstat 7, as in Red Hat Enterprise Linux 5."""
+    text = (
+        "01:11:13 PM     IFACE   rxpck/s   txpck/s   rxbyt/s   txbyt/s   rxcmp/s   txcmp/s  rxmcst/s\n"
+        "01:11:14 PM        lo      0.00      0.00      0.00      0.00      0.00      0.00      0.00\n"
+        "01:11:14 PM      eth0    342.57    342.57  93923.76 141773.27      0.00      0.00      0.00\n"
+    )
+    assert IostatResult.recognises(text.encode(), "sar.log")
+    _, items = read("Linux 2.6.18-194.el5PAE (dev-db)        03/26/2011\n\n" + text)
+    last = rows(items)[-1]
+    assert (last.entity, last.values) == (["eth0"], {"bytes_rx_total": [93_924], "bytes_tx_total": [141_773]})
+
+
+def test_a_table_of_interfaces_with_damage_is_read_as_far_as_it_goes() -> None:
+    names = "IFACE rxpck/s txpck/s rxkB/s txkB/s rxcmp/s txcmp/s rxmcst/s %ifutil"
+    lines = [
+        f"10:00:00 {names}",
+        "10:00:01 eth0 1 1 nan 1e300 0 0 0 inf",
+        "10:00:01 eth1 1 1",
+        f"10:00:01 {'x' * 70_000} 1 1 1 1 1 1 1 1",
+        "10:00:02 eth0 1 1 -5 2.00 0 0 0 99999",
+        "10:00:02 IFACE 1 1 1 1 1 1 1 1",
+    ]
+    reader, items = read(TITLE + "\n".join(lines) + "\n")
+    ports = [item for item in rows(items) if item.entity[0] == "eth0"]
+    assert ports[-1].values["bytes_rx_total"][0] is None
+    assert ports[-1].values["bytes_tx_total"][0] == 2048
+    assert "damaged-line" in codes(items)
+    assert reader.clock == "local"
