@@ -1,4 +1,5 @@
-"""A result with one figure, and iostat beside it: the device shows how the test went on, and what it is made of."""
+"""A result with one figure, and iostat or sar beside it: the device shows how the test went on, and what it is made
+of; a network port, whether it is full."""
 
 from __future__ import annotations
 
@@ -135,3 +136,54 @@ def test_what_waits_above_the_parts_is_no_full_queue_of_theirs(tmp_path: Path) -
     assert not any(
         suspect.entity == "lun:db1/nvme0n1" for suspect in found.verdict.suspects if suspect.probability > 0.1
     )
+
+
+BLOCK = 65536
+LINK = 10e9
+
+
+def network_text(rate: float, *, devices: bool) -> str:
+    """`sar -n DEV 1` of the machine db1, around a test that reads so many times a second 64 KiB over eth0. `devices`:
+    `sar -d -n DEV 1`."""
+    lines = ["Linux 5.14.0 (db1) \t06/15/26 \t_x86_64_\t(8 CPU)"]
+    begun = ENDED - timedelta(seconds=SECONDS + IDLE)
+    for second in range(SECONDS + 2 * IDLE):
+        before, now = (f"{begun + timedelta(seconds=end):%H:%M:%S}" for end in (second, second + 1))
+        ops = rate if IDLE <= second < IDLE + SECONDS else 0.0
+        if devices:
+            lines += [
+                "",
+                f"{before} DEV tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util",
+                f"{now} sdb {ops:.2f} {64 * ops:.2f} 0 0 64 {32 if ops else 0} {32e3 / ops if ops else 0:.2f} 100",
+            ]
+        received = 1.03 * BLOCK * ops  # With the headers of Ethernet, IP, TCP and iSCSI.
+        lines += ["", f"{before} IFACE rxpck/s txpck/s rxkB/s txkB/s rxcmp/s txcmp/s rxmcst/s %ifutil"]
+        lines += [
+            f"{now} {name} 9.00 9.00 {moved / 1024:.2f} {moved / 204800:.2f} 0 0 0 {800 * moved / LINK:.2f}"
+            for name, moved in (("lo", 2e9), ("bond0", received), ("eth0", received), ("eth1", 0.0))
+        ]
+    return "\n".join([*lines, ""])
+
+
+def of_network(folder: Path, rate: float, text: str, host: str | None = None) -> Diagnosis:
+    (result := folder / "fio.txt").write_text(
+        fio_text(ops=round(rate), latency_us=32e6 / rate, depth=32, block=BLOCK)
+    )
+    (network := folder / "sar.txt").write_text(text)
+    for file in (result, network):
+        import_file(ImportRequest(file, folder / "r.sanpath", host=host))
+    return judged(Recording(folder / "r.sanpath"))
+
+
+@pytest.mark.parametrize("devices", [True, False], ids=["with sar -d", "alone"])
+def test_a_full_network_port_is_named(tmp_path: Path, devices: bool) -> None:
+    """17,800 reads of 64 KiB are 1.17 GB/s: with their headers 96 % of 10 Gb/s."""
+    found = of_network(tmp_path, 17_800, network_text(17_800, devices=devices), host="db1")
+    first = found.verdict.suspects[0]
+    assert (first.kind, first.entity) == ("link", "hba:db1/eth0")
+    assert first.probability > 0.6
+
+
+def test_a_network_port_that_is_half_full_is_not(tmp_path: Path) -> None:
+    found = of_network(tmp_path, 9_000, network_text(9_000, devices=True))
+    assert not any(suspect.kind == "link" and suspect.probability > 0.1 for suspect in found.verdict.suspects)
