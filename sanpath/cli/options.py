@@ -73,8 +73,7 @@ ClusterOption = Annotated[
 ]
 # typer knows no unions: `location` gives a URL of an object store as a str.
 Recording = Annotated[
-    Path,
-    typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store."),
+    Path, typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store.")
 ]
 
 

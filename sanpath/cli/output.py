@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from sanpath.rulebook.site.options import Choice
 
 
-def diagnosis_of(
-    folder: Location,
-    choice: Choice | None = None,
-    cluster: str | None = None,
-) -> Diagnosis:
+def diagnosis_of(folder: Location, choice: Choice | None = None, cluster: str | None = None) -> Diagnosis:
     """Diagnose a recording by the chosen rules; None: the built-in ones without changes. `cluster`: the dask cluster
     that computes it, None: this process.
 

@@ -56,12 +56,7 @@ class SideBySide:
 def side_by_side(names: Sequence[str], runs: Sequence[Diagnosis], latency_seconds: float | None) -> SideBySide:
     """Sets runs side by side. `latency_seconds` None: the highest that all of them were tested at."""
     systems = [
-        System(
-            name,
-            run.verdict.kind,
-            run.verdict.headline,
-            _limits(run),
-        )
+        System(name, run.verdict.kind, run.verdict.headline, _limits(run))
         for name, run in zip(names, runs, strict=True)
     ]
     rows: list[Row] = []

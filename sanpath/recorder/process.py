@@ -231,12 +231,7 @@ class Recorder:
             return LiveContext(self._clock, cost)
 
         return Source(
-            config,
-            collector_class(config),
-            context,
-            self._clock,
-            self._sink,
-            collector_class.runs_in == "thread",
+            config, collector_class(config), context, self._clock, self._sink, collector_class.runs_in == "thread"
         )
 
     def _start_sources(self, sources: list[Source]) -> list[asyncio.Task[None] | threading.Thread]:

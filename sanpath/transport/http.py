@@ -111,12 +111,7 @@ class HttpSession:
         return await self._ask(await self._connect(), method, target, fields, body)
 
     async def _ask(
-        self,
-        connection: HttpConnection,
-        method: str,
-        target: bytes,
-        fields: list[tuple[bytes, bytes]],
-        body: bytes,
+        self, connection: HttpConnection, method: str, target: bytes, fields: list[tuple[bytes, bytes]], body: bytes
     ) -> HttpReply:
         try:
             response = await connection.send(method, target, fields, body)

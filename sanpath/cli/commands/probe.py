@@ -124,17 +124,9 @@ def probe(
             typer.echo(f"sanpath: next, to do by hand: {printable(finish.for_a_person)}", err=True)
         raise typer.Exit(exit_code(before, fail_on))
     sweep = SweepRequest(
-        plan=plan.sweep_plan(allow_writes),
-        file=str(begin),
-        by_order=True,
-        idle_seconds=plan.guard.baseline_seconds,
+        plan=plan.sweep_plan(allow_writes), file=str(begin), by_order=True, idle_seconds=plan.guard.baseline_seconds
     )
-    request = RunRequest(
-        folder=new_recording(into),
-        config=config,
-        only_sources=names(only_sources),
-        sweep=sweep,
-    )
+    request = RunRequest(folder=new_recording(into), config=config, only_sources=names(only_sources), sweep=sweep)
     raise typer.Exit(ProbeSession(request, plan, search, form, fail_on, chosen).run())
 
 

@@ -54,9 +54,7 @@ def run(
     keep: Annotated[
         str,
         typer.Option(
-            "--keep",
-            metavar="TIME",
-            help="Drop samples older than this, such as 90m, 24h or 7d. Default: keep all.",
+            "--keep", metavar="TIME", help="Drop samples older than this, such as 90m, 24h or 7d. Default: keep all."
         ),
     ] = "",
     writer: Annotated[

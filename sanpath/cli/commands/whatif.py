@@ -28,16 +28,12 @@ def whatif(
         typer.Option("--set", metavar="ENTITY.SETTING=VALUE", help="A setting to change; may be repeated."),
     ] = None,
     relieve: Annotated[
-        bool,
-        typer.Option("--relieve", help="Relieve the limit of each step, with everything saturated beside it."),
+        bool, typer.Option("--relieve", help="Relieve the limit of each step, with everything saturated beside it.")
     ] = False,
     before: Annotated[
         Path | None,
         typer.Option(
-            "--before",
-            parser=location,
-            metavar="EARLIER",
-            help="An earlier run: shows how far off the model is.",
+            "--before", parser=location, metavar="EARLIER", help="An earlier run: shows how far off the model is."
         ),
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How to print the result.")] = Form.text,

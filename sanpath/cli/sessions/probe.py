@@ -40,13 +40,7 @@ class ProbeSession(Session):
     """Records and reports a probe. `search`: how the next step is found."""
 
     def __init__(
-        self,
-        request: RunRequest,
-        plan: ProbePlan,
-        search: Search,
-        form: Format,
-        fail_on: FailOn,
-        choice: Choice,
+        self, request: RunRequest, plan: ProbePlan, search: Search, form: Format, fail_on: FailOn, choice: Choice
     ) -> None:
         super().__init__(request.folder, request, form, fail_on, choice, plain=True)
         self._plan, self._search = plan, search

@@ -42,13 +42,7 @@ class SweepSession(Session):
     """Records and reports a sweep; the report ends with the curve of throughput and latency, and the knee."""
 
     def __init__(
-        self,
-        request: RunRequest,
-        form: Format,
-        fail_on: FailOn,
-        choice: Choice,
-        plain: bool,
-        metrics: str,
+        self, request: RunRequest, form: Format, fail_on: FailOn, choice: Choice, plain: bool, metrics: str
     ) -> None:
         super().__init__(request.folder, request, form, fail_on, choice, plain, metrics)
         if request.sweep is None:

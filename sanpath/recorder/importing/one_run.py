@@ -97,10 +97,7 @@ class _Figures:
     def equal(self, other: _Figures, tolerance: float) -> bool:
         """Whether the figures are the same. `tolerance` 1: but for rounding; 0: exactly."""
         bytes_per_op = max(self.bytes, other.bytes) / max(self.ops, other.ops, 1.0)
-        pairs = [
-            (self.ops, other.ops, _ROUNDED_RATE),
-            (self.bytes, other.bytes, _ROUNDED_RATE * bytes_per_op),
-        ]
+        pairs = [(self.ops, other.ops, _ROUNDED_RATE), (self.bytes, other.bytes, _ROUNDED_RATE * bytes_per_op)]
         if self.latency_seconds is not None and other.latency_seconds is not None:
             pairs.append((self.latency_seconds, other.latency_seconds, _ROUNDED_SECONDS))
         return all(

@@ -56,12 +56,7 @@ def recorded_span(recording: Recording) -> Span | None:
     return Span(min(began for began, _ in intervals), max(ended for _, ended in intervals), shortest_step_seconds)
 
 
-def import_history(
-    config: SourceConfig,
-    folder: Location,
-    span: Span,
-    origin: str,
-) -> Sequence[ImportedSource]:
+def import_history(config: SourceConfig, folder: Location, span: Span, origin: str) -> Sequence[ImportedSource]:
     """Import a source's history of a time span into a recording, which is created if needed.
 
     `origin`: where the history is from, for people.

@@ -173,11 +173,7 @@ METRICS = (
         lambda d: [((step.name,), 1)] if (step := current(d)) is not None else [],
     ),
     Metric(
-        "step_verdict",
-        "gauge",
-        ("kind",),
-        "1 for the kind of the step's verdict, 0 for the others.",
-        _step_verdict,
+        "step_verdict", "gauge", ("kind",), "1 for the kind of the step's verdict, 0 for the others.", _step_verdict
     ),
     Metric(
         "step_windows",
@@ -246,11 +242,7 @@ METRICS = (
         _element(lambda e: e.utilisation),
     ),
     Metric(
-        "element_bytes_per_second",
-        "gauge",
-        _ELEMENT,
-        "Bytes counted at it.",
-        _element(lambda e: e.bytes_per_second),
+        "element_bytes_per_second", "gauge", _ELEMENT, "Bytes counted at it.", _element(lambda e: e.bytes_per_second)
     ),
     Metric(
         "element_capacity_bytes_per_second",
@@ -271,11 +263,7 @@ METRICS = (
     Metric("source_gaps_total", "counter", _SOURCE, "Polls that were skipped.", _source(lambda s: s.gaps)),
     Metric("source_requests_total", "counter", _SOURCE, "Requests to the source.", _source(lambda s: s.requests)),
     Metric(
-        "source_poll_seconds_total",
-        "counter",
-        _SOURCE,
-        "Time spent on polls.",
-        _source(lambda s: s.cost_seconds),
+        "source_poll_seconds_total", "counter", _SOURCE, "Time spent on polls.", _source(lambda s: s.cost_seconds)
     ),
     Metric("source_interval_seconds", "gauge", _SOURCE, "Time between polls.", _source(lambda s: s.every_seconds)),
     Metric(

@@ -62,8 +62,7 @@ def import_file(
         ),
     ] = None,
     behind: Annotated[
-        float,
-        typer.Option("--clock-behind", metavar="SECONDS", help="Seconds by which the file's clock was behind."),
+        float, typer.Option("--clock-behind", metavar="SECONDS", help="Seconds by which the file's clock was behind.")
     ] = 0.0,
     host: Annotated[
         str | None,
@@ -72,8 +71,7 @@ def import_file(
     name: Annotated[str | None, typer.Option("--name", help="Name of the load; default: name of its reader.")] = None,
     config: Annotated[Path | None, typer.Option("--config", help="A sanpath.yaml, for its topology section.")] = None,
     reader: Annotated[
-        str | None,
-        typer.Option("--reader", help="Collector that reads the file, if its content does not show it."),
+        str | None, typer.Option("--reader", help="Collector that reads the file, if its content does not show it.")
     ] = None,
 ) -> None:
     """Add a result file of a load generator or a host to a recording, at the time when it was measured."""

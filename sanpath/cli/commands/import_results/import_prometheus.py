@@ -26,9 +26,7 @@ def import_prometheus(
     began: Annotated[
         str | None,
         typer.Option(
-            "--from",
-            metavar="TIME",
-            help="Such as 2026-01-31T14:00:00+01:00; default: start of the recording.",
+            "--from", metavar="TIME", help="Such as 2026-01-31T14:00:00+01:00; default: start of the recording."
         ),
     ] = None,
     ended: Annotated[

@@ -44,10 +44,7 @@ def prepare(choice: Choice) -> None:
 
 
 def read_snapshot(
-    folder: Location,
-    choice: Choice | None = None,
-    previous: Snapshot | None = None,
-    cache: SampleCache | None = None,
+    folder: Location, choice: Choice | None = None, previous: Snapshot | None = None, cache: SampleCache | None = None
 ) -> Snapshot:
     """Read and judge the last hour of a recording, finished or growing.
 
