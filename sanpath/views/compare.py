@@ -14,8 +14,8 @@ from sanpath.comparison.differences import Value
 from sanpath.comparison.same_latency import AtLatency, Cost
 from sanpath.masking import printable
 from sanpath.units import bandwidth, count, duration, iops, kibibytes, percent, percent_change
+from sanpath.views import terminal
 from sanpath.views.markdown import safe, table
-from sanpath.views.terminal import as_lines
 from sanpath.views.whatif import check_text
 from sanpath.views.words import short
 
@@ -42,8 +42,8 @@ def as_text(comparison: Comparison, width: int | None = None) -> str:
     result."""
     head = Text(printable(comparison.headline), style="bold")
     remarks, below = ([Text(printable(line)) for line in lines] for lines in (comparison.remarks, notes(comparison)))
-    table: list[RenderableType] = ["", _table(comparison), ""] if comparison.pairs else []
-    return as_lines(head, *remarks, *table, *below, width=width)
+    changes: list[RenderableType] = ["", _table(comparison), ""] if comparison.pairs else []
+    return terminal.as_lines(head, *remarks, *changes, *below, width=width)
 
 
 def as_markdown(comparison: Comparison) -> str:
@@ -185,11 +185,8 @@ def _change(ratio: float) -> str:
 
 
 def _table(comparison: Comparison) -> Table:
-    table = Table(*HEADER, box=None, padding=(0, 1, 0, 0), caption=SPREAD_NOTE, caption_justify="left")
-    for column in table.columns[4:]:
-        column.justify = "right"
-    for column in table.columns[1:7]:
+    options = {"padding": (0, 1, 0, 0), "caption": SPREAD_NOTE, "caption_justify": "left"}
+    shown = terminal.table(HEADER, rows(comparison), range(4, 8), **options)
+    for column in shown.columns[1:7]:
         column.no_wrap = True
-    for row in rows(comparison):
-        table.add_row(*(Text(cell) for cell in row))
-    return table
+    return shown

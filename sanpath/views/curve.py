@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
 from rich.text import Text
 
 from sanpath.diagnosis.model import Diagnosis, StepResult
 from sanpath.masking import printable
 from sanpath.units import bandwidth, count, duration, iops, outstanding
-from sanpath.views import words
+from sanpath.views import terminal, words
 from sanpath.views.markdown import safe, table
-from sanpath.views.terminal import as_lines
 
 TITLE = "Throughput and latency over outstanding I/Os"
 HEADER: Sequence[str] = ("step", "direction", "outstanding", "IOPS", "payload", "mean", "p99", "limited by")
@@ -42,13 +40,9 @@ def knee(diagnosis: Diagnosis) -> str:
 
 def text(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -> str:
     """For a terminal. `width`: columns, None for the terminal's."""
-    table = Table(*HEADER, box=None, padding=(0, 1, 0, 1), header_style="bold")
-    for column in table.columns[2:7]:
-        column.justify = "right"
-    for row in rows(diagnosis):
-        table.add_row(*(Text(cell) for cell in row))
     title, below = Text(f"\n{TITLE}", style="bold"), Text(f"\n{knee(diagnosis)}")
-    return as_lines(title, table, below, width=width, colour=colour)
+    curve = terminal.table(HEADER, rows(diagnosis), range(2, 7))
+    return terminal.as_lines(title, curve, below, width=width, colour=colour)
 
 
 def markdown(diagnosis: Diagnosis) -> str:

@@ -13,7 +13,7 @@ from sanpath.diagnosis.model import Diagnosis, LatencyBudget
 from sanpath.masking import printable
 from sanpath.units import duration
 from sanpath.views import cells, first_screen, probe, words
-from sanpath.views.terminal import as_lines
+from sanpath.views.terminal import as_lines, table
 
 _BAR = 24
 """The longest bar of a share, in characters."""
@@ -89,10 +89,10 @@ def _commands(commands: Sequence[str]) -> list[RenderableType]:
 def _section(title: str, lines: list[str]) -> list[RenderableType]:
     if not lines:
         return []
-    table = Table.grid(padding=(0, 1, 0, 0))
+    grid = Table.grid(padding=(0, 1, 0, 0))
     for line in lines:
-        table.add_row(Text("  -"), Text(printable(line)))
-    return [Text(f"\n{title}", style="bold"), table]
+        grid.add_row(Text("  -"), Text(printable(line)))
+    return [Text(f"\n{title}", style="bold"), grid]
 
 
 def _probe(diagnosis: Diagnosis) -> list[RenderableType]:
@@ -102,11 +102,11 @@ def _probe(diagnosis: Diagnosis) -> list[RenderableType]:
 
 
 def _budget(budget: LatencyBudget) -> list[RenderableType]:
-    table = Table.grid(padding=(0, 1, 0, 0))
+    grid = Table.grid(padding=(0, 1, 0, 0))
     total = budget.total_seconds
     for part in words.timed_parts(budget):
         seconds = words.middle(part.seconds)
-        table.add_row(
+        grid.add_row(
             Text(f"  {words.layer_text(part)}"),
             Text(duration(seconds), justify="right"),
             Text(words.bar(seconds / total, _BAR), style="red" if part.limited_by else "cyan"),
@@ -115,9 +115,9 @@ def _budget(budget: LatencyBudget) -> list[RenderableType]:
     unexplained = words.middle(budget.unexplained_seconds)
     shown = words.bar(abs(unexplained) / total, _BAR)
     name, place = words.rest_of(budget)
-    table.add_row(Text(f"  {name}"), Text(duration(unexplained), justify="right"), Text(shown), Text(place))
+    grid.add_row(Text(f"  {name}"), Text(duration(unexplained), justify="right"), Text(shown), Text(place))
     title = f"\nWhere the {duration(total)} go ({budget.direction}, step {printable(budget.step)})"
-    return [Text(title, style="bold"), table]
+    return [Text(title, style="bold"), grid]
 
 
 def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
@@ -140,41 +140,27 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
 
 
 def _steps(diagnosis: Diagnosis) -> list[RenderableType]:
-    table = Table(*cells.STEP_HEADER, box=None, padding=(0, 1, 0, 1), header_style="bold")
-    for column in table.columns[2:7]:
-        column.justify = "right"
-    for step in diagnosis.steps:
-        for row in cells.step_cells(step):
-            table.add_row(*(Text(cell) for cell in row))
+    rows = [row for step in diagnosis.steps for row in cells.step_cells(step)]
     notes = [f"{printable(step.name)}: {note}" for step in diagnosis.steps for note in step.valid]
-    return [Text("\nSteps", style="bold"), table, *_section("Limits of the test", notes)]
+    steps = table(cells.STEP_HEADER, rows, range(2, 7))
+    return [Text("\nSteps", style="bold"), steps, *_section("Limits of the test", notes)]
 
 
 def _links(diagnosis: Diagnosis) -> list[RenderableType]:
     rows = cells.element_cells(diagnosis)
     if not rows:
         return []
-    table = Table(*cells.ELEMENT_HEADER, box=None, padding=(0, 1, 0, 1), header_style="bold")
-    for column in table.columns[3:]:
-        column.justify = "right"
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return [Text("\nLinks in the step of the verdict", style="bold"), table]
+    links = table(cells.ELEMENT_HEADER, rows, range(3, 7))
+    return [Text("\nLinks in the step of the verdict", style="bold"), links]
 
 
 def _recorders(diagnosis: Diagnosis) -> list[RenderableType]:
     """The recorders, unless a single one recorded from beginning to end."""
     rows = cells.recorders(diagnosis)
-    table = Table(*cells.RECORDER, box=None, header_style="bold")
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    return [Text("\nRecorders", style="bold"), table] if rows else []
+    return [Text("\nRecorders", style="bold"), table(cells.RECORDER, rows)] if rows else []
 
 
 def _sources(diagnosis: Diagnosis) -> list[RenderableType]:
-    table = Table(
-        "source", "collector", "polls", "failed", "gaps", "clock", "time in polls", box=None, header_style="bold"
-    )
-    for source in diagnosis.sources:
-        table.add_row(*(Text(printable(cell)) for cell in cells.source_cells(source)[:-1]))
-    return [Text("\nSources", style="bold"), table] if diagnosis.sources else []
+    header = ("source", "collector", "polls", "failed", "gaps", "clock", "time in polls")
+    rows = [cells.source_cells(source)[:-1] for source in diagnosis.sources]
+    return [Text("\nSources", style="bold"), table(header, rows)] if rows else []
