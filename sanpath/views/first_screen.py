@@ -10,6 +10,7 @@ from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.masking import printable
 from sanpath.units import first_of, percent_rounded
 from sanpath.views import words
+from sanpath.views.cells import WORTH_A_ROW
 
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
 CAUSE = "CAUSE"
@@ -35,7 +36,7 @@ def usage(element: PathElement) -> str:
     if element.utilisation is None:
         return " ".join(filter(None, (element.speed, "not measured")))
     used = f"{percent_rounded(element.utilisation)} utilised ({element.direction}s)"
-    used = used if element.utilisation >= 0.001 else "idle"
+    used = used if element.utilisation >= WORTH_A_ROW else "idle"
     return " ".join(filter(None, (element.speed, used)))
 
 

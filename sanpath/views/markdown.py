@@ -135,7 +135,7 @@ def _recorders(diagnosis: Diagnosis) -> Iterator[str]:
     """The recorders, unless a single one recorded from beginning to end."""
     if rows := cells.recorders(diagnosis):
         yield from _title("Recorders")
-        yield from table(cells.RECORDER, [list(row) for row in rows])
+        yield from table(cells.RECORDER, rows)
 
 
 def _sources(diagnosis: Diagnosis) -> Iterator[str]:

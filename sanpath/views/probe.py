@@ -43,11 +43,11 @@ def outcome_lines(trial: Trial) -> Iterator[str]:
     """Yield the lines about the outcome of a step, for a terminal."""
     yield printable(trial.outcome)
     if trial.ruled_out:
-        yield f"ruled out: {', '.join(printable(short(name)) for name in trial.ruled_out)}"
+        yield f"ruled out: {', '.join(map(short, trial.ruled_out))}"
     width = max((len(short(suspect.name)) for suspect in trial.suspects), default=0)
     for suspect in trial.suspects:
         share = bar(suspect.probability, _BAR)
-        yield f"{printable(short(suspect.name)):{width}} {percent_rounded(suspect.probability):>5} {share}".rstrip()
+        yield f"{short(suspect.name):{width}} {percent_rounded(suspect.probability):>5} {share}".rstrip()
     if trial.probability:
         yield f"verdict: {_verdict(trial)}"
 

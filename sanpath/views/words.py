@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sanpath.diagnosis.experiment import KIND_WORDS
@@ -95,12 +95,8 @@ def suspect_lines(verdict: Verdict) -> list[str]:
     return [f"{percent_likely(suspect.probability)}: {_suspect(suspect)}" for suspect in listed]
 
 
-def _lower(text: str) -> str:
-    return f"{text[:1].lower()}{text[1:]}"
-
-
 def _suspect(suspect: Suspect) -> str:
-    name = _lower(TITLES[suspect.verdict]) if suspect.entity is None else sentence(suspect.entity)
+    name = KIND_WORDS[suspect.verdict] if suspect.entity is None else sentence(suspect.entity)
     if suspect.place or suspect.kind == "unseen":
         name = suspect.place or "something not measured"
     part = "its limit" if suspect.verdict == "configured_cap" else _PARTS.get(suspect.kind)
@@ -184,7 +180,7 @@ def rest_of(budget: LatencyBudget) -> tuple[str, str]:
     last = budget.parts[-1] if budget.parts else None
     if last is None or last.layer not in _WITH_DEVICES or middle(budget.unexplained_seconds) <= 0:
         return "unexplained", "in no measured part"
-    return "not split", f"in {printable(short(last.entity))} or behind it; no source tells which"
+    return "not split", f"in {short(last.entity)} or behind it; no source tells which"
 
 
 def title(verdict: Verdict) -> str:
@@ -396,7 +392,7 @@ def limit_text(step: StepResult) -> str:
 
 def cleared_text(cleared: Cleared) -> str:
     """What was cleared, up to which load, and the reason."""
-    load = up_to(dict(cleared.up_to))
+    load = up_to(cleared.up_to)
     return sentence(f"{cleared.entity}{f' up to {load}' if load else ''}: {cleared.because}")
 
 
@@ -404,7 +400,7 @@ _KEEP_ALIVE_BYTES_PER_SECOND = 1e4
 """A link without I/O carries less than this, for keep-alive traffic only."""
 
 
-def up_to(limits: dict[str, float]) -> str:
+def up_to(limits: Mapping[str, float]) -> str:
     """The load up to which an element was cleared; "" for an idle one."""
     texts = []
     if limits.get("bytes_per_second", 0.0) >= _KEEP_ALIVE_BYTES_PER_SECOND:

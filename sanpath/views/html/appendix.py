@@ -34,7 +34,7 @@ class Appendix:
 
 def appendix(diagnosis: Diagnosis, topology: Topology) -> Appendix:
     """The tables of a run."""
-    shown_entities = [e for e in sorted(topology.entities.values(), key=lambda e: e.id) if e.kind not in ("link",)]
+    shown_entities = [e for e in sorted(topology.entities.values(), key=lambda e: e.id) if e.kind != "link"]
     entities = [
         (
             noun_of(topology, entity.id),

@@ -15,8 +15,6 @@ from sanpath.views import compare
 from sanpath.views.html import curve, overlay, svg
 from sanpath.views.html.document import Cells, document, rounded
 
-_LATENCIES = ("latency_mean_seconds", "latency_p50_seconds", "latency_p95_seconds", "latency_p99_seconds")
-_SHOWN = (*_LATENCIES, "latency_max_seconds")
 _MAX_ROWS = 24
 """Most rows of the chart of latencies; the table has all."""
 _ROW, _TOP, _BOTTOM, _WIDTH = 44.0, 8.0, 26.0, 600.0
@@ -128,7 +126,7 @@ def _latency_rows(comparison: Comparison) -> list[tuple[Pair, Change]]:
         (pair, change)
         for pair in sorted(comparison.pairs, key=lambda p: -p.in_flight)
         for change in pair.changes
-        if change.quantity in _SHOWN and change.before and change.after
+        if change.quantity.startswith("latency_") and change.before and change.after
     ]
 
 

@@ -137,15 +137,15 @@ def foot(points: Sequence[Point], across: svg.Scale) -> Markup:
 def _knee(diagnosis: Diagnosis, across: svg.Scale) -> Iterator[Markup]:
     knee, below = diagnosis.verdict.knee_in_flight, diagnosis.verdict.knee_below
     if knee is not None and across.low <= knee <= across.high:
-        x, label, side = across.at(knee), f"knee at {count(knee)}", "start"
+        x, label = across.at(knee), f"knee at {count(knee)}"
     elif knee is not None and knee < across.low:
-        x, label, side = across.first, f"knee at {count(knee)}, left of here", "start"
+        x, label = across.first, f"knee at {count(knee)}, left of here"
     elif below is not None:
-        x, label, side = across.at(max(below, across.low)), f"the knee lies below {count(below)}", "start"
+        x, label = across.at(max(below, across.low)), f"the knee lies below {count(below)}"
     else:
         return
     yield svg.element("line", x1=x, x2=x, y1=20, y2=HEIGHT - 26, class_="knee")
-    yield svg.element("text", label, x=x + 5, y=16, class_=f"tick {side}")
+    yield svg.element("text", label, x=x + 5, y=16, class_="tick start")
 
 
 def line_of(points: Sequence[Point], across: svg.Scale, up: svg.Scale, value: Value) -> list[tuple[float, float]]:

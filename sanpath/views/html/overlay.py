@@ -59,13 +59,7 @@ def _drawing(name: str, title: str, quantity: Quantity, runs: Runs) -> Markup:
         svg.grid(across, up, value_text),
         svg.foot(across, bottom, words.elapsed),
         *(
-            svg.polylines(
-                [
-                    None if value is None or (up.logarithmic and value <= 0) else (across.at(moment), up.at(value))
-                    for moment, value in zip(series.moments, line.values, strict=True)
-                ],
-                f"line {run}",
-            )
+            svg.line_over_time(series.moments, line.values, across, up, f"line {run}")
             for run, (series, line) in zip(("before", "after"), runs, strict=True)
         ),
     )

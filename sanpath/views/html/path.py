@@ -12,6 +12,7 @@ from sanpath.topology.load_path import load_and_machines
 from sanpath.topology.paths import Cable, IoPath, io_paths, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
 from sanpath.units import percent
+from sanpath.views.cells import WORTH_A_ROW
 from sanpath.views.words import short
 
 _ROWS = 8
@@ -154,13 +155,12 @@ def _connect(
     )
     ends = sorted((switch_end, device_end), key=lambda e: drawn.nodes[e].column)
     used = uses.get(cable.id, [])
-    shares = [f"{u.direction} {percent(u.utilisation)}" for u in used if u.utilisation and u.utilisation >= 0.001]
     speed = next((u.speed for u in used if u.speed), None)
     port = topology.entities[cable.switch_port].label.partition("/")[2]
     label = " ".join(filter(None, (port, speed)))
     carries = {u.on_loaded_path for u in used}
     loaded = True if True in carries else None if not carries or None in carries else False
-    edge = Edge(ends[0], ends[1], label, ", ".join(shares) or _unused(used), cable.id in limiting, loaded)
+    edge = Edge(ends[0], ends[1], label, _busy(used), cable.id in limiting, loaded)
     drawn.edges[ends[0], ends[1], cable.id] = edge
 
 
@@ -168,15 +168,16 @@ def _chain(path: IoPath, front: Placed, uses: dict[str, list[ElementUse]], limit
     texts = [short(entity) for entity, _ in front]
     for cable in path.cables:
         used = uses.get(cable.id, [])
-        shares = [f"{u.direction} {percent(u.utilisation)}" for u in used if u.utilisation and u.utilisation >= 0.001]
         speed = next((f"{u.speed}, " for u in used if u.speed), "")
         limit = ", LIMIT" if cable.id in limiting else ""
-        texts.append(f"{short(cable.id)} ({speed}{', '.join(shares) or _unused(used)}{limit})")
+        texts.append(f"{short(cable.id)} ({speed}{_busy(used)}{limit})")
     return " → ".join([*texts, short(path.array)] if path.array else texts)
 
 
-def _unused(uses: Sequence[ElementUse]) -> str:
-    return "idle" if any(use.utilisation is not None for use in uses) else "not measured"
+def _busy(uses: Sequence[ElementUse]) -> str:
+    known = [(use.direction, use.utilisation) for use in uses if use.utilisation is not None]
+    busy = [f"{direction} {percent(ratio)}" for direction, ratio in known if ratio >= WORTH_A_ROW]
+    return ", ".join(busy) or ("idle" if known else "not measured")
 
 
 def _unseen(drawn: Drawn, topology: Topology, front: Placed, volumes: set[str]) -> None:

@@ -131,6 +131,17 @@ def mark(shape: str, x: float, y: float, css: str) -> Markup:
     return element("rect", x=x - 4, y=y - 4, width=8, height=8, class_=css)
 
 
+def line_over_time(
+    moments: Sequence[float], values: Sequence[float | None], across: Scale, up: Scale, css: str
+) -> Markup:
+    """One line, broken where there is no value, or none that a logarithmic scale can show."""
+    points = [
+        None if value is None or (up.logarithmic and value <= 0) else (across.at(moment), up.at(value))
+        for moment, value in zip(moments, values, strict=True)
+    ]
+    return polylines(points, css)
+
+
 def polylines(points: Sequence[tuple[float, float] | None], css: str) -> Markup:
     """One line through the points, broken where there is none."""
     runs: list[list[tuple[float, float]]] = [[]]

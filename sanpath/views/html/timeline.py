@@ -137,7 +137,10 @@ def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, fl
             + svg.element("text", label, x=across.last - 4, y=up.at(v) - 6, class_="tick right limit-label")
             for label, v in chart.limits
         ),
-        *(_drawn(line, series, across, up, n) for n, (_, line) in enumerate(chart.lines)),
+        *(
+            svg.line_over_time(series.moments, line.values, across, up, f"line line-{number % _STYLES}")
+            for number, (_, line) in enumerate(chart.lines)
+        ),
         *(
             svg.element("line", x1=across.at(seconds), x2=across.at(seconds), y1=top, y2=bottom, class_="noted")
             + svg.element("text", f"▲ {text}", x=across.at(seconds) + 4, y=bottom - 6, class_="tick")
@@ -145,14 +148,6 @@ def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, fl
             if across.low <= seconds <= across.high
         ),
     )
-
-
-def _drawn(line: Line, series: Series, across: svg.Scale, up: svg.Scale, number: int) -> Markup:
-    points = [
-        None if v is None or (up.logarithmic and v <= 0) else (across.at(m), up.at(v))
-        for m, v in zip(series.moments, line.values, strict=True)
-    ]
-    return svg.polylines(points, f"line line-{number % _STYLES}")
 
 
 def data(

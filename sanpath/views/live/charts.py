@@ -45,13 +45,10 @@ class Scale:
         return min(1.0, max(0.0, share))
 
 
-def resampled(values: Values, width: int, entire: bool) -> list[float | None]:
-    """Values for `width` columns: the newest, or with `entire` all of them. Several values of one
-    column become their mean."""
+def resampled(values: Values, width: int) -> list[float | None]:
+    """Values for `width` columns. Several values of one column become their mean."""
     if len(values) <= width or width < 1:
         return list(values)
-    if not entire:
-        return list(values[-width:])
     means: list[float | None] = []
     for column in range(width):
         in_column = values[column * len(values) // width : (column + 1) * len(values) // width]
@@ -113,11 +110,11 @@ class Chart:
     def drawn(self, values: Values, columns: int) -> list[float | None]:
         """The values to draw: the newest ones; if the step is longer, all from its beginning."""
         if self.entire:
-            return resampled(values, columns, entire=True)
+            return resampled(values, columns)
         begin = next((b for name, b, _ in self.series.steps if name == self.step.name), 0.0)
         before = sum(moment < begin for moment in self.series.moments)
         first = min(before, max(0, len(values) - columns))
-        return resampled(values[first:], columns, entire=True)
+        return resampled(values[first:], columns)
 
     def moments(self, columns: int) -> list[float]:
         """The moments of the columns, seconds after the start of the series."""
@@ -150,7 +147,7 @@ def trend(series: Series | None, entity: str, direction: str, width: int) -> str
     """The recent utilisation of a link in `width` columns; spaces where there are no samples."""
     lines = series.lines_of("utilisation") if series is not None else []
     values = next((x.values for x in lines if (x.entity, x.direction) == (entity, direction)), ())
-    return f"{area(resampled(values, width, entire=False), Scale(0.0, 1.0))[0]:<{width}}"
+    return f"{area(values[-width:], Scale(0.0, 1.0))[0]:<{width}}"
 
 
 _NAMES = {"payload": "throughput", "load_latency": "load", "device_latency": "device", "array_latency": "array"}

@@ -159,7 +159,8 @@ def _judged(
 
 
 def _headline(snapshot: Snapshot, debounced: DebouncedVerdict, verdict: ShownVerdict, now: Now, width: int) -> Text:
-    return verdict_sections.headline(debounced, verdict, now, _judged_at_seconds(snapshot), width)
+    began = snapshot.taken if snapshot.diagnosis is None else _epoch(snapshot.diagnosis.run.start)
+    return verdict_sections.headline(debounced, verdict, now, snapshot.taken - began, width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,11 +291,6 @@ def _header(snapshot: Snapshot | None, cursor: Cursor, now: Now, width: int) -> 
 
 def _command(command: Sequence[str]) -> str:
     return " ".join((PurePath(command[0]).name, *command[1:])) if command else ""
-
-
-def _judged_at_seconds(snapshot: Snapshot) -> float:
-    """When the verdict was judged, seconds after the start of the run; 0 without a diagnosis."""
-    return snapshot.taken - _epoch(snapshot.diagnosis.run.start) if snapshot.diagnosis is not None else 0.0
 
 
 def _running(elapsed_seconds: float, cursor: Cursor) -> Text:

@@ -95,7 +95,7 @@ def elements(snapshot: Snapshot, diagnosis: Diagnosis, verdict: ShownVerdict, cu
     row_count = len(lines)
     for cleared in diagnosis.cleared:
         if cursor.matches(words.short(cleared.entity), "cleared"):
-            limits = words.up_to(dict(cleared.up_to))
+            limits = words.up_to(cleared.up_to)
             up_to = f" up to {limits}: " if any(cleared.up_to.values()) else ": "
             lines.append(_named(cleared.entity, name, ("cleared", "green"), f"{up_to}{cleared.because}"))
     return Section(5, min(3, row_count), [cut(text, width) for text in lines] if len(lines) > 1 else ())

@@ -62,15 +62,12 @@ def steps(shown_steps: Sequence[StepResult], verdict: ShownVerdict | None, curso
         if cursor.tab is Tab.steps:
             shown = [row for row in shown if cursor.matches(row[0], row[-1])]
         rows += [[mark, *row] for row in shown]
+    rows = [header, *rows]
     if width < 90:  # The sum is said in words above.
-        header, rows = _without(header, 7), [_without(row, 7) for row in rows]
-    lines = [cut(text, width) for text in table([header, *rows], right=range(3, len(header) - 1))]
+        rows = [[*row[:7], *row[8:]] for row in rows]
+    lines = [cut(text, width) for text in table(rows, right=range(3, len(rows[0]) - 1))]
     lines[0].stylize("underline")
     return Section(8, 3, lines, newest=True)
-
-
-def _without(row: Sequence[str], number: int) -> list[str]:
-    return [*row[:number], *row[number + 1 :]]
 
 
 def freshness(snapshot: Snapshot, pulse: Pulse | None, width: int) -> Text:
