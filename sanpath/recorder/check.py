@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from sanpath import registry
 from sanpath.errors import CollectorError, Failure
 from sanpath.model import Rows, SourceEntity, SourceLink
 from sanpath.plugin import Check, Clock, Collector, Cost, SourceConfig, Spec
+from sanpath.recorder.sources.background import in_background
 from sanpath.recorder.sources.source import CLOSE_SECONDS, OPEN_SECONDS, NewContext
 from sanpath.recording.writing.clock import RecorderClock
 
@@ -90,7 +91,7 @@ async def check_all(sources: Sequence[SourceConfig], inventory: SourcedInventory
     specs = [registry.spec(source.collector) for source in sources]
     collector_classes = [registry.collector_class(spec) for spec in specs]
     checks = (
-        check_source(source, spec, collector_class, lambda cost: LiveContext(clock, cost), clock, inventory)
+        check_source(source, spec, collector_class, partial(LiveContext, clock), clock, inventory)
         for source, spec, collector_class in zip(sources, specs, collector_classes, strict=True)
     )
     return list(await asyncio.gather(*checks))
@@ -110,7 +111,7 @@ async def check_source(
         return await probe.run()
     limit = len(STAGES) * probe.limit_seconds + CLOSE_SECONDS
     try:
-        return await asyncio.wait_for(_in_thread(probe.run), limit)
+        return await in_background(lambda: asyncio.run(probe.run()), limit)
     except TimeoutError:
         return probe.failed(Failure.UNREACHABLE.value, f"it blocked and did not return within {limit:g} s")
 
@@ -224,24 +225,3 @@ def _remedy(failure: str, has_answered: bool, spec: Spec) -> str:
             return f"report the answer: collector {spec.name} does not know it"
         case _:
             return f"report it: a defect in collector {spec.name}"
-
-
-async def _in_thread(work: Callable[[], Awaitable[ResultT]]) -> ResultT:
-    """Run in a daemon thread with a separate loop: a hanging source does not keep the process alive."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[ResultT] = loop.create_future()
-
-    async def call() -> ResultT:
-        return await work()
-
-    def finish(result: ResultT) -> None:
-        if not done.done():
-            done.set_result(result)
-
-    def run() -> None:
-        result = asyncio.run(call())
-        with contextlib.suppress(RuntimeError):  # too late: the loop that waited is closed
-            loop.call_soon_threadsafe(finish, result)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await done

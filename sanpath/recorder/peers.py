@@ -24,13 +24,11 @@ A store with a resolution of whole seconds is asked around a change of the secon
 remaining uncertainty.
 """
 
-RecordEvent = Callable[[int, Item], None]
-
 
 def refuse_duplicate_sources(all_starts: Iterable[Start], recorder: str, sources: Iterable[str]) -> None:
     """Raise UsageError for a source that another recorder is polling: samples of a counter from two give no rate."""
     wanted = set(sources)
-    for start in latest([start for start in all_starts if start.header.recorder]):
+    for start in _latest(all_starts):
         shared = sorted(wanted & {source.name for source in start.header.sources})
         if start.ending is None and start.recorder_id != recorder and shared:
             raise UsageError(
@@ -65,21 +63,19 @@ def refuse_second_load(all_starts: Iterable[Start], folder: Location, plan: str,
 
 def load_has_ended(all_starts: Iterable[Start]) -> bool:
     """Return whether a recorder ran a load, and every recorder that ran one has ended normally."""
-    loads = [
-        start
-        for start in latest([start for start in all_starts if start.header.recorder])
-        if start.header.load_command
-    ]
+    loads = [start for start in _latest(all_starts) if start.header.load_command]
     return bool(loads) and all(start.ending is not None for start in loads)
 
 
 def unfinished_recorders(all_starts: Iterable[Start], recorder: str) -> list[str]:
     """Return the names of other recorders that have not ended, whether they still record or were killed."""
-    return [
-        start.recorder_id
-        for start in latest([start for start in all_starts if start.header.recorder])
-        if start.ending is None and start.recorder_id != recorder
-    ]
+    running = [start for start in _latest(all_starts) if start.ending is None]
+    return [start.recorder_id for start in running if start.recorder_id != recorder]
+
+
+def _latest(all_starts: Iterable[Start]) -> list[Start]:
+    """Return the last start of each recorder; other writers, such as imports, are none."""
+    return latest([start for start in all_starts if start.header.recorder])
 
 
 class OtherRecorders:
@@ -90,7 +86,11 @@ class OtherRecorders:
     """
 
     def __init__(
-        self, store: Store, clock: StoreClock, take: RecordEvent, load_ended: Callable[[], None] | None
+        self,
+        store: Store,
+        clock: StoreClock,
+        take: Callable[[int, Item], None],
+        load_ended: Callable[[], None] | None,
     ) -> None:
         self._store, self._clock, self._take, self._load_ended = store, clock, take, load_ended
         self._stopped = threading.Event()
@@ -117,9 +117,8 @@ class OtherRecorders:
             self._stopped.wait(min(CHECK_SECONDS, max(0.0, due - time.monotonic())))
 
     def _compare(self) -> None:
-        with contextlib.suppress(
-            OSError
-        ):  # A store that does not answer is reported when the recording cannot be written.
+        # A store that does not answer is reported when the recording cannot be written.
+        with contextlib.suppress(OSError):
             event = self._clock.compare()
             if event is not None and not self._stopped.is_set():
                 self._take(event.seen, event)

@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import duckdb
 
@@ -24,7 +25,7 @@ from sanpath.config import load_config
 from sanpath.errors import ExitCode, SanpathError, UsageError
 from sanpath.masking import masked_words
 from sanpath.model import Poll, SourceEntity, SourceLink
-from sanpath.plugin import Cost, Item, SourceConfig, Spec
+from sanpath.plugin import SourceConfig, Spec
 from sanpath.recorder.control import ABORT, STOP, UNWRITTEN
 from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.handover import Handover
@@ -166,15 +167,13 @@ class Recorder:
     def _other_recorders(self) -> OtherRecorders:
         """Watch the other recorders of the recording; a run without load or time limit ends with their load."""
 
-        def take(seen: int, item: Item) -> None:
-            self._sink.take(RECORDER, seen, item)
-
         def load_ended() -> None:
             with contextlib.suppress(RuntimeError):  # The loop has already ended.
                 self._loop.call_soon_threadsafe(self._stop.set)
 
         without_end = not self._request.has_load and self._request.for_seconds is None
         clock = StoreClock(self._store, self._writer.name, self._clock)
+        take = partial(self._sink.take, RECORDER)
         return OtherRecorders(self._store, clock, take, load_ended if without_end else None)
 
     def _machines(self) -> Mapping[str | None, str]:
@@ -225,14 +224,8 @@ class Recorder:
     def _source(self, config: SourceConfig) -> Source:
         from sanpath.transport.context import LiveContext  # imports protocol libraries, which only polling needs
 
-        collector_class = registry.collector_class(registry.spec(config.collector))
-
-        def context(cost: Cost) -> LiveContext:
-            return LiveContext(self._clock, cost)
-
-        return Source(
-            config, collector_class(config), context, self._clock, self._sink, collector_class.runs_in == "thread"
-        )
+        collector = registry.collector_class(registry.spec(config.collector))(config)
+        return Source(config, collector, partial(LiveContext, self._clock), self._clock, self._sink)
 
     def _start_sources(self, sources: list[Source]) -> list[asyncio.Task[None] | threading.Thread]:
         start = self._clock.now_us()

@@ -11,7 +11,7 @@ from sanpath.config import DEFAULT_NAME, Config
 from sanpath.errors import UsageError
 from sanpath.extras import SSH
 from sanpath.plugin import SshTarget
-from sanpath.recorder.loads.loads import Reader, load_name, load_reader
+from sanpath.recorder.loads.loads import Reader, load_name
 from sanpath.recorder.loads.processes import load_processes
 from sanpath.recorder.peers import refuse_duplicate_sources, refuse_second_load
 from sanpath.recorder.request import RunRequest
@@ -79,7 +79,9 @@ def load_hosts(request: RunRequest, config: Config) -> dict[str, SshTarget | Non
 
 def reader_of(request: RunRequest) -> Reader:
     """Return the collector that reads the output of the load. None: there is none, or no load."""
-    return load_reader(first_command(request), request.sweep.plan.engine if request.sweep else request.load_reader)
+    command = first_command(request)
+    named = request.sweep.plan.engine if request.sweep else request.load_reader
+    return registry.load_reader(command, named) if command else None
 
 
 def first_command(request: RunRequest) -> tuple[str, ...]:

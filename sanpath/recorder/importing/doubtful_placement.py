@@ -7,11 +7,8 @@ from datetime import datetime
 
 from sanpath.plugin import ResultClock
 from sanpath.recorder.importing.other_hosts import of_other_hosts
-from sanpath.recorder.importing.placement import Placement, step_limits
+from sanpath.recorder.importing.placement import QUARTER_US, Placement, step_limits
 from sanpath.recording.reading.recording import Recording
-
-_QUARTER_US = 900 * 1_000_000
-"""Time zones differ by quarters of an hour."""
 
 
 def steps_of_tool(recording: Recording, collector: str, host: str | None) -> Iterator[tuple[str, int, int]]:
@@ -75,8 +72,8 @@ def outside_recording(placement: Placement, recording: Recording, collector: str
     ended = max(*(poll.ended for poll in polls), *imported, began)  # The poll of an import has no duration.
     gap_us = max(began - last, first - ended)
     if gap_us > 0:
-        quarter_hours = -(-gap_us // _QUARTER_US)
-        shift = quarter_hours * _QUARTER_US * (1 if last < began else -1)
+        quarter_hours = -(-gap_us // QUARTER_US)
+        shift = quarter_hours * QUARTER_US * (1 if last < began else -1)
         overlaps = first + shift <= ended and began <= last + shift
         hint = f"; {option} may be wrong by about {quarter_hours / 4:g} h" if overlaps and option else ""
         yield f"it lies {gap_us / 1e6:,.0f} s away from everything else in the recording{hint}"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from sanpath import __version__
 from sanpath.errors import CollectorError, UsageError
 from sanpath.masking import masked_bytes, masked_text
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
@@ -26,7 +24,7 @@ from sanpath.recorder.importing.recognition import recognised
 from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
 from sanpath.recorder.importing.untimed import marked, placed
 from sanpath.recording.format import layout
-from sanpath.recording.format.documents import Declaration, Ending, Header
+from sanpath.recording.format.documents import Declaration, Ending
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.clock import RecorderClock
@@ -242,15 +240,8 @@ class Importing:
                     store_at(request.folder).put(f"imports/{self.writer.name}/{_plain(file.path.name)}", stored)
                     detail["sha256"] = _digest(file)
             self.writer.event(self.source, Event(ended, "imported", detail))
-        header = Header(
-            writer=self.writer.name,
-            run_id=manifest.run_id,
-            tool_version=__version__,
-            host=platform.node(),
-            started_us=recording.started_us if recording is not None else began,
-            sources=(Declaration(name=self.source, collector=spec.name, every_seconds=1.0, tables=spec.tables),),
-        )
-        self.writer.header(header)
+        declaration = Declaration(name=self.source, collector=spec.name, every_seconds=1.0, tables=spec.tables)
+        self.writer.begin(manifest.run_id, began if recording is None else recording.started_us, [declaration])
         self.writer.end(Ending(ended_us=ended, load_exit_code=None, recorder_cpu_seconds=0.0))
 
     def warn(self) -> None:

@@ -16,15 +16,14 @@ from sanpath.model import DIRECTIONS, Event, Rows, SourceEntity
 from sanpath.plugin import LOAD_COUNTERS, ResultClock, ResultReader, complete_sum
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.other_hosts import of_other_hosts
+from sanpath.recorder.importing.placement import QUARTER_US
 from sanpath.recorder.importing.recognition import recognised
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at
 
 _MOST_BYTES = 16 << 20
 """Larger files are logs, which are not read twice: a report with as many intervals would be of a day."""
-_QUARTER_US = 900 * 1_000_000
-"""Time zones differ by quarters of an hour."""
-_DAY_US = 96 * _QUARTER_US
+_DAY_US = 96 * QUARTER_US
 _BEGIN_TOLERANCE_US = 2_000_000
 """A report of intervals begins with the end of the first one, an average with the beginning of the run."""
 _TOLERANCE_SECONDS = 1.0
@@ -279,7 +278,7 @@ def _shift_us(report: _Report, other: _Report, has_zone: bool) -> int:
     clocks = {report.clock, other.clock}
     if clocks & {"elapsed", "none"}:
         return ahead_us
-    return round(ahead_us / _QUARTER_US) * _QUARTER_US if clocks == {"local", "utc"} and not has_zone else 0
+    return round(ahead_us / QUARTER_US) * QUARTER_US if clocks == {"local", "utc"} and not has_zone else 0
 
 
 def _zone(kept: _Report, twins: Sequence[_Report], has_zone: bool) -> timezone | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -17,6 +17,8 @@ from sanpath.model import Event, Rows, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock
 
 _HOUR_US = 3_600_000_000
+QUARTER_US = _HOUR_US // 4
+"""Time zones differ by quarters of an hour."""
 _OFFSET = re.compile(r"([+-])(\d{1,2}):?([0-5]\d)?")
 
 
@@ -68,7 +70,7 @@ class Placement:
     first: int | None = None
     last: int | None = None
     steps: int = 0
-    _shift_us: int | None = field(default=None)
+    _shift_us: int | None = None
 
     def item(self, item: Item, clock: ResultClock) -> Item:
         """Return the item with its times on the recorder's clock."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sanpath import __version__, registry
+from sanpath import registry
 from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink, Table
 from sanpath.plugin import Cost, HistoryItem, KeepsHistory, SourceConfig
 from sanpath.recorder.importing.placement import step_limits
 from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
 from sanpath.recording.format import layout
-from sanpath.recording.format.documents import Declaration, Ending, Header
+from sanpath.recording.format.documents import Declaration, Ending
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location
 from sanpath.recording.writing.clock import RecorderClock
@@ -149,38 +148,19 @@ class _HistoryImport:
             detail: dict[str, Scalar] = {"origin": origin, "rows": source.rows, **limits}
             self.writer.event(source.source, Event(self.span.ended_us, "imported", detail))
             first = self.span.began_us if source.first is None else source.first
-            poll = Poll(
-                source.source,
-                first,
-                first,
-                first + elapsed_us,
-                "ok",
-                "",
-                "",
-                source.rows,
-                cost.requests,
-                cost.bytes_in,
-            )
+            moments = first, first, first + elapsed_us
+            poll = Poll(source.source, *moments, "ok", "", "", source.rows, cost.requests, cost.bytes_in)
             if failure:
-                poll = Poll(
-                    source.source, first, first, first + elapsed_us, "partial", "unreadable", failure, source.rows
-                )
+                poll = Poll(source.source, *moments, "partial", "unreadable", failure, source.rows)
             self.writer.poll(poll)
             cost.requests = cost.bytes_in = 0
 
     def end(self, folder: Location, collector: str, recording: Recording | None) -> None:
         """Declare the sources: samples of undeclared sources are ignored."""
-        manifest = layout.join(folder)
-        header = Header(
-            writer=self.writer.name,
-            run_id=manifest.run_id,
-            tool_version=__version__,
-            host=platform.node(),
-            started_us=self.span.began_us if recording is None else recording.started_us,
-            sources=tuple(
-                Declaration(name=source.source, collector=collector, every_seconds=1.0, tables=source.tables)
-                for source in self.sources.values()
-            ),
-        )
-        self.writer.header(header)
+        declarations = [
+            Declaration(name=source.source, collector=collector, every_seconds=1.0, tables=source.tables)
+            for source in self.sources.values()
+        ]
+        began_us = self.span.began_us if recording is None else recording.started_us
+        self.writer.begin(layout.join(folder).run_id, began_us, declarations)
         self.writer.end(Ending(ended_us=self.span.ended_us, load_exit_code=None, recorder_cpu_seconds=0.0))

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from sanpath import registry
 from sanpath.plugin import Clock, LoadReader, Spec, SshTarget, WrappedCommand
 from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.loads.local import Load
@@ -84,8 +83,7 @@ class Loads:
         """Run a command to its end, until `stop`, for `seconds` or until `end_early`.
 
         `key` distinguishes its output from that of other commands. `host`: the only host to run it on; None: all.
-        Returns its exit code, and whether sanpath ended
-        it. Raises UsageError.
+        Returns its exit code, and whether sanpath ended it. Raises UsageError.
         """
         load = self._current = self._create_load(argv, key, item_filter, host)
         await load.start()
@@ -151,8 +149,3 @@ def load_name(reader: Reader, host: str | None) -> str:
     """Return the name of a load, both as an entity and as a source; `host` None: there is only one load."""
     name = reader[0].name if reader else "load"
     return f"{host}/{name}" if host else name
-
-
-def load_reader(argv: Sequence[str], named: str | None) -> Reader:
-    """Return the reader of a command's output. Raises UsageError for an unknown collector."""
-    return registry.load_reader(argv, named) if argv else None

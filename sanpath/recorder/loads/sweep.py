@@ -81,14 +81,11 @@ class SweepRun:
                 await either(self._stop.wait(), sleep(self._plan.pause_seconds))
             if self._stop.is_set():
                 return None
-            code = await self._step(step)
+            code = await self._run_step(step, self._plan, StepWatch(self._plan, step))
             await self._sink.flush()  # A killed sweep resumes after the last step that is recorded as done.
             if code != 0:
                 return code
         return 0
-
-    async def _step(self, step: SweepStep) -> int | None:
-        return await self._run_step(step, self._plan, StepWatch(self._plan, step))
 
     async def _run_step(
         self,
@@ -102,8 +99,7 @@ class SweepRun:
         """Run a step to its end, or until `cut_short`. `host`: where it runs, None: on all hosts of the plan.
 
         `bytes_per_second`: see commands.command."""
-        self._event(STEP_BEGIN, {"key": step.key, "step": step.name, "plan": self._plan.digest})
-        await self._sink.flush()  # Viewers should see the new step at once.
+        await self._begin(step)
         argv = commands.command(plan, step, bytes_per_second)
         code, was_interrupted = await self._loads.run(
             argv, self._stop, key=step.key, item_filter=watch, end_early=cut_short or watch.steady, host=host
@@ -116,6 +112,10 @@ class SweepRun:
         if steady is False:
             self._event("step-not-steady", {"step": step.name, "key": step.key, "spread": watch.spread})
         return self._ended(step, "done", 0, steady)
+
+    async def _begin(self, step: SweepStep) -> None:
+        self._event(STEP_BEGIN, {"key": step.key, "step": step.name, "plan": self._plan.digest})
+        await self._sink.flush()  # Viewers should see the new step at once.
 
     def _ended(self, step: SweepStep, outcome: str, code: int, steady: bool | None = None) -> int | None:
         if outcome != "done":
@@ -188,8 +188,7 @@ class ProbeRun(SweepRun):
     async def _pause(self, order: StepOrder, seconds: float) -> int | None:
         """Continue polling without a load, and mark the pause unless it was cut short."""
         step, began_us = order.step, self._clock.now_us()
-        self._event(STEP_BEGIN, {"key": step.key, "step": step.name, "plan": self._plan.digest})
-        await self._sink.flush()
+        await self._begin(step)
         await either(self._stop.wait(), self._cut_short.wait(), sleep(seconds))
         if self._stop.is_set() or self._cut_short.is_set():
             return self._ended(step, "interrupted", 0)

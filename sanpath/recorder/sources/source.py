@@ -51,9 +51,8 @@ class Source:
         context: NewContext,
         clock: Clock,
         sink: Sink,
-        blocking: bool = False,
     ) -> None:
-        self.name, self.blocking = config.name, blocking
+        self.name, self.blocking = config.name, collector.runs_in == "thread"
         self._config, self._context, self._clock, self._sink = config, context, clock, sink
         self._cost = Cost()
         self._collector = collector
@@ -127,20 +126,8 @@ class Source:
         outcome: Literal["ok", "partial", "failed"] = "ok" if not failure else "partial" if rows else "failed"
         ended = self._clock.now_us()
         self.busy_since = None
-        self._record(
-            Poll(
-                self.name,
-                due,
-                started,
-                ended,
-                outcome,
-                failure,
-                message,
-                rows,
-                self._cost.requests,
-                self._cost.bytes_in,
-            )
-        )
+        work = rows, self._cost.requests, self._cost.bytes_in
+        self._record(Poll(self.name, due, started, ended, outcome, failure, message, *work))
         self._late = self._late + 1 if is_late and rows else 0
         await self._update_back_off("" if 0 < self._late < LATE_POLLS else failure)
 

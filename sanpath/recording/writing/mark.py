@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 
 import duckdb
 
-from sanpath import __version__
 from sanpath.errors import RecordingError
 from sanpath.model import MARK, Event
-from sanpath.recording.format.documents import Ending, Header
+from sanpath.recording.format.documents import Ending
 from sanpath.recording.format.layout import RECORDER
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at
@@ -35,15 +33,7 @@ def add_mark(folder: Location, seen_us: int, text: str) -> None:
         raise RecordingError(f"{folder}: has ended; a mark belongs to a test under way")
     writer = Writer(folder, f"{SOURCE}.{seen_us:x}.{os.getpid():x}")
     try:
-        writer.header(
-            Header(
-                writer=writer.name,
-                run_id=recording.manifest.run_id,
-                tool_version=__version__,
-                host=platform.node(),
-                started_us=seen_us,
-            )
-        )
+        writer.begin(recording.manifest.run_id, seen_us)
         writer.event(SOURCE, Event(seen_us, MARK, {"text": text[:_LONGEST]}))
         clock = StoreClock(store_at(folder), writer.name, RecorderClock())
         if (compared := clock.compare()) is not None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import platform
 import time
 from array import array
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from sanpath import __version__
 from sanpath.model import Event, Poll, Rows, SourceEntity, SourceLink
 from sanpath.recording.format import layout, tables
 from sanpath.recording.format.compaction import (
@@ -24,7 +26,7 @@ from sanpath.recording.format.compaction import (
     TrackedSegment,
     merged_segment,
 )
-from sanpath.recording.format.documents import Ending, Header
+from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.format.layout import RECORDER, Segment
 from sanpath.recording.storage import checksum
 from sanpath.recording.storage.duck import PARQUET, literal, separate
@@ -99,6 +101,19 @@ class Writer:
         layout.put_new(self._store, f"writers/{self.name}.json", header)
         if self._retention is not None and header.recorder:
             self._previous_starts = PreviousStarts(self._store, self.name, header.recorder)
+
+    def begin(self, run_id: str, started_us: int, sources: Iterable[Declaration] = ()) -> None:
+        """Write the header of a writer that is no recorder, such as an import."""
+        self.header(
+            Header(
+                writer=self.name,
+                run_id=run_id,
+                tool_version=__version__,
+                host=platform.node(),
+                started_us=started_us,
+                sources=tuple(sources),
+            )
+        )
 
     def samples(self, source: str, rows: Rows) -> None:
         """Take the samples of one poll, all or none of them.
