@@ -56,11 +56,7 @@ def options(
 
 app.command("init", short_help="Write a sanpath.yaml, by asking or as an example.")(init.init)
 app.command("check", short_help="Try every source: login, clock, rights, cost of a poll.")(check.check)
-app.command(
-    "run",
-    short_help="Record a load test, and show what limits it.",
-    context_settings={"ignore_unknown_options": False},
-)(run.run)
+app.command("run", short_help="Record a load test, and show what limits it.")(run.run)
 app.add_typer(import_file.app, name="import", short_help="Add results of other tools to a recording.")
 app.command("watch", short_help="Follow a load test that is under way.")(watch.watch)
 app.command("diagnose", short_help="Show where the bottleneck of a recording is.")(diagnose.diagnose)

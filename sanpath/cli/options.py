@@ -71,6 +71,8 @@ ClusterOption = Annotated[
         "--cluster", metavar="URL", help="Compute on a dask cluster (tcp://…) whose workers can read the recording."
     ),
 ]
+OutputOption = Annotated[Path, typer.Option("--into", "-o", help="The file to write; default: standard output.")]
+STANDARD_OUTPUT = Path("-")
 # typer knows no unions: `location` gives a URL of an object store as a str.
 Recording = Annotated[
     Path, typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store.")

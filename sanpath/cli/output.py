@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sanpath.cli.options import FailOn, Format
+from sanpath.cli.options import STANDARD_OUTPUT, FailOn, Format
 from sanpath.cli.progress_notice import progress_notice
 from sanpath.errors import ExitCode
 from sanpath.extras import METRICS
@@ -102,7 +102,7 @@ def write(text: str, into: Path, document: str) -> None:
     """
     from sanpath.errors import UsageError
 
-    if str(into) == "-":
+    if into == STANDARD_OUTPUT:
         typer.echo(text, nl=False)
         return
     try:

@@ -24,12 +24,7 @@ class LiveContext:
     """`plugin.Context` for one source. The transports add to `cost`; the recorder reads it after each poll."""
 
     def __init__(self, clock: Clock, cost: Cost) -> None:
-        self._clock, self.cost = clock, cost
-
-    @property
-    def clock(self) -> Clock:
-        """The clock of the recording."""
-        return self._clock
+        self.clock, self.cost = clock, cost
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:
         """Return an SNMP session: gufo-snmp and pysnmp together where that is possible, pysnmp alone elsewhere.
@@ -43,9 +38,9 @@ class LiveContext:
         try:
             from sanpath.transport.snmp.fast_session import FastSession
         except ImportError:  # gufo-snmp is for Linux only
-            return PysnmpSession(credentials, self._clock, self.cost)
+            return PysnmpSession(credentials, self.clock, self.cost)
         session_class = FastSession if FastSession.supports(credentials) else PysnmpSession
-        return session_class(credentials, self._clock, self.cost)
+        return session_class(credentials, self.clock, self.cost)
 
     def http(
         self,
@@ -59,15 +54,7 @@ class LiveContext:
         """Return an HTTPS session; certificates are verified unless `verify_tls` is False."""
         from sanpath.transport.http import HttpSession
 
-        return HttpSession(
-            base_url,
-            self.cost,
-            ca_file,
-            verify_tls,
-            timeout_seconds,
-            pinned_certificate=pinned_certificate,
-            client=client,
-        )
+        return HttpSession(base_url, self.cost, ca_file, verify_tls, timeout_seconds, pinned_certificate, client)
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:
         """Return this machine, or one over SSH. The SSH library is imported on first use.

@@ -39,11 +39,12 @@ class HttpSession:
         ca_file: Path | None = None,
         verify_tls: bool = True,
         timeout_seconds: float = 5.0,
-        max_body_bytes: int = MAX_BODY_BYTES,
         pinned_certificate: Path | None = None,
         client: ClientCertificate | None = None,
+        max_body_bytes: int = MAX_BODY_BYTES,
     ) -> None:
         self._base, self._cost = urlsplit(base_url.rstrip("/")), cost
+        self._server = self._base.netloc
         self._ca_file, self._verify_tls, self._client = ca_file, verify_tls, client
         self._pinned_certificate = pinned_certificate
         self._timeout_seconds, self._max_body_bytes = timeout_seconds, max_body_bytes
@@ -52,10 +53,6 @@ class HttpSession:
         self._tls: ssl.SSLContext | None = None
         self._connected = False
         self._pin: bytes | None = None
-
-    @property
-    def _server(self) -> str:
-        return self._base.netloc
 
     async def request(
         self,

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sanpath.cli.options import ClusterOption, ConfigOption, PolicyOption, RulesOption, choice
+from sanpath.cli.options import (
+    STANDARD_OUTPUT,
+    ClusterOption,
+    ConfigOption,
+    OutputOption,
+    PolicyOption,
+    RulesOption,
+    choice,
+)
 from sanpath.errors import UsageError
 from sanpath.recording.storage.store import location
 
@@ -44,9 +52,7 @@ def compare(
         ),
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How to print the comparison.")] = Form.text,
-    into: Annotated[Path, typer.Option("--into", "-o", help="The file to write; default: standard output.")] = Path(
-        "-"
-    ),
+    into: OutputOption = STANDARD_OUTPUT,
     rules: RulesOption = None,
     policy: PolicyOption = None,
     config: ConfigOption = None,
@@ -65,8 +71,8 @@ def compare(
         raise UsageError(f"compare: three recordings or more are printed as text or json, not as {form.value}")
     judging = choice(rules, config, policy)
     runs = [diagnosis_of(folder, judging, cluster) for folder in recordings]
-    printed = _several(recordings, runs, latency_seconds, form) if len(runs) > 2 else None
-    write(printed or _two(recordings, runs, latency_seconds, form), into, "comparison")
+    printed = _several if len(runs) > 2 else _two
+    write(printed(recordings, runs, latency_seconds, form), into, "comparison")
 
 
 def _width() -> int | None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from sanpath.cli.options import (
+    STANDARD_OUTPUT,
     ClusterOption,
     ConfigOption,
     Format,
     FormatOption,
+    OutputOption,
     PolicyOption,
     Recording,
     RulesOption,
@@ -21,9 +18,7 @@ from sanpath.cli.options import (
 
 def report(
     recording: Recording,
-    into: Annotated[Path, typer.Option("--into", "-o", help="The file to write; default: standard output.")] = Path(
-        "-"
-    ),
+    into: OutputOption = STANDARD_OUTPUT,
     form: FormatOption = Format.markdown,
     rules: RulesOption = None,
     policy: PolicyOption = None,

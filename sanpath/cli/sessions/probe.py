@@ -26,6 +26,7 @@ from sanpath.recorder.control import CUT, END, RUN
 from sanpath.recorder.request import EndOrder, RunRequest, StepOrder
 from sanpath.recording.reading.recording import Recording
 from sanpath.sweep.progress import PROBE_READY, STEP_BEGIN, STEP_END
+from sanpath.units import counted
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
@@ -123,8 +124,9 @@ class ProbeSession(Session):
         if trials and len(trials) > self._spent.steps:
             # With the load itself, the steps before it can be compared.
             is_start = self._order is not None and self._order.experiment == START
-            for trial in trials if is_start else trials[-1:]:
-                if is_start and len(trials) > 1:
+            shown = trials if is_start else trials[-1:]
+            for trial in shown:
+                if len(shown) > 1:
                     printed(f"  {trial.step}:")
                 for line in outcome_lines(trial):
                     printed(f"  {line}")
@@ -132,7 +134,7 @@ class ProbeSession(Session):
                 self._watch_from_pause()
             else:
                 self._show_neighbours()
-            newest = {trial.step for trial in (trials if is_start else trials[-1:])}
+            newest = {trial.step for trial in shown}
             measured = max(
                 (
                     sum(direction.bytes_per_second for direction in step.directions.values())
@@ -192,7 +194,7 @@ class ProbeSession(Session):
 
     def _end(self, finish: Finish) -> None:
         self._awaited = None
-        steps = "1 step" if self._spent.steps == 1 else f"{self._spent.steps} steps"
+        steps = counted(self._spent.steps, "step")
         printed(f"ended after {steps} and {time.monotonic() - self._began:.0f} s: {finish.reason}")
         if finish.for_a_person:
             printed(f"next, to do by hand: {finish.for_a_person}")

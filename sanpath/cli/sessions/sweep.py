@@ -49,6 +49,7 @@ class SweepSession(Session):
             raise ValueError("a request without a sweep")
         self._plan, self._file = request.sweep.plan, request.sweep.file
         self._steps = steps(self._plan)
+        self._names = {step.key: step.name for step in self._steps}
         self._last_line = ""
 
     def run(self) -> int:
@@ -71,10 +72,12 @@ class SweepSession(Session):
 
     def _exit_code(self, diagnosis: Diagnosis, interrupted: bool) -> int:
         now = _progress_of(self._request.folder, self._plan)
-        names = {step.key: step.name for step in self._steps}
         for key, code in () if interrupted else now.failed:
             errors = f"{self._request.folder}/load/*.{key}/errors"
-            print(f"sanpath: step {names[key]}: the load ended with exit code {code}: see {errors}", file=sys.stderr)
+            print(
+                f"sanpath: step {self._names[key]}: the load ended with exit code {code}: see {errors}",
+                file=sys.stderr,
+            )
         if left := len(self._steps) - len(now.done):
             command = f"sanpath sweep {self._file} --into {self._request.folder}"
             steps_left = f"{left} of {counted(len(self._steps), 'step')} left"
@@ -92,7 +95,7 @@ class SweepSession(Session):
         """A plain line when something has changed."""
         now = _progress_of(self._request.folder, self._plan)
         line = f"{len(now.done)} of {counted(len(self._steps), 'step')} done"
-        if running := next((step.name for step in self._steps if step.key == now.running), None):
+        if running := self._names.get(now.running or ""):
             line += f"; now {running}"
         if line != self._last_line:
             self._last_line = line
@@ -119,7 +122,7 @@ class SweepSession(Session):
             while not ended():
                 now = _progress_of(self._request.folder, self._plan)
                 idle = "between steps" if now.took else "starting"
-                running = next((step.name for step in self._steps if step.key == now.running), idle)
+                running = self._names.get(now.running or "", idle)
                 left = f"{self._left(now)} left"
                 bar.update(task, completed=len(now.done), description=running, left=left)
                 time.sleep(LOOK_SECONDS)

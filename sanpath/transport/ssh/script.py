@@ -60,9 +60,9 @@ request "$1"
 def shell_word(pattern: str) -> str:
     """Return a pattern as a word of a shell, with everything but its wildcards quoted.
 
-    >>> word_of("/sys/block/sd[a-c]*/my size")
+    >>> shell_word("/sys/block/sd[a-c]*/my size")
     '/sys/block/sd[a-c]*'"'/my size'"
-    >>> word_of("/proc/$(reboot)/[`x`]")
+    >>> shell_word("/proc/$(reboot)/[`x`]")
     "'/proc/$(reboot)/[`x`]'"
     """
     pieces, end = [], 0

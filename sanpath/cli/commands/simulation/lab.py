@@ -104,8 +104,6 @@ def score(
         "--seeds": seeds,
         "--first-seed": first_seed,
         "--defects": defects,
-    }
-    options |= {
         "--defect-seeds": defect_seeds,
         "--relations": relations,
         "--relation-draws": relation_draws,
