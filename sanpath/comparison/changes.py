@@ -13,6 +13,9 @@ SAME_IN_FLIGHT = 0.05
 """Relative difference up to which two runs had as many I/Os in flight: sanpath's own choice."""
 SAME_SIZE = 0.05
 """Relative difference up to which the mean sizes of their I/Os are the same: sanpath's own choice."""
+LEAST_CHANGE = 0.03
+"""If no run repeated a step, a smaller relative change counts as none: repetitions of the same test differ by as
+much."""
 _NOTABLE_TAIL = 0.25
 """The headline names a tail whose change differs from the mean's by at least this ratio. A maximum is a single I/O
 and varies more than a mean; the ratio is this project's own."""

@@ -12,6 +12,7 @@ from typing import Literal
 
 from sanpath.comparison.changed_settings import changed_settings, confounded
 from sanpath.comparison.changes import (
+    LEAST_CHANGE,
     Change,
     base_name,
     changes,
@@ -43,9 +44,6 @@ Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER"]
 
 _OWN_CEILING = ("link", "lun", "vdisk")
 """Kinds of bottlenecks whose ceiling does not follow from the throughput that the test reached."""
-_LEAST_CHANGE = 0.03
-"""If no run repeated a step, a smaller relative change counts as none: repetitions of the same test differ by as
-much."""
 _LATENCY_CHANGE = 0.1
 """If no run repeated a step, a smaller relative change of the mean latency counts as none."""
 _PACES_ITSELF = 0.8
@@ -131,7 +129,7 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
         (
             pair,
             moved_wait(
-                before, after, (pair.before_step, pair.after_step), pair.direction, max(pair.spread, _LEAST_CHANGE)
+                before, after, (pair.before_step, pair.after_step), pair.direction, max(pair.spread, LEAST_CHANGE)
             ),
         )
         for pair in pairs
@@ -158,8 +156,7 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
 def _step_names(pair: Pair, before: Diagnosis, after: Diagnosis) -> Iterator[tuple[str, str]]:
     """Steps that a pair covers: its two steps and their repetitions."""
     for when, run, name in (("before", before, pair.before_step), ("after", after, pair.after_step)):
-        step = next(s for s in run.steps if s.name == name)
-        yield from ((when, repetition.name) for repetition in repetitions_of(step, pair.direction, run.steps))
+        yield from ((when, each.name) for each in repetitions_of(_step(run, name), pair.direction, run.steps))
 
 
 def _remarks(
@@ -268,7 +265,7 @@ def _pair(direction: str, runs: tuple[Diagnosis, Diagnosis], old: StepResult, ne
     throughput, *other_changes = changes(old_result, new_result, (repeated[0], repeated[1]))
     throughput_change = new_result.ops_per_second / old_result.ops_per_second - 1
     others = reproducibility_limit(run.steps for run in runs) if throughput.spread is None else None
-    spread = next(known for known in (throughput.spread, others, _LEAST_CHANGE) if known is not None)
+    spread = next(known for known in (throughput.spread, others, LEAST_CHANGE) if known is not None)
     chance = _chance(old_result, new_result)
     is_spread_of_others = others is not None and others >= chance
     spread = max(spread, chance)
@@ -338,7 +335,7 @@ def _criterion(before: Diagnosis, after: Diagnosis, pair: Pair) -> tuple[bool, f
     if abs(pair.throughput_change) > pair.spread or not all(map(_paces_itself, steps)):
         return False, pair.spread
     known = (change.spread for change in pair.changes if change.quantity == "latency_mean_seconds")
-    return True, max(_LEAST_CHANGE, next((spread for spread in known if spread is not None), _LATENCY_CHANGE))
+    return True, max(LEAST_CHANGE, next((spread for spread in known if spread is not None), _LATENCY_CHANGE))
 
 
 def _paces_itself(step: StepResult) -> bool:
@@ -368,7 +365,7 @@ def _is_another_limit(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool
         bottleneck.kind in _OWN_CEILING
         and bool(old_ceiling)
         and bool(new_ceiling)
-        and (new_ceiling or 0) > (1 + _LEAST_CHANGE) * (old_ceiling or 0)
+        and (new_ceiling or 0) > (1 + LEAST_CHANGE) * (old_ceiling or 0)
     )
 
 

@@ -109,11 +109,7 @@ def reported_entities(diagnosis: Diagnosis) -> set[str]:
     """Entities about which a run reports anything."""
     entities = {setting.entity for setting in diagnosis.configuration} | {use.entity for use in diagnosis.elements}
     entities |= {cleared.entity for cleared in diagnosis.cleared} | {f.entity for f in diagnosis.findings}
-    return entities | {b.lun for b in diagnosis.latency_budget} | _loads(diagnosis)
-
-
-def _loads(diagnosis: Diagnosis) -> set[str]:
-    return {curve.load for curve in diagnosis.verdict.curves}
+    return entities | {b.lun for b in diagnosis.latency_budget} | {c.load for c in diagnosis.verdict.curves}
 
 
 def moved_wait(

@@ -10,7 +10,7 @@ from math import exp, log
 from statistics import linear_regression
 
 from sanpath.comparison.changed_settings import changed_settings
-from sanpath.comparison.changes import throughput_spread
+from sanpath.comparison.changes import LEAST_CHANGE, throughput_spread
 from sanpath.comparison.differences import differences
 from sanpath.diagnosis.model import CurvePoint, Diagnosis
 
@@ -19,8 +19,6 @@ _LEAST_RECORDINGS = 3
 _LEAST_DAYS = 1.0
 """Time that recordings have to cover for a change over months: sanpath's own choice. Within a day, load varies by the
 hour."""
-_LEAST_CHANGE = 0.03
-"""A smaller relative change counts as none: repetitions of the same test differ by as much (compare)."""
 _MONTH_DAYS = 30.4
 
 
@@ -64,7 +62,7 @@ def drift(
     days = [(time - first_time).total_seconds() / 86_400 for time, _, _ in dated]
     rates = [point.ops_per_second for _, _, point in dated]
     spread = max((s for _, run, _ in dated if (s := throughput_spread(run.steps)) is not None), default=None)
-    noise = max(_LEAST_CHANGE, spread or 0.0)
+    noise = max(LEAST_CHANGE, spread or 0.0)
     change = rates[-1] / rates[0] - 1
     sign = 1 if change > 0 else -1
     is_steady = all(sign * (later / earlier - 1) > -noise / len(rates) for earlier, later in pairwise(rates))

@@ -8,11 +8,9 @@ from itertools import pairwise
 from math import isclose
 from operator import attrgetter
 
+from sanpath.comparison.changes import SAME_SIZE
 from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
 from sanpath.units import duration
-
-_SAME_SIZE = 0.05
-"""Relative difference up to which the mean sizes of I/Os are the same: sanpath's own choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ def _range(points: Sequence[CurvePoint]) -> tuple[float, float]:
 
 def _is_same_io(first: Curve, second: Curve) -> bool:
     sizes = first.operation_bytes or 0.0, second.operation_bytes or 0.0
-    return first.direction == second.direction and isclose(*sizes, rel_tol=_SAME_SIZE)
+    return first.direction == second.direction and isclose(*sizes, rel_tol=SAME_SIZE)
 
 
 def _names(number: int) -> Sequence[str]:

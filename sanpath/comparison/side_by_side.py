@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 
+from sanpath.comparison.changes import SAME_IN_FLIGHT, SAME_SIZE
 from sanpath.comparison.drift import Drift, drift
 from sanpath.comparison.same_latency import AtLatency, at_latency
 from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
-
-_SAME_IN_FLIGHT = 0.05
-"""Relative difference up to which two systems had as many I/Os in flight: sanpath's own choice."""
-_SAME_SIZE = 0.05
-"""Relative difference up to which the mean sizes of their I/Os are the same: sanpath's own choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +77,15 @@ def _limits(run: Diagnosis) -> tuple[str, ...]:
 def _matches(row: Row, curve: Curve, point: CurvePoint) -> bool:
     return (
         row.direction == curve.direction
-        and _close(row.operation_bytes, curve.operation_bytes, _SAME_SIZE)
-        and _close(row.in_flight, point.in_flight, _SAME_IN_FLIGHT)
+        and _close(row.operation_bytes, curve.operation_bytes, SAME_SIZE)
+        and _close(row.in_flight, point.in_flight, SAME_IN_FLIGHT)
     )
 
 
 def _peer(run: Diagnosis, like: Curve, point: CurvePoint) -> CurvePoint | None:
     for curve in run.verdict.curves:
-        if curve.direction == like.direction and _close(curve.operation_bytes, like.operation_bytes, _SAME_SIZE):
-            candidates = [p for p in curve.points if _close(p.in_flight, point.in_flight, _SAME_IN_FLIGHT)]
+        if curve.direction == like.direction and _close(curve.operation_bytes, like.operation_bytes, SAME_SIZE):
+            candidates = [p for p in curve.points if _close(p.in_flight, point.in_flight, SAME_IN_FLIGHT)]
             if candidates:
                 return min(candidates, key=lambda p: abs(p.in_flight - point.in_flight))
     return None

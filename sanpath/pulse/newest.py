@@ -118,7 +118,7 @@ class Newest:
             step_why=step.why,
         )
         samples = list(self._load_samples(step, began))
-        if facts := window_load_facts(step, samples):
+        if facts := load_facts(Topology(), [replace(step, name=NOW)], samples):  # By the formulas of a step.
             ended = max(sample.ended_us[0] for sample in samples)
             window = min(sample.ended_us[0] - round(1e6 * sample.seconds[0]) for sample in samples)
             self._last = began, facts, window, ended
@@ -153,11 +153,6 @@ class Newest:
             late = age is not None and age > LATE_POLLS * source.every_seconds + max(delay_seconds, SLACK_SECONDS)
             freshness[source.name] = Freshness(source.every_seconds, age, late)
         return freshness
-
-
-def window_load_facts(step: Step, samples: Sequence[StepSamples]) -> list[LoadFacts]:
-    """Return the facts of the load in the newest window, by the same formulas as for a step."""
-    return load_facts(Topology(), [replace(step, name=NOW)], samples)
 
 
 def _runs(source: str, loads: Sequence[StepLoad]) -> bool:

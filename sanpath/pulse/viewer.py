@@ -47,9 +47,8 @@ class Viewer:
         """Follow until every writer has ended."""
         try:
             while not (self._starts and ended(self._starts)):
-                with contextlib.suppress(
-                    SanpathError, OSError
-                ):  # The recording does not exist yet, or its store hangs.
+                # The recording does not exist yet, or its store hangs.
+                with contextlib.suppress(SanpathError, OSError):
                     await self._update()
                 await self._pause()
         finally:

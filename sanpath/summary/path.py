@@ -152,18 +152,10 @@ def _is_separate(topology: Topology, entity: str, entities: Sequence[str]) -> bo
 
 def _element(topology: Topology, entity: str, uses: dict[str, ElementUse], role: PathRole | None) -> PathElement:
     kind = entity.partition(":")[0]
-    use = uses.get(entity)
-    if kind != "link" or use is None:
-        return PathElement(entity, kind, _name(topology, entity), role)
-    return PathElement(
-        entity=entity,
-        kind=kind,
-        name=_name(topology, entity),
-        role=role,
-        speed=use.speed,
-        utilisation=use.utilisation,
-        direction=use.direction,
-    )
+    element = PathElement(entity, kind, _name(topology, entity), role)
+    if kind != "link" or (use := uses.get(entity)) is None:
+        return element
+    return replace(element, speed=use.speed, utilisation=use.utilisation, direction=use.direction)
 
 
 def _name(topology: Topology, entity: str) -> str:

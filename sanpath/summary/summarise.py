@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sanpath.diagnosis.model import Cleared, Diagnosis, StepResult, Verdict
 from sanpath.diagnosis.plan import PlanStep
@@ -27,26 +28,22 @@ def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] 
     path, off_path, other_paths = summary_path(diagnosis, topology)
     step = next((candidate for candidate in diagnosis.steps if candidate.name == diagnosis.verdict.from_step), None)
     action, number, gain = _action(diagnosis, topology, step)
-    if step is None:
-        return Summary(
-            verdict=_no_verdict(diagnosis),
-            consequence=diagnosis.verdict.headline,
-            acquittal=None,
-            path=path,
-            off_path=off_path,
-            more_paths=other_paths,
-            action=action,
-            plan_step=number,
-        )
-    return Summary(
-        verdict=verdict_line(diagnosis, topology, step),
-        consequence=consequence(diagnosis, step),
-        acquittal=_acquittal(diagnosis, step),
+    unjudged = Summary(
+        verdict=_no_verdict(diagnosis),
+        consequence=diagnosis.verdict.headline,
         path=path,
         off_path=off_path,
         more_paths=other_paths,
         action=action,
         plan_step=number,
+    )
+    if step is None:
+        return unjudged
+    return replace(
+        unjudged,
+        verdict=verdict_line(diagnosis, topology, step),
+        consequence=consequence(diagnosis, step),
+        acquittal=_acquittal(diagnosis, step),
         gain=gain,
         other_io=tuple(other_io(diagnosis, topology, others)),
     )

@@ -74,7 +74,7 @@ def remaining_seconds(plan: Plan, steps: Sequence[SweepStep], now: Progress, now
     return max(0.0, remaining * seconds_per_step - max(0.0, running))
 
 
-def step_seconds(plan: Plan, took: Sequence[float] = ()) -> float:
+def step_seconds(plan: Plan, took: Sequence[float]) -> float:
     """Return the expected duration of a step, pause included."""
     if took:
         return sum(took) / len(took) + plan.pause_seconds

@@ -60,9 +60,7 @@ def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, lightest: L
     Low is the time that the array and one transfer take, high is the latency of the lightest step. `lightest`: a step
     of the same I/O in which nothing was full.
     """
-    speeds = {link: capacity.data_bytes_per_second for link, capacity in change.speeds.items()}
-    links = facts.tables["link"]
-    wire, wire_before = wire_seconds(links, load, speeds), wire_seconds(links, load)
+    wire, wire_before = wire_times(facts, load, change)
     array_times = [
         number(row, "array_seconds")
         for other_load in facts.loads
@@ -72,13 +70,18 @@ def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, lightest: L
     low = min(array_times) + wire if array_times and wire is not None else None
     high = None
     if lightest is not None:
-        high = lightest.latency_seconds + (
-            (wire - wire_before) if wire is not None and wire_before is not None else 0.0
-        )
+        slower = wire - wire_before if wire is not None and wire_before is not None else 0.0
+        high = lightest.latency_seconds + slower
     if low is None or high is None:
         single = low if high is None else high
         return None if single is None or single <= 0 else (single, single)
     return (min(low, high), high) if high > 0 else (low, low)
+
+
+def wire_times(facts: Facts, load: LoadFacts, change: Change) -> tuple[float | None, float | None]:
+    """Seconds that one transfer takes on the links, under a change and as recorded. None: unknown."""
+    speeds = {link: capacity.data_bytes_per_second for link, capacity in change.speeds.items()}
+    return wire_seconds(facts.tables["link"], load, speeds), wire_seconds(facts.tables["link"], load)
 
 
 def in_flight_under(facts: Facts, load: LoadFacts, change: Change) -> float:

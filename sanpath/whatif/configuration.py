@@ -5,14 +5,13 @@ verdict: the speed of links and the depth of queues, which inventories often lac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from sanpath.diagnosis.model import Setting
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.virtual_disks import QUEUES
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
-from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from sanpath.topology.paths import Cable, cables, io_paths, luns_of, switch_of
 
@@ -81,7 +80,7 @@ def _under_test(facts: Facts, load: LoadFacts) -> list[str]:
     entities |= dict.fromkeys(machine for root in load.roots for machine in topology.related(root, "runs_on"))
     entities |= dict.fromkeys(_virtual_disks(facts, load))
     for table in ("device", "multipath", "virtual_disk", "host"):
-        entities |= dict.fromkeys(_entities(facts.tables[table].select(step=load.step)))
+        entities |= dict.fromkeys(str(row["entity"]) for row in facts.tables[table].select(step=load.step))
     return [entity for entity in entities if entity in topology.entities]
 
 
@@ -93,7 +92,3 @@ def _virtual_disks(facts: Facts, load: LoadFacts) -> Iterator[str]:
         for machine in topology.related(root, "runs_on"):
             disks = topology.related(machine, "attached_to", "vdisk")
             yield from (disk for disk in disks if not luns.isdisjoint(topology.related(disk, "backed_by", "lun")))
-
-
-def _entities(rows: Sequence[FactRow]) -> Iterator[str]:
-    return (str(row["entity"]) for row in rows)

@@ -92,7 +92,9 @@ def _together(
         most = lowest.ops_per_second[1]
         if before is None or most >= before.ops_per_second[1]:
             most = max(most, load.ops_per_second)  # What was reached remains possible.
-        leader = _at_most(facts, judgements, judged[1], change, leader, _scaled(lowest, most / ratio))
+        leader = _at_most(
+            facts, judgements, judged[1], change, leader, replace(lowest, ops_per_second=(most / ratio,) * 2)
+        )
     predicted = _times(leader.predicted_ops_per_second, ratio) or (0.0, 0.0)
     r0 = unloaded_under(facts, judgements, judged[0], change)
     # I/Os in flight move to the direction that is still slow; none is faster than without a queue.
@@ -144,10 +146,6 @@ def _at_most(
 def _lowest(ceilings: Sequence[Ceiling]) -> Ceiling | None:
     """The lowest ceiling that is no number of I/Os in flight, which both directions share."""
     return next((ceiling for ceiling in ceilings if ceiling.in_flight is None), None)
-
-
-def _scaled(ceiling: Ceiling, ops_per_second: float) -> Ceiling:
-    return replace(ceiling, ops_per_second=(ops_per_second, ops_per_second))
 
 
 def _times(interval: Interval | None, factor: float) -> Interval | None:

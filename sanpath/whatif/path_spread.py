@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sanpath.catalogue.path_policies import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.table import FactRow, number
+from sanpath.facts.table import number
 from sanpath.topology.paths import io_paths
 from sanpath.whatif.change import Change, Policy
 
@@ -97,7 +97,8 @@ def used_paths(facts: Facts, load: LoadFacts, change: Change) -> PathUse | None:
 def _usable_paths(facts: Facts, load: LoadFacts, lun: str) -> list[PathLinks]:
     """The paths that can carry I/O, the busiest first. Empty: the ends of one of them are not known."""
     routes = io_paths(facts.topology, *load.roots)
-    busy = {str(row["entity"]): number(row, "bytes_per_second") for row in _links(facts, load)}
+    rows = facts.tables["link"].select(step=load.step, direction=load.direction)
+    busy = {str(row["entity"]): number(row, "bytes_per_second") for row in rows}
     paths = []
     for path in facts.topology.related(lun, "member_of", "path"):
         attributes = facts.topology.entities[path].attributes
@@ -116,7 +117,3 @@ def _usable_paths(facts: Facts, load: LoadFacts, lun: str) -> list[PathLinks]:
                 links[cable.id] = links.get(cable.id, 0.0) + 1 / len(matching)
         paths.append(PathLinks(links))
     return sorted(paths, key=lambda path_links: -min((busy.get(link, 0.0) for link in path_links.links), default=0.0))
-
-
-def _links(facts: Facts, load: LoadFacts) -> list[FactRow]:
-    return facts.tables["link"].select(step=load.step, direction=load.direction)

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sanpath.diagnosis.model import Grade, Interval
-from sanpath.facts.fabric.link_measures import wire_seconds
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
@@ -22,7 +21,7 @@ from sanpath.units import iops
 from sanpath.verdict.evidence.step import not_seen
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import lightest_judgement
-from sanpath.whatif.ceilings import Ceiling, in_flight_under, unknown_spread_reason, unloaded_interval
+from sanpath.whatif.ceilings import Ceiling, in_flight_under, unknown_spread_reason, unloaded_interval, wire_times
 from sanpath.whatif.change import UNCHANGED, Change
 from sanpath.whatif.next_limit import order
 from sanpath.whatif.proven_ceilings import all_ceilings, array_dominates
@@ -182,8 +181,7 @@ def unloaded_under(
     if r0 is not None or change == UNCHANGED:
         return r0
     fewer = [other for other in facts.loads if other.comparable(load) and other.at_most_half(load)]
-    links, speeds = facts.tables["link"], {link: c.data_bytes_per_second for link, c in change.speeds.items()}
-    wire, wire_before = wire_seconds(links, load, speeds), wire_seconds(links, load)
+    wire, wire_before = wire_times(facts, load, change)
     if not fewer or not wire or wire_before is None:
         return None
     return wire, max(wire, min(other.latency_seconds for other in fewer) + wire - wire_before)

@@ -42,8 +42,7 @@ def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str
     for judged in judgements:
         # What holds back one direction of a load through the other one is relieved there.
         limited = leader_of(facts, judgements, judged) or judged
-        own = relief(facts, limited, explaining(facts, judgements, limited)) if relieve else (UNCHANGED, "")
-        reliefs.append(own)
+        reliefs.append(relief(facts, limited, explaining(facts, judgements, limited)) if relieve else (UNCHANGED, ""))
     relieved = [
         (f"{j.load.step} {j.load.direction}", words) for j, (_, words) in zip(judgements, reliefs, strict=True)
     ]
