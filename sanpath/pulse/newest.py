@@ -10,7 +10,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.time.steps import StepMarks
-from sanpath.model import Event, Poll, Rows, Step, StepLoad
+from sanpath.model import Event, Poll, Rows, Step
 from sanpath.pulse.busiest import SPEED, busiest_links
 from sanpath.pulse.link_counters import WiredLink
 from sanpath.pulse.model import Freshness, LinkNow, Pulse
@@ -131,9 +131,10 @@ class Newest:
 
     def _load_samples(self, step: Step, since_us: int) -> Iterator[StepSamples]:
         for (source, kind), rounds in self._rounds.items():
-            if kind != "load" or not _runs(source, step.loads):
+            loads = [load for load in step.loads if load.source == source]
+            if kind != "load" or (step.loads and not loads):
                 continue
-            entities = {entity for load in step.loads if load.source == source for entity in load.entities}
+            entities = {entity for load in loads for entity in load.entities}
             for entity in rounds.entities():
                 sample = rounds.samples(source, entity, since_us) if not entities or entity in entities else None
                 if sample is not None:
@@ -153,7 +154,3 @@ class Newest:
             late = age is not None and age > LATE_POLLS * source.every_seconds + max(delay_seconds, SLACK_SECONDS)
             freshness[source.name] = Freshness(source.every_seconds, age, late)
         return freshness
-
-
-def _runs(source: str, loads: Sequence[StepLoad]) -> bool:
-    return not loads or any(load.source == source for load in loads)

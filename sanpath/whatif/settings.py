@@ -18,7 +18,6 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
-from sanpath.topology.paths import Cable
 from sanpath.units import count
 from sanpath.whatif.ceilings import technology_of
 from sanpath.whatif.change import Change, Policy
@@ -212,7 +211,8 @@ def _set_speed(draft: _ChangeDraft, port: str, value: str) -> Wanted:
     rows = facts.tables["link"].select(step=load.step, entity=cable.id) if cable is not None else []
     if cable is None or not rows:
         return draft.wanted(port, "speed", value, "no link of it is measured: nothing can be predicted", False)
-    technology, bits, other_port = technology_of(rows[0]), draft.port_speeds[port], _other_end(cable, port)
+    technology, bits = technology_of(rows[0]), draft.port_speeds[port]
+    other_port = cable.device if port == cable.switch_port else cable.switch_port
     capable = draft.port_speeds.get(other_port, _capable_bits_per_second(facts, other_port))
     capacity = link_capacity(technology, bits if capable is None else min(bits, capable))
     if capacity is None or link_capacity(technology, bits) is None:
@@ -227,10 +227,6 @@ def _set_speed(draft: _ChangeDraft, port: str, value: str) -> Wanted:
         note = f"{other_port} at its other end supports {capacity.name} at most"
     wanted = draft.wanted(port, "speed", value, note)
     return wanted if wanted.now or not rows[0]["speed"] else replace(wanted, now=str(rows[0]["speed"]))
-
-
-def _other_end(cable: Cable, port: str) -> str:
-    return cable.device if port == cable.switch_port else cable.switch_port
 
 
 def _capable_bits_per_second(facts: Facts, port: str) -> float | None:

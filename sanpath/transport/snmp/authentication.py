@@ -55,11 +55,12 @@ def refusal_text(credentials: SnmpCredentials, problem: Any) -> str | None:
     user = credentials.user
     if user is None:
         return None
+    security_level = "authNoPriv" if user.privacy_password is None else "authPriv"
     meanings = {
         errind.UnknownUserName: f"has no SNMPv3 user {user.name!r}",
         errind.WrongDigest: f"refuses user {user.name!r}: wrong auth_password, or not {user.auth_protocol}",
         errind.DecryptionError: f"cannot decrypt the request of user {user.name!r}: wrong privacy_password",
-        errind.UnsupportedSecurityLevel: f"does not accept user {user.name!r} with {_security_level(user)}",
+        errind.UnsupportedSecurityLevel: f"does not accept user {user.name!r} with {security_level}",
         errind.NotInTimeWindow: "reports another restart count than before: another device has the same engine ID",
     }
     meaning = next((text for kind, text in meanings.items() if isinstance(problem, kind)), None)
@@ -104,10 +105,6 @@ def _unanswered_causes(user: SnmpUser) -> str:
     if user.context or not causes:
         causes.append(f"no context {user.context!r}")
     return " or ".join(filter(None, (", ".join(causes[:-1]), causes[-1])))
-
-
-def _security_level(user: SnmpUser) -> str:
-    return "authNoPriv" if user.privacy_password is None else "authPriv"
 
 
 def _extends_key(user: SnmpUser) -> bool:

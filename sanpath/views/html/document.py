@@ -15,7 +15,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from sanpath.masking import printable
-from sanpath.units import bandwidth, count, counted, duration, iops, percent
+from sanpath.units import bandwidth, count, counted, duration, percent
 from sanpath.views import cells, words
 
 Cells = Sequence[str | float | None]
@@ -76,8 +76,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(bandwidth=bandwidth, count=count, counted=counted, duration=duration)
-    environment.filters.update(iops=iops, percent=percent)
+    environment.filters.update(bandwidth=bandwidth, count=count, counted=counted, duration=duration, percent=percent)
     environment.filters.update(short=words.short, code=code, unbroken=unbroken)
     return environment
 

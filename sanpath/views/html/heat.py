@@ -48,7 +48,10 @@ def rows(diagnosis: Diagnosis, series: Series, topology: Topology) -> list[Row]:
     if not any(hop.is_measured for hop in series.hops):
         return []
     limits = {(b.direction, e) for b in diagnosis.verdict.bottlenecks for e in b.elements}
-    return [Row(_label(hop, limits, topology), _highest(hop.values), hop) for hop in series.hops]
+    return [
+        Row(_label(hop, limits, topology), max((v for v in hop.values if v is not None), default=None), hop)
+        for hop in series.hops
+    ]
 
 
 def _label(hop: HopUtilisation, limits: Collection[tuple[str, str]], topology: Topology) -> str:
@@ -58,10 +61,6 @@ def _label(hop: HopUtilisation, limits: Collection[tuple[str, str]], topology: T
     )
     texts = [named(noun_of(topology, hop.entity), words.short(hop.entity)), measure, hop.direction or ""]
     return f"{'LIMIT: ' if is_limit else ''}{', '.join(filter(None, texts))}"
-
-
-def _highest(values: Sequence[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)
 
 
 def colour_class(value: float) -> int:

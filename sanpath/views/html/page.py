@@ -48,7 +48,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         first=first_screen,
         noun=partial(noun_of, topology),
         latency_note=_latency_note(diagnosis),
-        unmeasured_note=_unmeasured_note(diagnosis),
+        unmeasured_note=first_of([unobserved.what for unobserved in diagnosis.unobserved], _NAMED),
         charts=[(chart, timeline.drawing(chart, series, marks)) for chart in charts],
         heat=heat,
         strip=strip,
@@ -102,11 +102,6 @@ def _data(
     for direction in DIRECTIONS:
         data["tables"][f"percentiles-{direction}"] = [header, *(row for row in rows if row[1] == direction)]
     return data
-
-
-def _unmeasured_note(diagnosis: Diagnosis) -> str:
-    """The first things that were not measured, and how many more there are."""
-    return first_of([unobserved.what for unobserved in diagnosis.unobserved], _NAMED)
 
 
 def _latency_note(diagnosis: Diagnosis) -> str:

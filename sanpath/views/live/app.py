@@ -271,7 +271,7 @@ class LiveView(App[None]):
         """Apply the typed text. A mark waits for a snapshot under way; the screen waits for neither."""
         prompt = self.query_one(TextPrompt)
         purpose, text = prompt.purpose, submitted.value.strip()
-        prompt.close()
+        prompt.action_close()
         if purpose == "filter":
             self._move_cursor(replace(self._cursor, filter=text, offset=0))
         elif text:
@@ -327,14 +327,10 @@ class TextPrompt(Input):
         self.display = True
         self.focus()
 
-    def close(self) -> None:
+    def action_close(self) -> None:
         """Hide the line and give the keys back."""
         self.display = False
         self.screen.set_focus(None)
-
-    def action_close(self) -> None:
-        """Close without a text."""
-        self.close()
 
 
 class Canvas(Widget):

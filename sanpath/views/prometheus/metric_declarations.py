@@ -20,10 +20,10 @@ class Metric:
     """A metric. `name` without `sanpath_`; an info metric has the value 1; its labels carry the information."""
 
     name: str
-    kind: Literal["gauge", "counter", "info"]
-    labels: tuple[str, ...]
     meaning: str
     read: Callable[[Diagnosis], Shown]
+    labels: tuple[str, ...] = ()
+    kind: Literal["gauge", "counter", "info"] = "gauge"
 
 
 def current(diagnosis: Diagnosis) -> StepResult | None:
@@ -110,174 +110,147 @@ _SOURCE = ("source", "collector")
 METRICS = (
     Metric(
         "run",
-        "info",
-        ("run_id", "tool_version", "rulebook_version"),
         "Which recording this is, and what judged it.",
         lambda d: [((d.run.id, d.run.tool_version, d.run.rulebook_version), 1)],
+        ("run_id", "tool_version", "rulebook_version"),
+        kind="info",
     ),
-    Metric("run_start_timestamp_seconds", "gauge", (), "When the run began.", _value(lambda d: _moment(d.run.start))),
-    Metric("run_complete", "gauge", (), "1: every writer ended normally.", _value(lambda d: d.run.complete)),
-    Metric("verdict", "gauge", ("kind",), "1 for the kind of the run's verdict so far, 0 for the others.", _verdict),
-    Metric("verdict_grade", "gauge", ("grade",), "1 for the grade of that verdict, 0 for the others.", _grade),
+    Metric("run_start_timestamp_seconds", "When the run began.", _value(lambda d: _moment(d.run.start))),
+    Metric("run_complete", "1: every writer ended normally.", _value(lambda d: d.run.complete)),
+    Metric("verdict", "1 for the kind of the run's verdict so far, 0 for the others.", _verdict, ("kind",)),
+    Metric("verdict_grade", "1 for the grade of that verdict, 0 for the others.", _grade, ("grade",)),
     Metric(
         "bottleneck",
-        "info",
-        _BOTTLENECK,
         "What limits the run so far; an element with the same limit elsewhere on the path has a series of its own.",
         lambda d: [((b.entity, b.kind, b.layer, b.direction), 1) for b in d.verdict.bottlenecks],
+        _BOTTLENECK,
+        kind="info",
     ),
     Metric(
         "bottleneck_utilisation_ratio",
-        "gauge",
-        _BOTTLENECK,
         "Utilisation of the limit in the step of the verdict.",
         lambda d: [((b.entity, b.kind, b.layer, b.direction), b.utilisation) for b in d.verdict.bottlenecks],
+        _BOTTLENECK,
     ),
     Metric(
         "bottleneck_explained_ratio",
-        "gauge",
-        _BOTTLENECK,
         "Share of the latency that would disappear with the limit.",
         lambda d: [((b.entity, b.kind, b.layer, b.direction), b.explains) for b in d.verdict.bottlenecks],
+        _BOTTLENECK,
     ),
     Metric(
         "knee_operations",
-        "gauge",
-        (),
         "Outstanding I/Os from which on more load adds only latency.",
         _value(lambda d: d.verdict.knee_in_flight),
     ),
-    Metric(
-        "unloaded_latency_seconds", "gauge", (), "Latency without a queue.", _value(lambda d: d.verdict.r0.seconds)
-    ),
+    Metric("unloaded_latency_seconds", "Latency without a queue.", _value(lambda d: d.verdict.r0.seconds)),
     Metric(
         "finding",
-        "info",
-        ("rule", "severity", "role", "entity", "direction"),
         "A rule that holds, in any step.",
         lambda d: [((f.rule, f.severity, f.role, f.entity, f.direction), 1) for f in words.hits(d)],
+        ("rule", "severity", "role", "entity", "direction"),
+        kind="info",
     ),
     Metric(
         "findings_not_judged",
-        "gauge",
-        (),
         "Rules and entities that were not judged, as their inputs were not measured.",
         _value(lambda d: len(words.not_judged(d))),
     ),
-    Metric("unobserved", "gauge", (), "What no source measured.", _value(lambda d: len(d.unobserved))),
+    Metric("unobserved", "What no source measured.", _value(lambda d: len(d.unobserved))),
     Metric(
         "step",
-        "info",
-        ("step",),
         "The newest step with I/O. The metrics of load, latency and element are those of this step so far.",
         lambda d: [((step.name,), 1)] if (step := current(d)) is not None else [],
+        ("step",),
+        kind="info",
     ),
-    Metric(
-        "step_verdict", "gauge", ("kind",), "1 for the kind of the step's verdict, 0 for the others.", _step_verdict
-    ),
-    Metric(
-        "step_windows",
-        "gauge",
-        (),
-        "Complete windows of the slowest source in the step.",
-        _step(lambda s: s.windows_used),
-    ),
+    Metric("step_verdict", "1 for the kind of the step's verdict, 0 for the others.", _step_verdict, ("kind",)),
+    Metric("step_windows", "Complete windows of the slowest source in the step.", _step(lambda s: s.windows_used)),
     Metric(
         "load_operations_per_second",
-        "gauge",
-        ("direction",),
         "Throughput, mean of the step.",
         _load(lambda r: r.ops_per_second),
+        ("direction",),
     ),
     Metric(
         "load_bytes_per_second",
-        "gauge",
-        ("direction",),
         "Payload throughput, mean of the step.",
         _load(lambda r: r.bytes_per_second),
+        ("direction",),
     ),
     Metric(
         "load_latency_seconds",
-        "gauge",
-        ("direction",),
         "Latency that the load sees, mean of the step.",
         _load(lambda r: r.latency_seconds.mean),
+        ("direction",),
     ),
     Metric(
         "load_latency_percentile_seconds",
-        "gauge",
-        ("direction", "percentile"),
         "Percentiles of the latency, where the load reports them: 50, 95, 99; 100 is its maximum.",
         _percentiles,
+        ("direction", "percentile"),
     ),
     Metric(
         "load_configured_operations",
-        "gauge",
-        (),
         "Outstanding I/Os that the load is configured for.",
         _step(lambda s: s.in_flight.configured),
     ),
-    Metric(
-        "load_in_flight_operations", "gauge", (), "Measured outstanding I/Os.", _step(lambda s: s.in_flight.measured)
-    ),
+    Metric("load_in_flight_operations", "Measured outstanding I/Os.", _step(lambda s: s.in_flight.measured)),
     Metric(
         "latency_part_seconds",
-        "gauge",
-        ("lun", "direction", "layer", "plane", "entity", "what"),
         "Where the latency is spent: mid-point of each part.",
         _budget_parts,
+        ("lun", "direction", "layer", "plane", "entity", "what"),
     ),
     Metric(
         "latency_unexplained_seconds",
-        "gauge",
-        ("lun", "direction"),
         "Latency that no part explains; negative if the parts are more than the total.",
         _unexplained,
+        ("lun", "direction"),
     ),
     Metric(
         "element_utilisation_ratio",
-        "gauge",
-        _ELEMENT,
         "Load of an element over its capacity.",
         _element(lambda e: e.utilisation),
+        _ELEMENT,
     ),
-    Metric(
-        "element_bytes_per_second", "gauge", _ELEMENT, "Bytes counted at it.", _element(lambda e: e.bytes_per_second)
-    ),
+    Metric("element_bytes_per_second", "Bytes counted at it.", _element(lambda e: e.bytes_per_second), _ELEMENT),
     Metric(
         "element_capacity_bytes_per_second",
-        "gauge",
-        _ELEMENT,
         "Bytes that the element can carry.",
         _element(lambda e: e.capacity_bytes_per_second),
+        _ELEMENT,
     ),
     Metric(
         "element_foreign_bytes_per_second",
-        "gauge",
-        _ELEMENT,
         "Bytes on the element that are not the test's.",
         _element(lambda e: e.foreign_bytes_per_second),
+        _ELEMENT,
     ),
-    Metric("source_polls_total", "counter", _SOURCE, "Polls that were made.", _source(lambda s: s.polls)),
-    Metric("source_failures_total", "counter", _SOURCE, "Polls that failed.", _source(lambda s: s.failures)),
-    Metric("source_gaps_total", "counter", _SOURCE, "Polls that were skipped.", _source(lambda s: s.gaps)),
-    Metric("source_requests_total", "counter", _SOURCE, "Requests to the source.", _source(lambda s: s.requests)),
+    Metric("source_polls_total", "Polls that were made.", _source(lambda s: s.polls), _SOURCE, kind="counter"),
+    Metric("source_failures_total", "Polls that failed.", _source(lambda s: s.failures), _SOURCE, kind="counter"),
+    Metric("source_gaps_total", "Polls that were skipped.", _source(lambda s: s.gaps), _SOURCE, kind="counter"),
     Metric(
-        "source_poll_seconds_total", "counter", _SOURCE, "Time spent on polls.", _source(lambda s: s.cost_seconds)
+        "source_requests_total", "Requests to the source.", _source(lambda s: s.requests), _SOURCE, kind="counter"
     ),
-    Metric("source_interval_seconds", "gauge", _SOURCE, "Time between polls.", _source(lambda s: s.every_seconds)),
+    Metric(
+        "source_poll_seconds_total",
+        "Time spent on polls.",
+        _source(lambda s: s.cost_seconds),
+        _SOURCE,
+        kind="counter",
+    ),
+    Metric("source_interval_seconds", "Time between polls.", _source(lambda s: s.every_seconds), _SOURCE),
     Metric(
         "source_clock_offset_seconds",
-        "gauge",
-        _SOURCE,
         "Clock of the source minus that of the recorder.",
         _source(lambda s: s.clock_offset_seconds),
+        _SOURCE,
     ),
     Metric(
         "source_last_answer_timestamp_seconds",
-        "gauge",
-        _SOURCE,
         "When the source last answered; no series: never.",
         _source(lambda s: _moment(s.last_answer)),
+        _SOURCE,
     ),
 )

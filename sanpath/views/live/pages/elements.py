@@ -112,12 +112,8 @@ def _drawn(snapshot: Snapshot, row: Row, name: int, bar: int, width: int) -> Tex
         f"{row.direction:<6}{utilisation:>7} ",
         (filled, style),
         (f"{recent} ", style),
-        (row.remarks, _weight(row)),
+        (row.remarks, "bold red" if row.limits else "dim"),
     )
-
-
-def _weight(row: Row) -> str:
-    return "bold red" if row.limits else "dim"
 
 
 def _named(entity: str, width: int, *segments: str | tuple[str, str]) -> Text:
