@@ -31,6 +31,13 @@ class Format(StrEnum):
         return self in (Format.text, Format.markdown)
 
 
+class TextOrJson(StrEnum):
+    """How a result is printed: for people or for programs."""
+
+    text = "text"
+    json = "json"
+
+
 class FailOn(StrEnum):
     """From which severity of a finding on the command ends with exit code 1."""
 

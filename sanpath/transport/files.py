@@ -16,15 +16,7 @@ class FolderFiles:
 
     async def read(self, path: str) -> bytes | None:
         """Read a file. None: no root has a readable one (sysfs answers some attributes with an error)."""
-        for root in reversed(self._roots):
-            try:
-                content = (root / path.lstrip("/")).read_bytes()
-            except OSError:
-                continue
-            self._cost.requests += 1
-            self._cost.bytes_in += len(content)
-            return content
-        return None
+        return await self.read_from(path, 0, -1)
 
     async def list(self, path: str) -> list[str]:
         """List the names in a folder over all roots, sorted."""

@@ -13,12 +13,6 @@ from sanpath.views import words
 from sanpath.views.cells import WORTH_A_ROW
 
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
-CAUSE = "CAUSE"
-"""The role of a device that slows other devices down."""
-LOSS = "LOSS"
-"""The role of a link or path on which I/Os are lost: it is not full."""
-UNKNOWN_GAIN = "not known, because this run does not show what would limit next"
-
 
 MAX_OFF_PATH = 3
 """At most so many elements off the path are named: an array has many ports."""
@@ -44,9 +38,9 @@ def role(diagnosis: Diagnosis, element: PathElement) -> str:
     """The role of an element in words; "" for none."""
     bottlenecks = diagnosis.verdict.bottlenecks
     if element.role == "limits" and any(bottleneck.culprit for bottleneck in bottlenecks):
-        return CAUSE
+        return "CAUSE"  # A device that slows other devices down.
     if any((bottleneck.kind, bottleneck.entity) == ("retries", element.entity) for bottleneck in bottlenecks):
-        return LOSS
+        return "LOSS"  # A link or path on which I/Os are lost: it is not full.
     return ROLES[element.role] if element.role else ""
 
 
@@ -110,8 +104,9 @@ def action_command(diagnosis: Diagnosis) -> str | None:
 def gain_text(diagnosis: Diagnosis) -> str | None:
     """What the first action would gain. None: there is no action, or it changes nothing."""
     step = first_step(diagnosis)
-    unknown = UNKNOWN_GAIN if step is not None and step.purpose == "limit" else None
-    return diagnosis.summary.gain or unknown
+    if diagnosis.summary.gain or step is None or step.purpose != "limit":
+        return diagnosis.summary.gain
+    return "not known, because this run does not show what would limit next"
 
 
 def test_name(diagnosis: Diagnosis) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sanpath.cli.options import SourcesOption
+from sanpath.cli.options import SourcesOption, TextOrJson
 from sanpath.cli.source_blocks import first_action, source_blocks, summary_table
 
 if TYPE_CHECKING:
@@ -17,16 +16,9 @@ if TYPE_CHECKING:
 SCHEMA = "sanpath.check/1"
 
 
-class CheckFormat(StrEnum):
-    """How the result is printed."""
-
-    text = "text"
-    json = "json"
-
-
 def check(
     config: SourcesOption = None,
-    form: Annotated[CheckFormat, typer.Option("--format", help="How to print the result.")] = CheckFormat.text,
+    form: Annotated[TextOrJson, typer.Option("--format", help="How to print the result.")] = TextOrJson.text,
 ) -> None:
     """Try every source: login, clock, what this account may not read, and what a poll costs; exit 1 if one fails."""
     import asyncio
@@ -39,7 +31,7 @@ def check(
     if not configuration.sources:
         raise UsageError("no source to check: name some in sanpath.yaml (`sanpath init` asks for them)")
     checks = asyncio.run(check_all(configuration.sources))
-    typer.echo(as_json(checks) if form is CheckFormat.json else as_text(checks), nl=False)
+    typer.echo(as_json(checks) if form is TextOrJson.json else as_text(checks), nl=False)
     for warning in configuration.warnings:
         typer.echo(f"sanpath: {warning}", err=True)
     raise typer.Exit(0 if all(result.answers for result in checks) else 1)

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sanpath.cli.options import Recording
+from sanpath.cli.options import Recording, TextOrJson
 from sanpath.recording.storage.store import location
-
-
-class Form(StrEnum):
-    """How the prediction is printed."""
-
-    text = "text"
-    json = "json"
 
 
 def whatif(
@@ -36,7 +28,7 @@ def whatif(
             "--before", parser=location, metavar="EARLIER", help="An earlier run: shows how far off the model is."
         ),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="How to print the result.")] = Form.text,
+    form: Annotated[TextOrJson, typer.Option("--format", help="How to print the result.")] = TextOrJson.text,
 ) -> None:
     """Predict what each step of a recorded test would reach with another configuration, and what would limit it.
 
@@ -65,4 +57,4 @@ def whatif(
         comparison = compared(diagnosis_of(before), diagnosis_of(recording))
         prediction = replace(prediction, checks=with_checks(comparison, *judge_recording(Recorded(before))).checks)
     width = None if sys.stdout.isatty() else 160
-    typer.echo(json.render(prediction) if form is Form.json else as_text(prediction, width), nl=False)
+    typer.echo(json.render(prediction) if form is TextOrJson.json else as_text(prediction, width), nl=False)
