@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
@@ -26,7 +28,7 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         slow = iops(first.ceiling_ops_per_second or 0.0)
         return f"{iops(result.ops_per_second)} on average, {slow} once it slows down."
     words = _law_words(step, direction, result) + _flush_words(step)
-    if first is not None and (flat_words := _flat_words(diagnosis, direction, result)) is not None:
+    if first is not None and (flat_words := _flat_words(diagnosis, step, direction)) is not None:
         words = flat_words
     if first is not None and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= SHARED:
         words += f". {percent_rounded(foreign_share)} of the link's bytes are other hosts'"
@@ -46,10 +48,10 @@ def _doubt(diagnosis: Diagnosis, step: StepResult) -> str:
     return next((finding.title for finding in hits), "")
 
 
-def _flat_words(diagnosis: Diagnosis, direction: str, result: DirectionResult) -> str | None:
+def _flat_words(diagnosis: Diagnosis, step: StepResult, direction: str) -> str | None:
     """Words for more outstanding I/Os that add only latency. None: no other step shows that."""
     for curve in diagnosis.verdict.curves:
-        point = next((candidate for candidate in curve.points if candidate.step == diagnosis.verdict.from_step), None)
+        point = next((candidate for candidate in curve.points if candidate.step == step.name), None)
         if curve.direction != direction or point is None:
             continue
         equally_fast = [
@@ -57,14 +59,13 @@ def _flat_words(diagnosis: Diagnosis, direction: str, result: DirectionResult) -
             for candidate in curve.points
             if abs(candidate.ops_per_second / point.ops_per_second - 1) <= FLAT
         ]
-        low, high = (
-            min(equally_fast, key=lambda candidate: candidate.in_flight),
-            max(equally_fast, key=lambda candidate: candidate.in_flight),
-        )
+        low = min(equally_fast, key=attrgetter("in_flight"))
+        high = max(equally_fast, key=attrgetter("in_flight"))
         if low.in_flight <= _FEWER * high.in_flight and low.latency_seconds < high.latency_seconds:
+            noun = "I/Os" if is_single_direction(step, direction) else f"{direction}s"
             return (
-                f"From {count(low.in_flight)} to {count(high.in_flight)} outstanding {_noun(diagnosis, direction)}, "
-                f"throughput stays at {iops(point.ops_per_second)}{of_size(result)} and latency grows from "
+                f"From {count(low.in_flight)} to {count(high.in_flight)} outstanding {noun}, throughput stays at "
+                f"{iops(point.ops_per_second)}{of_size(step.directions[direction])} and latency grows from "
                 f"{duration(low.latency_seconds)} to {duration(high.latency_seconds)}"
             )
     return None
@@ -112,11 +113,6 @@ def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:
     return (
         f"The switch has no credit to send to the device {percent_rounded(max(ratios))} of the time" if ratios else ""
     )
-
-
-def _noun(diagnosis: Diagnosis, direction: str) -> str:
-    step = next(s for s in diagnosis.steps if s.name == diagnosis.verdict.from_step)
-    return "I/Os" if is_single_direction(step, direction) else f"{direction}s"
 
 
 def _foreign_share(use: ElementUse | None) -> float:

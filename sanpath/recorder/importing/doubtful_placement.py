@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from sanpath.plugin import ResultClock
-from sanpath.recorder.importing.other_hosts import of_other_hosts
 from sanpath.recorder.importing.placement import QUARTER_US, Placement, step_limits
+from sanpath.recorder.importing.target import of_other_hosts
 from sanpath.recording.reading.recording import Recording
 
 

@@ -17,11 +17,16 @@ from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import doubtful_placement as doubts
 from sanpath.recorder.importing.batch import Batch, single
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath.recorder.importing.other_hosts import of_other_hosts
 from sanpath.recorder.importing.placement import Placement
 from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, read_bytes
 from sanpath.recorder.importing.recognition import recognised
-from sanpath.recorder.importing.target import free_name, open_recording, source_names, writer_name
+from sanpath.recorder.importing.target import (
+    free_name,
+    of_other_hosts,
+    open_recording,
+    source_names,
+    writer_name,
+)
 from sanpath.recorder.importing.untimed import marked, placed
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending

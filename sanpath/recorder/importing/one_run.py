@@ -15,9 +15,9 @@ from sanpath.errors import CollectorError, UsageError
 from sanpath.model import DIRECTIONS, Event, Rows, SourceEntity
 from sanpath.plugin import LOAD_COUNTERS, ResultClock, ResultReader, complete_sum
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath.recorder.importing.other_hosts import of_other_hosts
 from sanpath.recorder.importing.placement import QUARTER_US
 from sanpath.recorder.importing.recognition import recognised
+from sanpath.recorder.importing.target import of_other_hosts
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at
 

@@ -1,14 +1,17 @@
-"""The recording that an import writes into, and free names in it."""
+"""The recording that an import writes into: its sources, those of other machines, and free names in it."""
 
 from __future__ import annotations
 
 import platform
 import re
+from collections import defaultdict
 from collections.abc import Collection
 
+from sanpath.model import SourceEntity
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.clock import RecorderClock
+from sanpath.topology.machine_names import spellings
 
 
 def open_recording(folder: Location) -> Recording | None:
@@ -20,6 +23,19 @@ def open_recording(folder: Location) -> Recording | None:
 def source_names(recording: Recording | None) -> set[str]:
     """Return the names of a recording's sources; None has none."""
     return {declaration.name for declaration in recording.declarations} if recording is not None else set()
+
+
+def of_other_hosts(recording: Recording, host: str | None) -> set[str]:
+    """Return the sources that name machines, none of which is `host`. None: not known, so any may be of it."""
+    if host is None:
+        return set()
+    machines: dict[str, set[str]] = defaultdict(set)
+    for source, _, item in recording.inventory():
+        if isinstance(item, SourceEntity) and item.kind in ("host", "vm"):
+            machines[source].add(item.label or item.local_id)
+    known = spellings((host, *sorted({name for names in machines.values() for name in names})))
+    wanted = known[host.casefold()]
+    return {source for source, names in machines.items() if wanted not in {known[name.casefold()] for name in names}}
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
