@@ -11,9 +11,12 @@ import pytest
 
 from sanpath.diagnosis.experiment import Experiment
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.compute import compute
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
 from sanpath.units import percent
+from sanpath.verdict.places.host_queues import DEPTH_ERROR
+from sanpath.verdict.places.table import place_tables
 from sanpath.views import json, markdown, progress, text
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
@@ -126,14 +129,33 @@ def at_one_with_itself(found: Diagnosis) -> None:
                 assert queued <= 0.25 * budget.total_seconds
 
 
+def waits_fit_their_segments(recording: Recording) -> None:
+    """No wait is shorter than is certain, or longer than its segment, and no more I/Os are below a queue than have a
+    slot."""
+    facts = compute(recording)
+    for table in place_tables(facts, facts.loads):
+        for index, segment in enumerate(table.segments):
+            for low, likely, high in (segment.wait, segment.own_wait, segment.independent_wait):
+                assert 0 <= low <= likely <= high
+            if segment.queue is not None and segment.slots and segment.queue.in_slots is None:
+                below = table.segments[index + 1 :]
+                # What clocks say for certain stands, even if they contradict the number of slots.
+                least = sum(each.seconds[0] for each in below)
+                most = max(least, (1 + DEPTH_ERROR) * segment.slots / table.load.ops_per_second)
+                assert segment.queue.above_parts or all(each.seconds[1] <= most + 1e-12 for each in below)
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_recordings_of_random_numbers(tmp_path: Path, seed: int) -> None:
-    check(judged(random_san(tmp_path, random.Random(seed)).write(ended=seed % 2 == 0)))
+    recording = random_san(tmp_path, random.Random(seed)).write(ended=seed % 2 == 0)
+    check(judged(recording))
+    waits_fit_their_segments(recording)
 
 
 @pytest.mark.parametrize("name", STORIES)
 def test_every_story(name: str) -> None:
     check(diagnosed(name))
+    waits_fit_their_segments(recorded(name))
 
 
 PIECES = [
