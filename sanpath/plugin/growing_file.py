@@ -14,12 +14,10 @@ from sanpath.model import Event, Rows, SourceEntity, SourceLink
 from sanpath.plugin.collector import Check, Collector, Item
 from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import Context
-from sanpath.plugin.result import ResultReader, warning
+from sanpath.plugin.result import HEAD_BYTES, ResultReader, warning
 
 _CHUNK_BYTES = 1 << 20
 """The most that is read at once."""
-_HEAD_BYTES = 1 << 16
-"""What ResultReader.recognises gets of a file."""
 
 
 class FollowedFileConfig(SourceConfig):
@@ -55,7 +53,7 @@ class FollowedFile(Collector[FollowedFileConfig]):
     async def open(self, ctx: Context) -> None:
         """Read the present content. Raises CollectorError: UNREADABLE when it is another kind of file."""
         self._reader, self._offset, self._lag_us = self._new_reader(), 0, None
-        head = await ctx.files.read_from(str(self.config.path), 0, _HEAD_BYTES)
+        head = await ctx.files.read_from(str(self.config.path), 0, HEAD_BYTES)
         if head and not self.reader.recognises(head, self.config.path.name):
             raise CollectorError(
                 Failure.UNREADABLE,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
+from sanpath.errors import CollectorError, Failure
 from sanpath.masking import masked_text
 from sanpath.model import Event
 from sanpath.plugin.collector import Item
+
+HEAD_BYTES = 1 << 16
+"""What `ResultReader.recognises` gets of a file."""
 
 ResultClock = Literal["utc", "local", "elapsed", "none"]
 """The clock of the times in a file.
@@ -109,6 +113,59 @@ class ResultReader(ABC):
         """Read the files that are parts of one run, or the only one."""
         for file in files:
             yield from self.read(file)
+
+
+class SelectingReader(ResultReader):
+    """Passes a file to the first of several readers that recognises its beginning.
+
+    A subclass sets `readers`, and `nothing_read`, the message about a file that none of them recognises.
+    """
+
+    readers: ClassVar[Sequence[type[ResultReader]]]
+    nothing_read: ClassVar[str]
+
+    def __init__(self, load: str) -> None:
+        super().__init__(load)
+        self._head = b""
+        self._reader: ResultReader | None = None
+
+    @classmethod
+    def recognises(cls, head: bytes, name: str) -> bool:
+        """Whether one of the readers can read a file."""
+        return cls.reader_of(head, name) is not None
+
+    @classmethod
+    def reader_of(cls, head: bytes, name: str = "") -> type[ResultReader] | None:
+        """Return the reader that recognises a file. None: none does."""
+        return next((reader for reader in cls.readers if reader.recognises(head[:HEAD_BYTES], name)), None)
+
+    def new_reader(self, head: bytes) -> ResultReader:
+        """Return a reader for a file. Raises CollectorError(UNREADABLE): no reader recognises it, or it is empty."""
+        if (reader := self.reader_of(head)) is None:
+            raise CollectorError(Failure.UNREADABLE, self.nothing_read)
+        return reader(self.load)
+
+    def feed(self, added: bytes) -> Iterator[Item]:
+        """Collect the first bytes until they suffice to recognise the file, then yield its items."""
+        if self._reader is None:
+            self._head += added
+            if len(self._head) < HEAD_BYTES:
+                return
+            added, self._reader = self._head, self.new_reader(self._head)
+        yield from self._with_clock(self._reader, self._reader.feed(added))
+
+    def finish(self) -> Iterator[Item]:
+        """Yield the remaining items. Raises CollectorError(UNREADABLE): there is nothing to read."""
+        if self._reader is None:
+            self._reader = self.new_reader(self._head)
+            yield from self._with_clock(self._reader, self._reader.feed(self._head))
+        yield from self._with_clock(self._reader, self._reader.finish())
+
+    def _with_clock(self, reader: ResultReader, items: Iterable[Item]) -> Iterator[Item]:
+        for item in items:
+            self.clock = reader.clock
+            yield item
+        self.clock = reader.clock
 
 
 def warning(seen_us: int, code: str, text: str) -> Event:

@@ -19,11 +19,10 @@ def text_of(head: bytes) -> tuple[str, str]:
     Windows programs write UTF-8, UTF-16 with a byte-order mark (PowerShell 5.1 redirection) or the code page of the
     machine, which is taken to be cp1252.
     """
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if head.startswith(mark):
-            return head[: len(head) - len(head) % 2 if encoding == "utf-16" else None].decode(
-                encoding, "replace"
-            ), encoding
+            whole = head[: len(head) - len(head) % 2] if encoding == "utf-16" else head
+            return whole.decode(encoding, "replace"), encoding
     for cut in range(4):  # The beginning may end inside a character.
         try:
             return head[: len(head) - cut].decode("utf-8"), "utf-8"
