@@ -25,11 +25,10 @@ from sanpath_collectors.brocade_rest import inventory, parse
 from sanpath_collectors.brocade_rest.config import BrocadeRestConfig
 from sanpath_collectors.brocade_rest.rest import ClosedError, Rest
 from sanpath_collectors.snmp_switch import logins, zones
-from sanpath_collectors.snmp_switch.changes import Changes
+from sanpath_collectors.snmp_switch.changes import Changes, Uptime
 from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.ports import inventory as port_items
 from sanpath_collectors.snmp_switch.profile import devices
-from sanpath_collectors.snmp_switch.uptime import Uptime
 
 _SWITCH, _PORTS = "brocade-fibrechannel-switch/fibrechannel-switch", "brocade-interface/fibrechannel"
 _STATISTICS, _OPTICS = "brocade-interface/fibrechannel-statistics", "brocade-media/media-rdp"

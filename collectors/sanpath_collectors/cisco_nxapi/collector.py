@@ -24,11 +24,10 @@ from sanpath_collectors.cisco_nxapi import inventory, parse
 from sanpath_collectors.cisco_nxapi.config import CiscoNxapiConfig
 from sanpath_collectors.cisco_nxapi.nxapi import Nxapi
 from sanpath_collectors.snmp_switch import logins, zones
-from sanpath_collectors.snmp_switch.changes import Changes
+from sanpath_collectors.snmp_switch.changes import Changes, Uptime
 from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.ports import inventory as port_items
 from sanpath_collectors.snmp_switch.profile import devices
-from sanpath_collectors.snmp_switch.uptime import Uptime
 
 _VERSION, _OWN, _PORTS = "show version", "show wwn switch", "show interface"
 _OPTICS = "show interface transceiver details"

@@ -8,6 +8,6 @@ COLLECTOR = Spec(
     title="ESXi's esxtop or resxtop in batch mode (-b), left behind or growing",
     tables=TABLES,
     config=FollowedFileConfig,
-    collector="sanpath_collectors.esxtop.collector:EsxtopFile",
+    collector="sanpath_collectors.esxtop.reader:EsxtopFile",
     result="sanpath_collectors.esxtop.reader:EsxtopLog",
 )

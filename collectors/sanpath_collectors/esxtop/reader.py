@@ -7,7 +7,7 @@ from sanpath_collectors.esxtop import parse
 from sanpath_collectors.perfmon import pdh
 from sanpath_collectors.perfmon.parse import Columns
 from sanpath_collectors.perfmon.plan import Plan
-from sanpath_collectors.perfmon.reader import CounterLog
+from sanpath_collectors.perfmon.reader import CounterLog, FollowedCounterLog
 
 
 class EsxtopLog(CounterLog):
@@ -27,3 +27,9 @@ class EsxtopLog(CounterLog):
     def wanted_counters(self) -> str:
         """The columns that a diagnosis needs."""
         return "disk devices, adapters and virtual disks (esxtop -b -a)"
+
+
+class EsxtopFile(FollowedCounterLog):
+    """Follows a batch that resxtop writes, or esxtop over a share or a pipe."""
+
+    reader = EsxtopLog

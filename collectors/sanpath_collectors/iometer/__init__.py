@@ -9,7 +9,7 @@ COLLECTOR = Spec(
     name="iometer",
     title="Iometer results (.csv), configuration (.icf), and its updates while it runs",
     config=FollowedFileConfig,
-    collector="sanpath_collectors.iometer.live:IometerUpdates",
+    collector="sanpath_collectors.iometer.reader:IometerUpdates",
     tables=(LOAD,),
     result="sanpath_collectors.iometer.reader:IometerReader",
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from sanpath.errors import CollectorError, Failure
-from sanpath.plugin import Item, LineDocument, LineDocumentReader, ResultClock, text_of, warning
+from sanpath.plugin import FollowedFile, Item, LineDocument, LineDocumentReader, ResultClock, text_of, warning
 from sanpath_collectors.iometer.configured_loads import ConfigurationFile
 from sanpath_collectors.iometer.numbers import local_us
 from sanpath_collectors.iometer.parse import Record, Remark, ResultText, Test, Update, UpdatesEnded
@@ -90,3 +90,19 @@ class _Csv:
         if self.time_us:
             yield from (warning(self.time_us, remark.code, remark.text) for remark in self._pending_remarks)
             self._pending_remarks.clear()
+
+
+class UpdatesReader(IometerReader):
+    """Recognises only the file of updates, as the results contain a test only after its end."""
+
+    @classmethod
+    def recognises(cls, head: bytes, name: str) -> bool:
+        """Whether a file contains updates: by its name before the first test, later by its header line."""
+        return super().recognises(head, name) and (name.startswith("inst") or b"\nTimeStamp," in head)
+
+
+class IometerUpdates(FollowedFile):
+    """Follows the updates of a running test, which Iometer 1.1.0 writes to `inst<name of the results>` where the page
+    Results Display is set to "Record last update results"."""
+
+    reader = UpdatesReader

@@ -8,6 +8,6 @@ COLLECTOR = Spec(
     title="A Linux host's block devices and network ports, from what iostat or sar writes into a file",
     tables=(LUN, HOST, HBA),
     config=FollowedFileConfig,
-    collector="sanpath_collectors.iostat.collector:Iostat",
+    collector="sanpath_collectors.iostat.reader:Iostat",
     result="sanpath_collectors.iostat.reader:IostatResult",
 )

@@ -10,6 +10,7 @@ from sanpath.plugin import (
     CollectorError,
     Decoder,
     Failure,
+    FollowedFile,
     Item,
     ResultReader,
     Rows,
@@ -234,3 +235,9 @@ def _link_speeds(ports: Mapping[str, Values], end_us: int) -> Iterator[Rows]:
     if speeds:
         metric = "link_speed_bits_per_second"
         yield Rows(HBA, list(speeds), [end_us] * len(speeds), {metric: list(speeds.values())})
+
+
+class Iostat(FollowedFile):
+    """Follows the file that iostat or sar is writing, on the host whose block devices it has."""
+
+    reader = IostatResult

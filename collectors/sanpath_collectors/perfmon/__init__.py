@@ -8,6 +8,6 @@ COLLECTOR = Spec(
     title="Windows' performance counters, from a log of typeperf, logman, relog or Get-Counter",
     tables=TABLES,
     config=FollowedFileConfig,
-    collector="sanpath_collectors.perfmon.collector:PerfMonFile",
+    collector="sanpath_collectors.perfmon.reader:PerfMonFile",
     result="sanpath_collectors.perfmon.reader:PerfMonLog",
 )

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
+from typing import ClassVar
 
-from sanpath.plugin import CollectorError, Failure, Item, ResultClock, ResultReader, text_of, warning
+from sanpath.plugin import (
+    Check,
+    CollectorError,
+    Context,
+    Failure,
+    FollowedFile,
+    Item,
+    ResultClock,
+    ResultReader,
+    text_of,
+    warning,
+)
 from sanpath_collectors.perfmon import columns, pdh
 from sanpath_collectors.perfmon.block import Block
 from sanpath_collectors.perfmon.parse import FEW, Columns, Format, LogItem, Long, Remark, Row, Wide, long_header
@@ -180,3 +193,25 @@ class PerfMonLog(CounterLog):
     def wanted_counters(self) -> str:
         """The counters that a diagnosis reads."""
         return r"\PhysicalDisk(*)\*, \Processor Information(*)\*, \System\*"
+
+
+class FollowedCounterLog(FollowedFile):
+    """One log of counters that another program is writing. `check` reports the defects that its header shows."""
+
+    reader: ClassVar[type[CounterLog]]
+
+    def _new_reader(self) -> CounterLog:
+        return self.reader(self.config.name, self.config.host)
+
+    async def check(self, ctx: Context) -> Check:
+        """Report whether the file exists, and which counters are missing in it."""
+        check = await super().check(ctx)
+        assert isinstance(self._reader, CounterLog)  # noqa: S101 - for the type checker
+        messages = [text for code, text in self._reader.messages.items() if code != "unknown-zone"]
+        return replace(check, unreadable=(*check.unreadable, *messages))
+
+
+class PerfMonFile(FollowedCounterLog):
+    """A log of typeperf, logman or Get-Counter."""
+
+    reader = PerfMonLog

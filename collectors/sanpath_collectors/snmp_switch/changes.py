@@ -1,13 +1,15 @@
-"""Events of ports during the run: links that go up or down, speeds that change."""
+"""Events of a switch during the run: links that go up or down, speeds that change, restarts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sanpath.plugin import Event, Rows
+from sanpath.plugin import Event, Item, Rows
 from sanpath_collectors.snmp_switch.ports import Port
+from sanpath_collectors.snmp_switch.tables import SWITCH
 
 _MILLION = 1_000_000
+_HUNDREDTHS = 100
 
 
 class Changes:
@@ -42,3 +44,20 @@ class Changes:
                         "bits_per_second": speed_now * _MILLION,
                     }
                     yield Event(rows.seen[number], "port-speed", {**name, **detail})
+
+
+class Uptime:
+    """The uptime of a switch that reports it in whole seconds, at the previous poll."""
+
+    def __init__(self) -> None:
+        self._before_seconds: int | None = None
+
+    def items(self, switch: str, uptime_seconds: int | None, seen_us: int) -> Iterator[Item]:
+        """Yield the sample, and a restart since the previous poll. `uptime_seconds` None: the switch reports none."""
+        if uptime_seconds is None:
+            return
+        before, self._before_seconds = self._before_seconds, uptime_seconds
+        if before is not None and uptime_seconds < before:
+            detail = {"uptime_seconds_before": before, "uptime_seconds": uptime_seconds}
+            yield Event(seen_us, "device-restarted", detail)
+        yield Rows(SWITCH, [switch], [seen_us], {"uptime_seconds": [uptime_seconds * _HUNDREDTHS]})

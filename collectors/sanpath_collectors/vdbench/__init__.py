@@ -7,8 +7,8 @@ COLLECTOR = Spec(
     name="vdbench",
     title="vdbench, from the reports of its output folder, live from flatfile.html",
     config=FollowedFileConfig,
-    collector="sanpath_collectors.vdbench.collector:Vdbench",
-    load="sanpath_collectors.vdbench.load:VdbenchLoad",
+    collector="sanpath_collectors.vdbench.reports.flatfile:Vdbench",
+    load="sanpath_collectors.vdbench.reports.flatfile:VdbenchLoad",
     result="sanpath_collectors.vdbench.reader:VdbenchReader",
     tables=(LOAD, HOST),
 )

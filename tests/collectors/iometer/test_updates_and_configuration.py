@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
-from sanpath_collectors.iometer.live import UpdatesReader
-from sanpath_collectors.iometer.reader import IometerReader
+from sanpath_collectors.iometer.reader import IometerReader, UpdatesReader
 
 CASES = Path(__file__).parent
 UPDATES = "updates/instresults.csv"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from sanpath.plugin import Item, Lines, ResultReader
+from sanpath.plugin import FollowedFile, Item, Lines, PrintedResult, ResultReader
 from sanpath_collectors.vdbench.clock import ReportClock
 from sanpath_collectors.vdbench.columns import Columns
 from sanpath_collectors.vdbench.parse import (
@@ -101,3 +101,16 @@ class FlatfileReader(ResultReader):
         day = days_of(int(match[3]), int(match[1]), int(match[2])) if match else None
         if match is not None and day is not None:
             self._clock.set_date(day, utc_offset_us(match[4]))
+
+
+class Vdbench(FollowedFile):
+    """A running vdbench: it flushes flatfile.html line by line, its other reports only when a run has ended."""
+
+    reader = FlatfileReader
+
+
+class VdbenchLoad(PrintedResult):
+    """vdbench as a load that sanpath starts: its command, such as that of `sanpath sweep`, prints flatfile.html."""
+
+    reader = FlatfileReader
+    name = "vdbench"
