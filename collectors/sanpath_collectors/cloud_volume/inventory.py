@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,12 +21,16 @@ FILES = (
     f"{_BLOCK}/*/size",
 )
 _AMAZON, _AZURE = "amazon", "azure"
-_MODELS = {"Amazon Elastic Block Store": "ebs", "Amazon EC2 NVMe Instance Storage": "instance_store"}
-"""Model that an NVMe device reports → kind of volume."""
 _NAMESPACE = re.compile(r"nvme\d+n\d+")
 _SECTOR_BYTES, _GIB = 512, 1 << 30
 
 Kind = Literal["ebs", "instance_store", "configured"]
+
+_MODELS: Mapping[str, Kind] = {
+    "Amazon Elastic Block Store": "ebs",
+    "Amazon EC2 NVMe Instance Storage": "instance_store",
+}
+"""Model that an NVMe device reports → kind of volume."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ class Inventory:
             serial = self.machine.text(f"{folder}/serial")
             name = re.sub(r"^vol-?", "vol-", serial) or f"{self.host}/{device}"
             label = about.name if about is not None and about.name else name
-            return Volume(device, name, label, _kind(kind), about or VolumeConfig(), size)
+            return Volume(device, name, label, kind, about or VolumeConfig(), size)
         if about is None:
             return None
         name = about.name or f"{self.host}/{device}"
@@ -127,10 +131,6 @@ class Inventory:
             **_qos(self.volume_limit(volume)),
         }
         return SourceEntity("volume", volume.local_id, volume.label, {}, attributes)
-
-
-def _kind(name: str) -> Kind:
-    return "ebs" if name == "ebs" else "instance_store"
 
 
 def _qos(limit: CloudLimit) -> dict[str, float | None]:

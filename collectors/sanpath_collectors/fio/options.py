@@ -7,11 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Literal, TypeVar
+from typing import Literal
 
 from sanpath.plugin import LoadProfile, common_value, complete_sum, is_block_device
-
-T = TypeVar("T")
 
 SYNCHRONOUS = frozenset(
     (

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 from sanpath.plugin import common_value, complete_sum
 from sanpath_collectors.vdbench.parse import number, ratio, size_bytes
@@ -29,7 +28,6 @@ _KEYS = (
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 Words = Mapping[str, str]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
