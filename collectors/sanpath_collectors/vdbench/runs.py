@@ -42,7 +42,7 @@ class _Run:
     name: str
     local_id: str
     group: int
-    has_runs: int
+    begin_us: int
     settings: RunSettings
     seen_us: int
     interval: int = 0
@@ -184,10 +184,10 @@ class Runs:
     def summary(self, first: int, last: int, seen_us: int, average: Figures) -> Iterator[Item]:
         """Yield the items for the average of a run without rows of its intervals."""
         run = self._run
-        if run is None or run.measuring or not 1 <= first <= last or seen_us <= run.has_runs:
+        if run is None or run.measuring or not 1 <= first <= last or seen_us <= run.begin_us:
             return
         yield from self._check_average(run, seen_us, average)
-        run.seen_us = run.has_runs + (seen_us - run.has_runs) * (first - 1) // last
+        run.seen_us = run.begin_us + (seen_us - run.begin_us) * (first - 1) // last
         yield from self._start_measuring(run, average, summary=True)
         run.add(average, (seen_us - run.seen_us) / 1e6)
         yield from self._machine(average, seen_us, (seen_us - run.seen_us) / 1e6)
@@ -238,7 +238,7 @@ class Runs:
             group=run.group,
             summary=summary,
         )
-        yield run.step.event("step-begin", run.has_runs)
+        yield run.step.event("step-begin", run.begin_us)
         yield run.step.event("ramp-end", run.seen_us)
         if figures.reads.ops and figures.writes.ops and figures.reads.latency_seconds is None:
             text = "this version reports one response time for reads and writes together: that of each is not known"

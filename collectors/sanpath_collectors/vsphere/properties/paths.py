@@ -126,7 +126,7 @@ def lun(
 ) -> SourceEntity:
     """Return a LUN with its path policy.
 
-    `unit`: its record of the multipath plug-in. `extra_attributes`: attributes from other sources.
+    `unit`: its record of the multipath plug-in. `extra`: attributes from other sources.
     """
     device = str(record["canonicalName"])
     entity_id = f"{host}/{device}"
