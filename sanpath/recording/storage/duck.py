@@ -60,6 +60,31 @@ def separate(
     whole database. `folders`: all that it can access, including URLs of `store`. `setup`: SQL settings applied before
     the configuration is locked.
     """
+    return _opened(threads, folders, store, setup)
+
+
+@lru_cache(maxsize=_MOST_DATABASES)
+def _database(process: int, threads: int, folders: tuple[str, ...], setup: str) -> duckdb.DuckDBPyConnection:
+    """Return the cached database of a process: a fork does not inherit its parent's threads.
+
+    A database that is no longer cached lives as long as its connections.
+    """
+    database = _opened(threads, folders, None, setup)
+    # A database that is open at exit together with a daemon thread prints a leak report. The weak reference keeps
+    # no database alive.
+    reference = weakref.ref(database)
+    atexit.register(lambda: _close(reference(), process))
+    return database
+
+
+def _close(database: duckdb.DuckDBPyConnection | None, process: int) -> None:
+    if database is not None and os.getpid() == process:
+        database.close()
+
+
+def _opened(
+    threads: int, folders: tuple[str, ...], store: AbstractFileSystem | None, setup: str
+) -> duckdb.DuckDBPyConnection:
     database = duckdb.connect(
         config={
             "memory_limit": _MEMORY_LIMIT,
@@ -81,22 +106,3 @@ def separate(
     database.execute("SET enable_external_access = false")
     database.execute("SET lock_configuration = true")
     return database
-
-
-@lru_cache(maxsize=_MOST_DATABASES)
-def _database(process: int, threads: int, folders: tuple[str, ...], setup: str) -> duckdb.DuckDBPyConnection:
-    """Return the cached database of a process: a fork does not inherit its parent's threads.
-
-    A database that is no longer cached lives as long as its connections.
-    """
-    database = separate(threads, folders, setup=setup)
-    # A database that is open at exit together with a daemon thread prints a leak report. The weak reference keeps
-    # no database alive.
-    reference = weakref.ref(database)
-    atexit.register(lambda: _close(reference(), process))
-    return database
-
-
-def _close(database: duckdb.DuckDBPyConnection | None, process: int) -> None:
-    if database is not None and os.getpid() == process:
-        database.close()
