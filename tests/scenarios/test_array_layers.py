@@ -14,7 +14,7 @@ from sanpath.facts.compute import compute
 from sanpath.model import Column, Scalar, Table
 from sanpath.verdict.places.set_limits import configured_limits
 from tests.support.recording import RecordingBuilder
-from tests.support.san import HOST_PORT, KIB, NAA, AtArray, Flow, San
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
 
 IOPS = 3333.0
@@ -244,3 +244,30 @@ def test_a_part_of_the_array_that_is_as_busy_with_few_ios_does_not_limit(tmp_pat
         san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=counted, disk=below, array=array)
     verdict = judged(san.write()).verdict
     assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["lun:sqlvm1/sda"]
+
+
+@pytest.mark.parametrize(("held", "is_part"), [(1.0, False), (0.12, True)])
+def test_a_limit_of_one_volume_of_several_holds_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: float, is_part: bool
+) -> None:
+    """On average an I/O waits 9.2 ms for a limit of IOPS, and 11 ms for the full link of the array. If a tenth of
+    them wait for the limit, they do so for 77 ms, and the others for the link alone."""
+    monkeypatch.setattr("sanpath.verdict.places.segments.limited_ratio", lambda *_: held)
+    monkeypatch.setattr("sanpath.verdict.hypotheses.array_limits.limited_ratio", lambda *_: held)
+    san = LimitedSan(tmp_path)
+    san.limits, san.of_host = {"qos_ops_per_second": 6300.0}, {}
+    san.ports = [fast(HOST_PORT), ARRAY_PORT]
+    for n in (64, 128):
+        flow, counted = Flow(6300.0, n / 6300.0), (6300.0 * 32 * 2076, NOTHING)
+        at_array = AtArray(0.00035, san=n / 6300.0 * 0.53, qos=n / 6300.0 * 0.44)
+        san.step(
+            f"q{n}",
+            n,
+            read=flow,
+            ports={port.name: counted for port in san.ports},
+            disk={"read": flow},
+            array={"read": at_array},
+        )
+    suspects = {suspect.kind: suspect.probability for suspect in judged(san.write()).verdict.suspects}
+    assert (suspects["volume"] < 0.9) is is_part
+    assert (suspects.get("link", 0.0) > 0.1) is is_part

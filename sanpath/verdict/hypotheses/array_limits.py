@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import log
 from typing import NamedTuple
 
 from sanpath.facts.storage.load_volumes import volumes_of
@@ -10,13 +11,11 @@ from sanpath.facts.table import number
 from sanpath.topology.paths import only_host
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import at_limit, beyond_usual
-from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of
+from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of, weighed
 from sanpath.verdict.places.path_links import COINCIDENT
-from sanpath.verdict.places.set_limits import configured_limits
+from sanpath.verdict.places.set_limits import REACHED, configured_limits, limited_ratio
 from sanpath.verdict.places.table import PlaceTable
 
-_REACHED = 0.9
-"""Share of a limit from which it counts as reached: the mean over a step lies a little below the limit."""
 _LIMIT_ERROR = 0.01
 """Standard error of throughput over its limit: it is counted exactly, and arrays enforce limits to a percent."""
 _LIMIT_NAMES = {
@@ -45,11 +44,14 @@ class _Limit(NamedTuple):
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each limit that may be reached, the fullest first."""
     explains = table.indices("cap") or table.below_host
+    held = limited_ratio(table.facts, table.load)
+    # To raise it brings at most as many more.
+    of_part = weighed(log(held), f"only {percent(held)} of the load's I/Os pass it")
     for limit, words, weight in _reached(table):
         kind = limit.entity.partition(":")[0]
         layer = "host" if kind == "host" else "array_front"
         conclude = conclusion_of(table, layer, (words,), ("no time waited for a QoS limit at the same IOPS",))
-        evidence, group = (Evidence(words, weight),), "limits set at the array"
+        evidence, group = (Evidence(words, weight), *of_part), "limits set at the array"
         yield Claim(kind, limit.entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
 
@@ -70,14 +72,14 @@ def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
     if array is not None and (waited := number(array, "qos_limit_seconds")):
         wait = f"an I/O waits {duration(waited)} of {duration(latency)}"
         of_wait = beyond_usual(waited / latency, _USUAL_CAP, _WAITED)
-        reached = [limit for limit in limits if limit.ratio >= _REACHED]
+        reached = [limit for limit in limits if limit.ratio >= REACHED]
         for limit in reached or [_Limit(0.0, str(array["entity"]), "a QoS limit")]:
             weight = at_limit(limit.ratio, _LIMIT_ERROR) if reached else of_wait
             yield limit, f"{wait} in {limit.entity} because {limit.words} is reached there", max(0.0, weight)
     elif array is None or array["qos_limit_seconds"] is None:
         # An array that does not report how long I/Os wait for its limits may still enforce them.
         for limit in limits:
-            state = "reached" if limit.ratio >= _REACHED else f"used to {percent(limit.ratio)}"
+            state = "reached" if limit.ratio >= REACHED else f"used to {percent(limit.ratio)}"
             yield limit, f"{limit.words} of {limit.entity} is {state}", at_limit(limit.ratio, _LIMIT_ERROR)
 
 

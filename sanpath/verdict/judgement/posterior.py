@@ -306,12 +306,14 @@ def _idle_density(segment: LatencySegment, wait: Wait, processor_wait_seconds: f
     """
     means = UNEXPLAINED, UNEXPLAINED + min(_FOR_PROCESSORS, segment.share(processor_wait_seconds))
     fixed = _fixed_probability(segment, wait)
-    return _NEVER + sum(
+    density = sum(
         probability * weight * exp(-share / mean) / mean / len(means)
         for probability, possible in ((fixed, segment.own_wait), (1 - fixed, wait))
         for share, weight in segment.possible_shares(possible)
         for mean in means
     )
+    # The I/Os that do not pass it do not wait in it.
+    return _NEVER + segment.passing_ratio * density + (1 - segment.passing_ratio) / UNEXPLAINED
 
 
 def _fixed_probability(segment: LatencySegment, wait: Wait) -> float:

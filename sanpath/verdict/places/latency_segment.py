@@ -61,7 +61,7 @@ class LatencySegment:
     standard error of its natural logarithm. `service_likelihood`: how usual its time is if it includes no wait, over
     the most usual one; 1 for shorter ones. `filled_odds`: probability that the I/Os inside it fill what serves them,
     by their number alone, over even odds. `distance`: least and most seconds of it that cross the distance, None: no
-    source measures that.
+    source measures that. `passing_ratio`: share of the load's I/Os that pass it; its time is a mean over all.
     """
 
     kind: SegmentKind
@@ -80,6 +80,7 @@ class LatencySegment:
     service_likelihood: float = 1.0
     filled_odds: float = 1.0
     distance: Interval | None = None
+    passing_ratio: float = 1.0
 
     @property
     def includes_service(self) -> bool:

@@ -31,6 +31,7 @@ from sanpath.verdict.places.latency_segment import (
     Times,
     Wait,
 )
+from sanpath.verdict.places.set_limits import limited_ratio
 from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
 
 _SOFTWARE_SECONDS = 30e-6
@@ -218,7 +219,7 @@ def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[LatencySegmen
     segments = [LatencySegment("below", None, below, "all below the last clock that was read")]
     if row is not None and (parts := parts_at_array(load, row)) is not None:
         if row["array_seconds"] is not None:
-            segments = _array(row, below, parts)
+            segments = _array(row, below, parts, limited_ratio(facts, load))
         elif row["response_seconds"] is not None:
             segments = _response(row, below, parts)
     elif (row := array_with_others(facts.topology, load, facts.tables)) is not None:
@@ -274,10 +275,11 @@ def _with_unread(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[Laten
     return [LatencySegment("host_receive", None, received, _UNREAD), *result]
 
 
-def _array(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
+def _array(row: FactRow, below: Interval, parts: float, limited: float) -> list[LatencySegment]:
     """The segments of an array that reports its service time.
 
-    `below`: time below the host's last clock. `parts`: I/Os at the array for one of the load.
+    `below`: time below the host's last clock. `parts`: I/Os at the array for one of the load. `limited`: share of the
+    load's I/Os that a limit holds.
     """
     entity, spread = str(row["entity"]), number(row, "spread_seconds")
     lowest_factor, highest_factor = _OTHERS_MIX if number(row, "foreign_ratio") > SHARED else (1.0, 1.0)
@@ -303,7 +305,7 @@ def _array(row: FactRow, below: Interval, parts: float) -> list[LatencySegment]:
     else:
         segments.append(LatencySegment("fabric", None, _within(gap, error), _BETWEEN))
     if times["qos_limit"]:
-        segments.append(LatencySegment("cap", entity, own["qos_limit"], ARRAY_CLOCK))
+        segments.append(LatencySegment("cap", entity, own["qos_limit"], ARRAY_CLOCK, passing_ratio=limited))
     if row["queue_seconds"] is not None:
         segments.append(LatencySegment("array_queue", entity, own["queue"], ARRAY_CLOCK))
     source = ARRAY_CLOCK if row["queue_seconds"] is not None else "array, its queue included"

@@ -17,6 +17,10 @@ from sanpath.units import bandwidth, iops
 
 Rate = Literal["bytes_per_second", "ops_per_second"]
 RATES: tuple[Rate, Rate] = ("bytes_per_second", "ops_per_second")
+REACHED = 0.9
+"""Share of a limit from which it counts as reached: the mean over a step lies a little below the limit."""
+_ALL = 0.9
+"""Share of a load's I/Os from which all of them are meant: load and array count in different windows."""
 _FORMATS: Mapping[Rate, Callable[[float], str]] = {"bytes_per_second": bandwidth, "ops_per_second": iops}
 _OWN = "its QoS limit of {}"
 
@@ -84,6 +88,18 @@ def configured_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
                     is_of_volume=is_of_volume,
                     words=formatted,
                 )
+
+
+def limited_ratio(facts: Facts, load: LoadFacts) -> float:
+    """Share of a load's I/Os that a reached limit holds: of one volume of several, those of that volume. 1: all of
+    them, or it is not known which."""
+    rates = {rate: sum(float(getattr(each, rate)) for each in facts.loads_in(load.step)) for rate in RATES}
+    reached = [limit for limit in configured_limits(facts, load) if limit.used_ratio >= REACHED]
+    if not reached:
+        return 1.0
+    held = sum(limit.throughput / rates[limit.rate] for limit in reached if rates[limit.rate])
+    is_part = held < _ALL and all(limit.is_of_volume for limit in reached)
+    return held if is_part else 1.0
 
 
 def own_limit(volume: str, rate: Rate, limit: float, throughput: float = 0.0) -> SetLimit:
