@@ -98,7 +98,7 @@ def limited_ratio(facts: Facts, load: LoadFacts) -> float:
     if not reached:
         return 1.0
     held = sum(limit.throughput / rates[limit.rate] for limit in reached if rates[limit.rate])
-    is_part = held < _ALL and all(limit.is_of_volume for limit in reached)
+    is_part = 0 < held < _ALL and all(limit.is_of_volume for limit in reached)
     return held if is_part else 1.0
 
 
