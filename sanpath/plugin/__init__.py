@@ -59,6 +59,7 @@ from sanpath.plugin.documents import (
     read_yaml,
 )
 from sanpath.plugin.growing_file import FollowedFile, FollowedFileConfig
+from sanpath.plugin.known import common_value, complete_sum, without_none
 from sanpath.plugin.line_document import LineDocument, LineDocumentReader
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
@@ -68,8 +69,6 @@ from sanpath.plugin.load import (
     LoadStep,
     Totals,
     WrappedCommand,
-    common_value,
-    complete_sum,
     histogram,
     is_block_device,
 )
@@ -163,4 +162,5 @@ __all__ = [
     "verify_tls_field",
     "wait_seconds",
     "warning",
+    "without_none",
 ]

@@ -6,10 +6,11 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, TypeVar
+from typing import Literal
 
 from sanpath.model import DIRECTIONS, Column, Direction, Event, Scalar
 from sanpath.plugin.collector import Item
+from sanpath.plugin.known import without_none
 
 _NS = 1e-9
 """A nanosecond in seconds: the unit of latencies in load samples."""
@@ -22,8 +23,6 @@ _BLOCK_DEVICE = re.compile(
 )
 """Names of block devices on Linux and Windows, there also DiskSpd's for the number of a drive. Left out are logical
 volumes as /dev/GROUP/NAME, which look like files in /dev/shm."""
-_T = TypeVar("_T")
-_N = TypeVar("_N", int, float)
 
 LOAD_COUNTERS = tuple(
     Column(metric, 64, _NS if "seconds" in metric else 1.0)
@@ -103,7 +102,7 @@ class LoadProfile:
         """Attributes of a `load` entity; unknown ones are left out."""
         attributes = {field.name: getattr(self, field.name) for field in fields(self)}
         attributes["in_flight_configured"] = attributes.pop("in_flight")
-        return {name: value for name, value in attributes.items() if value is not None}
+        return without_none(attributes)
 
 
 def is_block_device(name: str) -> bool:
@@ -113,23 +112,6 @@ def is_block_device(name: str) -> bool:
     (True, False, False)
     """
     return _BLOCK_DEVICE.fullmatch(name) is not None
-
-
-def common_value(values: Iterable[_T | None]) -> _T | None:
-    """Return the value that all have in common; None where they differ, or one is not known."""
-    distinct = set(values)
-    return distinct.pop() if len(distinct) == 1 else None
-
-
-def complete_sum(values: Iterable[_N | None]) -> _N | None:
-    """Return the sum; None where a value is not known, or there is none.
-
-    >>> complete_sum([4, 8]), complete_sum([4, None]), complete_sum([])
-    (12, None, None)
-    """
-    terms = list(values)
-    known = [value for value in terms if value is not None]
-    return sum(known) if known and len(known) == len(terms) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.plugin import json_object, read_json
+from sanpath.plugin import json_object, read_json, without_none
 from sanpath_collectors.fio import throughput
 from sanpath_collectors.fio.described import (
     Figures,
@@ -391,7 +391,7 @@ def _direction(body: Mapping[str, Any], direction: Direction, runtime_ms: int) -
         mean_ns=_scaled(total.get("mean"), scale) or 0.0,
         max_ns=_scaled(total.get("max"), scale),
         completion_ns=_scaled(completion.get("mean"), scale),
-        percentiles={p: value for p, value in scaled.items() if value is not None},
+        percentiles=without_none(scaled),
         of_completion=of_completion,
         ops=count,
         runtime_ms=runtime_ms,

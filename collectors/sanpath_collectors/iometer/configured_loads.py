@@ -7,7 +7,7 @@ from functools import reduce
 
 from sanpath.errors import CollectorError, Failure
 from sanpath.model import Scalar
-from sanpath.plugin import Item, warning
+from sanpath.plugin import Item, warning, without_none
 from sanpath_collectors.iometer.configuration import Configuration, Worker
 from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
 
@@ -89,7 +89,7 @@ class ConfigurationFile:
     @property
     def _times(self) -> dict[str, Scalar]:
         durations = {"seconds": self._configuration.seconds, "warmup_seconds": self._configuration.ramp_seconds}
-        return {name: value for name, value in durations.items() if value is not None}
+        return without_none(durations)
 
 
 def _common_attributes(first: dict[str, Scalar], second: dict[str, Scalar]) -> dict[str, Scalar]:

@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterable, Mapping
 
 from sanpath.model import Scalar
-from sanpath.plugin import CollectorError, Failure, Item, LoadProfile, ResultReader, SourceEntity, text_of, warning
+from sanpath.plugin import (
+    CollectorError,
+    Failure,
+    Item,
+    LoadProfile,
+    ResultReader,
+    SourceEntity,
+    text_of,
+    warning,
+    without_none,
+)
 from sanpath_collectors.jetstress.parse import duration_seconds, number
 from sanpath_collectors.jetstress.xml_form import XmlForm
 
@@ -78,7 +88,7 @@ def _attributes(values: Mapping[str, str], databases: int | None) -> dict[str, S
             values.get("rundatabasemaintenanceperformance", "").lower()
         ),
     }
-    return {**profile.attributes, **{name: value for name, value in details.items() if value is not None}}
+    return {**profile.attributes, **without_none(details)}
 
 
 def _integer(values: Mapping[str, str], name: str) -> int | None:

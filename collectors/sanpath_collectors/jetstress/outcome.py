@@ -18,6 +18,7 @@ from sanpath.plugin import (
     SourceLink,
     Totals,
     warning,
+    without_none,
 )
 from sanpath_collectors.jetstress.dates import time_us, time_us_in_name
 from sanpath_collectors.jetstress.document import Document
@@ -115,7 +116,7 @@ class Outcome:
             "target_ops_per_second": self._figure(*_TARGET),
             "description": " ".join(values.get("testdescription", "").split()) or None,
         }
-        return {**profile.attributes, **{name: value for name, value in details.items() if value is not None}}
+        return {**profile.attributes, **without_none(details)}
 
     @property
     def _passed(self) -> bool | None:

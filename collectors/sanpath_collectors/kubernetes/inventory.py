@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from sanpath.plugin import SourceEntity, SourceLink
+from sanpath.plugin import SourceEntity, SourceLink, without_none
 from sanpath_collectors.kubernetes import limits
 from sanpath_collectors.kubernetes.cluster import Snapshot
 from sanpath_collectors.kubernetes.drivers import Backing
@@ -84,8 +84,7 @@ def _node(node: Node) -> SourceEntity:
         "qos_ops_per_second": limit.ops_per_second,
         "qos_bytes_per_second": limit.bytes_per_second,
     }
-    known = {name: value for name, value in attributes.items() if value is not None}
-    return SourceEntity("host", node.name, node.label, {"name": (node.label,)}, known)
+    return SourceEntity("host", node.name, node.label, {"name": (node.label,)}, without_none(attributes))
 
 
 def _pod(pod: Pod, label: str, node: Node | None) -> Iterator[Item]:
@@ -95,8 +94,7 @@ def _pod(pod: Pod, label: str, node: Node | None) -> Iterator[Item]:
         "vcpus": pod.cores,
         "memory_bytes": pod.memory_bytes,
     }
-    known = {name: value for name, value in attributes.items() if value is not None}
-    yield SourceEntity("vm", pod.local_id, label, {"name": (label,)}, known)
+    yield SourceEntity("vm", pod.local_id, label, {"name": (label,)}, without_none(attributes))
     if node is not None:
         yield SourceLink("runs_on", ("vm", pod.local_id), ("host", node.name), "spec.nodeName of the pod")
 
@@ -109,8 +107,7 @@ def _claim(pod_id: str, label: str, volume: Volume) -> Iterator[Item]:
     disk, name = _disk_id(pod_id, volume), f"{label}/{volume.claim}"
     driver = f"{volume.backing.driver} {volume.backing.name}".strip() if volume.backing is not None else None
     attributes = {"size_bytes": volume.size_bytes, "backing": driver}
-    known = {key: value for key, value in attributes.items() if value is not None}
-    yield SourceEntity("vdisk", disk, name, {"name": (name,)}, known)
+    yield SourceEntity("vdisk", disk, name, {"name": (name,)}, without_none(attributes))
     yield SourceLink("attached_to", ("vdisk", disk), ("vm", pod_id), "spec.volumes of the pod")
 
 
@@ -159,10 +156,9 @@ def _volume(behind: Backing, volume: Volume) -> Iterator[Item]:
         "qos_ops_per_second": limit.ops_per_second,
         "qos_bytes_per_second": limit.bytes_per_second,
     }
-    known = {name: value for name, value in attributes.items() if value is not None}
     array = cloud.name if cloud is not None else behind.driver
     yield SourceEntity("array", array, array, {"name": (array,)})
-    yield SourceEntity("volume", behind.name, behind.name, {}, known)
+    yield SourceEntity("volume", behind.name, behind.name, {}, without_none(attributes))
     yield SourceLink("member_of", ("volume", behind.name), ("array", array), _evidence(volume))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from sanpath.plugin import SourceEntity, SourceLink
+from sanpath.plugin import SourceEntity, SourceLink, without_none
 from sanpath_collectors.linux_host import parse
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
@@ -49,7 +49,7 @@ def _pcie(host: Snapshot, folder: str) -> dict[str, int | str]:
         "pcie_bits_per_second": parse.pcie_bits_per_second(speed, lanes),
         "pcie_capable_bits_per_second": parse.pcie_bits_per_second(most_speed, most_lanes),
     }
-    return {name: value for name, value in values.items() if value is not None}
+    return without_none(values)
 
 
 def interfaces(host: Snapshot, with_storage: Collection[str]) -> list[str]:

@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
-from sanpath.plugin import CollectorError, Failure
+from sanpath.plugin import CollectorError, Failure, without_none
 from sanpath_collectors.qemu.model import MAIN_LOOP, Disk, Thread, VirtualMachine, limit_names, limits
 
 _LIMITS = limit_names(
@@ -77,7 +77,7 @@ def _by_disk(fields: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Map
     for values in fields.values():
         counters = {name: _integer(values.get(key)) for key, name in _STATISTICS.items()}
         if "name" in values:
-            yield values["name"], {name: value for name, value in counters.items() if value is not None}
+            yield values["name"], without_none(counters)
 
 
 def virtual_machine(xml: str) -> VirtualMachine:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sanpath.plugin import Snmp, SourceEntity, SourceLink
+from sanpath.plugin import Snmp, SourceEntity, SourceLink, without_none
 from sanpath_collectors.snmp_switch.column_reader import Cell, Cells, read_if_allowed, sub_identifiers
 from sanpath_collectors.snmp_switch.parse import octets, text, wwn, wwpns_in
 from sanpath_collectors.snmp_switch.ports import Port, port_of_row
@@ -143,12 +143,11 @@ def inventory(
 
 
 def _device(kind: str, login: Login) -> SourceEntity:
-    optional = {
+    attributes = {
         "symbolic_name": login.symbolic[0][: _INQUIRY_CHARACTERS * 4] if login.symbolic else None,
         "node_wwn": login.node_wwn,
     }
-    attributes = {name: value for name, value in optional.items() if value is not None}
-    return SourceEntity(kind, login.wwpn, login.wwpn, {"wwpn": (login.wwpn,)}, attributes)
+    return SourceEntity(kind, login.wwpn, login.wwpn, {"wwpn": (login.wwpn,)}, without_none(attributes))
 
 
 def links_from_descriptions(ports: Mapping[str, Port]) -> Iterator[SourceLink]:

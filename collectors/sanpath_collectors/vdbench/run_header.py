@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sanpath.model import Scalar
-from sanpath.plugin import LoadProfile
+from sanpath.plugin import LoadProfile, without_none
 from sanpath_collectors.vdbench.parse import number, ratio, size_bytes, time_of_day
 
 ENGINE: Mapping[str, Scalar] = {"engine": "vdbench"}
@@ -96,10 +96,7 @@ class RunSettings:
             "storage_definitions": self.storage_definitions,
             "requested_ops_per_second": self.requested_ops_per_second,
         }
-        return {
-            **profile.attributes,
-            **{name: value for name, value in vdbench_attributes.items() if value is not None},
-        }
+        return {**profile.attributes, **without_none(vdbench_attributes)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sanpath.model import Scalar
-from sanpath.plugin import SourceEntity, SourceLink
+from sanpath.plugin import SourceEntity, SourceLink, without_none
 from sanpath_collectors.windows_san import values
 from sanpath_collectors.windows_san.mpclaim import MpioDisk, MpioPath
 from sanpath_collectors.windows_san.parse import Export, Record
 from sanpath_collectors.windows_san.ports import by_scsi_port
-from sanpath_collectors.windows_san.values import identifier, integer, text, without_none
+from sanpath_collectors.windows_san.values import identifier, integer, text
 
 _BLOCK_BYTES = 4096
 """The alignment that a partition should have."""

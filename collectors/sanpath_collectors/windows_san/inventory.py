@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sanpath.model import Scalar
-from sanpath.plugin import SourceEntity, SourceLink
+from sanpath.plugin import SourceEntity, SourceLink, without_none
 from sanpath_collectors.windows_san.disks import disks
 from sanpath_collectors.windows_san.parse import Export
 from sanpath_collectors.windows_san.ports import ports
-from sanpath_collectors.windows_san.values import integer, text, without_none
+from sanpath_collectors.windows_san.values import integer, text
 
 
 def inventory(export: Export, host: str) -> Iterator[SourceEntity | SourceLink]:

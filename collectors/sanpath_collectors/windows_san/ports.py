@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from sanpath.model import Scalar
-from sanpath.plugin import Rows, SourceEntity
+from sanpath.plugin import Rows, SourceEntity, without_none
 from sanpath_collectors.windows_san import values
 from sanpath_collectors.windows_san.parse import Export, Record
 from sanpath_collectors.windows_san.tables import HBA, STATISTICS
-from sanpath_collectors.windows_san.values import integer, text, without_none
+from sanpath_collectors.windows_san.values import integer, text
 
 _GIGABIT = 1_000_000_000
 _UNSPECIFIED = ("0.0.0.0", "::")  # noqa: S104 - Windows' values for no chosen address

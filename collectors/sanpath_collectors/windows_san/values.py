@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sanpath.model import Scalar
-
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)")
 
 PORT_SPEEDS = {1: 1, 2: 2, 4: 10, 8: 4, 16: 8, 32: 16, 64: 32, 128: 20, 256: 40, 512: 128, 1024: 64}
@@ -79,11 +77,6 @@ def wwn(value: Any) -> str | None:
     """Return a World Wide Name, 16 digits; None for other values, and for zeros."""
     digits = octets(value) or ""
     return digits if len(digits) == 16 and digits.strip("0") else None
-
-
-def without_none(attributes: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return the attributes that are not None."""
-    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def identifier(unique_id: str | None, form: str | None = None) -> dict[str, tuple[str, ...]]:
