@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sanpath.plugin import Rows, Table
+from sanpath.plugin import Rows, complete_sum, rows_of
 from sanpath_collectors.ceph import parse
 from sanpath_collectors.ceph.cluster import Osd
 from sanpath_collectors.ceph.tables import ARRAY, CLUSTER, HOST, OSD, VOLUME
@@ -20,19 +20,19 @@ _NANOSECONDS_IN_MICROSECOND = 1000
 
 def array(name: str, sections: Sequence[Section], seen_us: int) -> Rows:
     """One row: sums over the OSDs. A counter that one of them does not report is None."""
-    return _rows(ARRAY, {name: _sums([parse.client_operations(section) for section in sections])}, seen_us)
+    return rows_of(ARRAY, {name: _sums([parse.client_operations(section) for section in sections])}, seen_us)
 
 
 def images(reply: Any, known: Collection[str], seen_us: int) -> Rows | None:
     """One row for each image of the inventory. `reply`: of `ceph rbd perf image counters`. None: there is none."""
     rows = {image: row for image, row in parse.image_counters(reply).items() if image in known}
-    return _rows(VOLUME, rows, seen_us) if rows else None
+    return rows_of(VOLUME, rows, seen_us) if rows else None
 
 
 def cluster(name: str, sections: Sequence[Section], seen_us: int) -> Rows:
     """One row: what all OSDs pushed to restore or move copies."""
     pushed = [{"resync_bytes_read_total": parse.counter(section, "push_out_bytes")} for section in sections]
-    return _rows(CLUSTER, {name: _sums(pushed)}, seen_us)
+    return rows_of(CLUSTER, {name: _sums(pushed)}, seen_us)
 
 
 def osds(sections: Mapping[Osd, Section], machines: Sequence[Snapshot], seen_us: int) -> Rows:
@@ -41,12 +41,12 @@ def osds(sections: Mapping[Osd, Section], machines: Sequence[Snapshot], seen_us:
         osd.name: {**parse.own_operations(section), **_thread_times(osd, machines[osd.machine], seen_us)}
         for osd, section in sections.items()
     }
-    return _rows(OSD, rows, seen_us)
+    return rows_of(OSD, rows, seen_us)
 
 
 def hosts(machines: Mapping[str, Snapshot], seen_us: int) -> Rows:
     """One row for the TCP connections of each host. `machines`: name → its files."""
-    return _rows(
+    return rows_of(
         HOST,
         {name: host_parse.tcp_segments(files.content("/proc/net/snmp")) for name, files in machines.items()},
         seen_us,
@@ -68,12 +68,4 @@ def _thread_times(osd: Osd, machine: Snapshot, seen_us: int) -> Values:
 
 def _sums(rows: Sequence[Values]) -> Values:
     metrics = dict.fromkeys(metric for row in rows for metric in row)
-    columns = {metric: [row.get(metric) for row in rows] for metric in metrics}
-    return {metric: None if None in values else sum(v or 0 for v in values) for metric, values in columns.items()}
-
-
-def _rows(table: Table, rows: Mapping[str, Values], seen_us: int) -> Rows:
-    values: dict[str, Sequence[int | float | None]] = {
-        column.metric: [row.get(column.metric) for row in rows.values()] for column in table.columns
-    }
-    return Rows(table, entity=list(rows), seen=[seen_us] * len(rows), values=values)
+    return {metric: complete_sum(row.get(metric) for row in rows) for metric in metrics}

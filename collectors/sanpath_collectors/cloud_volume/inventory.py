@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sanpath.plugin import Cloud, CloudLimit, SourceEntity, SourceLink, clouds
+from sanpath.plugin import Cloud, CloudLimit, SourceEntity, SourceLink, clouds, common_value
 from sanpath_collectors.cloud_volume.config import CloudVolumeConfig, VolumeConfig
 from sanpath_collectors.linux_host.snapshot import HOSTNAME, Snapshot
 
@@ -68,11 +68,11 @@ class Inventory:
     def limits(self) -> CloudLimit:
         """Limits of the instance, if they hold for all its volumes. They do not for instance store, nor for an Azure
         size that has volumes both with and without cache, because each kind has its own cap."""
-        caching = {volume.about.caching != "none" for volume in self.volumes}
-        is_same = len(caching) == 1 and all(volume.kind != "instance_store" for volume in self.volumes)
-        if self.cloud is None or self.instance_type is None or not is_same:
+        cached = common_value(volume.about.caching != "none" for volume in self.volumes)
+        has_store = any(volume.kind == "instance_store" for volume in self.volumes)
+        if self.cloud is None or self.instance_type is None or cached is None or has_store:
             return CloudLimit()
-        return self.cloud.instance(self.instance_type, cached=caching.pop()) or CloudLimit()
+        return self.cloud.instance(self.instance_type, cached=cached) or CloudLimit()
 
     def volume_limit(self, volume: Volume) -> CloudLimit:
         """Limits of a volume: its own numbers, else those of its type."""

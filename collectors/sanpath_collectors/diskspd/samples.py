@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sanpath.model import DIRECTIONS
-from sanpath.plugin import Rows, Totals
+from sanpath.plugin import Rows, Totals, rows_of
 from sanpath_collectors.diskspd.outcome import Load, Percentiles, SpanOutcome
 from sanpath_collectors.diskspd.tables import HOST, LOAD
 
@@ -16,17 +16,15 @@ def rows(
     loads: Sequence[Load], totals: Sequence[Totals], seen_us: int, percentiles: Mapping[str, Percentiles]
 ) -> Rows:
     """One row a load. `percentiles`: path → percentiles; empty before the end of the timespan."""
-    values: dict[str, list[int | float | None]] = {column.metric: [] for column in LOAD.columns}
+    values: dict[str, dict[str, int | float | None]] = {}
     for load, total in zip(loads, totals, strict=True):
-        row = {**total.values, "in_flight_configured": load.profile.in_flight}
+        row = values[load.local_id] = {**total.values, "in_flight_configured": load.profile.in_flight}
         for direction in DIRECTIONS:
             seconds_by_percent = dict(percentiles.get(load.path, {}).get(direction, ()))
             for name, percent in _PERCENTILES.items():
                 seconds = seconds_by_percent.get(percent)
                 row[f"latency_seconds_{name}_{direction}"] = None if seconds is None else round(seconds * 1e9)
-        for metric, column in values.items():
-            column.append(row[metric])
-    return Rows(LOAD, [load.local_id for load in loads], [seen_us] * len(loads), dict(values))
+    return rows_of(LOAD, values, seen_us)
 
 
 def machine_rows(span: SpanOutcome, host: str, seen_us: int) -> Rows | None:

@@ -181,8 +181,8 @@ def _random_ratio(kind: str, options: Mapping[str, str]) -> float | None:
         return None
     if not kind.startswith("rand"):
         return 0.0
-    shares = {positive_count(share, 0) for share in options.get("percentage_random", "100").split(",")}
-    return shares.pop() / 100 if len(shares) == 1 else None
+    share = common_value(positive_count(text, 0) for text in options.get("percentage_random", "100").split(","))
+    return None if share is None else share / 100
 
 
 def _block_bytes(read_ratio: float | None, options: Mapping[str, str]) -> float | None:

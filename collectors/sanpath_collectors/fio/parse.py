@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.plugin import json_object, read_json, without_none
+from sanpath.plugin import complete_sum, json_object, read_json, without_none
 from sanpath_collectors.fio import throughput
 from sanpath_collectors.fio.described import (
     Figures,
@@ -339,8 +339,8 @@ def _options(raw: Any) -> dict[str, str]:
 
 def _in_flight(samples: Mapping[str, Number], runtime_ms: int) -> float | None:
     """Mean number of outstanding I/Os. None: not every direction has a latency."""
-    latencies = [samples[f"latency_seconds_{direction}_total"] for direction in DIRECTIONS]
-    return sum([ns or 0 for ns in latencies]) / (1e6 * runtime_ms) if runtime_ms and None not in latencies else None
+    latency_ns = complete_sum(samples[f"latency_seconds_{direction}_total"] for direction in DIRECTIONS)
+    return latency_ns / (1e6 * runtime_ms) if runtime_ms and latency_ns is not None else None
 
 
 def _is_ramping(

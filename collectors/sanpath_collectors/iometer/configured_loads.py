@@ -7,7 +7,7 @@ from functools import reduce
 
 from sanpath.errors import CollectorError, Failure
 from sanpath.model import Scalar
-from sanpath.plugin import Item, warning, without_none
+from sanpath.plugin import Item, complete_sum, warning, without_none
 from sanpath_collectors.iometer.configuration import Configuration, Worker
 from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
 
@@ -70,15 +70,12 @@ class ConfigurationFile:
         they change from test to test.
         """
         depths = [None if w.queue_depth is None else w.queue_depth * len(w.targets) for w in workers]
-        known_depths = [depth for depth in depths if depth is not None]
-        is_constant = (
-            known_depths and len(known_depths) == len(depths) and self._configuration.test_type.upper() == "NORMAL"
-        )
+        is_constant = self._configuration.test_type.upper() == "NORMAL"
         targets = {(worker.manager, target): worker.sectors for worker in workers for target in worker.targets}
         combined = profile(
             None,
             version=self._configuration.version,
-            in_flight=sum(known_depths) if is_constant else None,
+            in_flight=complete_sum(depths) if is_constant else None,
             threads=len(workers) or None,
             files=len(targets) or None,
             working_set_bytes=area_bytes(targets.values()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sanpath.model import DIRECTIONS, Scalar
-from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, histogram, warning
+from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, common_value, complete_sum, histogram, warning
 from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
 from sanpath_collectors.iometer.leaves import Leaf, leaves_of
 from sanpath_collectors.iometer.parse import Test
@@ -48,17 +48,16 @@ class Tests:
         yield step.event("step-end", test.end_us)
 
     def _step(self, leaves: Sequence[Leaf], ids: Sequence[str]) -> LoadStep:
-        depths = [leaf.in_flight for leaf in leaves]
-        known_depths = [depth for depth in depths if depth is not None]
-        offered = sum(known_depths) if len(known_depths) == len(depths) else None
+        offered = complete_sum(leaf.in_flight for leaf in leaves)
         specifications = {leaf.specification for leaf in leaves if leaf.specification is not None}
-        sizes = {leaf.specification.block_bytes if leaf.specification else None for leaf in leaves}
         name = " + ".join(sorted(s.name for s in specifications)) or "test"
         return LoadStep(
             name=name if offered is None else f"{name}, {offered} outstanding",
             loads=tuple(ids),
             offered=offered,
-            block_bytes=sizes.pop() if len(sizes) == 1 else None,
+            block_bytes=common_value(
+                leaf.specification.block_bytes if leaf.specification else None for leaf in leaves
+            ),
             rate_limited=any(s.is_limited for s in specifications),
             group=self.count,
             summary=True,
@@ -112,12 +111,11 @@ def _attributes(leaf: Leaf, test: Test) -> dict[str, Scalar]:
 
 
 def _combined(leaves: Sequence[Leaf], step: LoadStep, test: Test) -> dict[str, Scalar]:
-    specifications = {leaf.specification for leaf in leaves}
     workers = {leaf.path[:2] for leaf in leaves}
     # Workers of one manager may share a target.
     targets = {(leaf.path[0], leaf.path[-1]): leaf.row.sectors for leaf in leaves if leaf.row.kind == "DISK"}
     return profile(
-        specifications.pop() if len(specifications) == 1 else None,
+        common_value(leaf.specification for leaf in leaves),
         version=test.version,
         in_flight=step.offered,
         threads=len(workers) if all(len(worker) == 2 for worker in workers) else None,

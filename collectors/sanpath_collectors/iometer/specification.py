@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sanpath.model import Scalar
+from sanpath.plugin import common_value
 from sanpath_collectors.iometer.numbers import number
 
 _COLUMNS = 8
@@ -47,8 +48,7 @@ class Specification:
     @property
     def block_bytes(self) -> int | None:
         """Size of an I/O; None: several sizes, or unknown."""
-        sizes = {line.block_bytes for line in self.lines if line.share}
-        return sizes.pop() if len(sizes) == 1 else None
+        return common_value(line.block_bytes for line in self.lines if line.share)
 
     @property
     def read_ratio(self) -> float | None:
@@ -68,8 +68,8 @@ class Specification:
     @property
     def attributes(self) -> Mapping[str, Scalar]:
         """Attributes of a load that exist only for Iometer."""
-        alignments = {line.align_bytes for line in self.lines if line.share}
-        align = {"align_bytes": alignments.pop()} if len(alignments) == 1 and alignments != {0} else {}
+        align_bytes = common_value(line.align_bytes for line in self.lines if line.share)
+        align = {"align_bytes": align_bytes} if align_bytes else {}
         return {"access_specification": self.name, **align} if self.name else align
 
     def _mean(self, values: Sequence[float]) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS
-from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, Totals, warning
+from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, Totals, complete_sum, warning
 from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
 from sanpath_collectors.iometer.parse import Update
 from sanpath_collectors.iometer.rows import Row
@@ -66,9 +66,7 @@ class _Running:
     @property
     def step(self) -> LoadStep:
         """The load step of the test; complete after the first update, in which all targets report."""
-        depths = [target.in_flight for target in self.targets.values()]
-        known_depths = [depth for depth in depths if depth is not None]
-        offered = sum(known_depths) if len(known_depths) == len(depths) else None
+        offered = complete_sum(target.in_flight for target in self.targets.values())
         name = self.specification.name if self.specification else "test"
         return LoadStep(
             name=name if offered is None else f"{name}, {offered} outstanding",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sanpath.plugin import INTEGER_LIMIT, Rows, Table
+from sanpath.plugin import INTEGER_LIMIT, Rows, Table, rows_of
 from sanpath_collectors.iostat.report import Values
 from sanpath_collectors.iostat.tables import SOURCES, Rate
 
@@ -36,16 +36,8 @@ class Counters:
             self.restart(rates)
         new_devices = [name for name in devices if name not in self._sums]
         self._sums |= {name: [0.0] * len(rates) for name in new_devices}
-        return (
-            Rows(
-                self._table,
-                new_devices,
-                [begin_us] * len(new_devices),
-                {metric: [0] * len(new_devices) for metric in rates},
-            )
-            if new_devices
-            else None
-        )
+        zeros = dict.fromkeys(rates, 0)
+        return rows_of(self._table, dict.fromkeys(new_devices, zeros), begin_us) if new_devices else None
 
     def add(self, devices: Mapping[str, Values], end_us: int, seconds: float) -> Rows:
         """Returns the counters at the end of an interval of this length. Values that are not a number are None."""

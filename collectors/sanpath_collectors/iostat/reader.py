@@ -16,6 +16,7 @@ from sanpath.plugin import (
     Rows,
     SourceEntity,
     SourceLink,
+    rows_of,
     text_of,
     warning,
 )
@@ -233,8 +234,7 @@ def _link_speeds(ports: Mapping[str, Values], end_us: int) -> Iterator[Rows]:
     """Yields the speeds of the links of ports that were busy enough in an interval to tell it."""
     speeds = {name: speed for name, values in ports.items() if (speed := link_speed(values)) is not None}
     if speeds:
-        metric = "link_speed_bits_per_second"
-        yield Rows(HBA, list(speeds), [end_us] * len(speeds), {metric: list(speeds.values())})
+        yield rows_of(HBA, {name: {"link_speed_bits_per_second": speed} for name, speed in speeds.items()}, end_us)
 
 
 class Iostat(FollowedFile):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from sanpath.plugin import Table
+from sanpath.plugin import Table, complete_sum
 from sanpath_collectors.iostat.ports import is_port
 from sanpath_collectors.iostat.tables import HBA, LUN
 from sanpath_collectors.iostat.times import Stamp
@@ -50,9 +50,9 @@ class Report:
     @property
     def busy_ratio(self) -> float | None:
         """Share of the time that the processors were busy; they idle while only I/O is waited for. None: unknown."""
-        idle = [self.processors.get(state) for state in _IDLE_STATES]
-        known = [per_cent for per_cent in idle if per_cent is not None and 0 <= per_cent <= 100]
-        return max(0.0, 1 - sum(known) / 100) if len(known) == len(idle) else None
+        idle_states = map(self.processors.get, _IDLE_STATES)
+        idle = complete_sum(p if p is not None and 0 <= p <= 100 else None for p in idle_states)
+        return None if idle is None else max(0.0, 1 - idle / 100)
 
     @property
     def measured(self) -> dict[str, Values]:

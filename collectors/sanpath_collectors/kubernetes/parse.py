@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sanpath.plugin import json_object, json_objects
+from sanpath.plugin import complete_sum, json_object, json_objects
 from sanpath_collectors.kubernetes.drivers import Backing
 from sanpath_collectors.kubernetes.objects import child, quantity, strings, text
 
@@ -154,11 +154,8 @@ def _limit(spec: Mapping[str, Any], resource: str) -> float | None:
     of_pod = quantity(child(spec, "resources", "limits").get(resource))
     if of_pod is not None:
         return of_pod
-    limits = [
-        quantity(child(container, "resources", "limits").get(resource))
-        for container in json_objects(spec.get("containers"))
-    ]
-    return sum(limit for limit in limits if limit is not None) if limits and None not in limits else None
+    containers = json_objects(spec.get("containers"))
+    return complete_sum(quantity(child(each, "resources", "limits").get(resource)) for each in containers)
 
 
 def _mount(pod_name: str, volume: Mapping[str, Any]) -> Mount:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sanpath.plugin import SourceEntity, SourceLink
+from sanpath.plugin import SourceEntity, SourceLink, common_value
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.devices import POLL_QUEUES, hardware_queues
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -118,9 +118,8 @@ class Inventory:
         return [name for name, local_addresses in self.addresses.items() if address in local_addresses]
 
     def _port(self, port: str, listeners: Sequence[Listener]) -> SourceEntity:
-        windows = {listener.command_window for listener in listeners}
         common = {
-            "command_window": windows.pop() if len(windows) == 1 else None,
+            "command_window": common_value(listener.command_window for listener in listeners),
             "services": ",".join(dict.fromkeys(listener.protocol for listener in listeners)),
             "targets": ",".join(dict.fromkeys(listener.target for listener in listeners)),
         }

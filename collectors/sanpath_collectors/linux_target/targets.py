@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
+from sanpath.plugin import common_value
 from sanpath_collectors.linux_host.parse import wwpn as fc_wwpn
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_target import parse
@@ -124,8 +125,7 @@ def _add_lio(server: Snapshot, inventory: Targets) -> None:
 def _command_window(server: Snapshot, group: str, clients: Sequence[str]) -> int | None:
     """The command window of the sessions of a group: that of its clients, or of any client if none is named."""
     files = [f"{group}/acls/{client}/cmdsn_depth" for client in clients] or [f"{group}/attrib/default_cmdsn_depth"]
-    windows = {server.number(file) for file in files}
-    return windows.pop() if len(windows) == 1 else None
+    return common_value(map(server.number, files))
 
 
 def _backstores(server: Snapshot) -> Iterator[tuple[Volume, str]]:

@@ -18,6 +18,7 @@ from sanpath.plugin import (
     SourceEntity,
     SourceLink,
     Totals,
+    rows_of,
     warning,
 )
 from sanpath_collectors.vdbench.columns import Figures, Flow
@@ -79,10 +80,8 @@ class _Run:
             "latency_seconds_max_write": _nanoseconds(self.max_seconds["write"]),
             "in_flight_configured": self.in_flight,
         }
-        cells: dict[str, Sequence[int | float | None]] = {
-            name: [value if value is None or value < INTEGER_LIMIT else None] for name, value in values.items()
-        }
-        return Rows(LOAD, [self.local_id], [self.seen_us], cells)
+        cells = {name: value if value is None or value < INTEGER_LIMIT else None for name, value in values.items()}
+        return rows_of(LOAD, {self.local_id: cells}, self.seen_us)
 
 
 class Runs:

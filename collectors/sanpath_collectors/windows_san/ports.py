@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from sanpath.model import Scalar
-from sanpath.plugin import Rows, SourceEntity, without_none
+from sanpath.plugin import Rows, SourceEntity, rows_of, without_none
 from sanpath_collectors.windows_san import values
 from sanpath_collectors.windows_san.parse import Export, Record
 from sanpath_collectors.windows_san.tables import HBA, STATISTICS
@@ -42,8 +42,11 @@ def statistics_rows(export: Export, host: str) -> Iterator[Rows]:
         if wwpn is not None:
             records_by_time[time_us][f"{host}/{wwpn}"] = record
     for time_us, records in sorted(records_by_time.items()):
-        columns = {m: [integer(record.get(name)) for record in records.values()] for m, name in STATISTICS.items()}
-        yield Rows(HBA, list(records), [time_us] * len(records), {**columns})
+        counters = {
+            port: {metric: integer(record.get(name)) for metric, name in STATISTICS.items()}
+            for port, record in records.items()
+        }
+        yield rows_of(HBA, counters, time_us)
 
 
 def by_scsi_port(export: Export) -> dict[int, str]:
