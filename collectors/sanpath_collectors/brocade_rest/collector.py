@@ -36,7 +36,7 @@ _NAMES, _ZONES = "brocade-name-server/fibrechannel-name-server", "brocade-zone/e
 _WITHOUT = {
     _OPTICS: "optical power and temperature are unknown",
     _NAMES: "which logins are initiators or targets is unknown",
-    _ZONES: "which target ports an initiator may see is unknown",
+    _ZONES: zones.UNKNOWN,
 }
 _LOGIN_SECONDS = 30.0
 """Some switches take more than ten seconds (github.com/brocade/ansible, issue 59)."""
@@ -114,8 +114,7 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
             yield link
         zoned = zones.links(inventory.zones(await self._read_if_open(ctx, _ZONES), names), registered)
         if zoned is None:
-            text = f"more than {zones.MOST_PAIRS:,} pairs are zoned: {_WITHOUT[_ZONES]}"
-            self._pending.append(warning(ctx.clock.now_us(), "zones-left-out", text))
+            self._pending.append(zones.left_out(ctx.clock.now_us()))
         for link in zoned or ():
             yield link
 

@@ -37,7 +37,7 @@ _WITHOUT = {
     _OPTICS: "optical power and temperature are unknown",
     _LOGINS: "which device is on which port is unknown",
     _NAMES: "which logins are initiators or targets is unknown",
-    _ZONES: "which target ports an initiator may see is unknown",
+    _ZONES: zones.UNKNOWN,
 }
 
 
@@ -106,8 +106,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         self._note_refusals(ctx, [(_LOGINS, flogi), (_NAMES, names), (_ZONES, zoneset)])
         zoned = zones.links(inventory.zones(zoneset.body, found), found)
         if zoned is None:
-            text = f"more than {zones.MOST_PAIRS:,} pairs are zoned: {_WITHOUT[_ZONES]}"
-            self._pending.append(warning(ctx.clock.now_us(), "zones-left-out", text))
+            self._pending.append(zones.left_out(ctx.clock.now_us()))
         for link in zoned or ():
             yield link
 

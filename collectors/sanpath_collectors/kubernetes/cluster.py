@@ -39,6 +39,10 @@ class Snapshot:
     volumes: dict[tuple[str, str], Volume] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
 
+    def pods_by_id(self) -> dict[str, Pod]:
+        """Return local id → pod, for the pods of all loads."""
+        return {pod.local_id: pod for pods in self.pods.values() for pod in pods}
+
     def volumes_by_pod(self) -> Mapping[str, Sequence[tuple[str, Volume]]]:
         """Return a pod's local id → (mount, volume) of each that it uses; nothing for a pod without one."""
         found: defaultdict[str, list[tuple[str, Volume]]] = defaultdict(list)

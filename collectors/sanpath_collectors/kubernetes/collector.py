@@ -70,7 +70,7 @@ class Kubernetes(Collector[KubernetesConfig]):
         """Return the version of the cluster, the pods of the loads, and what this account may not read."""
         version = await self._api.get("/version") or {}
         snapshot = await cluster.snapshot(self._api, self._targets)
-        pods = [f"{pod.local_id} on {pod.node or 'no node'}" for pod in events.pods_by_id(snapshot).values()]
+        pods = [f"{pod.local_id} on {pod.node or 'no node'}" for pod in snapshot.pods_by_id().values()]
         names = ", ".join(pods) or "no pod of a load"
         details = [event.detail for event in events.problems(snapshot, ctx.clock.now_us())]
         return Check(
@@ -87,7 +87,7 @@ class Kubernetes(Collector[KubernetesConfig]):
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
         """Yield the events of the pods since the last poll, then an inventory; and, once, what is not known."""
-        before = events.pods_by_id(self._snapshot)
+        before = self._snapshot.pods_by_id()
         if await cluster.pods_of(self._api, self._targets) != self._snapshot.pods:
             self._snapshot = await cluster.snapshot(self._api, self._targets)
             for change in events.changes(before, self._snapshot, ctx.clock.now_us()):

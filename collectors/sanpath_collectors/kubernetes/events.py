@@ -11,14 +11,9 @@ from sanpath_collectors.kubernetes.parse import Pod, Volume
 _ENDED = ("Succeeded", "Failed")
 
 
-def pods_by_id(snapshot: Snapshot) -> dict[str, Pod]:
-    """Return local id → pod, for the pods of all loads."""
-    return {pod.local_id: pod for pods in snapshot.pods.values() for pod in pods}
-
-
 def changes(before: Mapping[str, Pod], snapshot: Snapshot, seen_us: int) -> Iterator[Event]:
     """Yield what has happened to the pods since `before`."""
-    current = pods_by_id(snapshot)
+    current = snapshot.pods_by_id()
     for local_id, old in before.items():
         new = current.get(local_id)
         if new is None or (new.phase in _ENDED and old.phase not in _ENDED):

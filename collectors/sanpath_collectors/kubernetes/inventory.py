@@ -19,9 +19,8 @@ Item = SourceEntity | SourceLink
 End = tuple[str, str]
 
 
-def labels_of(snapshot: Snapshot) -> dict[str, str]:
+def _labels(pods: Mapping[str, Pod]) -> dict[str, str]:
     """Return local id of a pod → what people call it: its name, with the namespace where two have the same."""
-    pods = {pod.local_id: pod for pods in snapshot.pods.values() for pod in pods}
     counts = Counter(pod.name for pod in pods.values())
     return {
         local_id: pod.name if counts[pod.name] == 1 else f"{pod.name}.{pod.namespace}"
@@ -52,8 +51,9 @@ def _key(item: Item) -> tuple[object, ...]:
 def _items(snapshot: Snapshot, arrays: Mapping[str, str]) -> Iterator[Item]:
     for node in snapshot.nodes.values():
         yield _node(node)
-    labels = labels_of(snapshot)
-    for pod in {pod.local_id: pod for pods in snapshot.pods.values() for pod in pods}.values():
+    pods_by_id = snapshot.pods_by_id()
+    labels = _labels(pods_by_id)
+    for pod in pods_by_id.values():
         yield from _pod(pod, labels[pod.local_id], snapshot.nodes.get(pod.node))
     targets: dict[tuple[str, str], list[End]] = {}
     nodes: dict[str, str] = {}

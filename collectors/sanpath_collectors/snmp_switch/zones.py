@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from sanpath.plugin import SourceLink
+from sanpath.plugin import Event, SourceLink, warning
 from sanpath_collectors.snmp_switch.logins import Login, role
 from sanpath_collectors.snmp_switch.profile import devices
 
 MOST_PAIRS = 50_000
 """Above this the zones are left out altogether: with a part of them, what may be seen would count as hidden."""
+UNKNOWN = "which target ports an initiator may see is unknown"
+"""What follows where the zones cannot be read."""
 _FEATURE_OCTET = 7
 """Where FC-GS has the features of type 08 (SCSI-FCP); its bit 0 means target, bit 1 initiator."""
 
@@ -59,6 +61,11 @@ def links(zones: Iterable[Zone], registered: Iterable[Login]) -> list[SourceLink
         SourceLink("zoned_with", ("wwpn", initiator), ("wwpn", target), f"zone {zone}")
         for (initiator, target), zone in named.items()
     ]
+
+
+def left_out(seen_us: int) -> Event:
+    """Return the warning that there are too many pairs."""
+    return warning(seen_us, "zones-left-out", f"more than {MOST_PAIRS:,} pairs are zoned: {UNKNOWN}")
 
 
 def _pairs(zone: Zone, initiators: Collection[str], targets: Collection[str]) -> Iterator[tuple[str, str]]:
