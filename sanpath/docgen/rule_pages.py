@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from sanpath.catalogue import catalogue
 from sanpath.docgen.markdown import GENERATED, table
 from sanpath.rulebook.judge import rule_condition
-from sanpath.rulebook.model import SEVERITIES, Fix, Limit, Rule
-from sanpath.rulebook.site.options import POLICIES
+from sanpath.rulebook.model import SEVERITIES, Fix, Rule
 from sanpath.units import in_series
 
 FOLDER = "docs/rules"
@@ -43,7 +42,7 @@ def _page(rule: Rule) -> str:
     condition = rule_condition(rule)
     facts = catalogue.facts()[rule.each]
     fact_rows = [(f"`{name}`", facts[name].unit, _line(facts[name].meaning)) for name in condition.facts]
-    limit_rows = [(f"`{name}`", _values(limit), _line(limit.source)) for name, limit in rule.limits.items()]
+    limit_rows = [(f"`{name}`", limit.values_text, _line(limit.source)) for name, limit in rule.limits.items()]
     explains = f" of {in_series([f'`{kind}`' for kind in rule.cause_of])}" if rule.cause_of else ""
     sections = [
         f"{GENERATED}\n# {rule.id}: {_line(rule.title)}",
@@ -60,12 +59,6 @@ def _page(rule: Rule) -> str:
         table(("facts", "outcome"), [(_line(test.name), test.expect) for test in rule.tests]),
     ]
     return "\n\n".join(section.rstrip("\n") for section in sections) + "\n"
-
-
-def _values(limit: Limit) -> str:
-    """Return the limit's own value, and those under policies."""
-    policy_values = [f"{name} {value:g}" for name in POLICIES if (value := limit.under(name)) is not None]
-    return f"{limit.value:g}" + (f" ({', '.join(policy_values)})" if policy_values else "")
 
 
 def _fix(fix: Fix) -> str:

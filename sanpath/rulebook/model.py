@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 
 from sanpath.facts.table import FactValue
-from sanpath.rulebook.site.options import PolicyName
+from sanpath.rulebook.site.options import POLICIES, PolicyName
 
 Status = Literal["sandbox", "stable", "deprecated"]
 Severity = Literal["critical", "high", "medium", "low", "info"]
@@ -57,6 +57,12 @@ class Limit(_RuleModel):
     def under(self, policy: PolicyName) -> float | None:
         """Return the value under a policy. None: the policy does not change it."""
         return {"aggressive": self.aggressive, "moderate": self.moderate, "conservative": self.conservative}[policy]
+
+    @property
+    def values_text(self) -> str:
+        """The value, and in brackets those under the policies that set one."""
+        under = [f"{name} {value:g}" for name in POLICIES if (value := self.under(name)) is not None]
+        return f"{self.value:g}" + (f" ({', '.join(under)})" if under else "")
 
 
 class Fix(_RuleModel):

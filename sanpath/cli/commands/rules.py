@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from sanpath.rulebook.model import Limit, Rule
+    from sanpath.rulebook.model import Rule
 
 app = typer.Typer(name="rules", help="List, show and test the rules that judge a recording.", no_args_is_help=True)
 
@@ -102,7 +102,7 @@ def _show(rule: Rule) -> None:
     _print(Text(f"{rule.id}: {rule.title}", style="bold"))
     _print(Text(f"{rule.severity} severity, role {rule.role}, judged on each {rule.each}, {rule.status}"))
     section("Condition", rule.when)
-    limits = [f"{name} = {limit.value:g}{_policies(limit)}: {limit.source}" for name, limit in rule.limits.items()]
+    limits = [f"{name} = {limit.values_text}: {limit.source}" for name, limit in rule.limits.items()]
     section("Limits", *(limits or ["none"]))
     section("Why it matters", rule.why)
     section("When a hit is normal", rule.not_if)
@@ -113,14 +113,6 @@ def _show(rule: Rule) -> None:
             _print(Text(f"  $ {command}"), soft_wrap=True)
         lines(f"disruption: {fix.disruption}", f"verify: {fix.verify}", f"undo: {fix.undo}")
     section("References", *rule.references)
-
-
-def _policies(limit: Limit) -> str:
-    """The values under the policies that set it, in brackets; "" where none does."""
-    from sanpath.rulebook.site.options import POLICIES
-
-    values = [f"{name} {value:g}" for name in POLICIES if (value := limit.under(name)) is not None]
-    return f" ({', '.join(values)})" if values else ""
 
 
 def _print(renderable: RenderableType, soft_wrap: bool = False) -> None:
