@@ -324,7 +324,7 @@ def _has_fallen(samples: SampleArrays, name: str) -> Truths:
     A source may declare the narrowest width of its tables, so a counter below 2^32 may be of 64 bits; one of 32 bits
     that wraps in every window soon reads less than before."""
     values = samples.columns[name]
-    known = np.ones(len(values.numbers), dtype=bool) if values.known is None else values.known
+    known = values.is_known()
     is_window = known[1:] & known[:-1] & (samples.entity[1:] == samples.entity[:-1])
     fell = is_window & (values.numbers[1:] < values.numbers[:-1])
     fallen, windows = (np.bincount(samples.entity[1:], each, len(samples.entities)) for each in (fell, is_window))

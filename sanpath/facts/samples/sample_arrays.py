@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import ceil
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -236,8 +235,8 @@ class SampleReader:
             np.repeat(np.arange(len(counts)), list(counts.values())),
             moment,
             seen,
-            _values(fetched["covers_seconds"]),
-            {name: _values(fetched[name]) for name in self._metrics},
+            Values.of_column(fetched["covers_seconds"]),
+            {name: Values.of_column(fetched[name]) for name in self._metrics},
         )
 
 
@@ -249,9 +248,3 @@ def entity_ranges(rows: Mapping[str, int], columns: int) -> Iterator[tuple[str, 
     entities = list(rows)
     length = max(1, ceil(len(entities) / max(1, ceil(sum(rows.values()) * columns / _MAX_VALUES))))
     return pairwise(["", *entities[length::length], _LAST_NAME])
-
-
-def _values(column: npt.NDArray[Any]) -> Values:
-    mask, numbers = np.ma.getmaskarray(column), np.ma.getdata(column)
-    wide = {"i": np.int64, "u": np.uint64}.get(numbers.dtype.kind, np.float64)
-    return Values(numbers.astype(wide, copy=False), ~mask if mask.any() else None)

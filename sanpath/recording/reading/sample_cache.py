@@ -58,6 +58,13 @@ class Values:
     numbers: npt.NDArray[Any]
     known: Truths | None
 
+    @classmethod
+    def of_column(cls, fetched: npt.NDArray[Any]) -> Values:
+        """Return a column that DuckDB has returned as a NumPy array, masked where it has no value."""
+        numbers, mask = np.ma.getdata(fetched), np.ma.getmaskarray(fetched)
+        wide = {"i": np.int64, "u": np.uint64}.get(numbers.dtype.kind, np.float64)
+        return cls(numbers.astype(wide, copy=False), ~mask if mask.any() else None)
+
     def __getitem__(self, rows: Any) -> Values:
         return Values(self.numbers[rows], None if self.known is None else self.known[rows])
 
@@ -187,17 +194,11 @@ class SampleCache:
         if max(map(len, names), default=0) > _LONGEST_NAME:
             return None
         indices = {name: number for number, name in enumerate(names)}
-        columns = {name: _column(fetched[name]) for name in types if name not in TEXTS}
+        columns = {name: Values.of_column(fetched[name]) for name in types if name not in TEXTS}
         for name, row_texts in texts_of_rows.items():
             numbers_of_rows = np.fromiter(map(indices.__getitem__, row_texts), np.int64, len(row_texts))
             columns[name] = Values(numbers_of_rows, None)
         return CachedSamples(types, indices, columns)
-
-
-def _column(fetched: npt.NDArray[Any]) -> Values:
-    numbers, mask = np.ma.getdata(fetched), np.ma.getmaskarray(fetched)
-    wide = {"i": np.int64, "u": np.uint64}.get(numbers.dtype.kind, np.float64)
-    return Values(numbers.astype(wide, copy=False), ~mask if mask.any() else None)
 
 
 def _joined(samples: CachedSamples, added: CachedSamples | None) -> CachedSamples | None:
