@@ -9,10 +9,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import Any
 
 from sanpath.errors import CollectorError
-from sanpath.plugin import CommandReply, Cost, Machine, SecretStr, SnmpCredentials
+from sanpath.plugin import CommandReply, Cost, Machine, SecretStr, SnmpCredentials, json_object, json_objects
 from sanpath.recording.writing.clock import RecorderClock
 
 _UUIDS, _NAMES, _ARP = "/sys/block/dm-*/dm/uuid", "/sys/block/dm-*/dm/name", "/proc/net/arp"
@@ -98,10 +97,10 @@ def lldp_neighbours(text: str) -> Iterator[Neighbour]:
         document = json.loads(text)
     except ValueError:
         return
-    for interfaces in _items(_get(_get(document, "lldp"), "interface")):
+    for interfaces in json_objects(json_object(json_object(document).get("lldp")).get("interface"), or_one=True):
         for interface, neighbour in interfaces.items():
-            for name, chassis in _chassis(_get(neighbour, "chassis")):
-                addresses = _get(chassis, "mgmt-ip")
+            for name, chassis in _chassis(json_object(neighbour).get("chassis")):
+                addresses = json_object(chassis).get("mgmt-ip")
                 listed = addresses if isinstance(addresses, list) else [addresses]
                 ipv4 = next((text for text in map(str, listed) if _is_ipv4(text)), "")
                 yield Neighbour(str(interface), name, ipv4)
@@ -114,14 +113,6 @@ def _chassis(chassis: object) -> Iterator[tuple[str, object]]:
             yield "", chassis
         else:
             yield from ((str(name), value) for name, value in chassis.items())
-
-
-def _items(value: object) -> list[dict[str, Any]]:
-    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
-
-
-def _get(value: object, key: str) -> object:
-    return value.get(key) if isinstance(value, dict) else None
 
 
 def _is_ipv4(text: str) -> bool:

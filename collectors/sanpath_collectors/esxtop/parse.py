@@ -98,9 +98,7 @@ def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
     contain none. `host_name`: overrides the machine's name in the batch, if the batch has only one machine.
     """
     result = Plan()
-    machines = result.find(names, host, _used_counter)
-    if host_name is not None and len(machines) == 1:
-        machines = {host_name: machines.popitem()[1]}
+    machines = result.find(names, host, host_name, _used_counter)
     for machine, objects in machines.items():
         entity = SourceEntity("host", machine, machine, {"name": (machine,)}, {"os": "VMware ESXi"})
         result.items.append((entity,))

@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.plugin import complete_sum, json_object, read_json, without_none
+from sanpath.plugin import complete_sum, json_object, json_objects, read_json, without_none
 from sanpath_collectors.fio import throughput
 from sanpath_collectors.fio.described import (
     Figures,
@@ -193,15 +193,14 @@ def parse_status(document: Mapping[str, Any]) -> Status:
         for entry, name, key in zip(entries, names, keys, strict=True)
     ]
     in_milliseconds, in_seconds = document.get("timestamp_ms"), document.get("timestamp")
-    disks = document.get("disk_util")
     return Status(
         time_us=_time_us(in_milliseconds, 1_000) or _time_us(in_seconds, 1_000_000),
         time_in_seconds=_time_us(in_milliseconds, 1_000) is None,
         jobs=tuple(jobs),
         disks={
             str(disk["name"]): disk_samples(disk)
-            for disk in (disks if isinstance(disks, list) else [])
-            if isinstance(disk, dict) and "name" in disk
+            for disk in json_objects(document.get("disk_util"))
+            if "name" in disk
         },
         version=version,
         elapsed_seconds=max((integer(entry.get("elapsed"), 0) for entry in entries), default=0) or None,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sanpath.plugin import read_json
+from sanpath.plugin import json_objects, read_json
 from sanpath_collectors.iostat.report import VALUE_LIMIT, Report
 from sanpath_collectors.iostat.times import stamp
 
@@ -104,9 +104,8 @@ class JsonReports:
         processors = parsed.get("avg-cpu")
         if isinstance(processors, dict):
             report.processors = {state: value for state, value in processors.items() if type(value) in _NUMBERS}
-        disks = parsed.get("disk")
-        for disk in disks if isinstance(disks, list) else []:
-            name = disk.get("disk_device") if isinstance(disk, dict) else None
+        for disk in json_objects(parsed.get("disk")):
+            name = disk.get("disk_device")
             if isinstance(name, str) and not name.startswith(" "):  # a leading space marks the sum of a group (-g)
                 report.columns = report.columns or tuple(disk)
                 report.devices[name] = {

@@ -40,9 +40,7 @@ def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
             unknown[rf"{path.object}\{path.counter}"] = None
         return None
 
-    machines = result.find(names, host, used_counter)
-    if host_name is not None and len(machines) == 1:
-        machines = {host_name: machines.popitem()[1]}
+    machines = result.find(names, host, host_name, used_counter)
     for machine_name, objects_of_machine in machines.items():
         if missing := Machine(result, machine_name, objects_of_machine).add():
             result.warnings.append(("counters-missing", _missing(machine_name, missing, list(unknown))))

@@ -65,11 +65,16 @@ class Plan:
     _pick: Callable[[Sequence[bytes]], Sequence[bytes]] | None = None
 
     def find(
-        self, names: Iterable[str], host: str, used_counter: Callable[[CounterPath], tuple[str, str] | None]
+        self,
+        names: Iterable[str],
+        host: str,
+        host_name: str | None,
+        used_counter: Callable[[CounterPath], tuple[str, str] | None],
     ) -> Machines:
         """Find the used columns.
 
         `names`: of all columns, beginning with that of the time. `host`: name of the machine where they contain none.
+        `host_name`: overrides the machine's name in the log, if the log has only one machine.
         `used_counter`: returns object and counter by the plan's names; None: the column is not used.
         Raises CollectorError(UNREADABLE): there are too many machines.
         """
@@ -84,6 +89,8 @@ class Plan:
             if (values := used_counter(path)) is not None:
                 counters = machine[values[0]].setdefault(path.instance or "", {})
                 counters.setdefault(values[1], self.value(column))
+        if host_name is not None and len(machines) == 1:
+            return {host_name: machines.popitem()[1]}
         return machines
 
     def value(self, column: int) -> int:

@@ -174,7 +174,7 @@ class Series:
         return Rows(self.table, list(entities), times_us, dict(columns), covers_seconds=covers_seconds)
 
 
-def _where(rates: Sequence[float], means: Sequence[float]) -> list[float | None]:
+def _where(rates: Values, means: Values) -> list[float | None]:
     """Return the means, None where the rate is 0."""
     return [mean if rate else None for mean, rate in zip(means, rates, strict=True)]
 
@@ -192,7 +192,7 @@ def _value_reader(term: Term) -> Callable[[Values], Values]:
         return [rate and (None if mean is None else rate * mean) for rate, mean in pairs]
 
     def valid_mean(values: Values) -> Values:
-        return [mean if rate else None for mean, rate in zip(first(values), second(values), strict=True)]
+        return _where(second(values), first(values))
 
     return product if term.summed else valid_mean
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sanpath.plugin import read_json
+from sanpath.plugin import json_objects, read_json
 from sanpath_collectors.windows_san import mpclaim, values
 
 MARK = "sanpath_windows_san"
@@ -77,32 +77,26 @@ def export_of(content: str) -> Export:
 
 
 def _json(export: Export, document: Any) -> None:
+    # ConvertTo-Json writes a list of one record as that record.
     if not isinstance(document, dict) or MARK not in document:
-        for record in _records(document):
+        for record in json_objects(document, or_one=True):
             _add(export, record)
         return
     export.version = values.integer(document[MARK]) or 0
     export.computer, export.os = values.text(document.get("computer")), values.text(document.get("os"))
     export.cores = values.integer(document.get("cores"))
     export.mpio_disks = mpclaim.disks_of(values.text(document.get("mpclaim")) or "")
-    for snapshot in _records(document.get("statistics")):
+    for snapshot in json_objects(document.get("statistics"), or_one=True):
         time_us = values.time_us(snapshot.get("time"))
-        for record in _records(snapshot.get("ports")):
+        for record in json_objects(snapshot.get("ports"), or_one=True):
             if time_us is None:
                 export.untimed += 1
             else:
                 export.statistics.append((time_us, record))
     for key, value in document.items():
         if key != "statistics" and isinstance(value, dict | list):
-            for record in _records(value):
+            for record in json_objects(value, or_one=True):
                 _add(export, record)
-
-
-def _records(document: Any) -> Iterator[Record]:
-    """Yield the records of a list; ConvertTo-Json writes a list of one record as that record."""
-    for record in document if isinstance(document, list) else [document]:
-        if isinstance(record, dict):
-            yield record
 
 
 def _csv(content: str) -> Iterator[Record]:

@@ -20,7 +20,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from sanpath.plugin import json_object
+from sanpath.plugin import json_object, json_objects
 from sanpath_collectors.fio.options import positive_count
 from sanpath_collectors.fio.parse import disk_samples, has_figures, parse_job, version_of
 from sanpath_collectors.fio.status import JobStatus, Number, Status, integer, milliseconds, unique_names
@@ -99,10 +99,9 @@ def _rounds(
 
 def _disks(document: Mapping[str, Any]) -> dict[str, Mapping[str, Number]]:
     """The last values that each client reported for its disks."""
-    listed = document.get("disk_util")
     disks: dict[str, Mapping[str, Number]] = {}
-    for disk in listed if isinstance(listed, list) else []:
-        if isinstance(disk, dict) and "name" in disk:
+    for disk in json_objects(document.get("disk_util")):
+        if "name" in disk:
             host = str(disk.get("hostname", ""))
             disks[f"{host}/{disk['name']}" if host else str(disk["name"])] = disk_samples(disk)
     return disks
