@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sanpath.plugin import (
-    INTEGER_LIMIT,
     CollectorError,
     Failure,
     Rows,
@@ -26,6 +25,7 @@ from sanpath.plugin import (
     rows_of,
 )
 from sanpath_collectors.brocade_rest.tables import STATISTICS, SWITCH_PORT
+from sanpath_collectors.snmp_switch.parse import leading_number
 from sanpath_collectors.snmp_switch.tables import OPTICS
 
 Entry = Mapping[str, Any]
@@ -91,13 +91,7 @@ def number(entry: Entry, leaf: str) -> float | None:
     >>> number({"temperature": "39 Centigrade"}, "temperature"), number({"rx-power": "-inf"}, "rx-power")
     (39.0, None)
     """
-    value = entry.get(leaf)
-    if isinstance(value, str):
-        match = re.match(r"\s*(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)", value)
-        value = float(match[1]) if match else None
-    if type(value) is int or type(value) is float:
-        return float(value) if abs(value) < INTEGER_LIMIT and math.isfinite(value) else None
-    return None
+    return leading_number(entry.get(leaf))
 
 
 def wwn(value: object) -> str | None:

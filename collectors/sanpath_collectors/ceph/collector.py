@@ -134,9 +134,7 @@ class Ceph(Collector[CephConfig]):
     @property
     def _all(self) -> range:
         """Indices of the machines. Raises UNREACHABLE when the source is not open."""
-        if not self._machines:
-            raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
-        return range(len(self._machines))
+        return range(len(self.opened(self._machines or None)))
 
     async def _closed(self, machine: Machine) -> list[str]:
         """Returns the folders of the sockets that this account may not list: in them a wildcard matches nothing."""

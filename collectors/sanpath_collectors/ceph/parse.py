@@ -16,6 +16,7 @@ from typing import Any
 
 from sanpath.plugin import json_object, json_objects
 from sanpath_collectors.ceph.tables import BYTES, DIRECTIONS, OWN_TIMES
+from sanpath_collectors.qemu.qmp import integer
 
 _NANOSECONDS = 1_000_000_000
 _PROGRAM = "ceph-osd"
@@ -31,8 +32,7 @@ def counter(section: Mapping[str, Any], name: str) -> int | None:
     >>> counter({"op_r": 8}, "op_r"), counter({"op_r": {}}, "op_r")
     (8, None)
     """
-    value = section.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return integer(section.get(name))
 
 
 def times(section: Mapping[str, Any], name: str) -> tuple[int, int] | None:

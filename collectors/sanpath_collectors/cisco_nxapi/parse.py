@@ -13,14 +13,12 @@ the fields that it has.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sanpath.plugin import (
-    INTEGER_LIMIT,
     CollectorError,
     Failure,
     Rows,
@@ -31,6 +29,7 @@ from sanpath.plugin import (
     rows_of,
 )
 from sanpath_collectors.cisco_nxapi.tables import COUNTERS, SWITCH_PORT
+from sanpath_collectors.snmp_switch.parse import leading_number
 from sanpath_collectors.snmp_switch.tables import OPTICS
 
 Entry = Mapping[str, Any]
@@ -126,14 +125,7 @@ def number(entry: Entry, *fields: str) -> float | None:
     >>> number({"rx_pwr": "-2.59 dBm"}, "rx_pwr"), number({"rx_pwr": "N/A"}, "rx_pwr")
     (-2.59, None)
     """
-    for name in fields:
-        value = entry.get(name)
-        if isinstance(value, str):
-            match = re.match(r"\s*(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)", value)
-            value = float(match[1]) if match else None
-        if (type(value) is int or type(value) is float) and abs(value) < INTEGER_LIMIT and math.isfinite(value):
-            return float(value)
-    return None
+    return next((value for name in fields if (value := leading_number(entry.get(name))) is not None), None)
 
 
 def wwn(value: object) -> str | None:

@@ -12,7 +12,7 @@ import math
 import re
 import unicodedata
 
-from sanpath.plugin import Rows, SnmpValue
+from sanpath.plugin import INTEGER_LIMIT, Rows, SnmpValue
 from sanpath_collectors.snmp_switch.profile import Value
 from sanpath_collectors.snmp_switch.tables import SWITCH
 
@@ -95,6 +95,20 @@ def number(value: SnmpValue) -> float | None:
     except ValueError:
         return None
     return value_as_number if math.isfinite(value_as_number) else None
+
+
+def leading_number(value: object) -> float | None:
+    """Return a finite number, also from the start of a text, whatever the unit behind it. None: there is none.
+
+    >>> leading_number(" -2.59 dBm"), leading_number("-inf"), leading_number(7)
+    (-2.59, None, 7.0)
+    """
+    if isinstance(value, str):
+        match = re.match(r"\s*(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)", value)
+        value = float(match[1]) if match else None
+    if type(value) is int or type(value) is float:
+        return float(value) if abs(value) < INTEGER_LIMIT and math.isfinite(value) else None
+    return None
 
 
 def decoded(column: Value, value: SnmpValue) -> Decoded:

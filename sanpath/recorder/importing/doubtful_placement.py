@@ -14,11 +14,14 @@ from sanpath.recording.reading.recording import Recording
 def steps_of_tool(recording: Recording, collector: str, host: str | None) -> Iterator[tuple[str, int, int]]:
     """Yield (source, begin, end) of the steps that sources of a tool have had, times in microseconds, but not on
     another machine than `host`, which a person named."""
-    sources = {declaration.name for declaration in recording.declarations if declaration.collector == collector}
-    for source in sorted(sources - of_other_hosts(recording, host)):
+    for source in sorted(_sources_of_tool(recording, collector) - of_other_hosts(recording, host)):
         for begin, end in step_limits([each for each in recording.events() if each[0] == source]).values():
             if end is not None:
                 yield source, begin, end
+
+
+def _sources_of_tool(recording: Recording, collector: str) -> set[str]:
+    return {declaration.name for declaration in recording.declarations if declaration.collector == collector}
 
 
 def overlapping_loads(placement: Placement, recording: Recording, collector: str, host: str | None) -> Iterator[str]:
@@ -62,7 +65,7 @@ def outside_recording(placement: Placement, recording: Recording, collector: str
 
     `option`: the option that placed it; "": none.
     """
-    same_tool = {declaration.name for declaration in recording.declarations if declaration.collector == collector}
+    same_tool = _sources_of_tool(recording, collector)
     polls = [poll for poll in recording.polls() if poll.source not in same_tool]
     first, last = placement.first, placement.last
     if first is None or last is None or not polls:
