@@ -54,7 +54,7 @@ def hosts(machines: Mapping[str, Snapshot], seen_us: int) -> Rows:
 
 
 def _thread_times(osd: Osd, machine: Snapshot, seen_us: int) -> Values:
-    """How long the threads for operations ran or were ready to, and how long they could have; None: not known.
+    """Return how long the threads for operations ran or waited to run, and could have run at most; None: unknown.
 
     A thread that waits for a processor is as busy as one that has it: either way the processors limit it.
     """

@@ -84,7 +84,7 @@ def _unit(text: str) -> tuple[str, float] | None:
 
 
 def _last_digit(text: str) -> float:
-    """What one of the last digit that is no trailing zero counts: 10 for 2,930, 0.1 for 22.4."""
+    """Return the unit of the last digit that is not a trailing zero: 10 for 2,930, 0.1 for 22.4."""
     digits = text.replace(",", "") if _GROUPED.fullmatch(text) else text
     if "." in digits:
         return float(10.0 ** -len(digits.partition(".")[2]))

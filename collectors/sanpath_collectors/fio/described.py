@@ -73,7 +73,7 @@ def described(
 
 
 def adapted_depth(name: str) -> Remark:
-    """What is to be said of a job with a latency target."""
+    """Return the remark on a job with a latency target."""
     text = f"{name} has a latency_target, to which fio adapts its queue depth"
     return "latency-target", f"{text}: how many I/Os are outstanding is not known"
 
@@ -103,7 +103,7 @@ def is_depth_unreached(
 
 
 def depth_not_reached(name: str, profile: LoadProfile, processes: int, levels: Mapping[int, float]) -> Remark:
-    """What is to be said of such a job."""
+    """Return the remark on a job whose queue depth is not reached."""
     reached = max(level for level, share in levels.items() if share > 0)
     depth = (profile.in_flight or 0.0) / max(1, processes)
     text = f"{name} was asked for {depth:,.0f} outstanding I/Os and never had more than {2 * reached - 1:,}"
@@ -111,12 +111,12 @@ def depth_not_reached(name: str, profile: LoadProfile, processes: int, levels: M
 
 
 def all_taken_for_reads(name: str) -> Remark:
-    """What is to be said of a job whose reads and writes are not told apart (unified_rw_reporting)."""
+    """Return the remark on a job whose reads and writes are not told apart (unified_rw_reporting)."""
     return "unified", f"{name} reports reads and writes together: all are taken for reads"
 
 
 def _contradiction(options: Mapping[str, str], found: LoadProfile, processes: int, figures: Figures) -> str:
-    """What a group is instead of so many processes with these options; empty: nothing contradicts them."""
+    """Return what a group really is if it cannot be this many processes with these options; "": it can."""
     if "verify" in options:
         return ""
     if figures.runtime_ms >= _SETTLED_MS and figures.summed_ms > figures.runtime_ms * (processes + 0.5):

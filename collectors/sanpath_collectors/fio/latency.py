@@ -76,7 +76,7 @@ class Latency:
 
 
 def remarks(name: str, latencies: Iterable[Latency]) -> Sequence[tuple[str, str]]:
-    """What is to be said of the latencies of a job, as (code, text)."""
+    """Return the remarks on the latencies of a job, as (code, text)."""
     printed = [latency for latency in latencies if latency.ops]
     if not all(latency.is_credible for latency in printed):
         text = f"{name} reports latencies that are longer than it ran"

@@ -313,7 +313,7 @@ def _bodies(
 
 
 def _share(body: Mapping[str, Any], ratio: float) -> Mapping[str, Any]:
-    """Figures of which only the counts are divided; empty for no share."""
+    """Return figures in which only the counts are multiplied by a ratio; empty for the ratio 0."""
     shared: dict[str, Any] = {}
     for key, value in body.items() if ratio > 0 else ():
         number = finite(value) if key in _COUNTED else None

@@ -32,7 +32,7 @@ class FioResult(ResultReader):
 
     @classmethod
     def is_read_last(cls, name: str) -> bool:
-        """Whether a file is a log: the unit of its latencies is that of the version of fio, which a result has."""
+        """Whether a file is a log: the unit of its latencies depends on the version of fio, which a result states."""
         return LogName.of(name) is not None
 
     @classmethod

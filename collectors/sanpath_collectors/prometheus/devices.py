@@ -178,7 +178,7 @@ class Devices:
         return text
 
     def _matching_series(self, series: str, scope: Scope, profile: EntityProfile, labels: Labels) -> list[Series]:
-        """Return the series of this name that describe a device, or that of its entities which has these labels."""
+        """Return the series of this name that describe a device, or its entity with these labels."""
         candidates = self._metadata.get((series, scope), ())
         value = (_distinguishing_value(profile, labels) or "").casefold()
         within = [label for label in profile.within if labels.get(label)]

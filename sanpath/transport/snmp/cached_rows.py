@@ -31,7 +31,7 @@ class Getter(Protocol):
     """The client that reads a table. Raises UnclearError and SilentError."""
 
     async def get(self, oids: list[str]) -> dict[str, SnmpValue]:
-        """Read those of the objects that exist."""
+        """Read the objects; those that do not exist are left out."""
         ...
 
     async def indexes(self, column: str, limit: int, max_repetitions: int) -> list[str]:

@@ -45,7 +45,7 @@ class GufoClient:
         self.answered = False
 
     async def get(self, oids: list[str]) -> dict[str, SnmpValue]:
-        """Read those of the objects that exist."""
+        """Read the objects; those that do not exist are left out."""
         with _errors_as_unclear():
             answer = await self._session.get_many(oids)
             self.answered = True

@@ -89,7 +89,7 @@ def run_script(command: Sequence[str]) -> bytes:
 
 
 def _encoded(text: str) -> bytes:
-    """Return a script as bytes. Paths are those of a machine, also where they are no UTF-8."""
+    """Return a script as bytes. Paths keep the bytes that they have on the machine, even if they are not UTF-8."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -93,7 +93,7 @@ class LoadGroups:
         self._quota_groups = await self._with_quota(machine, _distinct(contents, quota_groups_of))
 
     async def _with_quota(self, machine: Machine, groups: Sequence[Group]) -> tuple[Group, ...]:
-        """Those that have a quota, or had one: the others, which are most, are not polled."""
+        """Return the groups that have a quota, or had one. The others, which are most, are not polled."""
         files = [file for group in groups for file in quota_files(group, with_counters=False)]
         settings = Snapshot(await machine.read(files)) if files else Snapshot({})
         has_quota = [quota_values(settings, group)[0] is not None for group in groups]
@@ -125,7 +125,7 @@ def _quota_name(group: Group) -> str:
 
 
 def _distinct(contents: Iterable[str], groups: Callable[[str], Iterable[Group]]) -> tuple[Group, ...]:
-    """The groups of processes, each once. `groups`: those of one process, by the content of its file."""
+    """Return the groups of all processes, each once. `groups`: gives the groups of a process from its cgroup file."""
     by_place: dict[tuple[int, str], Group] = {}
     for group in (group for content in contents for group in groups(content)):
         place = group.version, group.path

@@ -59,14 +59,14 @@ def quota_groups_of(content: str) -> Iterator[Group]:
 
 
 def quota_files(group: Group, with_counters: bool = True) -> list[str]:
-    """The files that tell of it, in every place where they may be. `with_counters`: also those of what it used."""
+    """Return the files with a group's quota, wherever they may be; `with_counters`: and those with what it used."""
     quota = _QUOTA_FILES[group.version]
     names = (*quota, *_COUNTER_FILES[group.version]) if with_counters else quota
     return [f"{folder}/{name}" for folder in _folders(group) for name in names]
 
 
 def quota_values(snapshot: Snapshot, group: Group) -> tuple[float | None, Values]:
-    """Its quota in cores, None: it has none, and what it used by metric."""
+    """Return a group's quota in cores, None: it has none; and what it used, by metric."""
     quota, values = None, Values()
     for folder in _folders(group):
         quota = _quota(snapshot, folder, group.version) or quota

@@ -48,5 +48,5 @@ def plain(value: Any, depth: int = 0) -> Plain:
 
 @cache
 def _property_names(kind: Any) -> tuple[str, ...]:
-    """Those of a type of data object, of which pyVmomi makes a new list at each call."""
+    """Return the names of the properties of a type of data object. pyVmomi makes a new list of them at each call."""
     return tuple(info.name for info in kind._GetPropertyList())
