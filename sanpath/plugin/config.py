@@ -30,7 +30,7 @@ class SourceConfig(BaseModel):
 
     @property
     def extras(self) -> tuple[Extra, ...]:
-        """What this source needs beyond its collector's own extra, as SSH does."""
+        """The extras that this source needs besides its collector's own, such as SSH."""
         return ()
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sanpath.plugin import Right, Spec
 from sanpath_collectors.cloud_volume.config import CloudVolumeConfig
 from sanpath_collectors.cloud_volume.tables import VOLUME
+from sanpath_collectors.linux_host.config import SSH_RIGHT
 
 COLLECTOR = Spec(
     name="cloud_volume",
@@ -13,11 +14,7 @@ COLLECTOR = Spec(
     collector="sanpath_collectors.cloud_volume.collector:CloudVolume",
     tables=(VOLUME,),
     rights=(
-        Right(
-            "Over SSH: an account with a shell; it needs no rights of its own",
-            "everything below",
-            "nothing is read",
-        ),
+        SSH_RIGHT,
         Right(
             "Reading /proc and /sys, as every user can outside of a container",
             "which volumes there are, the type of an Amazon instance, throughput",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from sanpath.model import Scalar
-from sanpath.plugin import LoadProfile, SourceEntity, SourceLink
+from sanpath.plugin import LoadProfile, SourceEntity, SourceLink, complete_sum
 from sanpath_collectors.iometer.specification import Specification
 
 ENGINE = "iometer"
@@ -23,9 +23,8 @@ def area_bytes(sectors: Iterable[int | None]) -> int | None:
 
     `sectors`: of each target; 0 (the complete disk) and None (missing) make the sum unknown.
     """
-    values = list(sectors)
-    not_none = [count for count in values if count]
-    return sum(not_none) * SECTOR_BYTES if not_none and len(not_none) == len(values) else None
+    total = complete_sum(count or None for count in sectors)
+    return None if total is None else total * SECTOR_BYTES
 
 
 def profile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sanpath.plugin import Right, Spec
-from sanpath_collectors.linux_host.config import LinuxHostConfig
+from sanpath_collectors.linux_host.config import SSH_RIGHT, LinuxHostConfig
 from sanpath_collectors.linux_host.tables import CGROUP, HBA, HOST, LUN, PATH, TCP_CONNECTION
 
 COLLECTOR = Spec(
@@ -13,11 +13,7 @@ COLLECTOR = Spec(
     collector="sanpath_collectors.linux_host.collector:LinuxHost",
     tables=(LUN, HOST, HBA, PATH, TCP_CONNECTION, CGROUP),
     rights=(
-        Right(
-            "Over SSH: an account with a shell; it needs no rights of its own",
-            "everything below",
-            "nothing is read",
-        ),
+        SSH_RIGHT,
         Right(
             "Reading /proc and /sys, as every user can outside of a container",
             "counters, identifiers and settings of the block devices, their paths and the ports",

@@ -7,8 +7,11 @@ from pathlib import Path
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from sanpath.plugin import SSH_EXTRA, Extra, SecretStr, SourceConfig, SshTarget
+from sanpath.plugin import SSH_EXTRA, Extra, Right, SecretStr, SourceConfig, SshTarget
 
+SSH_RIGHT = Right(
+    "Over SSH: an account with a shell; it needs no rights of its own", "everything below", "nothing is read"
+)
 _SSH_KEYS = ("port", "user", "key_file", "password", "known_hosts")
 _TIMEOUT_SECONDS = 5.0
 """How long a login over SSH may take, however short the polls are."""

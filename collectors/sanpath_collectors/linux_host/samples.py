@@ -40,9 +40,10 @@ def luns(
 
 
 def _counted(own: Sequence[int], paths: Sequence[Sequence[int]]) -> Sequence[int]:
-    """Counters of a block device. `paths`: those of the paths to it, of an NVMe device alone. Such a device counts
-    nothing before Linux 6.2: it has done what its paths have done together, and was busy for at least as long as the
-    busiest of them."""
+    """Return the counters of a block device. `paths`: the counters of the paths to it, for an NVMe device only.
+
+    Before Linux 6.2 an NVMe device with several paths counts nothing itself: it has done what its paths have done
+    together, and was busy for at least as long as the busiest of them."""
     if not paths or any(own):
         return own
     together = [sum(counters) for counters in zip(*paths, strict=False)]

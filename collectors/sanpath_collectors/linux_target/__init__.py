@@ -4,6 +4,7 @@ behind these."""
 from __future__ import annotations
 
 from sanpath.plugin import Right, Spec
+from sanpath_collectors.linux_host.config import SSH_RIGHT
 from sanpath_collectors.linux_target.config import LinuxTargetConfig
 from sanpath_collectors.linux_target.tables import ARRAY, ARRAY_PORT, CONTROLLER, TCP_CONNECTION, VOLUME
 
@@ -14,11 +15,7 @@ COLLECTOR = Spec(
     collector="sanpath_collectors.linux_target.collector:LinuxTarget",
     tables=(ARRAY, VOLUME, ARRAY_PORT, CONTROLLER, TCP_CONNECTION),
     rights=(
-        Right(
-            "Over SSH: an account with a shell; it needs no rights of its own",
-            "everything below",
-            "nothing is read",
-        ),
+        SSH_RIGHT,
         Right(
             "Reading /proc and /sys, as every user can outside of a container",
             "counters of the backing devices and of the ports",

@@ -68,7 +68,7 @@ class SnmpSwitchConfig(SourceConfig):
 
     @property
     def extras(self) -> tuple[Extra, ...]:
-        """What encrypts, for a user with privacy."""
+        """The library that encrypts, for a user with privacy."""
         return () if self.privacy_password is None else (SNMPV3_EXTRA,)
 
     def credentials(self) -> SnmpCredentials:

@@ -87,9 +87,7 @@ class Parameters:
         files = "fwd" in rd
         limit = rd.get("fwdrate" if files else "iorate", "max").lower()
         sizes = [size_bytes(sd.get("size", "")) for sd in storage_definitions.values()]
-        sizes_are_known = None not in sizes and not any(
-            "range" in words for words in (*workloads.values(), *storage_definitions.values())
-        )
+        has_ranges = any("range" in words for words in (*workloads.values(), *storage_definitions.values()))
         threads = [_threads(rd, sd) for sd in storage_definitions.values()]
         settings = RunSettings(
             threads=common_value(threads),
@@ -98,7 +96,7 @@ class Parameters:
             block_bytes=common_value(size_bytes(text) for text in _texts("xfersize", rd, workloads)),
             read_ratio=common_value(_reads(workload, rd) for workload in workloads.values()),
             random_ratio=common_value(_random(text) for text in _texts("seekpct", rd, workloads)),
-            working_set_bytes=sum(size or 0.0 for size in sizes) or None if sizes_are_known else None,
+            working_set_bytes=None if has_ranges else complete_sum(sizes) or None,
             direct=True if storage_definitions and all(_direct(sd) for sd in storage_definitions.values()) else None,
             has_rate_limit=limit != "max",
             requested_ops_per_second=number(limit),

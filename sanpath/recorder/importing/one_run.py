@@ -204,7 +204,7 @@ def _report(file: Path, named: str | None) -> _Report | None:
 
 
 def _steps(reader: ResultReader, file: ImportedFile) -> tuple[list[_Step], int, int]:
-    """Return the steps of a file, the number of its samples of loads, and that of its loads' attributes."""
+    """Return the steps of a file, the number of samples of its loads, and the number of their attributes."""
     steps: list[_Step] = []
     samples: dict[str, list[_Sample]] = defaultdict(list)
     attributes: dict[str, int] = {}

@@ -141,7 +141,7 @@ class TcpView:
         return {pair_name(pair): self._row(pair, members) for pair, members in current.items()}
 
     def _counted(self, key: tuple[tuple[str, int], tuple[str, int]], fields: Mapping[str, float]) -> dict[str, float]:
-        """What a connection has counted since the last poll. One whose counters fell is a new one with its ports."""
+        """Return what a connection has counted since the last poll. Where a counter fell, it is a new connection."""
         counters = {source.name for source in (*_SENT.values(), *_RECEIVED.values())} & fields.keys()
         before = self._last.get(key, {})
         if any(fields[name] < before.get(name, 0.0) for name in counters):
