@@ -45,8 +45,7 @@ def entries(body: bytes, name: str) -> list[Entry]:
     >>> entries(b'{"Response": {"fibrechannel": {"name": "0/7"}}}', "fibrechannel")
     [{'name': '0/7'}]
     """
-    answer = json_answer(body, name)
-    response = answer.get("Response") if isinstance(answer, dict) else None
+    response = json_object(json_answer(body, name)).get("Response")
     if not isinstance(response, dict):
         problem = error_messages(body) or "no Response"
         raise CollectorError(Failure.UNREADABLE, f"{name}: {problem}", excerpt(body))

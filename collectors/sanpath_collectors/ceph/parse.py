@@ -41,8 +41,8 @@ def times(section: Mapping[str, Any], name: str) -> tuple[int, int] | None:
     >>> times({"op_r_latency": {"avgcount": 8, "sum": 0.000656117}}, "op_r_latency")
     (8, 656117)
     """
-    pair = section.get(name)
-    count, total = (pair.get("avgcount"), pair.get("sum")) if isinstance(pair, dict) else (None, None)
+    pair = json_object(section.get(name))
+    count, total = pair.get("avgcount"), pair.get("sum")
     if not isinstance(count, int) or not isinstance(total, int | float) or count < 0 or not 0 <= total < 1e15:
         return None
     return count, round(total * _NANOSECONDS)
