@@ -170,13 +170,14 @@ class StepLoad:
 
     `entities` are the source's own ids of these loads; empty: all of its loads. `summary_window` is the (start, end)
     of the only figure that the source reports for the step; None: it reports a series. `own_clock`: the source dates
-    the edges of the step by the clock of its samples.
+    the edges of the step by the clock of its samples. `offered`: as of Step, of these loads alone.
     """
 
     source: str
     entities: tuple[str, ...] = ()
     summary_window: tuple[int, int] | None = None
     own_clock: bool = False
+    offered: float | None = None
 
 
 START: Final = "start"

@@ -31,6 +31,7 @@ from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.load_events import SourceEvents, has_generator, histograms, histograms_of_loads
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.loads_by_host import loads_by_host
 from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.manual_figures import manual_figures
@@ -44,7 +45,7 @@ from sanpath.facts.storage.clusters import local_read_shares, media_rows, node_r
 from sanpath.facts.storage.controllers import controller_rows
 from sanpath.facts.storage.load_volumes import path_pair_rows
 from sanpath.facts.storage.pauses import pauses
-from sanpath.facts.table import FactRow, FactTable
+from sanpath.facts.table import FactRow, FactTable, FactValue
 from sanpath.facts.time.placement import PlacedInTime, place_in_time
 from sanpath.facts.time.recorder_coverage import absences, deaths, presences
 from sanpath.facts.time.steps import load_steps
@@ -88,10 +89,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     distributions_of_loads = histograms_of_loads(steps, events)
     shares = local_read_shares(topology, samples.get("cluster_node", ()))
     clocks = {kind: recording.planes(kind) for kind in ("lun", "vdisk")}
-    if any(load.is_mean_of_both for load in loads):
-        planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
-        loads = list(split_by_devices(topology, loads, planes))
-    loads = list(with_device_series(topology, loads, samples.get("lun", ())))
+    loads = _by_their_devices(topology, loads, samples, clocks)
     measurements = Measurements(topology, steps, load_samples, loads, distributions_of_loads, shares)
     figures = figure_comparisons(events, measurements)
     by_hand = manual_figures(topology, steps, loads, samples, events)
@@ -107,7 +105,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         "figure": FactTable("figure", tuple(figure_rows(figures))),
     }
     distributions = histograms(steps, events)
-    return Facts(
+    facts = Facts(
         steps=tuple(steps),
         topology=topology,
         tables=tables,
@@ -125,6 +123,45 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         pauses=pauses(recording, topology, loads, events),
         load_windows=max((sample.windows for sample in load_samples), default=0),
     )
+    # A machine that moves between hosts has no part of its own on either of them.
+    parts = loads_by_host(topology, steps, load_samples, samples, loads) if len(placements) == 1 else {}
+    by_host = {host: _by_their_devices(topology, part, samples, clocks) for host, part in parts.items()}
+    return replace(facts, hosts={host: _of_host(facts, part, known) for host, part in by_host.items()})
+
+
+def _by_their_devices(
+    topology: Topology, loads: Sequence[LoadFacts], samples: Samples, clocks: Mapping[str, Mapping[str, str | None]]
+) -> list[LoadFacts]:
+    """Return the loads, with what they do not report themselves by the block devices that do their I/O."""
+    if any(load.is_mean_of_both for load in loads):
+        planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
+        loads = list(split_by_devices(topology, loads, planes))
+    return list(with_device_series(topology, loads, samples.get("lun", ())))
+
+
+def _of_host(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Facts:
+    """Return the facts of one host's part of the load. What the other hosts of the test do is not foreign.
+
+    `loads`: its part of each. `samples`: entity kind → its samples.
+    """
+    topology, steps, tables = facts.topology, facts.steps, dict(facts.tables)
+    of_test = {(row["entity"], row["step"], row["direction"]): row for row in facts.tables["link"]}
+    own_rows = link_rows(topology, steps, loads, samples)
+    tables["link"] = links = FactTable("link", tuple(_with_facts_of_test(row, of_test) for row in own_rows))
+    controllers = samples.get("controller", ())
+    for kind in ("array", "volume"):
+        rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
+        tables[kind] = FactTable(kind, tuple(rows_of_kind))
+    tested = under_test(topology, loads, samples, links)
+    tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables, tested)))
+    return replace(facts, loads=loads, tables=tables)
+
+
+def _with_facts_of_test(row: FactRow, of_test: Mapping[tuple[FactValue, FactValue, FactValue], FactRow]) -> FactRow:
+    """Return a row of a link with the host's share of it, and with what holds for the entire test."""
+    row_of_test = of_test.get((row["entity"], row["step"], row["direction"]))
+    own = {name: row[name] for name in ("share", "on_loaded_path", "other_path_idle")}
+    return {**row_of_test, **own} if row_of_test is not None else row
 
 
 def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -> _Sampled:

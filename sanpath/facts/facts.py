@@ -36,7 +36,8 @@ class Facts:
     `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
     entire recording, for charts; {} if not requested. `figures`: each quantity
     that a person entered, with all its sources. `pauses`: those of the load of a probe. `load_windows`: most entire
-    windows that a load reported in one step, whether or not it told operations and their latency.
+    windows that a load reported in one step, whether or not it told operations and their latency. `hosts`: host → the
+    facts of its part of the load, of a test of several hosts; {}: it has one, or the parts are not known.
     """
 
     steps: tuple[Step, ...]
@@ -55,6 +56,7 @@ class Facts:
     figures: Sequence[FigureComparison] = ()
     pauses: Sequence[Pause] = ()
     load_windows: int = 0
+    hosts: Mapping[str, Facts] = field(default_factory=dict)
 
     def in_step(self, step: str) -> Facts:
         """Return the facts that hold in a step if virtual machines moved between hosts during the recording.

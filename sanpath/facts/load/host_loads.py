@@ -4,7 +4,7 @@ read: a restore, a copy, a deployment, a test that somebody else runs."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isclose
 
@@ -31,7 +31,10 @@ Parity, a resync or copies for a snapshot move several times what the volume mov
 
 
 def host_loads(
-    topology: Topology, samples: Mapping[str, Sequence[StepSamples]], least_in_flight: float = 0.0
+    topology: Topology,
+    samples: Mapping[str, Sequence[StepSamples]],
+    least_in_flight: float = 0.0,
+    machines: Collection[str] | None = None,
 ) -> list[LoadFacts]:
     """Return one entry for each step and direction with I/O: the sum over the block devices of the busy hosts, or
     where none times its I/Os, over the virtual disks of the busy machines.
@@ -39,12 +42,14 @@ def host_loads(
     An I/O counts once, though several block devices count it, such as a multipath map and a path. `roots` are the
     hosts or virtual machines, or devices whose host is not known. Their configured queue depth is not known. A host
     with fewer I/Os outstanding in a step than `least_in_flight`, or far fewer than another, is left out.
-    `samples`: entity kind → its samples.
+    `samples`: entity kind → its samples. `machines`: whose devices count; None: all.
     """
-    of_kinds = (
-        list(summed_loads(_topmost(topology, kind, samples.get(kind, ())), least_in_flight)) for kind in _OWNERS
-    )
-    return next(filter(None, of_kinds), [])
+    for kind in _OWNERS:
+        topmost = _topmost(topology, kind, samples.get(kind, ()))
+        own = ((sample, owner) for sample, owner in topmost if machines is None or owner in machines)
+        if loads := list(summed_loads(own, least_in_flight)):
+            return loads
+    return []
 
 
 def summed_loads(

@@ -60,6 +60,7 @@ class LoadFacts:
     whose own targets hold most of the I/Os in flight because they are slower than those of the other jobs; None: the
     jobs share their targets, or these do not differ, or are not known. `seen_at_array`: nothing but an array counts
     its I/Os, from their arrival on: those that wait above it are neither in its latency nor in its I/Os in flight.
+    `of_test`: the load of all hosts, of which this is the part of one; None: it is no part.
     """
 
     roots: tuple[str, ...]
@@ -95,6 +96,7 @@ class LoadFacts:
     throughput_max_ratio: float | None = None
     slow_part: LoadFacts | None = None
     seen_at_array: bool = False
+    of_test: LoadFacts | None = None
 
     @property
     def seconds(self) -> float | None:

@@ -61,6 +61,17 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     """Return the row of the array, or else of the volume, that describes this load's traffic. None: neither is known.
     The array's row, whose samples are more frequent, is used if nearly all of its bytes belong to the test. If only
     the volume reports the test's own operations, the volume's row is used."""
+    row = _own_array_side(topology, load, tables)
+    if load.of_test is None or (row is not None and _has_test_operations(load, row)):
+        return row
+    # The mean over all hosts' I/Os is that of each, where they do the same.
+    of_test = array_side(topology, load.of_test, tables)
+    if of_test is None or not same_operations(load, of_test) or not _has_test_operations(load.of_test, of_test):
+        return row
+    return {**of_test, "ops_per_second": load.ops_per_second, "bytes_per_second": load.bytes_per_second}
+
+
+def _own_array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> FactRow | None:
     step_and_direction = {"step": load.step, "direction": load.direction}
     volumes = volumes_of(topology, load, tables)
     arrays = _arrays_of(topology, load, volumes)

@@ -168,13 +168,15 @@ def _step(marks: _Marks, last_us: int) -> Step:
     offered, block_bytes, planned_seconds = (
         begin.detail.get(name) for name in ("offered", "block_bytes", "planned_seconds")
     )
+    in_flight = float(offered) if isinstance(offered, int | float) else None
+    load = StepLoad(marks.source, entities, summary_window, own_clock, in_flight)
     return Step(
         str(begin.detail.get("step", "")),
         min(ramp_end_us, end),
         end,
         "marks",
-        (StepLoad(marks.source, entities, summary_window, own_clock),) if entities or summary_window else (),
-        float(offered) if isinstance(offered, int | float) else None,
+        (load,) if entities or summary_window else (),
+        in_flight,
         float(block_bytes) if isinstance(block_bytes, int | float) else None,
         bool(begin.detail.get("rate_limited")),
         float(planned_seconds) if isinstance(planned_seconds, int | float) else None,
