@@ -56,12 +56,12 @@ def _planes(facts: Facts, load: LoadFacts) -> Iterator[PlaneInFlight]:
 
 def _queue_depth(facts: Facts, load: LoadFacts, queue: HostQueue) -> float | None:
     """How many I/Os of both directions the plane lets through. None: no source reports it."""
-    if queue.depth is not None:
+    if queue.depth is not None and queue.devices == 1:
         return queue.depth
     table = facts.tables[_QUEUES.get(queue.entity.partition(":")[0], "device")]
     rows = table.select(step=load.step, entity=queue.entity)
     depths = [number(row, "queue_depth") for row in rows if row["queue_depth"] is not None]
-    return min(depths, default=None)
+    return min(depths, default=queue.depth)
 
 
 def throughput(facts: Facts, load: LoadFacts) -> str:

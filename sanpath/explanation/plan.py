@@ -1,8 +1,8 @@
 """The remediation plan: what to do in which order, each action once for all its elements, and what it resolves.
 
-What limits comes first, then what makes the test valid, then risks. Within these, steps about the limiting element
-come first, then steps that interrupt nothing. A step that needs another one, as the rules' files say, comes after it.
-The same action on several platforms is one step with a variant for each.
+What limits comes first, then what makes the test valid, then risks. Within these, steps about the first bottleneck
+come first, then those about others, then steps that interrupt nothing. A step that needs another one, as the rules'
+files say, comes after it. The same action on several platforms is one step with a variant for each.
 """
 
 from __future__ import annotations
@@ -46,13 +46,16 @@ class _Draft:
     names: set[str] = field(default_factory=set)
     after: set[str] = field(default_factory=set)
 
-    def key(self, limiting: Collection[str]) -> tuple[int, bool, int, bool, int]:
+    def key(self, limiting: Sequence[Collection[str]]) -> tuple[int, int, int, bool, int]:
         """The sort key of the step, before dependencies are considered: steps about the limiting elements come first,
-        and among these the steps that take I/Os off the limiting elements."""
+        in the order of the bottlenecks, and among these the steps that take I/Os off them.
+
+        `limiting`: the elements of each bottleneck."""
         severity = min(SEVERITIES.index(finding.severity) for finding in self.resolves)
-        is_elsewhere = not any({finding.entity, finding.relieves} & set(limiting) for finding in self.resolves)
+        about = {entity for finding in self.resolves for entity in (finding.entity, finding.relieves)}
+        place = next((i for i, elements in enumerate(limiting) if about & set(elements)), len(limiting))
         disruption = DISRUPTIONS.index(self.fix.disruption)
-        return _ORDER.index(self.purpose), is_elsewhere, disruption, self.fix.relieves is None, severity
+        return _ORDER.index(self.purpose), place, disruption, self.fix.relieves is None, severity
 
     def add(self, finding: Finding, fix: Fix) -> None:
         """Adds a finding that the step resolves, or another platform for the step."""
@@ -82,7 +85,7 @@ def plan(
             draft.add(finding, fix)
     steps: list[PlanStep] = []
     numbers: dict[str, list[int]] = {}
-    limiting = {entity for b in verdict.bottlenecks for entity in (*b.elements, b.culprit) if entity}
+    limiting = [{entity for entity in (*b.elements, b.culprit) if entity} for b in verdict.bottlenecks]
     for draft in _in_order(drafts, limiting):
         earlier = sorted({number for name in draft.after for number in numbers.get(name, ())})
         steps.append(_step(len(steps) + 1, draft, earlier, verdict))
@@ -132,7 +135,7 @@ def _first_word(fix: Fix) -> str:
     return fix.platform.replace(",", " ").split()[0].lower()
 
 
-def _in_order(drafts: list[_Draft], limiting: Collection[str]) -> list[_Draft]:
+def _in_order(drafts: list[_Draft], limiting: Sequence[Collection[str]]) -> list[_Draft]:
     """The steps by key, but none before the steps that it requires. Of steps that require each other, the first by
     key comes first."""
     remaining, ordered = sorted(drafts, key=lambda draft: draft.key(limiting)), []

@@ -30,8 +30,8 @@ from sanpath.facts.load.array_loads import array_loads, only_arrays_count
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.load_events import SourceEvents, has_generator, histograms, histograms_of_loads
+from sanpath.facts.load.load_parts import load_parts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.load.loads_by_host import loads_by_host
 from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.manual_figures import manual_figures
@@ -124,9 +124,9 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         load_windows=max((sample.windows for sample in load_samples), default=0),
     )
     # A machine that moves between hosts has no part of its own on either of them.
-    parts = loads_by_host(topology, steps, load_samples, samples, loads) if len(placements) == 1 else {}
-    by_host = {host: _by_their_devices(topology, part, samples, clocks) for host, part in parts.items()}
-    return replace(facts, hosts={host: _of_host(facts, part, known) for host, part in by_host.items()})
+    parts = load_parts(topology, steps, load_samples, samples, loads) if len(placements) == 1 else []
+    by_devices = [_by_their_devices(topology, part, samples, clocks) for part in parts]
+    return replace(facts, parts=[_of_part(facts, part, known) for part in by_devices])
 
 
 def _by_their_devices(
@@ -139,15 +139,15 @@ def _by_their_devices(
     return list(with_device_series(topology, loads, samples.get("lun", ())))
 
 
-def _of_host(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Facts:
-    """Return the facts of one host's part of the load. What the other hosts of the test do is not foreign.
+def _of_part(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Facts:
+    """Return the facts of a part of the loads. What the other parts do is not foreign.
 
-    `loads`: its part of each. `samples`: entity kind → its samples.
+    `loads`: the part of each. `samples`: entity kind → its samples.
     """
     topology, steps, tables = facts.topology, facts.steps, dict(facts.tables)
-    of_test = {(row["entity"], row["step"], row["direction"]): row for row in facts.tables["link"]}
-    own_rows = link_rows(topology, steps, loads, samples)
-    tables["link"] = links = FactTable("link", tuple(_with_facts_of_test(row, of_test) for row in own_rows))
+    of_all = {(row["entity"], row["step"], row["direction"]): row for row in tables["link"]}
+    own_rows = with_neighbour_facts(link_rows(topology, steps, loads, samples))
+    tables["link"] = links = FactTable("link", tuple(_with_foreign_bytes(row, of_all) for row in own_rows))
     controllers = samples.get("controller", ())
     for kind in ("array", "volume"):
         rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
@@ -157,11 +157,10 @@ def _of_host(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Fact
     return replace(facts, loads=loads, tables=tables)
 
 
-def _with_facts_of_test(row: FactRow, of_test: Mapping[tuple[FactValue, FactValue, FactValue], FactRow]) -> FactRow:
-    """Return a row of a link with the host's share of it, and with what holds for the entire test."""
-    row_of_test = of_test.get((row["entity"], row["step"], row["direction"]))
-    own = {name: row[name] for name in ("share", "on_loaded_path", "other_path_idle")}
-    return {**row_of_test, **own} if row_of_test is not None else row
+def _with_foreign_bytes(row: FactRow, of_all: Mapping[tuple[FactValue, FactValue, FactValue], FactRow]) -> FactRow:
+    """Return the row of a link for a part of the loads, with the bytes that belong to none of the parts."""
+    row_of_all = of_all.get((row["entity"], row["step"], row["direction"]), row)
+    return {**row, **{name: row_of_all[name] for name in ("foreign_bytes_per_second", "foreign_ratio")}}
 
 
 def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -> _Sampled:

@@ -36,8 +36,8 @@ class Facts:
     `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
     entire recording, for charts; {} if not requested. `figures`: each quantity
     that a person entered, with all its sources. `pauses`: those of the load of a probe. `load_windows`: most entire
-    windows that a load reported in one step, whether or not it told operations and their latency. `hosts`: host → the
-    facts of its part of the load, of a test of several hosts; {}: it has one, or the parts are not known.
+    windows that a load reported in one step, whether or not it told operations and their latency. `parts`: the facts
+    of each part of the loads, such as that of one host; empty: there is one, or they are not known.
     """
 
     steps: tuple[Step, ...]
@@ -56,7 +56,7 @@ class Facts:
     figures: Sequence[FigureComparison] = ()
     pauses: Sequence[Pause] = ()
     load_windows: int = 0
-    hosts: Mapping[str, Facts] = field(default_factory=dict)
+    parts: Sequence[Facts] = ()
 
     def in_step(self, step: str) -> Facts:
         """Return the facts that hold in a step if virtual machines moved between hosts during the recording.
@@ -75,18 +75,6 @@ class Facts:
             return self
         names = {placed_step.name for placed_step in current.steps}
         return replace(self, topology=current.topology, loads=[load for load in self.loads if load.step in names])
-
-    def of_slow_parts(self, loads: Sequence[LoadFacts]) -> tuple[Facts, Sequence[LoadFacts]]:
-        """Return the facts, and some loads, with the slow part of each load in its place.
-
-        Only where all have one, and nothing below their hosts is read: what a link or an array carries is of all."""
-        is_read = any(
-            row["bytes_per_second"] is not None for kind in ("link", "array") for row in self.tables[kind].rows
-        )
-        if is_read or not all(load.slow_part for load in self.loads):
-            return self, loads
-        parts = {id(load): load.slow_part or load for load in self.loads}
-        return replace(self, loads=list(parts.values())), [parts.get(id(load), load) for load in loads]
 
     def loads_in(self, step: str) -> list[LoadFacts]:
         """Return the loads of a step, both directions."""

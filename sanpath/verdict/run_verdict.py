@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from math import hypot
+from typing import Literal
 
 from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.facts import Facts
@@ -37,9 +38,9 @@ def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
-    The step is the one with the highest throughput in one direction. Several count as equally fast that differ by up
-    to 6 %, or by no more than their throughput scatters: then it is the one of those that every source saw with the
-    most I/Os in flight. If the verdict of that step is undecided, another step with as many I/Os in flight decides
+    The step is the one with the highest throughput of both directions. Several count as equally fast that differ by
+    up to 6 %, or by no more than their throughput scatters: then it is the one of those that every source saw with
+    the most I/Os in flight. If the verdict of that step is undecided, another step with as many I/Os in flight decides
     that shows a limit, or that has a verdict at the same throughput. The direction is the one in which the I/Os of
     that step spend their time.
     """
@@ -49,31 +50,47 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
     in_flight = _in_flight(judgements)
     as_deep = [step for step in in_flight if in_flight[step] >= _AS_DEEP * in_flight[found.load.step]]
     others = [j for step in as_deep if (j := _deciding_direction(judgements, step)).kind != "cannot_tell"]
-    telling = [j for j in others if j.bottlenecks or _is_as_fast(j.load, found.load)]
+    loads = _loads_of_steps(judgements)
+    telling = [j for j in others if j.bottlenecks or _is_as_fast(loads[j.load.step], loads[found.load.step])]
     return max(telling, key=lambda j: j.probability, default=found)
 
 
 def _fastest_step(judgements: Sequence[Judgement]) -> str:
-    """The step with the highest throughput in one direction, in bytes, or in operations where a mix of sizes makes
-    bytes scatter."""
-    best = max(judgements, key=lambda j: j.load.bytes_per_second).load
-    as_fast = [j for j in judgements if _is_as_fast(j.load, best)]
-    fastest = [j.load for j in as_fast if j.windows] or [j.load for j in as_fast]
-    in_flight = _in_flight(judgements)
-    most_in_flight = max(load.in_flight_measured for load in fastest)
-    deepest = [load for load in fastest if load.in_flight_measured >= _AS_DEEP * most_in_flight]
-    return max(deepest, key=lambda load: (in_flight[load.step], load.bytes_per_second)).step
+    """The step with the highest throughput of both directions, in bytes, or in operations where a mix of sizes makes
+    bytes scatter. More I/Os of one direction take from the other what both share: neither tells alone."""
+    loads, in_flight = _loads_of_steps(judgements), _in_flight(judgements)
+    best = max(loads, key=lambda step: _total(loads[step], "bytes_per_second")[0])
+    as_fast = [step for step in loads if _is_as_fast(loads[step], loads[best])]
+    seen_by_all = {judged.load.step for judged in judgements if judged.windows}
+    fastest = [step for step in as_fast if step in seen_by_all] or as_fast
+    most_in_flight = {step: max(load.in_flight_measured for load in loads[step]) for step in fastest}
+    deepest = [s for s in fastest if most_in_flight[s] >= _AS_DEEP * max(most_in_flight.values())]
+    return max(deepest, key=lambda step: (in_flight[step], _total(loads[step], "bytes_per_second")[0]))
 
 
-def _is_as_fast(load: LoadFacts, best: LoadFacts) -> bool:
-    """Whether a load's throughput differs from the best by no more than both scatter: two standard errors."""
+def _loads_of_steps(judgements: Sequence[Judgement]) -> dict[str, list[LoadFacts]]:
+    loads: defaultdict[str, list[LoadFacts]] = defaultdict(list)
+    for judged in judgements:
+        loads[judged.load.step].append(judged.load)
+    return loads
 
-    def is_as_much(rate: float, best_rate: float) -> bool:
-        spread = 2 * hypot(rate * (load.throughput_spread or 0.0), best_rate * (best.throughput_spread or 0.0))
-        return rate >= best_rate - max(SAME_THROUGHPUT * best_rate, min(_MOST_SCATTER * best_rate, spread))
 
-    in_operations = load.comparable(best) and is_as_much(load.ops_per_second, best.ops_per_second)
-    return in_operations or is_as_much(load.bytes_per_second, best.bytes_per_second)
+def _total(loads: Sequence[LoadFacts], rate: Literal["ops_per_second", "bytes_per_second"]) -> tuple[float, float]:
+    """The rate of both directions, and the standard error of its mean."""
+    rates = [(float(getattr(load, rate)), load.throughput_spread or 0.0) for load in loads]
+    return sum(each for each, _ in rates), hypot(*(each * spread for each, spread in rates))
+
+
+def _is_as_fast(loads: Sequence[LoadFacts], best: Sequence[LoadFacts]) -> bool:
+    """Whether a step's throughput differs from the best by no more than both scatter: two standard errors."""
+
+    def is_as_much(rate: Literal["ops_per_second", "bytes_per_second"]) -> bool:
+        (own, own_error), (highest, its_error) = _total(loads, rate), _total(best, rate)
+        spread = 2 * hypot(own_error, its_error)
+        return own >= highest - max(SAME_THROUGHPUT * highest, min(_MOST_SCATTER * highest, spread))
+
+    is_same_io = all(any(load.comparable(other) for other in best) for load in loads)
+    return (is_same_io and is_as_much("ops_per_second")) or is_as_much("bytes_per_second")
 
 
 def _deciding_direction(judgements: Sequence[Judgement], step: str) -> Judgement:

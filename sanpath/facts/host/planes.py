@@ -60,10 +60,24 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         if len(parallel) > 1 and _carries(row := combined(parallel), load):
             if alone is None or (alone["entity"] in path and _is_closer(row, alone, load)):
                 by_plane[plane] = row
-        elif alone is None and len(parallel) == 1 and parallel[0]["entity"] in path:
-            own_row = _of_load(parallel[0], load)
+        elif alone is None and (shared := _shared_device(parallel, load, path)) is not None:
+            own_row = _of_load(shared, load)
             by_plane.update({} if own_row is None else {plane: own_row})
     return [by_plane[name] for name in sorted(by_plane, key=lambda name: order[name].order)]
+
+
+def _shared_device(rows: Sequence[FactRow], load: LoadFacts, path: set[str]) -> FactRow | None:
+    """Return the row of the device that carries nearly all of a load, and others' I/O or only a part of its own: the
+    only one that the load names, or of those of its machine or host the only one that moves enough. None: there is
+    none."""
+    if len(rows) == 1 and rows[0]["entity"] in path:
+        return rows[0]
+    busiest = max(rows, key=lambda row: _rates(row, load)[0], default=None)
+    rest = sum(_rates(row, load)[0] for row in rows if row is not busiest)
+    if busiest is None or rest > _RATE_TOLERANCE * _rates(busiest, load)[1] or any(r["entity"] in path for r in rows):
+        return None
+    moved, of_load = _rates(busiest, load)
+    return busiest if moved >= (1 - _RATE_TOLERANCE) * of_load else None
 
 
 def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, plane: str) -> list[FactRow]:

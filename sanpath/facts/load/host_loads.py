@@ -99,7 +99,11 @@ def in_flight_of(devices: Sequence[StepSamples], direction: str) -> float:
 def _seconds_in_a_second(device: StepSamples, direction: str) -> float:
     counted = [device.rate(f"{part}_seconds_{direction}_total") for part in ("latency", "queue")]
     if counted[0] is not None:
-        return sum_of_known(counted) or 0.0
+        # What a hypervisor counts of a device begins below its own queues.
+        guest_seconds = device.means.get(f"guest_seconds_mean_{direction}")
+        return (
+            sum_of_known(counted) or 0.0 if guest_seconds is None else guest_seconds * _rate(device, "ops", direction)
+        )
     parts = [device.means.get(f"{part}_seconds_{direction}") for part in ARRAY_TIMES]
     seconds = sum_of_known(parts) or device.means.get(f"response_seconds_{direction}") or 0.0
     return seconds * _rate(device, "ops", direction)

@@ -56,11 +56,9 @@ class LoadFacts:
     so that the split is not known. `unlimited_ratio`: share of their configured I/Os that the jobs without a rate
     keep in flight, of both directions, if these hold most; None: no job has a rate, or all have, or it is not known
     of one. `throughput_deviation_ratio`, `throughput_max_ratio`: standard deviation and largest of its throughput
-    between half seconds, over its mean; None: several jobs ran, or the load does not report it. `slow_part`: the jobs
-    whose own targets hold most of the I/Os in flight because they are slower than those of the other jobs; None: the
-    jobs share their targets, or these do not differ, or are not known. `seen_at_array`: nothing but an array counts
-    its I/Os, from their arrival on: those that wait above it are neither in its latency nor in its I/Os in flight.
-    `of_test`: the load of all hosts, of which this is the part of one; None: it is no part.
+    between half seconds, over its mean; None: several jobs ran, or the load does not report it. `seen_at_array`:
+    nothing but an array counts its I/Os, from their arrival on: those that wait above it are neither in its latency
+    nor in its I/Os in flight. `whole`: the load that this is a part of; None: it is no part.
     """
 
     roots: tuple[str, ...]
@@ -94,9 +92,8 @@ class LoadFacts:
     unlimited_ratio: float | None = None
     throughput_deviation_ratio: float | None = None
     throughput_max_ratio: float | None = None
-    slow_part: LoadFacts | None = None
     seen_at_array: bool = False
-    of_test: LoadFacts | None = None
+    whole: LoadFacts | None = None
 
     @property
     def seconds(self) -> float | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 from math import sqrt
 
@@ -20,9 +18,9 @@ from sanpath.topology.topology import Topology
 
 _SAME_LOAD = ("", START, "repeat", "more_in_flight", "fewer_in_flight", "one_in_flight", "knee", "objective")
 """Experiments of a probe that change nothing, or only the number of I/Os in flight."""
-_HOLDS_MOST, _CLEARLY_SLOWER = 0.45, 2.0
-"""Share of the I/Os in flight from which some jobs decide what a load waits for, about half as windows differ, and
-ratio of their latency to the others' from which their targets are slower: sanpath's own choices."""
+_HOLDS_MOST = 0.45
+"""Share of the I/Os in flight from which some jobs decide what a load waits for, about half as windows differ:
+sanpath's own choice."""
 _TOGETHER_RATIO = 0.8
 """Jobs ran together if each was active for this share of the time in which any was: windows of their counters do not
 begin and end together."""
@@ -31,14 +29,8 @@ begin and end together."""
 def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadFacts]:
     """Return one entry for each step and direction in which I/Os completed."""
     jobs = {step.name: [s for s in samples if s.step == step.name and _runs_in(s, step)] for step in steps}
-    facts_of_each = (
-        (_load_of_direction(topology, step, d, jobs[step.name]), step, d) for step in steps for d in DIRECTIONS
-    )
-    return [
-        replace(facts, slow_part=_slow_part(topology, step, d, jobs[step.name], facts))
-        for facts, step, d in facts_of_each
-        if facts is not None
-    ]
+    loads = (_load_of_direction(topology, step, d, jobs[step.name]) for step in steps for d in DIRECTIONS)
+    return [load for load in loads if load is not None]
 
 
 def load_facts_of(
@@ -135,29 +127,6 @@ def _unlimited_ratio(topology: Topology, step: Step, jobs: Sequence[StepSamples]
         offered[is_limited] += configured
     is_mixed = offered[True] > 0 and offered[False] > 0
     return held[False] / offered[False] if is_mixed and held[False] >= _HOLDS_MOST * sum(held.values()) else None
-
-
-def _slow_part(
-    topology: Topology, step: Step, direction: Direction, jobs: Sequence[StepSamples], load: LoadFacts
-) -> LoadFacts | None:
-    """Return the part of a load whose targets hold most of its I/Os, as of LoadFacts."""
-    by_target: dict[tuple[str, ...], list[StepSamples]] = defaultdict(list)
-    for job in jobs:
-        by_target[tuple(sorted(topology.related(_entity(topology, job), "targets")))].append(job)
-    targets = [target for each in by_target for target in each]
-    if len(by_target) < 2 or () in by_target or len(targets) > len(set(targets)):
-        return None
-    own_step = replace(step, offered=None)
-    parts = [_load_of_direction(topology, own_step, direction, each) for each in by_target.values()]
-    slowest = max((part for part in parts if part is not None), key=lambda part: part.latency_seconds, default=None)
-    if slowest is None:
-        return None
-    others = load.ops_per_second - slowest.ops_per_second
-    holds_most = slowest.in_flight_measured >= _HOLDS_MOST * load.in_flight_measured
-    if not holds_most or others <= 0 or set(load.jobs) <= set(slowest.jobs):
-        return None
-    others_seconds = (load.in_flight_measured - slowest.in_flight_measured) / others
-    return slowest if slowest.latency_seconds >= _CLEARLY_SLOWER * others_seconds else None
 
 
 def _entity(topology: Topology, job: StepSamples) -> str:

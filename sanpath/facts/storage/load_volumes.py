@@ -62,13 +62,26 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     The array's row, whose samples are more frequent, is used if nearly all of its bytes belong to the test. If only
     the volume reports the test's own operations, the volume's row is used."""
     row = _own_array_side(topology, load, tables)
-    if load.of_test is None or (row is not None and _has_test_operations(load, row)):
+    if load.whole is None or (row is not None and _has_test_operations(load, row)):
         return row
-    # The mean over all hosts' I/Os is that of each, where they do the same.
-    of_test = array_side(topology, load.of_test, tables)
-    if of_test is None or not same_operations(load, of_test) or not _has_test_operations(load.of_test, of_test):
+    of_whole = array_side(topology, load.whole, tables)
+    if of_whole is None or not same_operations(load, of_whole) or not _has_test_operations(load.whole, of_whole):
         return row
-    return {**of_test, "ops_per_second": load.ops_per_second, "bytes_per_second": load.bytes_per_second}
+    # The mean over the I/Os of all parts is that of each, where they do the same.
+    return {
+        **of_whole,
+        "ops_per_second": load.ops_per_second,
+        "bytes_per_second": load.bytes_per_second,
+        "foreign_ratio": _foreign_ratio(load.whole, of_whole),
+    }
+
+
+def _foreign_ratio(load: LoadFacts, row: FactRow) -> float | None:
+    """Return the share of a row's bytes that is not the load's. None: not known."""
+    if not row["bytes_per_second"] or not load.bytes_per_second:
+        return None
+    foreign = max(0.0, 1 - load.bytes_per_second / number(row, "bytes_per_second"))
+    return 0.0 if foreign < _tolerance(load, row) else foreign
 
 
 def _own_array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> FactRow | None:
@@ -203,7 +216,6 @@ def _combined(load: LoadFacts, rows: Sequence[FactRow]) -> FactRow:
     A time is None if a volume does not report it. The row has the name of the volume with the most I/Os in flight."""
     operations = sum(number(row, "ops_per_second") for row in rows)
     byte_rate = sum(number(row, "bytes_per_second") for row in rows)
-    foreign = max(0.0, 1 - load.bytes_per_second / byte_rate) if byte_rate and load.bytes_per_second else None
     means = {
         name: None
         if any(row[name] is None for row in rows)
@@ -219,7 +231,7 @@ def _combined(load: LoadFacts, rows: Sequence[FactRow]) -> FactRow:
         "ops_per_second": operations,
         "bytes_per_second": byte_rate or None,
         "queue_ratio": queue / service if queue is not None and service else None,
-        "foreign_ratio": 0.0 if foreign is not None and foreign < _tolerance(load, rows[0]) else foreign,
+        "foreign_ratio": _foreign_ratio(load, {**rows[0], "bytes_per_second": byte_rate}),
     }
 
 

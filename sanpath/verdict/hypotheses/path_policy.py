@@ -70,7 +70,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         return
     luns_with_policy = [row for row in table.rows("multipath") if row["policy"]]
     total, luns = sum(links.values()) / len(by_host), _most_at_one_host(table, luns_with_policy)
-    if (1 + _LEAST_GAIN) * total > len(links) / len(by_host):
+    if not total or (1 + _LEAST_GAIN) * total > len(links) / len(by_host):
         return
     weight = min(in_turn_weight(sum(links[link] for link in at_host), luns, len(at_host)) for at_host in by_host)
     busy = f"are busy {in_series([percent(share) for share in links.values()])}"

@@ -251,13 +251,13 @@ def of_unread_host(table: PlaceTable) -> Iterator[Claim]:
     elif unread:
         words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, unread[0]
         # They may wait for it above a device with free slots.
-        explains |= {index for index, segment in enumerate(table.segments) if _waits_with_free_slots(table, segment)}
+        explains |= {index for index, segment in enumerate(table.segments) if waits_with_free_slots(table, segment)}
     else:
         return
     yield _unread(table, "hba", entity, explains, (Evidence(words, weight), *slots), _ADAPTER)
 
 
-def _waits_with_free_slots(table: PlaceTable, segment: LatencySegment) -> bool:
+def waits_with_free_slots(table: PlaceTable, segment: LatencySegment) -> bool:
     """Whether I/Os wait above a device although it has slots for more."""
     is_free = segment.filled_ratio is not None and segment.filled_ratio < _MOSTLY_FREE
     return is_free and segment.queue is not None and _is_held_back(segment.queue, table.load)

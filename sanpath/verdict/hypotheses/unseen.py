@@ -11,7 +11,7 @@ from sanpath.units import counted, duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.hypotheses.drives import SLOW, drives_of_load, times_of_peers
-from sanpath.verdict.hypotheses.queues import WITHOUT_QUEUE, host_is_unread
+from sanpath.verdict.hypotheses.queues import WITHOUT_QUEUE, host_is_unread, waits_with_free_slots
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.device_rates import share_a_limit
 from sanpath.verdict.places.host_queues import HostQueue
@@ -143,11 +143,13 @@ def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
 
 def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     """A file system, a volume manager or a limit of a control group (Linux: io.max) holds I/Os above a device: above
-    the first one that is read, and between one and the devices that it is made of."""
-    machine = next(iter(table.machines), None)
+    the first one that is read, between one and the devices that it is made of, and where the device has free
+    slots."""
     for index, segment in enumerate(table.segments):
-        if (queue := segment.queue) is None or (index and not _works_on_ios(table, queue)):
+        queue = segment.queue
+        if queue is None or (index and not (_works_on_ios(table, queue) or waits_with_free_slots(table, segment))):
             continue
+        machine = _machine(table, queue)
         below = f"the parts of {segment.entity}" if queue.above_parts else f"its block device {segment.entity}"
         because = (f"{table.wait_words({index})} pass above {below}",)
         target = "parts" if queue.above_parts else "block device"
@@ -166,6 +168,13 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
             )
         else:
             yield Claim("io_stack", machine, frozenset({index}), evidence, conclude, prior)
+
+
+def _machine(table: PlaceTable, queue: HostQueue) -> str | None:
+    """The machine in which I/Os wait above a device: the hypervisor's host, or that of the load. None: not known."""
+    owners = table.facts.topology.related(queue.entity, "attached_to", "host")
+    in_hypervisor = table.in_guest and queue.layer == "host" and owners
+    return owners[0] if in_hypervisor else next(iter(table.machines), None)
 
 
 def _works_on_ios(table: PlaceTable, queue: HostQueue) -> bool:

@@ -16,7 +16,7 @@ from sanpath.diagnosis.model import Grade, Suspect
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.units import count, duration, percent, percent_likely
+from sanpath.units import percent, percent_likely
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.step import answered_by_memory, drift, not_seen
 from sanpath.verdict.evidence.variation import held_back_for_a_while
@@ -55,22 +55,8 @@ _BELOW_THE_LOAD = "something below the load"
 
 def judge_all(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
     """One judgement for each load, on the host that it ran on in its step."""
-    part_facts, parts = facts.of_slow_parts(loads)
-    tables = place_tables(part_facts, parts)
-    judgements = [_judge(table, claims) for table, claims in zip(tables, rank_claims(tables), strict=True)]
-    return [_of_whole(judged, load) for judged, load in zip(judgements, loads, strict=True)]
-
-
-def _of_whole(judged: Judgement, load: LoadFacts) -> Judgement:
-    """The judgement of a load's slow part as that of the load."""
-    part = judged.load
-    if part is load:
-        return judged
-    words = (
-        f"judged by {', '.join(job.rpartition('/')[2] for job in part.jobs)}: {count(part.in_flight_measured)} of "
-        f"{count(load.in_flight_measured)} outstanding I/Os are theirs, at {duration(part.latency_seconds)} each"
-    )
-    return replace(judged, load=load, because=(*judged.because[:1], words, *judged.because[1:]))
+    tables = place_tables(facts, loads)
+    return [_judge(table, claims) for table, claims in zip(tables, rank_claims(tables), strict=True)]
 
 
 def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
