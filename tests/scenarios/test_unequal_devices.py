@@ -169,15 +169,23 @@ def test_a_load_is_judged_by_the_jobs_on_the_slow_device_that_holds_most_of_its_
     assert (verdict.suspects[0].verdict == "concurrency_limited") is (at_hdd == 1)
 
 
-@pytest.mark.parametrize("limited", [frozenset(("sdb",)), frozenset(("sda", "sdb"))], ids=["one job", "both jobs"])
-def test_a_job_with_a_rate_does_not_make_the_others_ask_for_less(tmp_path: Path, limited: frozenset[str]) -> None:
-    """32 of 32 I/Os of a job are at sda, and 2 of the 8 of another one at sdb."""
+@pytest.mark.parametrize(
+    ("limited", "configured"),
+    [(frozenset(("sdb",)), 32), (frozenset(("sda", "sdb")), 32), (frozenset(("sda", "sdb")), 64)],
+    ids=["one job", "both jobs, one misses its rate", "both jobs"],
+)
+def test_a_job_with_a_rate_does_not_make_the_others_ask_for_less(
+    tmp_path: Path, limited: frozenset[str], configured: int
+) -> None:
+    """32 of the `configured` I/Os of a job are at sda, and 2 of the 8 of another one at sdb. A job that keeps all its
+    I/Os in flight does not reach its rate."""
     disks = {"sda": Disk(16_000, 2e-3, 254), "sdb": Disk(1_200, 2 / 1_200, 254)}
     san = JobForEachDisk(tmp_path / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, disks=disks)
-    san.outstanding, san.configured, san.limited = {"sda": 32, "sdb": 2}, {"sda": 32, "sdb": 8}, limited
-    san.step("s", 40, block=4 * KIB, read=Flow(17_200, 34 / 17_200))
+    san.outstanding, san.configured = {"sda": 32, "sdb": 2}, {"sda": configured, "sdb": 8}
+    san.limited = limited
+    san.step("s", configured + 8, block=4 * KIB, read=Flow(17_200, 34 / 17_200))
     verdict = judged(san.write()).verdict
-    assert (verdict.suspects[0].verdict == "demand_limited") is (len(limited) == 2)
+    assert (verdict.suspects[0].verdict == "demand_limited") is (configured > 32)
 
 
 def test_nothing_below_a_queue_with_free_slots_holds_what_waits_above_it(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ _AS_MANY = 0.7
 """Parts of which one has at least this share of the other's I/Os in flight have about as many."""
 _COUNTS = 0.1
 """Share of the I/Os in flight of the part with the most from which another part counts."""
+_MOST = 0.5
+"""Share of the I/Os in flight beyond which a part is most of the load."""
 _POSSIBLE = 0.05
 """Probability from which I/Os may wait for a suspect."""
 _NOTHING_LIMITS = ("healthy", "demand_limited", "concurrency_limited")
@@ -61,19 +63,22 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement]) -> Ju
 def _is_named_by_any(together: Judgement, parts: Sequence[Judgement]) -> bool:
     """Whether a part by itself is judged as all I/Os together are."""
     first = {element for bottleneck in together.bottlenecks[:1] for element in bottleneck.elements}
-    return any(
+    return together.kind != "cannot_tell" and any(
         part.kind == together.kind and (not first or any(not first.isdisjoint(b.elements) for b in part.bottlenecks))
         for part in parts
     )
 
 
 def _stands_open(together: Judgement, deciding: Judgement, parts: Sequence[Judgement]) -> bool:
-    """Whether the judgement of all I/Os stands although the part that decides does not confirm it: that part leaves
-    open what is possible for all, or finds that nothing limits."""
+    """Whether the judgement of all I/Os stands although the part that decides does not confirm it: that part finds
+    that nothing limits, or leaves open what is possible for all parts and is not most of the load itself."""
     if deciding.kind in _NOTHING_LIMITS:
         return together.kind in ("cannot_tell", *_NOTHING_LIMITS)
+    is_most = deciding.load.in_flight_measured > _MOST * together.load.in_flight_measured
+    if deciding.kind != "cannot_tell" or (is_most and together.kind == "cannot_tell"):
+        return False
     first = next(((s.verdict, s.entity) for s in together.suspects), None)
-    return deciding.kind == "cannot_tell" and all(
+    return all(
         any((s.verdict, s.entity) == first and s.probability >= _POSSIBLE for s in part.suspects) for part in parts
     )
 
