@@ -76,7 +76,8 @@ class DirectionResult:
 class PlaneInFlight:
     """I/Os in flight below one plane: throughput x latency there.
 
-    `admitted`: how many I/Os it lets through, reads and writes together; None where no source reports it.
+    `admitted`: how many I/Os it lets through, reads and writes together; None where no source reports it. `others`:
+    mean number of I/Os of other loads below it.
     """
 
     plane: str
@@ -84,6 +85,7 @@ class PlaneInFlight:
     direction: str
     measured: Interval
     admitted: float | None = None
+    others: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ def _planes(facts: Facts, load: LoadFacts) -> Iterator[PlaneInFlight]:
         error = queue.below.whole_error_seconds
         spread = measured * error / seconds if seconds else 0.0
         bounds = max(0.0, measured - spread), measured + spread
-        yield PlaneInFlight(plane, queue.entity, load.direction, bounds, _queue_depth(facts, load, queue))
+        depth, others = _queue_depth(facts, load, queue), queue.others_admitted
+        yield PlaneInFlight(plane, queue.entity, load.direction, bounds, depth, others)
     if (row := array_time(load, array_side(facts.topology, load, facts.tables))) is not None:
         inside_seconds, error = (
             number(row, "array_seconds") + number(row, "qos_limit_seconds"),

@@ -147,7 +147,7 @@ def _device(topology: Topology, first: Bottleneck) -> str:
 def _depth(first: Bottleneck, step: StepResult) -> str:
     planes = [p for p in step.in_flight.planes if p.entity == first.entity and p.admitted]
     # A limit below the reported depth may be what holds the I/Os back.
-    admitted = sum(p.measured[1] for p in planes if p.plane == planes[0].plane)
+    admitted = sum(p.measured[1] + p.others for p in planes if p.plane == planes[0].plane)
     return f" ({counted(min(planes[0].admitted or 0.0, admitted), 'slot')})" if planes else ""
 
 
