@@ -40,9 +40,9 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
 
     The step is the one with the highest throughput of both directions. Several count as equally fast that differ by
     up to 6 %, or by no more than their throughput scatters: then it is the one of those that every source saw with
-    the most I/Os in flight. If the verdict of that step is undecided, another step with as many I/Os in flight decides
-    that shows a limit, or that has a verdict at the same throughput. The direction is the one in which the I/Os of
-    that step spend their time.
+    the most I/Os in flight. If the verdict of that step is undecided, another step with as many I/Os in flight
+    decides that shows a limit, or that has a verdict at the same throughput. The direction is the one in which the
+    I/Os of that step spend their time.
     """
     found = _deciding_direction(judgements, _fastest_step(judgements))
     if found.kind != "cannot_tell":

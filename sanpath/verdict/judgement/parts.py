@@ -9,7 +9,7 @@ from sanpath.diagnosis.model import Bottleneck
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.topology.paths import hosts_of
-from sanpath.units import count, duration
+from sanpath.units import count, duration, outstanding
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.model import Judgement
 
@@ -85,16 +85,16 @@ def _stands_open(together: Judgement, deciding: Judgement, parts: Sequence[Judge
 
 def _of_part(facts: Facts, together: Judgement, part: Judgement) -> Judgement:
     """The judgement of a part as that of all."""
-    load, hosts = part.load, [host for root in part.load.roots for host in hosts_of(facts.topology, root)]
-    is_a_host = hosts and set(hosts) < {
-        host for root in together.load.roots for host in hosts_of(facts.topology, root)
-    }
-    names = hosts if is_a_host else load.jobs
-    labels = [facts.topology.entities[name].label for name in dict.fromkeys(names) if name in facts.topology.entities]
+    load, entities = part.load, facts.topology.entities
+    own_hosts, all_hosts = (
+        dict.fromkeys(host for root in each.roots for host in hosts_of(facts.topology, root))
+        for each in (load, together.load)
+    )
+    names = own_hosts if own_hosts and len(own_hosts) < len(all_hosts) else load.jobs
+    labels = ", ".join(entities[name].label.rpartition("/")[2] for name in names if name in entities)
     words = (
-        f"judged by {', '.join(label.rpartition('/')[2] for label in labels)}: {count(load.in_flight_measured)} of "
-        f"{count(together.load.in_flight_measured)} outstanding I/Os are theirs, at {duration(load.latency_seconds)} "
-        "each"
+        f"judged by {labels}: {count(load.in_flight_measured)} of {outstanding(together.load.in_flight_measured)}, "
+        f"at {duration(load.latency_seconds)} each"
     )
     because = (*part.because[:1], words, *part.because[1:])
     bottlenecks = tuple(_in_all(bottleneck, load, together.load) for bottleneck in part.bottlenecks)
