@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,14 @@ R0 = 0.0065
 
 @dataclass(slots=True)
 class Esxtop(San):
-    """The synthetic test on a virtual disk of esx7. `twins`: another LUN of the host carries as much."""
+    """The synthetic test on a virtual disk of esx7. `twins`: another LUN of the host carries as much. `times`: I/Os of
+    the LUN for one of the disk: other machines use it as well. `below`: seconds of an I/O below the LUN's queue.
+    `slots`: those of the LUN, and those in use; None: not reported."""
 
     twins: bool = False
+    times: int = 1
+    below: float = R0
+    slots: tuple[int, int] | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
@@ -44,10 +50,13 @@ class Esxtop(San):
         done = round(sum(flow.ops * seconds for _, flow, seconds in busy))
         moved: dict[str, Number] = {"ops_read_total": done, "bytes_read_total": round(done * self.steps[0].block)}
         now = next((s.flows["read"] for s in self.steps if s.begin < at <= s.end), None)
-        below = dict(moved)
-        below["latency_seconds_read_total"] = round(done * R0 * 1e9)
+        below: dict[str, Number] = {name: self.times * value for name, value in moved.items()}
+        below["latency_seconds_read_total"] = round(self.times * done * self.below * 1e9)
         if now is not None:
-            below |= {"device_seconds_mean_read": R0, "kernel_seconds_mean_read": now.latency - 0.0002 - R0}
+            guest = now.latency - 0.0002
+            below |= {"device_seconds_mean_read": self.below, "kernel_seconds_mean_read": guest - self.below}
+            below |= {"guest_seconds_mean_read": guest}
+            below |= {} if self.slots is None else dict(zip(("queue_depth", "in_flight"), self.slots, strict=True))
         out.samples("top", LUN, at, {f"esx7/{NAA}": below, **({f"esx7/{OTHER}": below} if self.twins else {})})
         waited = round(sum(f.ops * seconds * (f.latency - 0.0002) * 1e9 for _, f, seconds in busy))
         out.samples("top", VDISK, at, {"sqlvm1/scsi0:1": {**moved, "latency_seconds_read_total": waited}})
@@ -85,3 +94,36 @@ def test_two_luns_that_carry_as_much_tell_nothing_of_the_disk(tmp_path: Path) ->
     found = host_queue(tmp_path, twins=True)
     assert not any(found.verdict.bottlenecks), found.verdict.headline
     assert not [part for b in found.latency_budget for part in b.parts if part.plane == "kernel"]
+
+
+def one_step(folder: Path, latency: float, ops: float, *, load: bool = True, **esxtop: Any) -> Diagnosis:
+    """A test of half a minute, of which only esxtop is read, and fio if `load`."""
+    unread = {"disk", "switch", "array", *(() if load else ("load",))}
+    san = Esxtop(folder / "r.sanpath", ports=[], leave_out=unread, guest_queue_depth=None, **esxtop)
+    san.step("s", latency * ops, block=8 * KIB, read=Flow(ops, latency), seconds=30)
+    return judged(san.write())
+
+
+def test_the_queue_of_a_lun_that_others_fill_is_named(tmp_path: Path) -> None:
+    """The test keeps 8 of 192 I/Os outstanding, on the only LUN of the host that is busy; 64 are below its queue."""
+    found = one_step(tmp_path, 0.005, 1600.0, times=24, below=64 / 24 / 1600, slots=(64, 64))
+    assert found.verdict.suspects[0].entity == f"lun:esx7/{NAA}"
+    assert found.verdict.suspects[0].probability > 0.6
+    assert "64 slots" in found.summary.verdict
+
+
+def test_without_a_generator_an_io_takes_as_long_as_guests_see(tmp_path: Path) -> None:
+    found = one_step(tmp_path, 0.0066, 40_000.0, load=False, below=0.0016, slots=(64, 64))
+    (step,) = found.steps
+    assert step.directions["read"].latency_seconds.mean == pytest.approx(0.0064, rel=0.02)
+    assert found.verdict.suspects[0].entity == f"lun:esx7/{NAA}"
+    assert all(part.seconds[1] >= 0 for budget in found.latency_budget for part in budget.parts)
+
+
+def test_ios_that_wait_above_a_lun_with_free_slots_wait_for_something_else(tmp_path: Path) -> None:
+    """An I/O waits 9 ms in the kernel, and 20 of 64 slots of the LUN are in use: a limit of the virtual disk, or a
+    scheduler, holds it."""
+    found = one_step(tmp_path, 0.0102, 20_000.0, below=0.001, slots=(64, 20))
+    first = found.verdict.suspects[0]
+    assert (first.kind, first.entity) == ("io_stack", "host:esx7")
+    assert not found.verdict.bottlenecks or found.verdict.bottlenecks[0].entity == "host:esx7"

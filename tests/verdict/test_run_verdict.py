@@ -95,3 +95,27 @@ def test_small_ios_whose_number_scatters_are_not_as_fast_as_large_ones(limited: 
     )
     large = replace(limited, load=load)
     assert deciding([large, replace(limited, load=small)]) is large
+
+
+def test_a_direction_that_loses_to_the_other_does_not_make_a_step_slower(limited: Judgement) -> None:
+    """Reads and writes share what is full. With more outstanding I/Os, reads get the larger part of it."""
+
+    def steps(name: str, reads: float, writes: float, in_flight: float) -> list[Judgement]:
+        shares = (("read", reads), ("write", writes))
+        return [
+            replace(
+                limited,
+                load=replace(
+                    limited.load,
+                    step=name,
+                    direction=direction,
+                    in_flight_measured=in_flight / 2,
+                    ops_per_second=share * limited.load.ops_per_second,
+                    bytes_per_second=share * limited.load.bytes_per_second,
+                ),
+            )
+            for direction, share in shares
+        ]
+
+    judgements = [*steps("few", 0.4, 0.6, 8.0), *steps("many", 0.5, 0.49, 64.0)]
+    assert deciding(judgements).load.step == "many"
