@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -56,6 +56,14 @@ from sanpath.topology.paths import on_paths
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
 from sanpath.topology.vm_moves import Report
+
+_NOT_OF_PART: FactRow = {
+    "share": None,
+    "on_loaded_path": False,
+    "other_path_idle": False,
+    "ceiling_bytes_per_second": None,
+}
+"""What the loads say of a link that they do not cross."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +152,9 @@ def _of_part(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Fact
 
     `loads`: the part of each. `samples`: entity kind → its samples.
     """
-    topology, steps, tables = facts.topology, facts.steps, dict(facts.tables)
-    of_all = {(row["entity"], row["step"], row["direction"]): row for row in tables["link"]}
-    own_rows = with_neighbour_facts(link_rows(topology, steps, loads, samples))
-    tables["link"] = links = FactTable("link", tuple(_with_foreign_bytes(row, of_all) for row in own_rows))
-    controllers = samples.get("controller", ())
+    topology, tables = facts.topology, dict(facts.tables)
+    links = FactTable("link", tuple(_links_of_part(facts, loads, samples)))
+    tables["link"], controllers = links, samples.get("controller", ())
     for kind in ("array", "volume"):
         rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
         tables[kind] = FactTable(kind, tuple(rows_of_kind))
@@ -157,10 +163,16 @@ def _of_part(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Fact
     return replace(facts, loads=loads, tables=tables)
 
 
-def _with_foreign_bytes(row: FactRow, of_all: Mapping[tuple[FactValue, FactValue, FactValue], FactRow]) -> FactRow:
-    """Return the row of a link for a part of the loads, with the bytes that belong to none of the parts."""
-    row_of_all = of_all.get((row["entity"], row["step"], row["direction"]), row)
-    return {**row, **{name: row_of_all[name] for name in ("foreign_bytes_per_second", "foreign_ratio")}}
+def _links_of_part(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Iterator[FactRow]:
+    """Yield the rows of the links, with the share of a part of the loads on each that it may cross."""
+    own_rows = {_key(row): row for row in link_rows(facts.topology, facts.steps, loads, samples, of_loads_alone=True)}
+    for row in facts.tables["link"]:
+        own, foreign = own_rows.get(_key(row), _NOT_OF_PART), row["foreign_bytes_per_second"]
+        yield {**row, **own, "foreign_bytes_per_second": foreign}
+
+
+def _key(row: FactRow) -> tuple[FactValue, FactValue, FactValue]:
+    return row["entity"], row["step"], row["direction"]
 
 
 def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -> _Sampled:

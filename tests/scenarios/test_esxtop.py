@@ -21,8 +21,8 @@ R0 = 0.0065
 
 @dataclass(slots=True)
 class Esxtop(San):
-    """The synthetic test on a virtual disk of esx7. `twins`: another LUN of the host carries as much. `times`: I/Os of
-    the LUN for one of the disk: other machines use it as well. `below`: seconds of an I/O below the LUN's queue.
+    """The synthetic test on a virtual disk of esx7. `twins`: another LUN of the host carries as much. `times`: I/Os
+    of the LUN for one of the disk: other machines use it as well. `below`: seconds of an I/O below the LUN's queue.
     `slots`: those of the LUN, and those in use; None: not reported."""
 
     twins: bool = False

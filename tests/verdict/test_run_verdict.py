@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import judge_recording
+from sanpath.model import DIRECTIONS
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import deciding
 from tests.support.san import San
@@ -101,7 +102,6 @@ def test_a_direction_that_loses_to_the_other_does_not_make_a_step_slower(limited
     """Reads and writes share what is full. With more outstanding I/Os, reads get the larger part of it."""
 
     def steps(name: str, reads: float, writes: float, in_flight: float) -> list[Judgement]:
-        shares = (("read", reads), ("write", writes))
         return [
             replace(
                 limited,
@@ -114,7 +114,7 @@ def test_a_direction_that_loses_to_the_other_does_not_make_a_step_slower(limited
                     bytes_per_second=share * limited.load.bytes_per_second,
                 ),
             )
-            for direction, share in shares
+            for direction, share in zip(DIRECTIONS, (reads, writes), strict=True)
         ]
 
     judgements = [*steps("few", 0.4, 0.6, 8.0), *steps("many", 0.5, 0.49, 64.0)]

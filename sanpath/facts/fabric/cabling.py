@@ -44,6 +44,11 @@ class Cabling:
     own_links: Sequence[Cable]
     is_complete: bool
 
+    def is_possible(self, cable: Cable) -> bool:
+        """Return whether the test may cross a cable: it is one of its links, or none of that group is known to be."""
+        possible = self.test_cables.get(cable.group)
+        return not possible or cable.id in possible or cable in self.own_links
+
 
 @dataclass(frozen=True, slots=True)
 class CarriedBytes:

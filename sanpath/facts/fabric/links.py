@@ -134,13 +134,15 @@ def link_rows(
     steps: Sequence[Step],
     loads: Sequence[LoadFacts],
     samples: Mapping[str, Sequence[StepSamples]],
+    of_loads_alone: bool = False,
 ) -> Iterator[FactRow]:
-    """Yield one row for each cable, step and direction."""
+    """Yield one row for each cable, step and direction. `of_loads_alone`: only of cables that the loads may cross."""
     cabling = cabling_of_test(topology, loads, samples)
+    cables = [cable for cable in cabling.links if not of_loads_alone or cabling.is_possible(cable)]
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
     counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
     for step in steps:
-        ports = [p for cable in cabling.links if (p := sampled_port(topology, cable, step, counted)) is not None]
+        ports = [p for cable in cables if (p := sampled_port(topology, cable, step, counted)) is not None]
         for direction in DIRECTIONS:
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
             byte_rates = {p.cable: rate for p in ports if (rate := p.mean(direction)) is not None}

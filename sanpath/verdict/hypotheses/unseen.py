@@ -40,6 +40,8 @@ _FEW_PLACES = -1.8
 """Log-odds of something unread in a gap where other claims cover most of it: TCP's own clock shows what is in its
 hands, so that only adapter, driver and interrupts are left, or the host is not read, and its queues are a claim of
 their own."""
+_FEW = 0.1
+"""Share of the I/Os at the device with the most up to which another one does not count: sanpath's own choice."""
 _MULTIPATH_MAP = "multipath map"
 _LONGEST_NAME = 16
 """Letters of a device's name that a sentence can hold, such as PhysicalDisk2; identifiers are longer."""
@@ -96,13 +98,25 @@ def _short(table: PlaceTable, queue: HostQueue) -> str:
     slow = _slow_parts(table, queue.entity)
     if not slow and queue.devices > 1 and (shared := _shared_by(table, queue)):
         return shared
-    device, others = (slow[0], len(slow) - 1) if slow else (queue.entity, queue.devices - 1)
-    name = _short_name(device)
-    if not name:
+    devices = slow or _holding(table, queue)
+    names = [_short_name(device) for device in devices]
+    if not names[0]:
         return ""
-    if others:
-        return f"{name}, {counted(others, 'other device')} or anything behind them"
-    return f"{name} or anything behind it"
+    if len(names) == 1:
+        return f"{names[0]} or anything behind it"
+    rest = names[1] if len(names) == 2 and names[1] else counted(len(names) - 1, "other device")
+    return f"{names[0]}, {rest} or anything behind them"
+
+
+def _holding(table: PlaceTable, queue: HostQueue) -> list[str]:
+    """The device of a queue, and those beside it that hold more than a few of the load's I/Os."""
+    rows = parallel_devices(table.facts.topology, table.load, table.facts.tables["plane"], queue.below.plane)
+    in_flight = {str(row["entity"]): number(row, "in_flight_measured") for row in rows} if queue.devices > 1 else {}
+    least = _FEW * max(in_flight.values(), default=0.0)
+    return [
+        queue.entity,
+        *sorted(device for device in in_flight if in_flight[device] >= least and device != queue.entity),
+    ]
 
 
 def _shared_by(table: PlaceTable, queue: HostQueue) -> str:
