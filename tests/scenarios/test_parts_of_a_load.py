@@ -29,6 +29,7 @@ class Reads:
     seconds: float = SERVICE
     depth: int = 254
     is_read: bool = True
+    kind: str = "disk"
 
     @property
     def ops(self) -> float:
@@ -46,7 +47,7 @@ class OnHosts(San):
         for host, reads in self.hosts.items():
             out.source(f"{host}/os", "linux_host", LUN)
             out.entity(f"{host}/os", "host", host, ids={"name": (host,)}, attributes={"os": "Linux 6.1"})
-            about = {"kind": "disk", "queue_depth": reads.depth}
+            about = {"kind": reads.kind, "queue_depth": reads.depth}
             out.entity(f"{host}/os", "lun", "sda", f"{host}/sda", {"device": ("sda",)}, about)
             out.link(f"{host}/os", "attached_to", (("lun", "sda"), ("host", host)))
             for at in range(int(self.steps[-1].end) + 2) if reads.is_read else ():

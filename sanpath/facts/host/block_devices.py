@@ -25,6 +25,8 @@ from sanpath.topology.topology import Topology
 _KIB = 1024
 _BLOCK_BYTES = 4096
 """Arrays and drives keep data in blocks of at least this size."""
+MULTIPATH_MAP = "multipath map"
+"""The kind of a map over paths, where no source counts these."""
 _SETTINGS = ("queue_depth", "nr_requests", "scheduler", "partition_offset_bytes")
 
 
@@ -56,6 +58,8 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "local": lun in local,
                 "queue_depth": depth,
                 "command_window_limits": depth != host_depth,
+                "over_paths": as_number(attributes.get("paths")) is not None
+                or attributes.get("kind") == MULTIPATH_MAP,
                 "in_flight": flying,
                 "depth_read": depth is not None,
                 "queue_filled_ratio": flying / depth if flying is not None and depth else None,

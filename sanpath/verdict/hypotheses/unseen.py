@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
+from sanpath.facts.host.block_devices import MULTIPATH_MAP
 from sanpath.facts.host.planes import parallel_devices
 from sanpath.facts.table import number
 from sanpath.units import counted, duration
@@ -42,7 +43,6 @@ hands, so that only adapter, driver and interrupts are left, or the host is not 
 their own."""
 _FEW = 0.1
 """Share of the I/Os at the device with the most up to which another one does not count: sanpath's own choice."""
-_MULTIPATH_MAP = "multipath map"
 _LONGEST_NAME = 16
 """Letters of a device's name that a sentence can hold, such as PhysicalDisk2; identifiers are longer."""
 
@@ -194,7 +194,7 @@ def _machine(table: PlaceTable, queue: HostQueue) -> str | None:
 def _works_on_ios(table: PlaceTable, queue: HostQueue) -> bool:
     """Whether software may work on I/Os between a device and its parts. A multipath map holds them in its queue."""
     kind = table.facts.topology.entities[queue.entity].attributes.get("kind")
-    return queue.above_parts and kind != _MULTIPATH_MAP
+    return queue.above_parts and kind != MULTIPATH_MAP
 
 
 def _access(table: PlaceTable, machine: str | None, device: str | None) -> list[Evidence]:
