@@ -9,8 +9,7 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.views import markdown, text
-from tests.scenarios.test_parts_of_a_load import Reads
-from tests.scenarios.test_parts_of_a_load import diagnosed as reads_on_hosts
+from tests.support.reading_hosts import Reads, reads_on_hosts
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, Port, San
 from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X, diagnosed, fast, judged
 
@@ -108,6 +107,8 @@ def test_a_port_with_a_hostile_name_never_gets_into_a_command(tmp_path: Path, na
 @pytest.mark.parametrize("kind", ["disk", "multipath map"])
 def test_the_depth_of_a_map_is_set_on_its_paths(tmp_path: Path, kind: str) -> None:
     """A map has no queue depth of its own."""
-    raised = commands(reads_on_hosts(tmp_path, db1=Reads(64, 8, depth=8, kind=kind)), "lun-queue-limits")
-    assert raised
+    found = reads_on_hosts(tmp_path, db1=Reads(64, 8, depth=8, kind=kind))
+    (finding,) = [f for f in found.findings if f.rule == "lun-queue-limits"]
+    raised = [command for fix in finding.fix for command in fix.commands]
+    assert len(raised) == 2
     assert all(("/slaves/*/device/" in command) == (kind == "multipath map") for command in raised)

@@ -1,0 +1,89 @@
+"""A test of reads from several hosts, each with a fio and a block device of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sanpath.diagnosis.model import Diagnosis
+from sanpath.model import Scalar
+from sanpath_collectors.fio.tables import LOAD
+from sanpath_collectors.linux_host.tables import LUN
+from tests.support.recording import RecordingBuilder
+from tests.support.san import KIB, Flow, San
+from tests.support.stories import judged
+
+SERVICE = 6e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a host reads: `outstanding` I/Os of fio, of which `at_device` are at its only block device at a time, for
+    `seconds` each. `depth`: slots of the device. `is_read`: whether a source reads it. `kind`: what it is."""
+
+    outstanding: int
+    at_device: int
+    seconds: float = SERVICE
+    depth: int = 254
+    is_read: bool = True
+    kind: str = "disk"
+
+    @property
+    def ops(self) -> float:
+        """Reads a second (Little's law)."""
+        return self.at_device / self.seconds
+
+
+@dataclass(slots=True)
+class OnHosts(San):
+    """Each host runs a fio of its own. `hosts`: host → what it reads."""
+
+    hosts: Mapping[str, Reads] = field(default_factory=dict)
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        for host, reads in self.hosts.items():
+            out.source(f"{host}/os", "linux_host", LUN)
+            out.entity(f"{host}/os", "host", host, ids={"name": (host,)}, attributes={"os": "Linux 6.1"})
+            about = {"kind": reads.kind, "queue_depth": reads.depth}
+            out.entity(f"{host}/os", "lun", "sda", f"{host}/sda", {"device": ("sda",)}, about)
+            out.link(f"{host}/os", "attached_to", (("lun", "sda"), ("host", host)))
+            for at in range(int(self.steps[-1].end) + 2) if reads.is_read else ():
+                out.poll(f"{host}/os", at)
+                done = self._done(reads, at)
+                sda = {"ops_read_total": done, "bytes_read_total": 8 * done, "in_flight": reads.at_device}
+                sda |= {"latency_seconds_read_total": round(1e3 * done * reads.seconds)}
+                out.samples(f"{host}/os", LUN, at, {"sda": sda})
+
+    def _load(self, out: RecordingBuilder, last: float) -> None:
+        (step,) = self.steps
+        for host, reads in self.hosts.items():
+            source, job = f"{host}/fio", f"{host}/fio/{step.name}"
+            out.source(source, "fio", LOAD)
+            out.entity(source, "load", source, ids={"name": (source,)})
+            out.entity(source, "load", job, ids={"name": (job,)})
+            out.link(source, "member_of", (("load", job), ("load", source)))
+            out.link(source, "runs_on", (("load", source), ("host", host)))
+            out.say(f"load:{source} targets lun:{host}/sda")
+            mark: dict[str, Scalar] = {"step": step.name, "loads": job, "block_bytes": step.block}
+            out.event(source, step.begin, "step-begin", **mark, offered=reads.outstanding)
+            out.event(source, step.end, "step-end", **mark)
+            for at in range(int(last) + 1):
+                out.poll(source, at)
+                done = self._done(reads, at)
+                counters = {"ops_read_total": done, "bytes_read_total": round(done * step.block)}
+                counters |= {"latency_seconds_read_total": round(1e9 * done * reads.outstanding / reads.ops)}
+                out.samples(source, LOAD, at, {job: counters})
+
+    def _done(self, reads: Reads, at: float) -> int:
+        """I/Os that are done."""
+        (step,) = self.steps
+        return round(reads.ops * max(0.0, min(at, step.end) - step.begin))
+
+
+def reads_on_hosts(folder: Path, **hosts: Reads) -> Diagnosis:
+    """A test of 30 seconds."""
+    san = OnHosts(folder / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, hosts=hosts)
+    ops, outstanding = sum(r.ops for r in hosts.values()), sum(r.outstanding for r in hosts.values())
+    san.step("s", outstanding, block=4 * KIB, read=Flow(ops, outstanding / ops), seconds=30)
+    return judged(san.write())
