@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from math import hypot
-from typing import Literal
 
 from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.facts import Facts
@@ -15,6 +14,7 @@ from sanpath.model import START
 from sanpath.verdict.evidence.step import answered_by_memory
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.scaling import same_io
+from sanpath.verdict.places.set_limits import RATES, Rate
 
 _MOST_SCATTER = 0.3
 """Throughputs that differ by a larger ratio are different, however few windows tell."""
@@ -38,7 +38,7 @@ def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
 def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
-    The step is the one with the highest throughput of both directions. Several count as equally fast that differ by
+    The step is the one with the highest throughput in one direction. Several count as equally fast that differ by
     up to 6 %, or by no more than their throughput scatters: then it is the one of those that every source saw with
     the most I/Os in flight. If the verdict of that step is undecided, another step with as many I/Os in flight
     decides that shows a limit, or that has a verdict at the same throughput. The direction is the one in which the
@@ -56,16 +56,16 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
 
 
 def _fastest_step(judgements: Sequence[Judgement]) -> str:
-    """The step with the highest throughput of both directions, in bytes, or in operations where a mix of sizes makes
-    bytes scatter. More I/Os of one direction take from the other what both share: neither tells alone."""
+    """The step with the highest throughput in one direction, in bytes, or one that is as fast."""
     loads, in_flight = _loads_of_steps(judgements), _in_flight(judgements)
-    best = max(loads, key=lambda step: _total(loads[step], "bytes_per_second")[0])
+    highest = {step: max(load.bytes_per_second for load in loads[step]) for step in loads}
+    best = max(highest, key=lambda step: highest[step])
     as_fast = [step for step in loads if _is_as_fast(loads[step], loads[best])]
     seen_by_all = {judged.load.step for judged in judgements if judged.windows}
     fastest = [step for step in as_fast if step in seen_by_all] or as_fast
     most_in_flight = {step: max(load.in_flight_measured for load in loads[step]) for step in fastest}
     deepest = [s for s in fastest if most_in_flight[s] >= _AS_DEEP * max(most_in_flight.values())]
-    return max(deepest, key=lambda step: (in_flight[step], _total(loads[step], "bytes_per_second")[0]))
+    return max(deepest, key=lambda step: (in_flight[step], highest[step]))
 
 
 def _loads_of_steps(judgements: Sequence[Judgement]) -> dict[str, list[LoadFacts]]:
@@ -75,22 +75,33 @@ def _loads_of_steps(judgements: Sequence[Judgement]) -> dict[str, list[LoadFacts
     return loads
 
 
-def _total(loads: Sequence[LoadFacts], rate: Literal["ops_per_second", "bytes_per_second"]) -> tuple[float, float]:
-    """The rate of both directions, and the standard error of its mean."""
+def _is_as_fast(loads: Sequence[LoadFacts], best: Sequence[LoadFacts]) -> bool:
+    """Whether a step is as fast as the best: in bytes, or in operations where a mix of sizes makes bytes scatter.
+
+    Of the same I/O, both directions together tell: more I/Os of one take from the other what both share. Else one
+    direction tells.
+    """
+    if len(loads) == len(best) and all(any(load.comparable(other) for other in best) for load in loads):
+        return any(_is_as_much(loads, best, rate) for rate in RATES)
+    fastest = max(best, key=lambda load: load.bytes_per_second)
+    return any(
+        _is_as_much([load], [fastest], rate)
+        for load in loads
+        for rate in (RATES if load.comparable(fastest) else RATES[:1])
+    )
+
+
+def _is_as_much(loads: Sequence[LoadFacts], best: Sequence[LoadFacts], rate: Rate) -> bool:
+    """Whether a throughput differs from the best by no more than both scatter: two standard errors."""
+    (own, own_error), (highest, its_error) = (_total(each, rate) for each in (loads, best))
+    spread = 2 * hypot(own_error, its_error)
+    return own >= highest - max(SAME_THROUGHPUT * highest, min(_MOST_SCATTER * highest, spread))
+
+
+def _total(loads: Sequence[LoadFacts], rate: Rate) -> tuple[float, float]:
+    """The rate of all directions, and the standard error of its mean."""
     rates = [(float(getattr(load, rate)), load.throughput_spread or 0.0) for load in loads]
     return sum(each for each, _ in rates), hypot(*(each * spread for each, spread in rates))
-
-
-def _is_as_fast(loads: Sequence[LoadFacts], best: Sequence[LoadFacts]) -> bool:
-    """Whether a step's throughput differs from the best by no more than both scatter: two standard errors."""
-
-    def is_as_much(rate: Literal["ops_per_second", "bytes_per_second"]) -> bool:
-        (own, own_error), (highest, its_error) = _total(loads, rate), _total(best, rate)
-        spread = 2 * hypot(own_error, its_error)
-        return own >= highest - max(SAME_THROUGHPUT * highest, min(_MOST_SCATTER * highest, spread))
-
-    is_same_io = all(any(load.comparable(other) for other in best) for load in loads)
-    return (is_same_io and is_as_much("ops_per_second")) or is_as_much("bytes_per_second")
 
 
 def _deciding_direction(judgements: Sequence[Judgement], step: str) -> Judgement:

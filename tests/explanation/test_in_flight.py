@@ -34,4 +34,4 @@ def test_each_direction_of_a_mix_has_its_own() -> None:
 def test_a_program_finds_it_beside_the_step() -> None:
     account = json.loads(written.render(diagnosed("published")))["steps"][0]["in_flight"]
     assert account["configured"] == 16
-    assert {"plane", "entity", "direction", "measured", "admitted"} == set(account["planes"][0])
+    assert {"plane", "entity", "direction", "measured", "admitted", "others"} == set(account["planes"][0])

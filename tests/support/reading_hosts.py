@@ -45,7 +45,7 @@ class OnHosts(San):
         for host, reads in self.hosts.items():
             out.source(f"{host}/os", "linux_host", LUN)
             out.entity(f"{host}/os", "host", host, ids={"name": (host,)}, attributes={"os": "Linux 6.1"})
-            about = {"kind": reads.kind, "queue_depth": reads.depth}
+            about: dict[str, Scalar] = {"kind": reads.kind, "queue_depth": reads.depth}
             out.entity(f"{host}/os", "lun", "sda", f"{host}/sda", {"device": ("sda",)}, about)
             out.link(f"{host}/os", "attached_to", (("lun", "sda"), ("host", host)))
             for at in range(int(self.steps[-1].end) + 2) if reads.is_read else ():
