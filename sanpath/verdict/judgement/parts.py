@@ -17,8 +17,8 @@ _AS_MANY = 0.7
 """Parts of which one has at least this share of the other's I/Os in flight have about as many."""
 _COUNTS = 0.1
 """Share of the I/Os in flight of the part with the most from which another part counts."""
-_MOST = 0.5
-"""Share of the I/Os in flight beyond which a part is most of the load."""
+_MOST = 0.6
+"""Share of the I/Os in flight beyond which a part is most of the load: clearly more than half of it."""
 _POSSIBLE = 0.05
 """Probability from which I/Os may wait for a suspect."""
 _NOTHING_LIMITS = ("healthy", "demand_limited", "concurrency_limited")
@@ -48,7 +48,7 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement]) -> Ju
     alike = [part for part in parts if part.load.in_flight_measured >= _AS_MANY * most]
     limited = [part for part in alike if part.bottlenecks or part.kind == "generator_limited"] or alike
     deciding = max(limited, key=lambda part: part.load.in_flight_measured)
-    stands = _is_named_by_any(together, limited) or _stands_open(together, deciding, parts)
+    stands = _is_named_by_any(together, limited) or _stands_open(facts, together, deciding, parts)
     found = together if stands else _of_part(facts, together, deciding)
     named = {element for bottleneck in found.bottlenecks for element in bottleneck.elements}
     others = (
@@ -69,27 +69,35 @@ def _is_named_by_any(together: Judgement, parts: Sequence[Judgement]) -> bool:
     )
 
 
-def _stands_open(together: Judgement, deciding: Judgement, parts: Sequence[Judgement]) -> bool:
-    """Whether the judgement of all I/Os stands although the part that decides does not confirm it: that part finds
-    that nothing limits, or leaves open what is possible for all parts and is not most of the load itself."""
+def _stands_open(facts: Facts, together: Judgement, deciding: Judgement, parts: Sequence[Judgement]) -> bool:
+    """Whether the judgement of all I/Os stands although the part that decides does not confirm it.
+
+    That part finds that nothing limits, and neither do all I/Os show a limit. Or it leaves open what is possible for
+    it, where it is most of the load, or for all parts, or what the parts share: they are of one host.
+    """
     if deciding.kind in _NOTHING_LIMITS:
         return together.kind in ("cannot_tell", *_NOTHING_LIMITS)
-    is_most = deciding.load.in_flight_measured > _MOST * together.load.in_flight_measured
-    if deciding.kind != "cannot_tell" or (is_most and together.kind == "cannot_tell"):
+    if deciding.kind != "cannot_tell":
         return False
+    if deciding.load.in_flight_measured > _MOST * together.load.in_flight_measured:
+        return together.kind != "cannot_tell" and _is_possible(together, deciding)
+    return len(_hosts_of(facts, together.load)) < 2 or all(_is_possible(together, part) for part in parts)
+
+
+def _is_possible(together: Judgement, part: Judgement) -> bool:
+    """Whether the I/Os of a part may wait for what all I/Os together most probably wait for."""
     first = next(((s.verdict, s.entity) for s in together.suspects), None)
-    return all(
-        any((s.verdict, s.entity) == first and s.probability >= _POSSIBLE for s in part.suspects) for part in parts
-    )
+    return any((s.verdict, s.entity) == first and s.probability >= _POSSIBLE for s in part.suspects)
+
+
+def _hosts_of(facts: Facts, load: LoadFacts) -> list[str]:
+    return list(dict.fromkeys(host for root in load.roots for host in hosts_of(facts.topology, root)))
 
 
 def _of_part(facts: Facts, together: Judgement, part: Judgement) -> Judgement:
     """The judgement of a part as that of all."""
     load, entities = part.load, facts.topology.entities
-    own_hosts, all_hosts = (
-        dict.fromkeys(host for root in each.roots for host in hosts_of(facts.topology, root))
-        for each in (load, together.load)
-    )
+    own_hosts, all_hosts = _hosts_of(facts, load), _hosts_of(facts, together.load)
     names = own_hosts if own_hosts and len(own_hosts) < len(all_hosts) else load.jobs
     labels = ", ".join(entities[name].label.rpartition("/")[2] for name in names if name in entities)
     words = (
