@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,6 +36,7 @@ from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.manual_figures import manual_figures
 from sanpath.facts.load_table import load_rows
+from sanpath.facts.part import facts_of_part
 from sanpath.facts.peers.peer_rows import compared, peer_rows
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.facts.sources import source_rows
@@ -45,7 +46,7 @@ from sanpath.facts.storage.clusters import local_read_shares, media_rows, node_r
 from sanpath.facts.storage.controllers import controller_rows
 from sanpath.facts.storage.load_volumes import path_pair_rows
 from sanpath.facts.storage.pauses import pauses
-from sanpath.facts.table import FactRow, FactTable, FactValue
+from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.placement import PlacedInTime, place_in_time
 from sanpath.facts.time.recorder_coverage import absences, deaths, presences
 from sanpath.facts.time.steps import load_steps
@@ -56,14 +57,6 @@ from sanpath.topology.paths import on_paths
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
 from sanpath.topology.vm_moves import Report
-
-_NOT_OF_PART: FactRow = {
-    "share": None,
-    "on_loaded_path": False,
-    "other_path_idle": False,
-    "ceiling_bytes_per_second": None,
-}
-"""What the loads say of a link that they do not cross."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +127,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     # A machine that moves between hosts has no part of its own on either of them.
     parts = load_parts(topology, steps, load_samples, samples, loads) if len(placements) == 1 else []
     by_devices = [_by_their_devices(topology, part, samples, clocks) for part in parts]
-    return replace(facts, parts=[_of_part(facts, part, known) for part in by_devices])
+    return replace(facts, parts=[facts_of_part(facts, part, known) for part in by_devices])
 
 
 def _by_their_devices(
@@ -145,34 +138,6 @@ def _by_their_devices(
         planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
         loads = list(split_by_devices(topology, loads, planes))
     return list(with_device_series(topology, loads, samples.get("lun", ())))
-
-
-def _of_part(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Facts:
-    """Return the facts of a part of the loads. What the other parts do is not foreign.
-
-    `loads`: the part of each. `samples`: entity kind → its samples.
-    """
-    topology, tables = facts.topology, dict(facts.tables)
-    links = FactTable("link", tuple(_links_of_part(facts, loads, samples)))
-    tables["link"], controllers = links, samples.get("controller", ())
-    for kind in ("array", "volume"):
-        rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
-        tables[kind] = FactTable(kind, tuple(rows_of_kind))
-    tested = under_test(topology, loads, samples, links)
-    tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables, tested)))
-    return replace(facts, loads=loads, tables=tables)
-
-
-def _links_of_part(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Iterator[FactRow]:
-    """Yield the rows of the links, with the share of a part of the loads on each that it may cross."""
-    own_rows = {_key(row): row for row in link_rows(facts.topology, facts.steps, loads, samples, of_loads_alone=True)}
-    for row in facts.tables["link"]:
-        own, foreign = own_rows.get(_key(row), _NOT_OF_PART), row["foreign_bytes_per_second"]
-        yield {**row, **own, "foreign_bytes_per_second": foreign}
-
-
-def _key(row: FactRow) -> tuple[FactValue, FactValue, FactValue]:
-    return row["entity"], row["step"], row["direction"]
 
 
 def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -> _Sampled:
