@@ -24,8 +24,8 @@ def on_only_machine(
 ) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
     """Yield (source, entity or link) for each source with a load or block devices that says nothing of its machine.
 
-    Nothing if the recording has several machines. A guest and the hypervisor below it are one: the file is of the
-    guest that is read, or of the only one that there is. `declared_by`: the source name of sanpath.yaml.
+    Nothing if the recording has several machines. A hypervisor does not count: the file is of the guest that is read,
+    or of the only one that there is. `declared_by`: the source name of sanpath.yaml.
     """
     parts = _without_machine(entities, links)
     machines = _machines(entities, links, declared_by) if parts else []
@@ -102,8 +102,8 @@ def _machines(
     known = spellings([*names, *(guest for of_host in guests.values() for guest in sorted(of_host))])
     machines = dict.fromkeys(known[name.casefold()] for name in names)
     for host, of_host in guests.items():
-        read = {known[guest.casefold()] for guest in of_host} & machines.keys()
-        if read or len(of_host) == 1:  # A hypervisor runs no load of its own.
-            machines.pop(known.get(host, ""), None)
-            machines |= dict.fromkeys(read or of_host)
+        spelled = {known[guest.casefold()] for guest in of_host}
+        read = spelled & machines.keys()
+        machines.pop(known.get(host, ""), None)  # A hypervisor runs no load of its own.
+        machines |= dict.fromkeys(sorted(read or spelled))
     return list(machines)

@@ -75,7 +75,10 @@ def test_a_guest_and_its_hypervisor_are_one_machine(others: list[Item]) -> None:
 
 def test_the_only_guest_of_a_hypervisor_runs_the_load() -> None:
     assert machine(resolved(FIO, ESX)) == ["vm:db1"]
-    assert machine(resolved(FIO, ESX, OTHER_GUEST)) == ["host:esx7"]
+
+
+def test_a_hypervisor_of_several_guests_does_not_run_the_load() -> None:
+    assert machine(resolved(FIO, ESX, OTHER_GUEST)) == []
 
 
 @pytest.mark.parametrize(
