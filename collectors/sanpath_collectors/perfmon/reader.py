@@ -106,8 +106,6 @@ class CounterLog(ResultReader):
         self._plan, self._last_row_us = self.plan(header), None
         self._shift_us = (header.zone_minutes or 0) * 60_000_000
         self.clock = "local" if header.zone_minutes is None else "utc"
-        if header.zone_minutes is None:
-            self._warn("unknown-zone", "the file has no time zone: times are local times of the machine")
         for code, text in self._plan.warnings:
             self._warn(code, text)
         yield from chain.from_iterable(self._plan.items)
@@ -207,8 +205,7 @@ class FollowedCounterLog(FollowedFile):
         """Report whether the file exists, and which counters are missing in it."""
         check = await super().check(ctx)
         assert isinstance(self._reader, CounterLog)  # noqa: S101 - for the type checker
-        messages = [text for code, text in self._reader.messages.items() if code != "unknown-zone"]
-        return replace(check, unreadable=(*check.unreadable, *messages))
+        return replace(check, unreadable=(*check.unreadable, *self._reader.messages.values()))
 
 
 class PerfMonFile(FollowedCounterLog):
