@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 
 from sanpath.plugin import ResultClock
@@ -11,10 +11,10 @@ from sanpath.recorder.importing.target import of_other_hosts
 from sanpath.recording.reading.recording import Recording
 
 
-def steps_of_tool(recording: Recording, collector: str, host: str | None) -> Iterator[tuple[str, int, int]]:
+def steps_of_tool(recording: Recording, collector: str, *hosts: str | None) -> Iterator[tuple[str, int, int]]:
     """Yield (source, begin, end) of the steps that sources of a tool have had, times in microseconds, but not on
-    another machine than `host`, which a person named."""
-    for source in sorted(_sources_of_tool(recording, collector) - of_other_hosts(recording, host)):
+    other machines than `hosts`; without any, on each."""
+    for source in sorted(_sources_of_tool(recording, collector) - of_other_hosts(recording, *hosts)):
         for begin, end in step_limits([each for each in recording.events() if each[0] == source]).values():
             if end is not None:
                 yield source, begin, end
@@ -24,12 +24,14 @@ def _sources_of_tool(recording: Recording, collector: str) -> set[str]:
     return {declaration.name for declaration in recording.declarations if declaration.collector == collector}
 
 
-def overlapping_loads(placement: Placement, recording: Recording, collector: str, host: str | None) -> Iterator[str]:
+def overlapping_loads(
+    placement: Placement, recording: Recording, collector: str, hosts: Collection[str]
+) -> Iterator[str]:
     """Yield a remark if a source of the same tool has loads at the same time: it may be the same run, unless it is of
-    another machine than `host`, which a person named."""
+    other machines than `hosts`, those of the file; empty: not known."""
     if not placement.steps or placement.first is None or placement.last is None:
         return
-    for source, begin, end in steps_of_tool(recording, collector, host):
+    for source, begin, end in steps_of_tool(recording, collector, *hosts):
         if begin < placement.last and placement.first < end:
             yield f"{source} has loads at the same time: if both files are of one run, it is now counted twice"
             return

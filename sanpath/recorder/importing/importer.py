@@ -124,7 +124,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
             if not (request.follows_file and {each.collector for each in recording.declarations} == {spec.name}):
                 option = doubts.placing_option(result.clock, requested)
                 task.remarks += doubts.outside_recording(placement, recording, spec.name, option)
-            task.remarks += doubts.overlapping_loads(placement, recording, spec.name, request.host)
+            task.remarks += doubts.overlapping_loads(placement, recording, spec.name, task.hosts)
         task.remarks += doubts.assumed_zone(placement, result.clock)
         task.warn()
         task.end(request, spec, files, recording)
@@ -197,6 +197,7 @@ class Importing:
     `host`: the machine that the file is from, as a person named it: the machine that the file itself names is then
     called so. None: nobody did. `remarks` are for people; `recorded_remarks` are those that the file's reader has
     already recorded. `ends`: ends of its steps in microseconds. `own_host`: the machine that the file names.
+    `hosts`: all machines that the file is of, as far as they are known.
     """
 
     writer: Writer
@@ -211,10 +212,12 @@ class Importing:
     ends: list[int] = field(default_factory=list)
     rows: int = 0
     batch: Batch = field(default_factory=Batch)
+    hosts: set[str] = field(default_factory=set)
 
     def run(self, reader: ResultReader, files: Sequence[ImportedFile], progress: Callable[[int], None]) -> None:
         """Read and record the whole file, or all parts of a run."""
         failure = ""
+        self.hosts |= {self.host} if self.host is not None else set()
         try:
             for item, clock, count in read_ahead(reader, files):
                 self._take(item, clock)
@@ -310,6 +313,7 @@ class Importing:
         if item.kind == "host" and self.own_host is None:
             self.own_host = label
         if self.host is None:
+            self.hosts |= {label} if item.kind == "host" else set()
             return item
         if item.kind == "host" and label == self.own_host:
             return replace(item, label=self.host, ids={**item.ids, "name": (self.host,)})

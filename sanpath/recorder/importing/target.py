@@ -25,17 +25,19 @@ def source_names(recording: Recording | None) -> set[str]:
     return {declaration.name for declaration in recording.declarations} if recording is not None else set()
 
 
-def of_other_hosts(recording: Recording, host: str | None) -> set[str]:
-    """Return the sources that name machines, none of which is `host`. None: not known, so any may be of it."""
-    if host is None:
+def of_other_hosts(recording: Recording, *hosts: str | None) -> set[str]:
+    """Return the sources that name machines, none of which is one of `hosts`. Without any: not known, so each may be
+    of them."""
+    own = [host for host in hosts if host is not None]
+    if not own:
         return set()
     machines: dict[str, set[str]] = defaultdict(set)
     for source, _, item in recording.inventory():
         if isinstance(item, SourceEntity) and item.kind in ("host", "vm"):
             machines[source].add(item.label or item.local_id)
-    known = spellings((host, *sorted({name for names in machines.values() for name in names})))
-    wanted = known[host.casefold()]
-    return {source for source, names in machines.items() if wanted not in {known[name.casefold()] for name in names}}
+    known = spellings((*own, *sorted({name for names in machines.values() for name in names})))
+    wanted = {known[host.casefold()] for host in own}
+    return {source for source, names in machines.items() if wanted.isdisjoint(known[n.casefold()] for n in names)}
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
