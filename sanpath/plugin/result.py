@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import ClassVar, Literal, Protocol
 
 from sanpath.errors import CollectorError, Failure
 from sanpath.masking import masked_text
-from sanpath.model import Event
+from sanpath.model import Event, Scalar
 from sanpath.plugin.collector import Item
 
 HEAD_BYTES = 1 << 16
@@ -58,12 +59,14 @@ class ResultReader(ABC):
     continues. When nothing can be read, `finish` raises CollectorError(UNREADABLE). Samples of the machine, if the
     file does not name it, have `load` as their entity. `idle_end_us`: for how long the generator runs after its last
     measurement, such as a cool-down. `versions`: those of the same generator that the recording holds already, for
-    files that do not contain it.
+    files that do not contain it. `described`: local id → attributes of the loads, as files of settings that are
+    imported together with this one describe them.
     """
 
     clock: ResultClock = "elapsed"
     idle_end_us = 0
     versions: Collection[str] = ()
+    described: Mapping[str, Mapping[str, Scalar]] = MappingProxyType({})
 
     def __init__(self, load: str) -> None:
         self.load = load
@@ -143,7 +146,9 @@ class SelectingReader(ResultReader):
         """Return a reader for a file. Raises CollectorError(UNREADABLE): no reader recognises it, or it is empty."""
         if (reader := self.reader_of(head)) is None:
             raise CollectorError(Failure.UNREADABLE, self.nothing_read)
-        return reader(self.load)
+        selected = reader(self.load)
+        selected.described = self.described
+        return selected
 
     def feed(self, added: bytes) -> Iterator[Item]:
         """Collect the first bytes until they suffice to recognise the file, then yield its items."""

@@ -58,6 +58,18 @@ class RunSettings:
         agrees = measured is not None and abs(measured - configured) <= TOLERANCE_RATIO * configured
         return configured if self.storage_definitions == 1 or agrees else None
 
+    def described_in_flight(self, described: Mapping[str, Scalar]) -> float | None:
+        """Return the I/Os in flight on all SDs of the run as the file of parameters describes it.
+
+        `described`: the attributes of its load in that file. None: not described, or the file is of another run."""
+        threads, count = described.get("threads_per_storage_definition"), described.get("storage_definitions")
+        if self.files or (self.threads is not None and threads not in (None, self.threads)):
+            return None
+        in_flight = described.get("in_flight_configured")
+        if in_flight is None and self.threads is not None and isinstance(count, int):
+            in_flight = self.threads * count  # The run is repeated with several numbers of threads.
+        return float(in_flight) if isinstance(in_flight, int | float) else None
+
     def as_measured(self, measured: float | None) -> float | None:
         """Return the outstanding I/Os that vdbench measured, where they may stand for the configured ones.
 

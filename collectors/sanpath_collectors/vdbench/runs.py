@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
-from sanpath.model import Direction
+from sanpath.model import Direction, Scalar
 from sanpath.plugin import (
     INTEGER_LIMIT,
     CollectorError,
@@ -37,7 +38,7 @@ class _Run:
     """The present run. `ends`: interval → its end, and the sum of the rates until then.
 
     `interval` and `seen_us`: number and end of the last interval, `first`: of the first one. `damaged`: rows since
-    the last interval that could not be read.
+    the last interval that could not be read. `described`: the attributes of its load by the file of parameters.
     """
 
     name: str
@@ -52,6 +53,7 @@ class _Run:
     first: tuple[int, int] = (0, 0)
     damaged: int = 0
     in_flight: float | None = None
+    described: Mapping[str, Scalar] = field(default_factory=dict)
     measuring: bool = False
     step: LoadStep | None = None
     totals: Totals = field(default_factory=Totals)
@@ -115,8 +117,16 @@ class Runs:
             return name == self._preparation
         return self._run.name == name and interval > self._run.interval
 
-    def start(self, name: str, seen_us: int, settings: RunSettings) -> Iterator[Item]:
-        """Yield the items for the beginning of a run. One that only prepares the test is left out: it is no step."""
+    def start(
+        self,
+        name: str,
+        seen_us: int,
+        settings: RunSettings,
+        described: Mapping[str, Mapping[str, Scalar]] = MappingProxyType({}),
+    ) -> Iterator[Item]:
+        """Yield the items for the beginning of a run. One that only prepares the test is left out: it is no step.
+
+        `described`: local id → attributes of the loads of the file of parameters."""
         yield from self.end()
         self._run = None
         if is_preparation(name):
@@ -128,6 +138,7 @@ class Runs:
         load_id = local_id(self._load, name, self._names[name])
         self._run = _Run(name, load_id, self._names.total(), seen_us, settings, seen_us)
         self._run.ends[0] = seen_us, 0.0
+        self._run.described = described.get(local_id(self._load, name, 1), {})
 
     def interval(self, number: int, seen_us: int, figures: Figures) -> Iterator[Item]:
         """Yield the items for the end of an interval. The first interval is warm-up."""
@@ -217,7 +228,7 @@ class Runs:
     def _start_measuring(self, run: _Run, figures: Figures, summary: bool) -> Iterator[Item]:
         """Yield the items for the end of the warm-up at `run.seen_us`. `figures`: the first after the warm-up."""
         settings, run.measuring = run.settings, True
-        run.in_flight = settings.in_flight(figures.in_flight)
+        run.in_flight = settings.in_flight(figures.in_flight) or settings.described_in_flight(run.described)
         attributes = settings.attributes(run.in_flight)
         yield SourceEntity("load", run.local_id, run.local_id, {"name": (run.local_id,)}, attributes)
         yield SourceLink("member_of", ("load", run.local_id), ("load", self._load), f"RD={run.name}")
@@ -226,7 +237,8 @@ class Runs:
         measured = settings.as_measured(figures.in_flight)
         if offered is None and not is_rate_limited and measured is not None:
             offered = measured
-            text = f"{run.name}: the number of its SDs is not given: {offered:.1f} outstanding I/Os, as measured"
+            sds = "the number of its SDs" if settings.storage_definitions is None else "which SDs it uses"
+            text = f"{run.name}: {sds} is not given: {offered:.1f} outstanding I/Os, as measured"
             yield from self.warn(run.seen_us, "in-flight-as-measured", text)
         run.step = LoadStep(
             name=run.name,

@@ -20,6 +20,7 @@ from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.placement import Placement
 from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, read_bytes
 from sanpath.recorder.importing.recognition import recognised
+from sanpath.recorder.importing.settings import described_loads
 from sanpath.recorder.importing.target import (
     free_name,
     of_other_hosts,
@@ -50,7 +51,8 @@ class ImportRequest:
     file's steps. `site_items`: entities and links from the configuration. `follows_file`: one command has imported
     another file before it, with the same options. `remarks`: what is known of the file from others of the same
     command. `parts`: other files of the same run, which are read together with it. `imported`: (folder, collector)
-    → the source of the first file of it that one command has imported before.
+    → the source of the first file of it that one command has imported before. `settings`: files of the same command
+    that only say how the loads of this one are set.
     """
 
     file: Path
@@ -65,6 +67,7 @@ class ImportRequest:
     remarks: Sequence[str] = ()
     parts: Sequence[Path] = ()
     imported: Mapping[tuple[Path, str], str] = field(default_factory=dict)
+    settings: Sequence[Path] = ()
 
     @property
     def files(self) -> Sequence[Path]:
@@ -118,6 +121,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         writer.inventory(layout.CONFIG, placement.begins or clock.anchor_us, item)
     result = reader(source if recording is None else _load_name(request, source, spec, reader, recording, files[0]))
     result.versions = _versions(recording, spec.name)
+    result.described = described_loads(request.settings, reader, result.load)
     try:
         task.run(result, files, progress)
         if recording is not None:

@@ -48,7 +48,7 @@ def placed(
     requested_us = placement.begins
     if requested_us is not None and not follows_file:
         return placement, []
-    if (length_us := _length_us(files, reader)) is None:
+    if not (length_us := _length_us(files, reader)):  # Nothing has to be placed by its modification time.
         if requested_us is None and recording is not None:
             placement.begins = recording.started_us
         return placement, []
@@ -66,7 +66,7 @@ def placed(
 
 
 def _length_us(files: Sequence[ImportedFile], reader: type[ResultReader]) -> int | None:
-    """Return the total duration of the loads of files without times; None: they have times."""
+    """Return the total duration of the loads of files without times, 0: they have no loads; None: they have times."""
     last = 0
     trial = reader("trial")
     try:

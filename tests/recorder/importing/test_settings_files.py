@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sanpath.cli import app
+from sanpath.model import Scalar
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
@@ -20,11 +21,22 @@ rd=rd1,wd=wd1,iorate=max,elapsed=60,interval=1
 """
 
 
-def run(folder: Path, *files: Path) -> Topology:
-    into = folder / "a.sanpath"
-    done = CliRunner().invoke(app, ["import", *map(str, files), "--into", str(into)], catch_exceptions=False)
+def printed(folder: Path, *files: Path) -> str:
+    arguments = ["import", *map(str, files), "--into", str(folder / "a.sanpath")]
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    return resolve(Recording(into).inventory())
+    return done.output
+
+
+def run(folder: Path, *files: Path) -> Topology:
+    printed(folder, *files)
+    return resolve(Recording(folder / "a.sanpath").inventory())
+
+
+def offered(folder: Path) -> list[Scalar]:
+    """The outstanding I/Os of each step."""
+    events = Recording(folder / "a.sanpath").events()
+    return [event.detail["offered"] for _, event in events if event.name == "step-begin"]
 
 
 def written(folder: Path, hour: int = 9, seek: int = 100) -> tuple[Path, Path]:
@@ -55,3 +67,33 @@ def test_settings_of_one_of_several_runs_are_no_run_s(tmp_path: Path) -> None:
     run(tmp_path, written(tmp_path / "one", 9)[0], written(tmp_path / "two", 11)[0])
     topology = run(tmp_path, written(tmp_path / "three")[1])
     assert topology.entities["load:vdbench/rd1"].attributes.get("direct") is None
+
+
+@pytest.mark.parametrize(
+    ("parameters", "outstanding"),
+    [
+        ("sd=sd1,lun=/dev/sdb,threads=8\nrd=rd1,sd=sd*,iorate=max", 8),
+        ("sd=(sd1-sd3),lun=/dev/sdb,threads=8\nrd=rd1,sd=(sd1,sd3),iorate=max", 16),
+        ("sd=(sd1,sd2),lun=/dev/sdb\nrd=rd1,sd=sd*,iorate=max,forthreads=(4,8)", 16),
+        ("sd=sd1,lun=/dev/sdb,threads=64\nrd=rd1,sd=sd1,iorate=max", None),
+        ("sd=sd1,lun=/dev/sdb,threads=8\nrd=another,sd=sd1,iorate=max", None),
+    ],
+    ids=["one SD", "two of three", "several numbers of threads", "of another test", "another run"],
+)
+def test_the_outstanding_ios_are_those_of_the_storage_definitions(
+    tmp_path: Path, parameters: str, outstanding: float | None
+) -> None:
+    figures, settings = written(tmp_path / "run")
+    settings.write_text(f"* Contents of parameter file: parm.txt\n{parameters}\n")
+    said = printed(tmp_path, figures, settings)
+    assert offered(tmp_path) == [outstanding]
+    # A file of settings alone has nothing that belongs to a time.
+    assert "modification time" not in said
+
+
+def test_what_the_settings_say_is_not_said_to_be_unknown(tmp_path: Path) -> None:
+    figures, settings = written(tmp_path / "run")
+    # As many outstanding I/Os as were measured, 400 a second for 20 ms each.
+    figures.write_text(flatfile().replace("0.5121", "20.000").replace(" 400 ", " 9999988 "))
+    assert "the number of its SDs is not given" in printed(tmp_path / "run", figures)
+    assert "not given" not in printed(tmp_path, figures, settings)

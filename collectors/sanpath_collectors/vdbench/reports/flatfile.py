@@ -87,7 +87,7 @@ class FlatfileReader(ResultReader):
 
     def _start_run(self, name: str, seen_us: int, columns: Columns, cells: list[str]) -> Iterator[Item]:
         first = not self._runs.has_runs
-        yield from self._runs.start(name, seen_us, columns.settings(cells))
+        yield from self._runs.start(name, seen_us, columns.settings(cells), self.described)
         if first and self.clock == "elapsed":
             text = f"this version writes no dates: its times are counted from the first interval, {cells[0]} that day"
             yield from self._runs.warn(seen_us, "no-date", text)

@@ -51,7 +51,7 @@ class SummaryReader(Report):
         return self._start(header, tick) if self._undated is None else iter(())
 
     def _start(self, header: RunHeader, tick: int) -> Iterator[Item]:
-        return self._runs.start(header.run, self.clock_us(tick), header.settings)
+        return self._runs.start(header.run, self.clock_us(tick), header.settings, self.described)
 
     def row(self, label: str, tick: int, figures: Figures) -> Iterator[Item]:
         """Yield the items for an interval, or for the average of a run."""

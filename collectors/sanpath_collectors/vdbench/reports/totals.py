@@ -44,5 +44,5 @@ class TotalsReader(Report):
         if header is None or intervals is None:
             return
         clock_us = self.clock_us(tick)
-        yield from self._runs.start(header[0].run, self.clock_us(header[1]), header[0].settings)
+        yield from self._runs.start(header[0].run, self.clock_us(header[1]), header[0].settings, self.described)
         yield from self._runs.summary(*intervals, clock_us, figures)

@@ -82,6 +82,7 @@ def import_file(
     from sanpath.recorder.importing.importer import ImportRequest, import_file, in_order
     from sanpath.recorder.importing.one_run import LeftOut, one_run, recorded_run
     from sanpath.recorder.importing.placement import Placement, epoch_us, zone
+    from sanpath.recorder.importing.settings import settings_files
 
     for file in files:
         if not file.is_file():
@@ -95,6 +96,7 @@ def import_file(
     declared: list[SourceEntity | SourceLink] = [*configuration.entities, *configuration.links]
     zone_of_files = zone(utc_offset) if utc_offset is not None else None
     of_one_run = one_run(files, reader, has_zone=zone_of_files is not None)
+    settings = settings_files(files, reader)
     imported_from: dict[tuple[Path, str], str] = {}
     refused: list[UsageError] = []
     for position, (file, *parts) in enumerate(in_order(files, reader)):
@@ -123,6 +125,7 @@ def import_file(
             tuple(twins.remarks) if twins is not None else (),
             parts,
             imported_from,
+            settings.get(file, ()),
         )
         try:
             with Progress(file, *parts) as progress:
