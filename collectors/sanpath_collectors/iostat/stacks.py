@@ -19,8 +19,9 @@ _KERNEL_DISK = re.compile(
 )
 """Devices that are not made of others, by the kernel's names. A multipath map or a logical volume has any other."""
 _EQUAL, _CLOSE = 0.01, 0.05
-"""Relative difference of bytes up to which devices may be the parts of another one: some I/Os are on the way at the
-end of each interval. Any other choice of parts has to differ by more than the second, or nothing is concluded."""
+"""Relative difference of bytes up to which devices may be the parts of another one: in all, and interval by interval,
+at whose ends some I/Os are on the way. Any other choice of parts has to differ by more than the second, or nothing is
+concluded."""
 _FEWEST_INTERVALS = 4
 _LEAST_BYTES_PER_SECOND = 1e6
 """A device that moves less may be idle: a few blocks would decide."""
@@ -83,7 +84,7 @@ class Traffic:
     def _parts_of(self, device: str, disks: Sequence[str]) -> tuple[str, ...]:
         """Returns the disks that move a device's bytes together. Empty: none do, or more than one choice would."""
         total = sum(self._bytes[device].values())
-        smaller = [disk for disk in disks if sum(self._bytes[disk].values()) <= (1 + _EQUAL) * total]
+        smaller = [disk for disk in disks if sum(self._bytes[disk].values()) <= (1 + _CLOSE) * total]
         if len(smaller) > _MOST_PARTS:
             smaller = []
         differences = [
@@ -91,13 +92,13 @@ class Traffic:
             for count in range(1, len(smaller) + 1)
             for parts in combinations(smaller, count)
         ]
-        close = sorted(each for each in differences if each[0] <= _CLOSE)
-        return close[0][1] if len(close) == 1 and close[0][0] <= _EQUAL else ()
+        close = [parts for difference, parts in differences if difference <= _CLOSE]
+        return close[0] if len(close) == 1 and self._difference_in_all(device, close[0]) <= _EQUAL else ()
 
     def _difference(self, device: str, parts: Sequence[str]) -> float:
         """Returns how far the bytes of a device and of these parts differ, interval by interval, as a ratio."""
         moved, whole = self._bytes[device], sum(self._bytes[device].values())
-        in_all = abs(whole - sum(sum(self._bytes[part].values()) for part in parts)) / whole
+        in_all = self._difference_in_all(device, parts)
         if in_all > _CLOSE:
             return in_all  # The difference interval by interval is no smaller.
         apart = sum(
@@ -105,3 +106,8 @@ class Traffic:
             for interval, total in moved.items()
         )
         return apart / whole
+
+    def _difference_in_all(self, device: str, parts: Sequence[str]) -> float:
+        """Returns how far the bytes of a device and of these parts differ in all intervals together, as a ratio."""
+        whole = sum(self._bytes[device].values())
+        return abs(whole - sum(sum(self._bytes[part].values()) for part in parts)) / whole

@@ -61,3 +61,11 @@ def test_idle_devices_and_few_intervals_show_nothing() -> None:
 def test_where_as_many_are_outstanding_nothing_tells_which_device_is_above() -> None:
     found = parts(dict.fromkeys(("dm-0", "dm-2", "sdb"), VARYING), {"dm-2": 60.0, "dm-0": 60.0, "sdb": 2.0})
     assert len(found) == 1
+
+
+def test_what_is_on_the_way_at_the_end_of_each_interval_is_not_told_from_the_rest() -> None:
+    """It is counted an interval later by the lower device, so that both move the same in all."""
+    delayed = [each + late for each, late in zip(VARYING, (-3000.0, 2000.0, 2500.0, -2500.0, 900.0), strict=True)]
+    assert parts({"dm-0": VARYING, "sdb": delayed}) == {("sdb", "dm-0")}
+    assert not parts({"dm-0": VARYING, "sdb": [1.03 * each for each in VARYING]})
+    assert not parts({"dm-0": VARYING, "sdb": delayed, "sdc": [1.03 * each for each in VARYING]})
