@@ -81,6 +81,11 @@ def _names(entities: Mapping[Local, SourceEntity], links: Iterable[tuple[str, So
         for _, link in links
         if link.relation == "runs_on" and link.from_end[0] == "load" and link.to_end[0] in ("vm", "host")
     }
+    attached = {
+        (source, *link.from_end): link.to_end[1]
+        for source, link in links
+        if link.relation == "attached_to" and link.to_end[0] in _MACHINES
+    }
     devices = Counter((source, kind) for source, kind, _ in entities if kind in ("switch", "array"))
     device_labels = {
         (source, *link.from_end): label_of(entities, (source, *link.to_end))
@@ -101,6 +106,8 @@ def _names(entities: Mapping[Local, SourceEntity], links: Iterable[tuple[str, So
             names[local] = f"{device_labels.get(local, source)}/{label}"
         elif "device" in entity.ids and source in machines:
             names[local] = f"{machines[source]}/{entity.ids['device'][0]}"
+        elif kind == "lun" and local in attached and (label,) == tuple(entity.ids.get("device", ())):
+            names[local] = f"{attached[local]}/{label}"
         else:
             names[local] = label
     return _with_one_spelling(names)

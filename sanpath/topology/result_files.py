@@ -27,7 +27,7 @@ def on_only_machine(
     Nothing if the recording has several machines. A hypervisor does not count: the file is of the guest that is read,
     or of the only one that there is. `declared_by`: the source name of sanpath.yaml.
     """
-    parts = _without_machine(entities, links)
+    parts = _without_machine(entities, links, declared_by)
     machines = _machines(entities, links, declared_by) if parts else []
     if len(machines) != 1:
         return
@@ -72,10 +72,14 @@ def of_numbered_loads(
 
 
 def _without_machine(
-    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]]
+    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]], declared_by: str
 ) -> dict[str, list[tuple[str, str]]]:
     """Return source → its loads and block devices, of sources that report no machine."""
-    placed = {link.from_end for _, link in links if link.relation in ("runs_on", "attached_to")}
+    placed = {
+        link.from_end
+        for source, link in links
+        if link.relation == "runs_on" or (link.relation == "attached_to" and source == declared_by)
+    }
     jobs = {(source, link.from_end[1]) for source, link in links if link.relation == "member_of"}
     with_machine = {source for source, kind, _ in entities if kind in ("host", "vm", "array")}
     with_machine |= {source for source, kind, local_id in entities if kind == "load" and (kind, local_id) in placed}

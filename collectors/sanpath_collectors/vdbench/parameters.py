@@ -9,10 +9,11 @@ rd=rd1,wd=wd*,iorate=max,elapsed=60,interval=1
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sanpath.plugin import common_value, complete_sum
+from sanpath_collectors.vdbench.machines import Machines, is_name
 from sanpath_collectors.vdbench.parse import number, ratio, size_bytes
 from sanpath_collectors.vdbench.run_header import RunSettings
 
@@ -21,7 +22,22 @@ _THREADS = 8.0
 _MAX_STATEMENTS = 100_000
 """Limit of the statements of a file, so that no file fills the memory."""
 _KEYS = (
-    *("sd", "wd", "rd", "fsd", "fwd", "hd", "host", "lun", "size", "range", "count", "openflags", "threads"),
+    *(
+        "sd",
+        "wd",
+        "rd",
+        "fsd",
+        "fwd",
+        "hd",
+        "host",
+        "system",
+        "lun",
+        "size",
+        "range",
+        "count",
+        "openflags",
+        "threads",
+    ),
     *("xfersize", "rdpct", "seekpct", "skew", "iorate", "fwdrate", "elapsed", "interval", "warmup", "operation"),
     *("forthreads", "forxfersize", "forrdpct", "forseekpct"),
 )
@@ -32,10 +48,12 @@ Words = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run definition. `in_flight`: its I/Os in flight; None: it loops over several numbers, or works on files."""
+    """A run definition. `in_flight`: its I/Os in flight; None: it loops over several numbers, or works on files.
+    `machines`: those that it runs on, with their LUNs; empty: not known."""
 
     settings: RunSettings
     in_flight: float | None
+    machines: Machines
 
 
 class Parameters:
@@ -45,7 +63,10 @@ class Parameters:
         self.included = False
         self._unfinished = ""
         self._statements = 0
-        self._defined: dict[str, dict[str, dict[str, str]]] = {kind: {} for kind in ("sd", "wd", "rd", "fsd", "fwd")}
+        self._defined: dict[str, dict[str, dict[str, str]]] = {
+            kind: {} for kind in ("hd", "sd", "wd", "rd", "fsd", "fwd")
+        }
+        self._luns: dict[str, list[tuple[str, str]]] = {}
         self._defaults: dict[str, dict[str, str]] = {}
 
     def add(self, line: str) -> None:
@@ -76,6 +97,8 @@ class Parameters:
             return
         for item in _counted(name, words.get("count")):
             self._defined[kind][item] = words
+            if kind == "sd":
+                self._luns[item] = list(_luns_of_hosts(words, pairs[1:]))
 
     def _plan(self, rd: Words) -> Plan:
         if "fwd" in rd:
@@ -103,11 +126,59 @@ class Parameters:
             seconds=_seconds(rd.get("elapsed", "")),
             warmup_seconds=_seconds(rd.get("warmup", "")),
         )
-        return Plan(settings, complete_sum(threads))
+        return Plan(settings, complete_sum(threads), self._machines(rd, workloads))
+
+    def _machines(self, rd: Words, workloads: Mapping[str, Words]) -> Machines:
+        """Return the machines that a run uses; empty: not known.
+
+        All hosts (hd=) that neither a workload nor an SD excludes do random I/O; one of them sequential I/O, and that
+        on files."""
+        hosts = list(self._defined["hd"]) or [""]
+        used: dict[str, dict[str, None]] = {}
+        for workload in workloads.values() or [rd]:
+            allowed = list(self._chosen("hd", workload["host"])) if "host" in workload else hosts
+            is_on_one = "fwd" in rd or _random(rd.get("seekpct", workload.get("seekpct", ""))) == 0.0
+            if len(allowed) > 1 and is_on_one:
+                return {}
+            luns = [
+                (host, lun)
+                for sd in (self._chosen("sd", rd.get("sd", workload.get("sd", "sd*"))) if "fwd" not in rd else ())
+                for pattern, lun in self._luns[sd]
+                for host in (self._chosen("hd", pattern) if pattern else allowed)
+            ]
+            for host in allowed if "fwd" in rd else ():
+                used.setdefault(host, {})
+            for host, lun in luns:
+                if host in allowed:
+                    used.setdefault(host, {})[lun] = None
+        return self._by_system(used)
+
+    def _by_system(self, used: Mapping[str, Mapping[str, None]]) -> Machines:
+        """Return the machines of hosts (hd=) with their LUNs. Empty: the machine of one of several is not known."""
+        machines: dict[str, dict[str, None]] = {}
+        for host, luns in used.items():
+            system = self._defined["hd"].get(host, {}).get("system", "")
+            if not is_name(system) and len(self._defined["hd"]) < 2:
+                system = ""
+            elif system in ("", "localhost"):
+                return {}
+            machines[system] = machines.get(system, {}) | dict(luns)
+        return {system: tuple(luns) for system, luns in machines.items()}
 
     def _chosen(self, kind: str, text: str) -> dict[str, dict[str, str]]:
         patterns = [re.compile(".*".join(map(re.escape, name.split("*")))) for name in _names(text)]
         return {n: w for n, w in self._defined[kind].items() if any(pattern.fullmatch(n) for pattern in patterns)}
+
+
+def _luns_of_hosts(words: Words, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield (hosts, LUN) of an SD, `host=h1,lun=/dev/sdb,host=h2,lun=/dev/sdc`; hosts "": it is the same on all."""
+    hosts = "" if any(key == "host" for key, _ in pairs) else words.get("host", "")
+    own = [pair for pair in pairs if pair[0] in ("host", "lun")]
+    for key, value in own if any(key == "lun" for key, _ in own) else [*own, ("lun", words.get("lun", ""))]:
+        if key == "host":
+            hosts = value
+        elif value:
+            yield hosts, value
 
 
 def _split(statement: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.model import Scalar
 from sanpath.recording.reading.recording import Recording
+from sanpath.topology.paths import machines_of
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
 from tests.recorder.importing.test_one_run import flatfile
@@ -97,3 +99,49 @@ def test_what_the_settings_say_is_not_said_to_be_unknown(tmp_path: Path) -> None
     figures.write_text(flatfile().replace("0.5121", "20.000").replace(" 400 ", " 9999988 "))
     assert "the number of its SDs is not given" in printed(tmp_path / "run", figures)
     assert "not given" not in printed(tmp_path, figures, settings)
+
+
+HOSTS = """* Contents of parameter file: parm.txt
+hd=one,system=h1
+hd=two,system=h2.example.com
+sd=sd1,lun={lun},threads=8
+wd=wd1,sd=sd1,xfersize=4k,rdpct=100,seekpct=100
+rd=rd1,wd=wd1,iorate=max,elapsed=60,interval=1
+"""
+
+
+def iostat(folder: Path, host: str, *devices: str) -> Path:
+    """What iostat writes of a host, two reports."""
+    disks = [{"disk_device": device, "r/s": 200.0, "rkB/s": 800.0, "r_await": 0.5} for device in devices]
+    reports = [{"timestamp": f"2024-03-04T02:00:0{second}+0000", "disk": disks} for second in range(3)]
+    host_report = {"nodename": host, "number-of-cpus": 4, "statistics": reports}
+    file = folder / f"{host}.json"
+    file.write_text(json.dumps({"sysstat": {"hosts": [host_report]}}))
+    return file
+
+
+def test_the_hosts_and_devices_of_the_settings_are_those_of_their_counters(tmp_path: Path) -> None:
+    figures, settings = written(tmp_path / "run")
+    settings.write_text(HOSTS.format(lun="/dev/sdb"))
+    counters = [iostat(tmp_path, host, "sda", "sdb") for host in ("h1", "h2")]
+    topology = run(tmp_path, figures, settings, *counters)
+    assert set(machines_of(topology, "load:vdbench")) == {"host:h1", "host:h2"}
+    luns = topology.related("load:vdbench", "targets", "lun")
+    assert {(lun, *sorted(source for source, _ in topology.entities[lun].known_as)) for lun in luns} == {
+        ("lun:h1/sdb", "iostat", "vdbench-2"),
+        ("lun:h2/sdb", "iostat-2", "vdbench-2"),
+    }
+
+
+def test_the_devices_are_those_of_the_only_machine_where_the_settings_name_none(tmp_path: Path) -> None:
+    topology = run(tmp_path, *written(tmp_path / "run"), iostat(tmp_path, "h1", "sda", "sdb"))
+    assert topology.related("load:vdbench", "runs_on") == ["host:h1"]
+    assert topology.related("load:vdbench", "targets") == ["lun:h1/sdb"]
+
+
+def test_a_load_on_several_hosts_is_not_taken_for_one_of_the_only_host_that_is_read(tmp_path: Path) -> None:
+    figures, settings = written(tmp_path / "run")
+    settings.write_text(HOSTS.format(lun="/dev/mapper/mpatha"))
+    topology = run(tmp_path, figures, settings, iostat(tmp_path, "h1", "dm-0"))
+    assert set(machines_of(topology, "load:vdbench")) == {"host:h1", "host:h2.example.com"}
+    assert topology.related("load:vdbench", "targets") == []

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from sanpath.plugin import CollectorError, Failure, Item, Lines, ResultReader, SourceEntity, SourceLink, warning
+from sanpath_collectors.vdbench import machines
 from sanpath_collectors.vdbench.parameters import Parameters
 from sanpath_collectors.vdbench.run_header import ENGINE, local_id
 
@@ -13,7 +14,7 @@ _TITLE = re.compile(rb"^\* Contents of parameter file:", re.MULTILINE)
 
 
 class ParmfileReader(ResultReader):
-    """Reads one parmfile.html: no samples, only the loads with their settings."""
+    """Reads one parmfile.html: no samples, only the loads with their settings, machines and block devices."""
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
@@ -40,9 +41,11 @@ class ParmfileReader(ResultReader):
         if self._parameters.included:
             text = "it includes other files (include=): their contents are not known"
             yield warning(0, "included-files", text)
+        loads = {run: local_id(self.load, run, 1) for run in plans}
         for run, plan in plans.items():
-            load_id = local_id(self.load, run, 1)
+            load_id = loads[run]
             yield SourceEntity(
                 "load", load_id, load_id, {"name": (load_id,)}, plan.settings.attributes(plan.in_flight)
             )
             yield SourceLink("member_of", ("load", load_id), ("load", self.load), f"rd={run} in parmfile.html")
+        yield from machines.items(self.load, {loads[run]: plan.machines for run, plan in plans.items()})
