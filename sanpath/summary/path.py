@@ -36,11 +36,10 @@ def summary_path(
     paths = sorted(io_paths(topology, *loads), key=lambda path: _rank(path, uses, limits, named))
     if paths:
         entities = list(_path_entities(topology, paths[0]))
-    elif loads:
-        load = max(loads, key=lambda each: len([*_entities_below(topology, each)]))
-        entities = [*load_and_machines(topology, load), *_entities_below(topology, load)]
     else:
-        entities = []
+        drawings = [[*load_and_machines(topology, load), *_entities_below(topology, load)] for load in loads]
+        own_limits = limits | ({machine} if (machine := busy_machine(diagnosis)) is not None else set())
+        entities = max(drawings, key=lambda each: _drawing_rank(topology, each, own_limits, named), default=[])
     entities = _with_limiting_parts(topology, entities, limits)
     waiting = {_drawn_for(topology, entity, entities) for entity in waiting_entities}
     drawn_limits = limits | _own_limits(diagnosis, entities)
@@ -85,6 +84,15 @@ def _rank(
     cables = {cable.id for cable in path.cables}
     carries = any(use.on_loaded_path for cable in cables if (use := uses.get(cable)) is not None)
     return named not in cables, -len(cables & limits), not carries, path.hba, path.array_port
+
+
+def _drawing_rank(
+    topology: Topology, entities: Sequence[str], limits: set[str], named: str | None
+) -> tuple[bool, int, int]:
+    """The order of drawings without links, the last is drawn: those with the element of the verdict's line, then
+    those with more limits."""
+    drawn = {limit for limit in limits if _drawn_for(topology, limit, entities) is not None}
+    return named in drawn, len(drawn), len(entities)
 
 
 def _path_entities(topology: Topology, path: IoPath) -> Iterator[str]:

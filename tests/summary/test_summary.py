@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.experiment import VerdictKind
+from sanpath.model import SourceEntity, SourceLink
+from sanpath.summary.path import summary_path
 from sanpath.summary.summarise import summary
 from sanpath.topology.resolve import resolve
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -147,3 +149,25 @@ def test_a_mixed_load_is_summed_up_in_the_direction_that_waits_most(tmp_path: Pa
     san.step("t", 64, read=Flow(500, 0.1), write=Flow(6250, 1e-3))
     consequence = judged(san.write()).summary.consequence or ""
     assert consequence.startswith("500 of 6,750 IOPS are reads of 64 KiB, at 100 ms with 50 outstanding reads")
+
+
+@pytest.mark.parametrize("limit", ["hba:c3/eth1", "lun:c2/sdb"])
+def test_of_several_hosts_the_one_with_the_limit_is_drawn(limit: str) -> None:
+    """Each host is a path of the test: the limit of one of them is on a path."""
+    items: list[SourceEntity | SourceLink] = []
+    for host in ("c1", "c2", "c3"):
+        load = ("load", f"fio/{host}/job")
+        items.append(SourceEntity("host", host, host, {"name": (host,)}))
+        items.append(SourceEntity(*load, load[1], {"name": (load[1],)}))
+        items.append(SourceLink("runs_on", load, ("host", host), "fio --client"))
+        for kind, name in (("lun", f"{host}/sdb"), ("hba", f"{host}/eth1")):
+            items.append(SourceEntity(kind, name, name, {"name": (name,)}))
+            items.append(SourceLink("attached_to", (kind, name), ("host", host), "its name"))
+    found = diagnosed("published")
+    bottleneck = replace(found.verdict.bottlenecks[0], entity=limit, coincident=(), wait_at=None, culprit=None)
+    limited = replace(found, verdict=replace(found.verdict, bottlenecks=(bottleneck,)))
+    path, off_path, _ = summary_path(limited, resolve([("test", 0, item) for item in items]))
+    host = limit.partition(":")[2].partition("/")[0]
+    assert [element.entity for element in path] == [f"load:fio/{host}/job", f"host:{host}", limit]
+    assert path[-1].role == "limits"
+    assert not off_path
