@@ -216,3 +216,27 @@ def test_a_machine_s_other_disks_carry_none_of_the_load_where_its_own_is_known(
         cpu_ratio=None,
     )
     assert devices_of_load(topology, load) == devices
+
+
+@pytest.mark.parametrize(("slow", "devices"), [(0.03, 2), (0.001, None)], ids=["as slow disks", "an idle disk"])
+def test_a_slow_disk_that_moves_what_the_others_lack_is_the_load_s(slow: float, devices: int | None) -> None:
+    """It moves little, as it is slow: the other disk alone moves nearly what the load does."""
+    inventory: list[tuple[str, int, SourceEntity | SourceLink]] = [
+        ("fio", 0, SourceEntity("load", "fio", "fio")),
+        ("fio", 0, SourceLink("runs_on", ("load", "fio"), ("host", "db1"), "sanpath.yaml")),
+        ("db1", 0, SourceEntity("host", "db1", "db1", {"name": ("db1",)})),
+    ]
+    samples = []
+    for disk, share, latency in (("sda", 0.97, 0.001), ("sdb", slow, 0.03)):
+        inventory += [
+            ("db1", 0, SourceEntity("lun", disk, f"db1/{disk}")),
+            ("db1", 0, SourceLink("attached_to", ("lun", disk), ("host", "db1"), "/sys")),
+        ]
+        rate = share * READS
+        rates = {"ops_read_total": [rate], "bytes_read_total": [4096 * rate], LATENCY: [rate * latency]}
+        samples.append(StepSamples("db1", disk, "s", seconds=[1.0], rates=rates))
+    topology = resolve(inventory)
+    planes = FactTable("plane", tuple(plane_rows(topology, {"lun": samples}, {"lun": {}})))
+    load = LoadFacts(("load:fio",), "s", "read", 9, READS, READS * 4096, 0.0019, None, 1.9, None)
+    (row,) = planes_of(topology, load, planes)
+    assert row.get("devices") == devices
