@@ -218,25 +218,32 @@ def test_a_machine_s_other_disks_carry_none_of_the_load_where_its_own_is_known(
     assert devices_of_load(topology, load) == devices
 
 
-@pytest.mark.parametrize(("slow", "devices"), [(0.03, 2), (0.001, None)], ids=["as slow disks", "an idle disk"])
-def test_a_slow_disk_that_moves_what_the_others_lack_is_the_load_s(slow: float, devices: int | None) -> None:
-    """It moves little, as it is slow: the other disk alone moves nearly what the load does."""
-    inventory: list[tuple[str, int, SourceEntity | SourceLink]] = [
-        ("fio", 0, SourceEntity("load", "fio", "fio")),
-        ("fio", 0, SourceLink("runs_on", ("load", "fio"), ("host", "db1"), "sanpath.yaml")),
-        ("db1", 0, SourceEntity("host", "db1", "db1", {"name": ("db1",)})),
-    ]
+@pytest.mark.parametrize(
+    ("slow", "seconds", "other", "devices"),
+    [(0.03, 0.03, "db1", 2), (0.001, 0.001, "db1", None), (0.01, 0.1, "db1", None), (0.01, 0.1, "db2", 2)],
+    ids=["what is lacking", "an idle disk", "as little as windows differ", "the disk of another machine of the load"],
+)
+def test_a_slow_disk_that_moves_little_is_the_load_s_where_the_others_lack_it(
+    slow: float, seconds: float, other: str, devices: int | None
+) -> None:
+    """A slow disk moves little: the other one alone moves nearly what the load does."""
+    inventory: list[tuple[str, int, SourceEntity | SourceLink]] = [("fio", 0, SourceEntity("load", "fio", "fio"))]
     samples = []
-    for disk, share, latency in (("sda", 0.97, 0.001), ("sdb", slow, 0.03)):
+    for machine, disk, share, latency in (("db1", "sda", 1 - max(slow, 0.01), 0.001), (other, "sdb", slow, seconds)):
+        job = ("load", f"fio/{machine}")
         inventory += [
-            ("db1", 0, SourceEntity("lun", disk, f"db1/{disk}")),
-            ("db1", 0, SourceLink("attached_to", ("lun", disk), ("host", "db1"), "/sys")),
+            ("fio", 0, SourceEntity(*job, job[1])),
+            ("fio", 0, SourceLink("member_of", job, ("load", "fio"), "fio job")),
+            ("fio", 0, SourceLink("runs_on", job, ("host", machine), "fio --client")),
+            (machine, 0, SourceEntity("host", machine, machine, {"name": (machine,)})),
+            (machine, 0, SourceEntity("lun", disk, f"{machine}/{disk}")),
+            (machine, 0, SourceLink("attached_to", ("lun", disk), ("host", machine), "/sys")),
         ]
         rate = share * READS
         rates = {"ops_read_total": [rate], "bytes_read_total": [4096 * rate], LATENCY: [rate * latency]}
-        samples.append(StepSamples("db1", disk, "s", seconds=[1.0], rates=rates))
+        samples.append(StepSamples(machine, disk, "s", seconds=[1.0], rates=rates))
     topology = resolve(inventory)
     planes = FactTable("plane", tuple(plane_rows(topology, {"lun": samples}, {"lun": {}})))
-    load = LoadFacts(("load:fio",), "s", "read", 9, READS, READS * 4096, 0.0019, None, 1.9, None)
+    load = LoadFacts(("load:fio",), "s", "read", 9, READS, READS * 4096, 0.002, None, 0.002 * READS, None)
     (row,) = planes_of(topology, load, planes)
     assert row.get("devices") == devices

@@ -58,7 +58,8 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         parallel = parallel_devices(topology, load, planes, plane)
         alone = by_plane.get(plane)
         if len(parallel) > 1 and _carries(row := combined(parallel), load):
-            if alone is None or _is_closer(row, alone, load, is_named=alone["entity"] in path):
+            are_loads = alone is None or alone["entity"] in path or _are_of_several_machines(topology, parallel)
+            if alone is None or _is_closer(row, alone, load, are_loads=are_loads):
                 by_plane[plane] = row
         elif alone is None and (shared := _shared_device(parallel, load, path)) is not None:
             own_row = _of_load(shared, load)
@@ -270,15 +271,20 @@ def _of_load(row: FactRow, load: LoadFacts) -> FactRow | None:
     }
 
 
-def _is_closer(together: FactRow, alone: FactRow, load: LoadFacts, *, is_named: bool) -> bool:
+def _are_of_several_machines(topology: Topology, rows: Iterable[FactRow]) -> bool:
+    """Whether devices belong to several machines: each of a load's machines does a part of it."""
+    return len({owner for row in rows for owner in topology.related(str(row["entity"]), "attached_to")}) > 1
+
+
+def _is_closer(together: FactRow, alone: FactRow, load: LoadFacts, *, are_loads: bool) -> bool:
     """Whether all devices of a load carry it rather than one of them: their rate is closer to the load's by more than
-    windows differ, or as close, and the load has as many I/Os in flight as they have together. `is_named`: a source
-    says that the one is the load's, and so are the others; else they may be anybody's, and rates alone tell."""
+    windows differ, or as close, and the load has as many I/Os in flight as they have together. `are_loads`: they are
+    known to be the load's; else others may use them, and the rates alone tell."""
     of_load = _rates(together, load)[1]
     deviation, of_alone = (abs(_rates(row, load)[0] - of_load) / of_load for row in (together, alone))
     if abs(deviation - of_alone) > _WINDOWS_DIFFER:
         return deviation < of_alone
-    return is_named and number(together, "in_flight_measured") <= (1 + _WINDOWS_DIFFER) * load.in_flight_measured
+    return are_loads and number(together, "in_flight_measured") <= (1 + _WINDOWS_DIFFER) * load.in_flight_measured
 
 
 def _rates(row: FactRow, load: LoadFacts) -> tuple[float, float]:
