@@ -170,7 +170,8 @@ class StepLoad:
 
     `entities` are the source's own ids of these loads; empty: all of its loads. `summary_window` is the (start, end)
     of the only figure that the source reports for the step; None: it reports a series. `own_clock`: the source dates
-    the edges of the step by the clock of its samples. `offered`: as of Step, of these loads alone.
+    the edges of the step by the clock of its samples. `offered`, `block_bytes`, `rate_limited`: as of Step, of these
+    loads alone.
     """
 
     source: str
@@ -178,6 +179,8 @@ class StepLoad:
     summary_window: tuple[int, int] | None = None
     own_clock: bool = False
     offered: float | None = None
+    block_bytes: float | None = None
+    rate_limited: bool = False
 
 
 START: Final = "start"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -16,8 +16,8 @@ from sanpath.sweep.progress import PROBE_END
 from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.verdict.hypotheses.claim import name_of
-from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.judgement.outcomes import ExperimentOutcome, outcomes
+from sanpath.verdict.judgement.parts import judge_parts
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.table import place_tables
 from sanpath.verdict.run_verdict import deciding_of_run
@@ -59,13 +59,25 @@ def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
             continue
         names = {step.name for step in done}
         loads_so_far = [load for load in loads if load.step in names]
-        facts_so_far = replace(facts, steps=tuple(done), loads=loads_so_far, pauses=tuple(paused))
+        facts_so_far = replace(
+            facts,
+            steps=tuple(done),
+            loads=loads_so_far,
+            pauses=tuple(paused),
+            parts=[_in_steps(part, names, paused) for part in facts.parts],
+        )
         if step.experiment in _COMPARED and (not done or done[0].experiment != START):
             yield _not_compared(step, loads_of_step)
             continue
-        judged = deciding_of_run(facts_so_far, judge_all(facts_so_far, loads_so_far))
+        judged = deciding_of_run(facts_so_far, judge_parts(facts_so_far, loads_so_far))
         yield _trial(facts_so_far, step, loads_of_step, before, judged)
         before = judged
+
+
+def _in_steps(part: Facts, names: Collection[str], paused: Sequence[Pause]) -> Facts:
+    """The facts of a part of the loads in these steps."""
+    steps = tuple(step for step in part.steps if step.name in names)
+    return replace(part, steps=steps, loads=[x for x in part.loads if x.step in names], pauses=tuple(paused))
 
 
 def _trial(

@@ -126,7 +126,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     )
     # A machine that moves between hosts has no part of its own on either of them.
     parts = load_parts(topology, steps, load_samples, samples, loads) if len(placements) == 1 else []
-    by_devices = [_by_their_devices(topology, part, samples, clocks) for part in parts]
+    by_devices = (replace(p, loads=_by_their_devices(topology, p.loads, samples, clocks)) for p in parts)
     return replace(facts, parts=[facts_of_part(facts, part, known) for part in by_devices])
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sanpath.facts.fabric.links import link_rows
 from sanpath.facts.facts import Facts, Samples
 from sanpath.facts.host.tested_machines import under_test
-from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.load_parts import LoadPart
 from sanpath.facts.load_table import load_rows
 from sanpath.facts.storage.arrays import array_rows
 from sanpath.facts.table import FactRow, FactTable, FactValue
@@ -22,25 +22,28 @@ _NOT_OF_PART: FactRow = {
 """What the loads say of a link that they do not cross."""
 
 
-def facts_of_part(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Facts:
+def facts_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Facts:
     """Return the facts of a part of the loads. What the other parts do is not foreign.
 
-    `loads`: the part of each. `samples`: entity kind → its samples.
+    The tables of loads, links, arrays and volumes are those of the part, all others are those of all parts.
+    `samples`: entity kind → its samples.
     """
-    topology, tables = facts.topology, dict(facts.tables)
-    links = FactTable("link", tuple(_links_of_part(facts, loads, samples)))
+    topology, loads, tables = facts.topology, part.loads, dict(facts.tables)
+    links = FactTable("link", tuple(_links_of_part(facts, part, samples)))
     tables["link"], controllers = links, samples.get("controller", ())
     for kind in ("array", "volume"):
         rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
         tables[kind] = FactTable(kind, tuple(rows_of_kind))
     tested = under_test(topology, loads, samples, links)
     tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables, tested)))
-    return replace(facts, loads=loads, tables=tables)
+    return replace(facts, steps=tuple(part.steps), loads=loads, tables=tables)
 
 
-def _links_of_part(facts: Facts, loads: Sequence[LoadFacts], samples: Samples) -> Iterator[FactRow]:
+def _links_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Iterator[FactRow]:
     """Yield the rows of the links, with the share of a part of the loads on each that it may cross."""
-    own_rows = {_key(row): row for row in link_rows(facts.topology, facts.steps, loads, samples, of_loads_alone=True)}
+    own_rows = {
+        _key(row): row for row in link_rows(facts.topology, part.steps, part.loads, samples, of_loads_alone=True)
+    }
     for row in facts.tables["link"]:
         own = own_rows.get(_key(row))
         if own is not None or row["on_loaded_path"] is not False:

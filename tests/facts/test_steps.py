@@ -33,7 +33,7 @@ def test_a_tenth_of_a_step_is_left_out_as_its_ramp() -> None:
     (step,) = load_steps(marks((10, "step-begin", 0, "t2"), (70, "step-end", 0, "t2")), 0, 99 * SECOND)
     assert limits([step]) == [("t2", 16, 70)]
     assert step.origin == "marks"
-    assert step.loads == (StepLoad("fio", ("fio/t2",), offered=16.0),)
+    assert step.loads == (StepLoad("fio", ("fio/t2",), offered=16.0, block_bytes=65536.0),)
     assert (step.offered, step.block_bytes, step.rate_limited) == (16, 65536, False)
 
 

@@ -22,11 +22,12 @@ R0 = 0.0065
 @dataclass(slots=True)
 class Esxtop(San):
     """The synthetic test on a virtual disk of esx7. `twins`: another LUN of the host carries as much. `times`: I/Os
-    of the LUN for one of the disk: other machines use it as well. `below`: seconds of an I/O below the LUN's queue.
-    `slots`: those of the LUN, and those in use; None: not reported."""
+    of the LUN for one of the disk: others use it as well, virtual machines of the host if `others_on_lun`. `below`:
+    seconds of an I/O below the LUN's queue. `slots`: those of the LUN, and those in use; None: not reported."""
 
     twins: bool = False
     times: int = 1
+    others_on_lun: bool = True
     below: float = R0
     slots: tuple[int, int] | None = None
 
@@ -41,6 +42,11 @@ class Esxtop(San):
         out.link("top", "runs_on", (("vm", "sqlvm1"), ("host", "esx7")))
         out.entity("top", "vdisk", "sqlvm1/scsi0:1", ids={"name": ("sqlvm1/scsi0:1",)})
         out.link("top", "attached_to", (("vdisk", "sqlvm1/scsi0:1"), ("vm", "sqlvm1")))
+        if self.times > 1 and self.others_on_lun:
+            out.entity("top", "vm", "web1", ids={"name": ("web1",)})
+            out.link("top", "runs_on", (("vm", "web1"), ("host", "esx7")))
+            out.entity("top", "vdisk", "web1/scsi0:1", ids={"name": ("web1/scsi0:1",)})
+            out.link("top", "attached_to", (("vdisk", "web1/scsi0:1"), ("vm", "web1")))
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("top", at)
             self._sample(out, at)
@@ -59,7 +65,11 @@ class Esxtop(San):
             below |= {} if self.slots is None else dict(zip(("queue_depth", "in_flight"), self.slots, strict=True))
         out.samples("top", LUN, at, {f"esx7/{NAA}": below, **({f"esx7/{OTHER}": below} if self.twins else {})})
         waited = round(sum(f.ops * seconds * (f.latency - 0.0002) * 1e9 for _, f, seconds in busy))
-        out.samples("top", VDISK, at, {"sqlvm1/scsi0:1": {**moved, "latency_seconds_read_total": waited}})
+        disks = {"sqlvm1/scsi0:1": {**moved, "latency_seconds_read_total": waited}}
+        if self.times > 1 and self.others_on_lun:
+            of_others = {name: (self.times - 1) * value for name, value in disks["sqlvm1/scsi0:1"].items()}
+            disks |= {"web1/scsi0:1": of_others}
+        out.samples("top", VDISK, at, disks)
 
 
 def host_queue(folder: Path, twins: bool = False) -> Diagnosis:
@@ -110,6 +120,13 @@ def test_the_queue_of_a_lun_that_others_fill_is_named(tmp_path: Path) -> None:
     assert found.verdict.suspects[0].entity == f"lun:esx7/{NAA}"
     assert found.verdict.suspects[0].probability > 0.6
     assert "64 slots" in found.summary.verdict
+
+
+def test_a_lun_that_moves_more_than_the_virtual_disks_need_not_carry_them(tmp_path: Path) -> None:
+    """They may lie on a file system of a network, and the LUN may belong to something else."""
+    found = one_step(tmp_path, 0.005, 1600.0, times=24, others_on_lun=False, below=64 / 24 / 1600, slots=(64, 64))
+    assert not found.verdict.bottlenecks
+    assert f"lun:esx7/{NAA}" not in {s.entity for s in found.verdict.suspects}
 
 
 def test_without_a_generator_an_io_takes_as_long_as_guests_see(tmp_path: Path) -> None:

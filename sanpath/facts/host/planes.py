@@ -61,24 +61,32 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
             are_loads = alone is None or alone["entity"] in path or _are_of_several_machines(topology, parallel)
             if alone is None or _is_closer(row, alone, load, are_loads=are_loads):
                 by_plane[plane] = row
-        elif alone is None and (shared := _shared_device(parallel, load, path)) is not None:
+        elif alone is None and (shared := _shared_device(topology, load, parallel, path, planes)) is not None:
             own_row = _of_load(shared, load)
             by_plane.update({} if own_row is None else {plane: own_row})
     return [by_plane[name] for name in sorted(by_plane, key=lambda name: order[name].order)]
 
 
-def _shared_device(rows: Sequence[FactRow], load: LoadFacts, path: set[str]) -> FactRow | None:
-    """Return the row of the device that carries nearly all of a load, and others' I/O or only a part of its own: the
-    only one that the load names, or of those of its machine or host the only one that moves enough. None: there is
-    none."""
+def _shared_device(
+    topology: Topology, load: LoadFacts, rows: Sequence[FactRow], path: set[str], planes: FactTable
+) -> FactRow | None:
+    """Return the row of the device that carries a load, with others' I/O or only a part of its own: the only one that
+    the load may use, or the only busy one of a hypervisor whose devices move just what its virtual disks do. None:
+    there is none."""
     if len(rows) == 1 and rows[0]["entity"] in path:
         return rows[0]
+    machines = {machine for root in load.roots for machine in machines_of(topology, root)}
+    hosts = {host for root in load.roots for host in hosts_of(topology, root)} - machines
+    guests = {guest for host in hosts for guest in topology.related(host, "runs_on", "vm")}
+    disks = {disk for guest in guests for disk in topology.related(guest, "attached_to", "vdisk")}
+    own = planes.select(step=load.step, direction=load.direction, plane="vscsi")
+    of_disks = sum(_rates(row, load)[0] for row in own if row["entity"] in disks)
     busiest = max(rows, key=lambda row: _rates(row, load)[0], default=None)
-    rest = sum(_rates(row, load)[0] for row in rows if row is not busiest)
-    if busiest is None or rest > _RATE_TOLERANCE * _rates(busiest, load)[1] or any(r["entity"] in path for r in rows):
+    if busiest is None or not of_disks or any(row["entity"] in path for row in rows):
         return None
-    moved, of_load = _rates(busiest, load)
-    return busiest if moved >= (1 - _RATE_TOLERANCE) * of_load else None
+    rest = sum(_rates(row, load)[0] for row in rows) - _rates(busiest, load)[0]
+    is_sum = isclose(_rates(busiest, load)[0], of_disks, rel_tol=_RATE_TOLERANCE)
+    return busiest if is_sum and rest <= _RATE_TOLERANCE * _rates(busiest, load)[1] else None
 
 
 def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, plane: str) -> list[FactRow]:

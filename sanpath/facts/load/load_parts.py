@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.loads import LoadFacts
@@ -17,6 +17,18 @@ from sanpath.topology.topology import Topology
 _MOST_PARTS = 16
 """More parts are not judged by themselves: the time of a diagnosis grows with them. sanpath's own choice."""
 
+_Key = tuple[tuple[str, ...], tuple[str, ...]]
+"""What the jobs of a part have in common: their machine, and their targets if every job of the machine names some
+that no other job has."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPart:
+    """A part of the loads, in all steps in which it does I/O, and these steps with what it alone was given to do."""
+
+    steps: Sequence[Step]
+    loads: Sequence[LoadFacts]
+
 
 def load_parts(
     topology: Topology,
@@ -24,82 +36,89 @@ def load_parts(
     load_samples: Sequence[StepSamples],
     samples: Mapping[str, Sequence[StepSamples]],
     loads: Sequence[LoadFacts],
-) -> list[list[LoadFacts]]:
-    """Return the parts of the loads, each in all steps in which it does I/O: what the jobs of each host do, and of
-    each target where all of a host's jobs name theirs. Empty: there is one part, or it is not known which job belongs
-    to which.
+) -> list[LoadPart]:
+    """Return the parts of the loads: what the jobs of each machine do, and of each target where these name theirs.
+    Empty: there is one part, or more than can be judged, or it is not known which job belongs to which.
 
-    `load_samples`: those of the jobs. `samples`: entity kind → its samples. `loads`: all parts together. Virtual
-    machines count as their host.
+    `load_samples`: those of the jobs. `samples`: entity kind → its samples. `loads`: all parts together.
     """
-    parts = _by_jobs(topology, steps, load_samples) if load_samples else _by_devices(topology, samples, loads)
+    parts = _by_jobs(topology, steps, load_samples) if load_samples else _by_devices(topology, steps, samples, loads)
     if not 1 < len(parts) <= _MOST_PARTS:
         return []
     wholes = {(load.step, load.direction): load for load in loads}
-    return [
-        [replace(load, whole=wholes[key]) for load in part if (key := (load.step, load.direction)) in wholes]
+    of_wholes = (
+        replace(part, loads=[replace(load, whole=wholes[k]) for load in part.loads if (k := _key_of(load)) in wholes])
         for part in parts
-    ]
+    )
+    return [part for part in of_wholes if part.loads]
 
 
-def _by_jobs(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[list[LoadFacts]]:
-    by_host = _grouped(samples, [_hosts(topology, _job(topology, sample)) for sample in samples]) or [list(samples)]
-    by_target = [part for of_host in by_host for part in _by_targets(topology, of_host)]
-    groups = by_target if len(by_target) <= _MOST_PARTS else by_host
+def _key_of(load: LoadFacts) -> tuple[str, str]:
+    return load.step, load.direction
+
+
+def _by_jobs(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadPart]:
+    of_steps: defaultdict[str, list[StepSamples]] = defaultdict(list)
+    for sample in samples:
+        of_steps[sample.step].append(sample)
+    groups: defaultdict[_Key, list[StepSamples]] = defaultdict(list)
+    for of_step in of_steps.values():
+        for key, sample in _keys(topology, of_step):
+            groups[key].append(sample)
     if not 1 < len(groups) <= _MOST_PARTS:
         return []
-    shared_roots = _in_several([{root_of(topology, _job(topology, each)) for each in group} for group in groups])
-    shared_sources = _in_several([{each.source for each in group} for group in groups])
-    return [
-        [
-            replace(load, roots=_own_roots(topology, load, shared_roots))
-            for load in load_facts(topology, _own_steps(steps, group, shared_sources), group)
-        ]
-        for group in groups
-    ]
+    shared_roots = _in_several({root_of(topology, _job(topology, each)) for each in g} for g in groups.values())
+    shared_sources = _in_several({each.source for each in group} for group in groups.values())
+    parts = []
+    for group in groups.values():
+        own_steps = _own_steps(steps, group, shared_sources)
+        own_loads = load_facts(topology, own_steps, group)
+        with_roots = [replace(load, roots=_own_roots(topology, load, shared_roots)) for load in own_loads]
+        parts.append(LoadPart(own_steps, with_roots))
+    return parts
 
 
-def _in_several(sets: Sequence[set[str]]) -> set[str]:
+def _keys(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tuple[_Key, StepSamples]]:
+    """Yield the samples of the jobs of a step, each with the key of its part."""
+    by_machine: defaultdict[tuple[str, ...], list[StepSamples]] = defaultdict(list)
+    for sample in samples:
+        by_machine[tuple(_machines(topology, _job(topology, sample)))].append(sample)
+    if () in by_machine:  # It is not known of a job where it runs: it may be any of the machines.
+        by_machine = defaultdict(list, {(): list(samples)})
+    for machine, own in by_machine.items():
+        targets = [tuple(sorted(topology.related(_job(topology, sample), "targets"))) for sample in own]
+        all_targets = [target for each in set(targets) for target in each]
+        is_known = () not in targets and len(all_targets) == len(set(all_targets))
+        yield from (((machine, each if is_known else ()), s) for each, s in zip(targets, own, strict=True))
+
+
+def _in_several(sets: Iterable[set[str]]) -> set[str]:
     """Return what more than one of the sets contains."""
     counted = Counter(each for found in sets for each in found)
     return {each for each, count in counted.items() if count > 1}
 
 
-def _by_targets(topology: Topology, samples: Sequence[StepSamples]) -> list[list[StepSamples]]:
-    """Return the samples of the jobs of each target; all together if one names none, or two share some of theirs."""
-    targets = [tuple(sorted(topology.related(_job(topology, sample), "targets"))) for sample in samples]
-    all_targets = [target for each in set(targets) for target in each]
-    if () in targets or len(all_targets) > len(set(all_targets)):
-        return [list(samples)]
-    return _grouped(samples, targets)
-
-
-def _grouped(samples: Sequence[StepSamples], keys: Sequence[Sequence[Hashable]]) -> list[list[StepSamples]]:
-    groups: defaultdict[Hashable, list[StepSamples]] = defaultdict(list)
-    for sample, key in zip(samples, keys, strict=True):
-        groups[tuple(key)].append(sample)
-    return [] if () in groups else list(groups.values())
-
-
 def _by_devices(
-    topology: Topology, samples: Mapping[str, Sequence[StepSamples]], loads: Sequence[LoadFacts]
-) -> list[list[LoadFacts]]:
+    topology: Topology,
+    steps: Sequence[Step],
+    samples: Mapping[str, Sequence[StepSamples]],
+    loads: Sequence[LoadFacts],
+) -> list[LoadPart]:
     """Return what the block devices of each host, or the virtual disks of its machines, do. Empty: it is not known of
     one whose it is, or nothing but an array counts the I/O."""
     by_host: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for machine in dict.fromkeys(root for load in loads for root in load.roots):
-        by_host[tuple(_hosts(topology, machine))].append(machine)
+        by_host[tuple(hosts_of(topology, machine) or _machines(topology, machine))].append(machine)
     if () in by_host or len(by_host) < 2 or any(load.seen_at_array for load in loads):
         return []
-    return [host_loads(topology, samples, machines=machines) for machines in by_host.values()]
+    return [LoadPart(steps, host_loads(topology, samples, machines=machines)) for machines in by_host.values()]
 
 
-def _hosts(topology: Topology, load: str) -> list[str]:
-    """Return the hosts of a job or machine, or its virtual machines if their hosts are not known."""
-    for each in (load, root_of(topology, load)) if load in topology.entities else ():
-        if found := hosts_of(topology, each) or machines_of(topology, each):
-            return found
-    return []
+def _machines(topology: Topology, load: str) -> list[str]:
+    """Return the machines of a job, or of the load that it belongs to."""
+    if load not in topology.entities:
+        return []
+    return machines_of(topology, load) or machines_of(topology, root_of(topology, load))
 
 
 def _job(topology: Topology, sample: StepSamples) -> str:
@@ -114,13 +133,24 @@ def _own_roots(topology: Topology, load: LoadFacts, shared: Collection[str]) -> 
 
 
 def _own_steps(steps: Sequence[Step], samples: Sequence[StepSamples], shared: Collection[str]) -> list[Step]:
-    """Return the steps with the sources of one part alone. What a source was given to keep outstanding is that of the
-    part unless the source is in `shared`: others have jobs of it as well."""
+    """Return the steps with the sources of one part alone. What a source was given to do is that of the part unless
+    the source is in `shared`: others have jobs of it as well."""
     sources = {sample.source for sample in samples}
     result = []
     for step in steps:
         own = tuple(load for load in step.loads if load.source in sources)
+        if not own:
+            result.append(replace(step, offered=None))
+            continue
         offered = [None if load.source in shared else load.offered for load in own]
-        total = sum(value for value in offered if value is not None) if own and None not in offered else None
-        result.append(replace(step, loads=own or step.loads, offered=total))
+        sizes = {load.block_bytes for load in own}
+        result.append(
+            replace(
+                step,
+                loads=own,
+                offered=None if None in offered else sum(value for value in offered if value is not None),
+                block_bytes=sizes.pop() if len(sizes) == 1 else None,
+                rate_limited=any(load.rate_limited for load in own),
+            )
+        )
     return result

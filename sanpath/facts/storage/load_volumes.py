@@ -13,6 +13,8 @@ from sanpath.topology.topology import Topology
 
 SHARED = 0.05
 """With a larger share of foreign bytes, an array's average says nothing about the test's own I/Os."""
+_SAME_LATENCY = 0.2
+"""Relative difference up to which parts of a load take as long as all together: sanpath's own choice."""
 _SAME_SIZE_TOLERANCE = 0.05
 """The array's I/Os are those of the load, neither split nor merged, if mean sizes agree within this ratio."""
 _LATE_RATIO = 0.2
@@ -64,10 +66,11 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     row = _own_array_side(topology, load, tables)
     if load.whole is None or (row is not None and _has_test_operations(load, row)):
         return row
-    of_whole = array_side(topology, load.whole, tables)
+    # The mean over the I/Os of all parts is that of each, where they take as long.
+    takes_as_long = isclose(load.latency_seconds, load.whole.latency_seconds, rel_tol=_SAME_LATENCY)
+    of_whole = array_side(topology, load.whole, tables) if takes_as_long else None
     if of_whole is None or not same_operations(load, of_whole) or not _has_test_operations(load.whole, of_whole):
         return row
-    # The mean over the I/Os of all parts is that of each, where they do the same.
     return {
         **of_whole,
         "ops_per_second": load.ops_per_second,

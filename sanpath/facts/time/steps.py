@@ -168,8 +168,11 @@ def _step(marks: _Marks, last_us: int) -> Step:
     offered, block_bytes, planned_seconds = (
         begin.detail.get(name) for name in ("offered", "block_bytes", "planned_seconds")
     )
-    in_flight = float(offered) if isinstance(offered, int | float) else None
-    load = StepLoad(marks.source, entities, summary_window, own_clock, in_flight)
+    in_flight, size, seconds = (
+        float(value) if isinstance(value, int | float) else None for value in (offered, block_bytes, planned_seconds)
+    )
+    is_limited = bool(begin.detail.get("rate_limited"))
+    load = StepLoad(marks.source, entities, summary_window, own_clock, in_flight, size, is_limited)
     return Step(
         str(begin.detail.get("step", "")),
         min(ramp_end_us, end),
@@ -177,9 +180,9 @@ def _step(marks: _Marks, last_us: int) -> Step:
         "marks",
         (load,) if entities or summary_window else (),
         in_flight,
-        float(block_bytes) if isinstance(block_bytes, int | float) else None,
-        bool(begin.detail.get("rate_limited")),
-        float(planned_seconds) if isinstance(planned_seconds, int | float) else None,
+        size,
+        is_limited,
+        seconds,
         str(begin.detail.get("experiment") or ""),
         str(begin.detail.get("why") or ""),
     )

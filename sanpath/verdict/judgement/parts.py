@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sanpath.diagnosis.model import Bottleneck
+from sanpath.diagnosis.model import Bottleneck, Grade
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, outstanding
+from sanpath.verdict.hypotheses.claim import name_of
 from sanpath.verdict.judgement.judge import judge_all
 from sanpath.verdict.model import Judgement
 
 _AS_MANY = 0.7
-"""Parts of which one has at least this share of the other's I/Os in flight have about as many."""
+"""Parts that have at least this share of the I/Os in flight of others have about as many."""
 _COUNTS = 0.1
 """Share of the I/Os in flight of the part with the most from which another part counts."""
-_MOST = 0.6
-"""Share of the I/Os in flight beyond which a part is most of the load: clearly more than half of it."""
+_MOST, _ALL = 0.6, 0.99
+"""Shares of the I/Os in flight from which a part is most of the load, clearly more than half of it, and all of it."""
+_LEAST_SHARE: dict[Grade, float] = {"A": 0.9, "B": _MOST}
+"""The share of the I/Os in flight that the limited parts need, of theirs and of those that nothing limits, for a
+grade; less is C. sanpath's own choice."""
 _POSSIBLE = 0.05
 """Probability from which I/Os may wait for a suspect."""
 _NOTHING_LIMITS = ("healthy", "demand_limited", "concurrency_limited")
-"""Verdicts that acquit: these need all I/Os together."""
+"""Verdicts that acquit."""
 
 
 def judge_parts(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
     """One judgement for each load, on the hosts that it ran on in its step."""
     of_parts = [judged for part in facts.parts for judged in judge_all(part, part.loads)]
     return [
-        _of_all(facts, judged, [part for part in of_parts if part.load.whole is judged.load])
+        _of_all(facts, judged, [part for part in of_parts if part.load.whole == judged.load])
         for judged in judge_all(facts, loads)
     ]
 
@@ -38,47 +42,74 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement]) -> Ju
     """The judgement of a load from that of all its I/Os together and those of its parts.
 
     The means of all I/Os show what all parts share. What belongs to one of them, such as its queue, is the limit only
-    if the I/Os of that part wait for it. The part with the most I/Os in flight decides, of several with about as many
-    one that is limited.
+    if the I/Os of that part wait for it. What holds for most I/Os in flight decides: that something limits them, that
+    nothing does, or that it is open.
     """
     most = max((part.load.in_flight_measured for part in parts), default=0.0)
     parts = [part for part in parts if part.load.in_flight_measured >= _COUNTS * most]
+    limited = [part for part in parts if _is_limited(part)]
+    acquitted = [part for part in parts if part.kind in _NOTHING_LIMITS]
+    undecided = [part for part in parts if part not in limited and part not in acquitted]
     if not parts:
         return together
-    alike = [part for part in parts if part.load.in_flight_measured >= _AS_MANY * most]
-    limited = [part for part in alike if part.bottlenecks or part.kind == "generator_limited"] or alike
-    deciding = max(limited, key=lambda part: part.load.in_flight_measured)
-    stands = _is_named_by_any(together, limited) or _stands_open(facts, together, deciding, parts)
+    if _in_flight(limited) >= _AS_MANY * max(_in_flight(acquitted), _in_flight(undecided)) and limited:
+        return _of_limited(facts, together, limited, acquitted)
+    if _in_flight(acquitted) >= _in_flight(undecided):
+        stands = together.kind in ("cannot_tell", *_NOTHING_LIMITS)
+        found = together if stands else _of_part(facts, together, _largest(acquitted))
+        return _with_words(facts, replace(found, grade="C") if limited else found, limited)
+    deciding = _largest(undecided)
+    stands = _stands_open(facts, together, deciding, parts)
+    return _with_words(facts, together if stands else _of_part(facts, together, deciding), limited)
+
+
+def _of_limited(
+    facts: Facts, together: Judgement, limited: Sequence[Judgement], acquitted: Sequence[Judgement]
+) -> Judgement:
+    """The judgement of a load whose parts are limited, but for some that nothing limits. What limits the parts with
+    the most I/Os in flight comes first."""
+    held = {id(part): _in_flight([each for each in limited if _name_the_same(part, each)]) for part in limited}
+    most = max(held.values())
+    first = [part for part in limited if held[id(part)] >= _AS_MANY * most]
+    deciding = max(first, key=lambda part: (held[id(part)], part.load.in_flight_measured))
+    is_most = deciding.load.in_flight_measured > _MOST * together.load.in_flight_measured
+    stands = not is_most and any(_name_the_same(together, part) for part in first)
     found = together if stands else _of_part(facts, together, deciding)
+    share = _in_flight(limited) / _in_flight([*limited, *acquitted])
+    reached = [grade for grade, least in _LEAST_SHARE.items() if share >= least]
     named = {element for bottleneck in found.bottlenecks for element in bottleneck.elements}
-    others = (
+    others = [
         _in_all(bottleneck, part.load, together.load)
-        for part in parts
+        for part in limited
         for bottleneck in part.bottlenecks
-        if named and named.isdisjoint(bottleneck.elements)
-    )
-    return replace(found, bottlenecks=(*found.bottlenecks, *others))
+        if named.isdisjoint(bottleneck.elements)
+    ]
+    grade = max(found.grade, reached[0] if reached else "C")
+    return replace(found, grade=grade, bottlenecks=(*found.bottlenecks, *(others if named else ())))
 
 
-def _is_named_by_any(together: Judgement, parts: Sequence[Judgement]) -> bool:
-    """Whether a part by itself is judged as all I/Os together are."""
-    first = {element for bottleneck in together.bottlenecks[:1] for element in bottleneck.elements}
-    return together.kind != "cannot_tell" and any(
-        part.kind == together.kind and (not first or any(not first.isdisjoint(b.elements) for b in part.bottlenecks))
-        for part in parts
-    )
+def _is_limited(judged: Judgement) -> bool:
+    return bool(judged.bottlenecks) or judged.kind == "generator_limited"
+
+
+def _in_flight(parts: Sequence[Judgement]) -> float:
+    return sum(part.load.in_flight_measured for part in parts)
+
+
+def _largest(parts: Sequence[Judgement]) -> Judgement:
+    return max(parts, key=lambda part: part.load.in_flight_measured)
+
+
+def _name_the_same(judged: Judgement, part: Judgement) -> bool:
+    """Whether a judgement comes to the same verdict as that of a part, about an element that both name."""
+    first = {element for bottleneck in judged.bottlenecks[:1] for element in bottleneck.elements}
+    named = {element for bottleneck in part.bottlenecks for element in bottleneck.elements}
+    return judged.kind == part.kind and (not first or not first.isdisjoint(named))
 
 
 def _stands_open(facts: Facts, together: Judgement, deciding: Judgement, parts: Sequence[Judgement]) -> bool:
-    """Whether the judgement of all I/Os stands although the part that decides does not confirm it.
-
-    That part finds that nothing limits, and neither do all I/Os show a limit. Or it leaves open what is possible for
-    it, where it is most of the load, or for all parts, or what the parts share: they are of one host.
-    """
-    if deciding.kind in _NOTHING_LIMITS:
-        return together.kind in ("cannot_tell", *_NOTHING_LIMITS)
-    if deciding.kind != "cannot_tell":
-        return False
+    """Whether the judgement of all I/Os stands although the part with the most leaves open what limits it: it is
+    possible for that part, where it is most of the load, or for all parts, or these share it, being of one host."""
     if deciding.load.in_flight_measured > _MOST * together.load.in_flight_measured:
         return together.kind != "cannot_tell" and _is_possible(together, deciding)
     return len(_hosts_of(facts, together.load)) < 2 or all(_is_possible(together, part) for part in parts)
@@ -86,8 +117,8 @@ def _stands_open(facts: Facts, together: Judgement, deciding: Judgement, parts: 
 
 def _is_possible(together: Judgement, part: Judgement) -> bool:
     """Whether the I/Os of a part may wait for what all I/Os together most probably wait for."""
-    first = next(((s.verdict, s.entity) for s in together.suspects), None)
-    return any((s.verdict, s.entity) == first and s.probability >= _POSSIBLE for s in part.suspects)
+    first = next(((s.verdict, s.entity, *s.coincident) for s in together.suspects), ())
+    return any(s.verdict in first and s.entity in first and s.probability >= _POSSIBLE for s in part.suspects)
 
 
 def _hosts_of(facts: Facts, load: LoadFacts) -> list[str]:
@@ -96,29 +127,63 @@ def _hosts_of(facts: Facts, load: LoadFacts) -> list[str]:
 
 def _of_part(facts: Facts, together: Judgement, part: Judgement) -> Judgement:
     """The judgement of a part as that of all."""
-    load, entities = part.load, facts.topology.entities
-    own_hosts, all_hosts = _hosts_of(facts, load), _hosts_of(facts, together.load)
-    names = own_hosts if own_hosts and len(own_hosts) < len(all_hosts) else load.jobs
-    labels = ", ".join(entities[name].label.rpartition("/")[2] for name in names if name in entities)
+    load = part.load
+    if load.in_flight_measured >= _ALL * together.load.in_flight_measured:
+        return replace(part, load=together.load)
     words = (
-        f"judged by {labels}: {count(load.in_flight_measured)} of {outstanding(together.load.in_flight_measured)}, "
-        f"at {duration(load.latency_seconds)} each"
+        f"judged by {_label(facts, together, part)}: {count(load.in_flight_measured)} of "
+        f"{outstanding(together.load.in_flight_measured)}, at {duration(load.latency_seconds)} each"
     )
-    because = (*part.because[:1], words, *part.because[1:])
-    bottlenecks = tuple(_in_all(bottleneck, load, together.load) for bottleneck in part.bottlenecks)
-    return replace(part, load=together.load, because=because, bottlenecks=bottlenecks, following=None)
+    own = (_in_all(bottleneck, load, together.load) for bottleneck in part.bottlenecks)
+    return replace(
+        part,
+        load=together.load,
+        because=(*part.because[:1], words, *part.because[1:]),
+        bottlenecks=tuple(replace(b, because=(*b.because[:1], words, *b.because[1:])) for b in own),
+        following=None,
+        # A number of outstanding I/Os would be that of the part.
+        experiments=tuple(e for e in part.experiments if e.in_flight is None) or together.experiments,
+    )
+
+
+def _with_words(facts: Facts, judged: Judgement, limited: Sequence[Judgement]) -> Judgement:
+    """A judgement with words for the parts that are limited although the others are not."""
+    words = (
+        f"{name} limits {_label(facts, judged, part)}: {count(part.load.in_flight_measured)} of "
+        f"{outstanding(judged.load.in_flight_measured)}"
+        for part in limited
+        for name in _limits(part)
+    )
+    return replace(judged, because=(*judged.because, *words))
+
+
+def _limits(part: Judgement) -> Iterator[str]:
+    if not part.bottlenecks and part.suspects:
+        yield name_of(part.suspects[0])
+    yield from (bottleneck.entity for bottleneck in part.bottlenecks)
+
+
+def _label(facts: Facts, together: Judgement, part: Judgement) -> str:
+    """The name of a part: that of its hosts, where others have the other parts, else of its jobs."""
+    entities, hosts = facts.topology.entities, _hosts_of(facts, part.load)
+    names = hosts if 0 < len(hosts) < len(_hosts_of(facts, together.load)) else part.load.jobs
+    return ", ".join(entities[name].label.rpartition("/")[2] for name in names if name in entities)
 
 
 def _in_all(bottleneck: Bottleneck, part: LoadFacts, load: LoadFacts) -> Bottleneck:
     """The bottleneck of a part as one of the load: while the other parts go on, and for all I/Os on average."""
-    of_bytes, of_ops, gone = (
-        bottleneck.ceiling_bytes_per_second,
-        bottleneck.ceiling_ops_per_second,
-        bottleneck.explains,
-    )
+
+    def with_others(ceiling: float | None, of_load: float, of_part: float) -> float | None:
+        return None if ceiling is None else ceiling + of_load - of_part
+
+    share = part.in_flight_measured / load.in_flight_measured
     return replace(
         bottleneck,
-        ceiling_bytes_per_second=of_bytes and of_bytes + load.bytes_per_second - part.bytes_per_second,
-        ceiling_ops_per_second=of_ops and of_ops + load.ops_per_second - part.ops_per_second,
-        explains=gone and gone * part.in_flight_measured / load.in_flight_measured,
+        ceiling_bytes_per_second=with_others(
+            bottleneck.ceiling_bytes_per_second, load.bytes_per_second, part.bytes_per_second
+        ),
+        ceiling_ops_per_second=with_others(
+            bottleneck.ceiling_ops_per_second, load.ops_per_second, part.ops_per_second
+        ),
+        explains=None if bottleneck.explains is None else bottleneck.explains * share,
     )
