@@ -50,4 +50,26 @@ def test_a_slow_device_of_one_host_leaves_the_others_alone(tmp_path: Path) -> No
 def test_a_host_with_few_ios_does_not_decide_for_the_test(tmp_path: Path) -> None:
     """The queue of db2 is full: it holds 4 of 36 I/Os, and the other 32 wait for nothing."""
     found = reads_on_hosts(tmp_path, db1=Reads(32, 32), db2=Reads(4, 1, depth=1))
-    assert "lun:db2/sda" not in {b.entity for b in found.verdict.bottlenecks}
+    assert not found.verdict.bottlenecks
+    assert found.verdict.grade == "C"
+    assert "lun:db2/sda limits db2: 4 of 36 outstanding I/Os" in found.steps[0].verdict.because
+
+
+def test_a_host_that_waits_for_nothing_acquits_no_other(tmp_path: Path) -> None:
+    """db1 has more I/Os outstanding than any other host; 33 of 49 wait for the queues of the others."""
+    full = Reads(11, 1, depth=1)
+    found = reads_on_hosts(tmp_path, db1=Reads(16, 16), db2=full, db3=full, db4=full)
+    assert {b.entity for b in found.verdict.bottlenecks} == {f"lun:db{n}/sda" for n in (2, 3, 4)}
+    assert found.verdict.grade != "A"
+
+
+def test_a_limit_of_a_third_of_the_ios_is_not_that_of_the_test_for_sure(tmp_path: Path) -> None:
+    found = reads_on_hosts(tmp_path, db1=Reads(4, 1, depth=1), db2=Reads(4, 4), db3=Reads(4, 4))
+    assert found.verdict.grade == "C"
+
+
+def test_the_rate_of_one_host_holds_no_other_back(tmp_path: Path) -> None:
+    """20 of the 32 I/Os that db1 may keep are outstanding, and it has no rate: db2 has."""
+    hosts = {"db1": Reads(20, 20, configured=32), "db2": Reads(13, 1, depth=1, has_rate=True)}
+    found = reads_on_hosts(tmp_path, **hosts)
+    assert "demand_limited" not in {s.verdict for s in found.verdict.suspects if s.probability > 0.5}

@@ -19,8 +19,9 @@ SERVICE = 6e-4
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What a host reads: `outstanding` I/Os of fio, of which `at_device` are at its only block device at a time, for
-    `seconds` each. `depth`: slots of the device. `is_read`: whether a source reads it. `kind`: what it is."""
+    """What a host reads: `outstanding` I/Os of fio, of `configured` (None: of as many), of which `at_device` are at
+    its only block device at a time, for `seconds` each. `has_rate`: fio was given a rate. `depth`: slots of the
+    device. `is_read`: whether a source reads it. `kind`: what it is."""
 
     outstanding: int
     at_device: int
@@ -28,6 +29,8 @@ class Reads:
     depth: int = 254
     is_read: bool = True
     kind: str = "disk"
+    configured: int | None = None
+    has_rate: bool = False
 
     @property
     def ops(self) -> float:
@@ -66,7 +69,8 @@ class OnHosts(San):
             out.link(source, "runs_on", (("load", source), ("host", host)))
             out.say(f"load:{source} targets lun:{host}/sda")
             mark: dict[str, Scalar] = {"step": step.name, "loads": job, "block_bytes": step.block}
-            out.event(source, step.begin, "step-begin", **mark, offered=reads.outstanding)
+            mark |= {"offered": reads.configured or reads.outstanding, "rate_limited": reads.has_rate}
+            out.event(source, step.begin, "step-begin", **mark)
             out.event(source, step.end, "step-end", **mark)
             for at in range(int(last) + 1):
                 out.poll(source, at)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.load.loads_from_samples import load_facts
+from sanpath.facts.load.loads_from_samples import load_facts, runs_in
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Step
 from sanpath.topology.paths import hosts_of, machines_of, root_of
@@ -58,13 +58,11 @@ def _key_of(load: LoadFacts) -> tuple[str, str]:
 
 
 def _by_jobs(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadPart]:
-    of_steps: defaultdict[str, list[StepSamples]] = defaultdict(list)
-    for sample in samples:
-        of_steps[sample.step].append(sample)
     groups: defaultdict[_Key, list[StepSamples]] = defaultdict(list)
-    for of_step in of_steps.values():
-        for key, sample in _keys(topology, of_step):
-            groups[key].append(sample)
+    for step in steps:
+        jobs = [sample for sample in samples if sample.step == step.name and runs_in(sample, step)]
+        for key, job in _keys(topology, jobs):
+            groups[key].append(job)
     if not 1 < len(groups) <= _MOST_PARTS:
         return []
     shared_roots = _in_several({root_of(topology, _job(topology, each)) for each in g} for g in groups.values())

@@ -28,7 +28,7 @@ begin and end together."""
 
 def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[LoadFacts]:
     """Return one entry for each step and direction in which I/Os completed."""
-    jobs = {step.name: [s for s in samples if s.step == step.name and _runs_in(s, step)] for step in steps}
+    jobs = {step.name: [s for s in samples if s.step == step.name and runs_in(s, step)] for step in steps}
     loads = (_load_of_direction(topology, step, d, jobs[step.name]) for step in steps for d in DIRECTIONS)
     return [load for load in loads if load is not None]
 
@@ -41,13 +41,14 @@ def load_facts_of(
         sample
         for sample in samples
         if sample.step == step.name
-        and _runs_in(sample, step)
+        and runs_in(sample, step)
         and entity in (_root(topology, sample), topology.known_as.get((sample.source, "load", sample.entity)))
     ]
     return _load_of_direction(topology, step, direction, jobs)
 
 
-def _runs_in(sample: StepSamples, step: Step) -> bool:
+def runs_in(sample: StepSamples, step: Step) -> bool:
+    """Return whether a job is one of those of the step that it was sampled in."""
     return not step.loads or any(
         load.source == sample.source and (not load.entities or sample.entity in load.entities) for load in step.loads
     )

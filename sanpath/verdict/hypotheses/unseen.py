@@ -99,7 +99,7 @@ def _short(table: PlaceTable, queue: HostQueue) -> str:
     if not slow and queue.devices > 1 and (shared := _shared_by(table, queue)):
         return shared
     devices = slow or _holding(table, queue)
-    names = [_short_name(device) for device in devices]
+    names = [_short_name(table, device) for device in devices]
     if not names[0]:
         return ""
     if len(names) == 1:
@@ -123,7 +123,7 @@ def _shared_by(table: PlaceTable, queue: HostQueue) -> str:
     """What the devices that carry the load together share, if that limits them; else nothing."""
     rows = parallel_devices(table.facts.topology, table.load, table.facts.tables["plane"], queue.below.plane)
     devices = {str(row["entity"]) for row in rows}
-    name = _short_name(queue.entity)
+    name = _short_name(table, queue.entity)
     if not name or not share_a_limit(table.facts, table.load, devices):
         return ""
     return f"what {name} and {counted(len(devices) - 1, 'other device')} share"
@@ -141,10 +141,12 @@ def _slow_parts(table: PlaceTable, device: str) -> list[str]:
     return sorted((part for part in parts if parts[part] >= SLOW), key=lambda part: -parts[part])
 
 
-def _short_name(device: str) -> str:
-    """The name of a block device without its machine; nothing if it is long."""
+def _short_name(table: PlaceTable, device: str) -> str:
+    """The name of a block device, with its machine where the load runs on several; nothing if it is long."""
     name = device.partition(":")[2].rpartition("/")[2]
-    return name if len(name) <= _LONGEST_NAME else ""
+    owners = table.facts.topology.related(device, "attached_to") if len(set(table.machines)) > 1 else []
+    whose = f"{table.facts.topology.entities[owners[0]].label} " if owners else ""
+    return f"{whose}{name}" if len(name) <= _LONGEST_NAME else ""
 
 
 def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
@@ -175,7 +177,7 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
         prior = 0.0 if queue.above_parts else _PRIOR
         if machine is None:
             # The machine of the load has no name, so that nothing is there to accuse.
-            name = _short_name(str(segment.entity)) or "the block device"
+            name = _short_name(table, str(segment.entity)) or "the block device"
             place = f"something between {name} and its parts" if queue.above_parts else f"something above {name}"
             yield Claim(
                 "io_stack", None, frozenset({index}), evidence, prior=prior, verdict="cannot_tell", place=place

@@ -50,7 +50,7 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement]) -> Ju
     limited = [part for part in parts if _is_limited(part)]
     acquitted = [part for part in parts if part.kind in _NOTHING_LIMITS]
     undecided = [part for part in parts if part not in limited and part not in acquitted]
-    if not parts:
+    if not parts or most >= _ALL * together.load.in_flight_measured:
         return together
     if _in_flight(limited) >= _AS_MANY * max(_in_flight(acquitted), _in_flight(undecided)) and limited:
         return _of_limited(facts, together, limited, acquitted)
@@ -128,8 +128,6 @@ def _hosts_of(facts: Facts, load: LoadFacts) -> list[str]:
 def _of_part(facts: Facts, together: Judgement, part: Judgement) -> Judgement:
     """The judgement of a part as that of all."""
     load = part.load
-    if load.in_flight_measured >= _ALL * together.load.in_flight_measured:
-        return replace(part, load=together.load)
     words = (
         f"judged by {_label(facts, together, part)}: {count(load.in_flight_measured)} of "
         f"{outstanding(together.load.in_flight_measured)}, at {duration(load.latency_seconds)} each"
