@@ -7,6 +7,7 @@ from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResul
 from sanpath.summary.busy_processors import busy_machine
 from sanpath.summary.names import described, noun_of, readable, with_owner
 from sanpath.summary.step_figures import in_flight, use_of
+from sanpath.topology.paths import placed_loads, targets_of
 from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
 from sanpath.verdict.model import LEAST_PROBABILITY
@@ -39,6 +40,8 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             rate = sum(result.bytes_per_second for result in step.directions.values())
             if (limit := _configured(topology, first.entity, rate, step.ops_per_second)) is not None:
                 return f"{subject} is reached ({limit})"
+            if len(targets_of(topology, *placed_loads(topology))[1]) > 1:
+                return f"{subject} is reached"  # What the test reaches is not what this one volume lets through.
             return _fitting(f"{subject} is reached: {bandwidth(rate)}, {reached}", f"{subject} is reached")
         case "concurrency_limited":
             if (flushes := step.in_flight.flushes) > in_flight(step):
