@@ -49,10 +49,10 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement]) -> Ju
     parts = [part for part in parts if part.load.in_flight_measured >= _COUNTS * most]
     limited = [part for part in parts if _is_limited(part)]
     acquitted = [part for part in parts if part.kind in _NOTHING_LIMITS]
-    undecided = [part for part in parts if part not in limited and part not in acquitted]
+    undecided = [part for part in parts if not _is_limited(part) and part.kind not in _NOTHING_LIMITS]
     if not parts or most >= _ALL * together.load.in_flight_measured:
         return together
-    if _in_flight(limited) >= _AS_MANY * max(_in_flight(acquitted), _in_flight(undecided)) and limited:
+    if limited and _in_flight(limited) >= _AS_MANY * max(_in_flight(acquitted), _in_flight(undecided)):
         return _of_limited(facts, together, limited, acquitted)
     if _in_flight(acquitted) >= _in_flight(undecided):
         stands = together.kind in ("cannot_tell", *_NOTHING_LIMITS)
@@ -68,10 +68,12 @@ def _of_limited(
 ) -> Judgement:
     """The judgement of a load whose parts are limited, but for some that nothing limits. What limits the parts with
     the most I/Os in flight comes first."""
-    held = {id(part): _in_flight([each for each in limited if _name_the_same(part, each)]) for part in limited}
-    most = max(held.values())
-    first = [part for part in limited if held[id(part)] >= _AS_MANY * most]
-    deciding = max(first, key=lambda part: (held[id(part)], part.load.in_flight_measured))
+
+    def held_with(part: Judgement) -> float:
+        return _in_flight([each for each in limited if _name_the_same(part, each)])
+
+    deciding = max(limited, key=lambda part: (held_with(part), part.load.in_flight_measured))
+    first = [part for part in limited if held_with(part) >= _AS_MANY * held_with(deciding)]
     is_most = deciding.load.in_flight_measured > _MOST * together.load.in_flight_measured
     stands = not is_most and any(_name_the_same(together, part) for part in first)
     found = together if stands else _of_part(facts, together, deciding)
@@ -117,8 +119,13 @@ def _stands_open(facts: Facts, together: Judgement, deciding: Judgement, parts: 
 
 def _is_possible(together: Judgement, part: Judgement) -> bool:
     """Whether the I/Os of a part may wait for what all I/Os together most probably wait for."""
-    first = next(((s.verdict, s.entity, *s.coincident) for s in together.suspects), ())
-    return any(s.verdict in first and s.entity in first and s.probability >= _POSSIBLE for s in part.suspects)
+    return any(
+        suspect.verdict == first.verdict
+        and suspect.entity in (first.entity, *first.coincident)
+        and suspect.probability >= _POSSIBLE
+        for first in together.suspects[:1]
+        for suspect in part.suspects
+    )
 
 
 def _hosts_of(facts: Facts, load: LoadFacts) -> list[str]:
