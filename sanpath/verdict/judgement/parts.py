@@ -56,9 +56,14 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement]) -> Ju
         return _of_limited(facts, together, limited, acquitted)
     if _in_flight(acquitted) >= _in_flight(undecided):
         stands = together.kind in ("cannot_tell", *_NOTHING_LIMITS)
-        found = together if stands else _of_part(facts, together, _largest(acquitted))
+        found = (
+            together
+            if stands
+            else _of_part(facts, together, max(acquitted, key=lambda part: part.load.in_flight_measured))
+        )
         return _with_words(facts, replace(found, grade="C") if limited else found, limited)
-    deciding = _largest(undecided)
+    # Of parts with about as many I/Os in flight, those wait that take longer.
+    deciding = max(_about_as_many(undecided), key=lambda part: part.load.latency_seconds)
     stands = _stands_open(facts, together, deciding, parts)
     return _with_words(facts, together if stands else _of_part(facts, together, deciding), limited)
 
@@ -98,8 +103,10 @@ def _in_flight(parts: Sequence[Judgement]) -> float:
     return sum(part.load.in_flight_measured for part in parts)
 
 
-def _largest(parts: Sequence[Judgement]) -> Judgement:
-    return max(parts, key=lambda part: part.load.in_flight_measured)
+def _about_as_many(parts: Sequence[Judgement]) -> list[Judgement]:
+    """The parts with about as many I/Os in flight as the one with the most."""
+    most = max(part.load.in_flight_measured for part in parts)
+    return [part for part in parts if part.load.in_flight_measured >= _AS_MANY * most]
 
 
 def _name_the_same(judged: Judgement, part: Judgement) -> bool:
@@ -110,17 +117,22 @@ def _name_the_same(judged: Judgement, part: Judgement) -> bool:
 
 
 def _stands_open(facts: Facts, together: Judgement, deciding: Judgement, parts: Sequence[Judgement]) -> bool:
-    """Whether the judgement of all I/Os stands although the part with the most leaves open what limits it: it is
-    possible for that part, where it is most of the load, or for all parts, or these share it, being of one host."""
+    """Whether the judgement of all I/Os stands although a part leaves open what limits it.
+
+    Where that part is most of the load, it stands if it names what is possible for the part. Else it stands if what
+    it says first is possible for all parts; or for none, if these are of one host and share what no part shows.
+    """
     if deciding.load.in_flight_measured > _MOST * together.load.in_flight_measured:
         return together.kind != "cannot_tell" and _is_possible(together, deciding)
-    return len(_hosts_of(facts, together.load)) < 2 or all(_is_possible(together, part) for part in parts)
+    possible = [_is_possible(together, part) for part in parts]
+    return all(possible) or (not any(possible) and len(_hosts_of(facts, together.load)) < 2)
 
 
 def _is_possible(together: Judgement, part: Judgement) -> bool:
     """Whether the I/Os of a part may wait for what all I/Os together most probably wait for."""
     return any(
         suspect.verdict == first.verdict
+        and suspect.place == first.place
         and suspect.entity in (first.entity, *first.coincident)
         and suspect.probability >= _POSSIBLE
         for first in together.suspects[:1]
