@@ -55,17 +55,19 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement]) -> Ju
     if limited and _in_flight(limited) >= _AS_MANY * max(_in_flight(acquitted), _in_flight(undecided)):
         return _of_limited(facts, together, limited, acquitted)
     if _in_flight(acquitted) >= _in_flight(undecided):
-        stands = together.kind in ("cannot_tell", *_NOTHING_LIMITS)
-        found = (
-            together
-            if stands
-            else _of_part(facts, together, max(acquitted, key=lambda part: part.load.in_flight_measured))
-        )
+        found = _of_acquitted(facts, together, acquitted)
         return _with_words(facts, replace(found, grade="C") if limited else found, limited)
     # Of parts with about as many I/Os in flight, those wait that take longer.
     deciding = max(_about_as_many(undecided), key=lambda part: part.load.latency_seconds)
     stands = _stands_open(facts, together, deciding, parts)
     return _with_words(facts, together if stands else _of_part(facts, together, deciding), limited)
+
+
+def _of_acquitted(facts: Facts, together: Judgement, acquitted: Sequence[Judgement]) -> Judgement:
+    """The judgement of a load of whose I/Os nothing limits most."""
+    if together.kind in ("cannot_tell", *_NOTHING_LIMITS):
+        return together
+    return _of_part(facts, together, max(acquitted, key=lambda part: part.load.in_flight_measured))
 
 
 def _of_limited(
