@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
-from sanpath.diagnosis.model import Next
+from sanpath.diagnosis.model import Bottleneck, Next
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
@@ -21,11 +21,13 @@ def with_next_limit(facts: Facts, judged: Judgement) -> Judgement:
     """The judgement, with the next limit once its full links are relieved, and the share of the latency that
     disappears then.
 
-    `facts`: those that hold in its step. Unchanged where no counted link is full in the load's direction. A step that
-    was not steady predicts nothing.
+    `facts`: those that hold in its step. Unchanged where no counted link is full in the load's direction, or the link
+    carries a part of the load alone. A step that was not steady predicts nothing.
     """
     first = next(iter(judged.bottlenecks), None)
     if first is None or first.kind != "link" or first.utilisation is None or first.direction != judged.load.direction:
+        return judged
+    if not _is_of_all_parts(facts, first, judged.load):
         return judged
     rows = facts.tables["link"].select(step=judged.load.step, direction=first.direction)
     following = _next_limit(facts, judged.load, [row for row in rows if row["entity"] in first.elements])
@@ -36,13 +38,26 @@ def with_next_limit(facts: Facts, judged: Judgement) -> Judgement:
     )
 
 
+def _is_of_all_parts(facts: Facts, first: Bottleneck, load: LoadFacts) -> bool:
+    """Whether every part of a load crosses a link, or one that is full together with it."""
+    key = {"step": load.step, "direction": first.direction}
+    return all(
+        any(row["on_loaded_path"] and row["entity"] in first.elements for row in part.tables["link"].select(**key))
+        for part in facts.parts
+        if any(each.step == load.step for each in part.loads)
+    )
+
+
 def _next_limit(facts: Facts, load: LoadFacts, binding: Sequence[FactRow]) -> Next | None:
     """What limits once all links of `binding` are relieved together. None: their possible speed is unknown."""
     speeds = {str(row["entity"]): faster for row in binding if (faster := faster_link(row)) is not None}
     if load.operation_bytes is None or len(speeds) < len(binding):
         return None
     change = Change(speeds=speeds)
-    first = min(ceilings(facts, load, change, unloaded_interval(facts, load, change, None)), key=order)
+    limits = list(ceilings(facts, load, change, unloaded_interval(facts, load, change, None)))
+    if not limits:  # It is not known of any place how much of the load passes it.
+        return None
+    first = min(limits, key=order)
     # Clocks that overlap can make the segments longer than the total; the measured rate is still possible.
     high = max(first.ops_per_second[1], load.ops_per_second)
     return next_of(load, first.entity, first.change, high)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sanpath.diagnosis.model import Bottleneck, Grade
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.topology.paths import hosts_of
 from sanpath.units import count, duration, outstanding
 from sanpath.verdict.hypotheses.claim import name_of
@@ -31,19 +32,28 @@ _NOTHING_LIMITS = ("healthy", "demand_limited", "concurrency_limited")
 
 def judge_parts(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
     """One judgement for each load, on the hosts that it ran on in its step."""
-    of_parts = [judged for part in facts.parts for judged in judge_all(part, part.loads)]
-    return [
-        _of_all(facts, judged, [part for part in of_parts if part.load.whole == judged.load])
-        for judged in judge_all(facts, loads)
-    ]
+    of_parts = [(part, judged) for part in facts.parts for judged in judge_all(part, part.loads)]
+    result = []
+    for together in judge_all(facts, loads):
+        own = [(part, judged) for part, judged in of_parts if judged.load.whole == together.load]
+        sees_less = _times_array(facts, together) and not any(_times_array(*each) for each in own)
+        result.append(_of_all(facts, together, [judged for _, judged in own], sees_less=sees_less))
+    return result
 
 
-def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement]) -> Judgement:
+def _times_array(facts: Facts, judged: Judgement) -> bool:
+    """Whether an array's own clock times the I/Os of a judgement, and no others."""
+    load = judged.load
+    return array_time(load, array_side(facts.topology, load, facts.tables)) is not None
+
+
+def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement], *, sees_less: bool) -> Judgement:
     """The judgement of a load from that of all its I/Os together and those of its parts.
 
     The means of all I/Os show what all parts share. What belongs to one of them, such as its queue, is the limit only
     if the I/Os of that part wait for it. What holds for most I/Os in flight decides: that something limits them, that
-    nothing does, or that it is open.
+    nothing does, or that it is open. `sees_less`: the array times all I/Os together, and not those of any part, whose
+    queues may be full because of it: what all show stands, unless they show nothing and a part is sure.
     """
     most = max((part.load.in_flight_measured for part in parts), default=0.0)
     parts = [part for part in parts if part.load.in_flight_measured >= _COUNTS * most]
@@ -51,6 +61,8 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement]) -> Ju
     acquitted = [part for part in parts if part.kind in _NOTHING_LIMITS]
     undecided = [part for part in parts if not _is_limited(part) and part.kind not in _NOTHING_LIMITS]
     if not parts or most >= _ALL * together.load.in_flight_measured:
+        return together
+    if sees_less and (together.bottlenecks or all(part.grade == "C" for part in limited)):
         return together
     if limited and _in_flight(limited) >= _AS_MANY * max(_in_flight(acquitted), _in_flight(undecided)):
         return _of_limited(facts, together, limited, acquitted)
