@@ -69,6 +69,9 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement], *, se
     if _in_flight(acquitted) >= _in_flight(undecided):
         found = _of_acquitted(facts, together, acquitted)
         return _with_words(facts, replace(found, grade="C") if limited else found, limited)
+    largest = _AS_MANY * max(part.load.in_flight_measured for part in undecided)
+    if any(_name_the_same(together, part) and part.load.in_flight_measured >= largest for part in limited):
+        return replace(together, grade="C")  # What is open of the other parts does not contradict it.
     # Of parts with about as many I/Os in flight, those wait that take longer.
     deciding = max(_about_as_many(undecided), key=lambda part: part.load.latency_seconds)
     stands = _stands_open(facts, together, deciding, parts)
