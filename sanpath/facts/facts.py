@@ -37,7 +37,8 @@ class Facts:
     entire recording, for charts; {} if not requested. `figures`: each quantity
     that a person entered, with all its sources. `pauses`: those of the load of a probe. `load_windows`: most entire
     windows that a load reported in one step, whether or not it told operations and their latency. `parts`: the facts
-    of each part of the loads, such as that of one host; empty: there is one, or they are not known.
+    of each part of the loads, such as that of one host; empty: there is one, or they are not known, or they are too
+    many: `parts_left_out` is their number then.
     """
 
     steps: tuple[Step, ...]
@@ -57,6 +58,7 @@ class Facts:
     pauses: Sequence[Pause] = ()
     load_windows: int = 0
     parts: Sequence[Facts] = ()
+    parts_left_out: int = 0
 
     def in_step(self, step: str) -> Facts:
         """Return the facts that hold in a step if virtual machines moved between hosts during the recording.

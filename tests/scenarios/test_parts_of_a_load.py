@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.views.words import evidence_lines
 from tests.support.reading_hosts import SERVICE, Reads, reads_on_hosts
 
 
@@ -73,3 +74,21 @@ def test_the_rate_of_one_host_holds_no_other_back(tmp_path: Path) -> None:
     hosts = {"db1": Reads(20, 20, configured=32), "db2": Reads(13, 1, depth=1, has_rate=True)}
     found = reads_on_hosts(tmp_path, **hosts)
     assert "demand_limited" not in {s.verdict for s in found.verdict.suspects if s.probability > 0.5}
+
+
+def test_every_one_of_many_hosts_is_judged(tmp_path: Path) -> None:
+    hosts = {f"db{number}": Reads(64, 8, depth=8) for number in range(40)}
+    found = reads_on_hosts(tmp_path, **hosts)
+    assert {b.entity for b in found.verdict.bottlenecks} == {f"lun:{host}/sda" for host in hosts}
+    assert found.summary.verdict == "Queues of device sda on db0 and 39 others are full"
+    assert "device db0 sda and 39 others" in (found.summary.action or "")
+    assert len([line for line in evidence_lines(found) if "slots" in line or "64 are offered" in line]) == 1
+
+
+def test_of_hosts_that_are_too_many_to_judge_each_the_verdict_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sanpath.facts.compute._MOST_LOADS_OF_PARTS", 2)
+    found = reads_on_hosts(tmp_path, **{f"db{number}": Reads(4, 4) for number in range(3)})
+    words = "all hosts and targets together: 3 are too many to judge each"
+    assert words in found.steps[0].verdict.because

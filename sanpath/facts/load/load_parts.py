@@ -14,9 +14,6 @@ from sanpath.model import Step
 from sanpath.topology.paths import hosts_of, machines_of, root_of
 from sanpath.topology.topology import Topology
 
-_MOST_PARTS = 16
-"""More parts are not judged by themselves: the time of a diagnosis grows with them. sanpath's own choice."""
-
 _Key = tuple[tuple[str, ...], tuple[str, ...]]
 """What the jobs of a part have in common: their machine, and their targets if every job of the machine names some
 that no other job has."""
@@ -38,13 +35,11 @@ def load_parts(
     loads: Sequence[LoadFacts],
 ) -> list[LoadPart]:
     """Return the parts of the loads: what the jobs of each machine do, and of each target where these name theirs.
-    Empty: there is one part, or more than can be judged, or it is not known which job belongs to which.
+    Empty: there is one part, or it is not known which job belongs to which.
 
     `load_samples`: those of the jobs. `samples`: entity kind → its samples. `loads`: all parts together.
     """
     parts = _by_jobs(topology, steps, load_samples) if load_samples else _by_devices(topology, steps, samples, loads)
-    if not 1 < len(parts) <= _MOST_PARTS:
-        return []
     wholes = {(load.step, load.direction): load for load in loads}
     of_wholes = (
         replace(part, loads=[replace(load, whole=wholes[k]) for load in part.loads if (k := _key_of(load)) in wholes])
@@ -63,7 +58,7 @@ def _by_jobs(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSa
         jobs = [sample for sample in samples if sample.step == step.name and runs_in(sample, step)]
         for key, job in _keys(topology, jobs):
             groups[key].append(job)
-    if not 1 < len(groups) <= _MOST_PARTS:
+    if len(groups) < 2:
         return []
     shared_roots = _in_several({root_of(topology, _job(topology, each)) for each in g} for g in groups.values())
     shared_sources = _in_several({each.source for each in group} for group in groups.values())

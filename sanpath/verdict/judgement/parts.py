@@ -32,6 +32,9 @@ _NOTHING_LIMITS = ("healthy", "demand_limited", "concurrency_limited")
 
 def judge_parts(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
     """One judgement for each load, on the hosts that it ran on in its step."""
+    if facts.parts_left_out:
+        words = f"all hosts and targets together: {facts.parts_left_out} are too many to judge each"
+        return [replace(j, because=(*j.because, words)) for j in judge_all(facts, loads)]
     of_parts = [(part, judged) for part in facts.parts for judged in judge_all(part, part.loads)]
     result = []
     for together in judge_all(facts, loads):
@@ -65,7 +68,7 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement], *, se
     if sees_less and (together.bottlenecks or all(part.grade == "C" for part in limited)):
         return together
     if limited and _in_flight(limited) >= _AS_MANY * max(_in_flight(acquitted), _in_flight(undecided)):
-        return _of_limited(facts, together, limited, acquitted)
+        return _of_limited(facts, together, limited, acquitted, undecided)
     if _in_flight(acquitted) >= _in_flight(undecided):
         found = _of_acquitted(facts, together, acquitted)
         return _with_words(facts, replace(found, grade="C") if limited else found, limited)
@@ -86,10 +89,14 @@ def _of_acquitted(facts: Facts, together: Judgement, acquitted: Sequence[Judgeme
 
 
 def _of_limited(
-    facts: Facts, together: Judgement, limited: Sequence[Judgement], acquitted: Sequence[Judgement]
+    facts: Facts,
+    together: Judgement,
+    limited: Sequence[Judgement],
+    acquitted: Sequence[Judgement],
+    undecided: Sequence[Judgement],
 ) -> Judgement:
-    """The judgement of a load whose parts are limited, but for some that nothing limits. What limits the parts with
-    the most I/Os in flight comes first."""
+    """The judgement of a load most of whose parts are limited. What limits the parts with the most I/Os in flight
+    comes first. What is open of other parts does not contradict what all I/Os together show."""
 
     def held_with(part: Judgement) -> float:
         return _in_flight([each for each in limited if _name_the_same(part, each)])
@@ -97,9 +104,10 @@ def _of_limited(
     deciding = max(limited, key=lambda part: (held_with(part), part.load.in_flight_measured))
     first = [part for part in limited if held_with(part) >= _AS_MANY * held_with(deciding)]
     is_most = deciding.load.in_flight_measured > _MOST * together.load.in_flight_measured
-    stands = not is_most and any(_name_the_same(together, part) for part in first)
+    # What one part alone names, such as its queue, is judged by its own I/Os.
+    stands = not is_most and sum(_name_the_same(together, part) for part in first) > 1
     found = together if stands else _of_part(facts, together, deciding)
-    share = _in_flight(limited) / _in_flight([*limited, *acquitted])
+    share = _in_flight(limited) / _in_flight([*limited, *acquitted, *(() if stands else undecided)])
     reached = [grade for grade, least in _LEAST_SHARE.items() if share >= least]
     named = {element for bottleneck in found.bottlenecks for element in bottleneck.elements}
     others = [
