@@ -25,7 +25,7 @@ from sanpath.units import first_of, in_series
 _STEPS = "steps"
 _NOT_ALL = "did not report all of it"
 _NAMED = 5
-"""At most so many things that a part would tell are named, the others are counted."""
+"""At most so many sources, and things that a part would tell, are named; the others are counted."""
 _UNIT = re.compile(r"_per_(second|minute)|_(seconds|ratio|bytes)$")
 
 
@@ -74,7 +74,7 @@ def _why(part: Part, sources: Sequence[str], failed: Set[str]) -> str:
         return "too few steps, or too few windows in them"
     if not sources:
         return "no source of this recording reads it"
-    who = in_series(sources)
+    who = in_series(sources, _NAMED)
     return f"{who} reported nothing" if set(sources) <= failed else f"{who} {_NOT_ALL}"
 
 

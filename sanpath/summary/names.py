@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from sanpath.diagnosis.model import Bottleneck
 from sanpath.topology.names import IDENTIFIER, named, noun
 from sanpath.topology.topology import Topology
+from sanpath.units import counted
 
 _LETTERS = 20
 """Longer identifiers are cut in the middle, because they differ at their end: sanpath's own choice, half a column."""
@@ -39,3 +43,11 @@ def _end(name: str) -> str:
 
 def _cut(name: str) -> str:
     return name if len(name) <= _LETTERS or not IDENTIFIER.fullmatch(name) else f"{name[:4]}…{name[-12:]}"
+
+
+def with_others(name: str, bottlenecks: Sequence[Bottleneck]) -> str:
+    """The name of the first bottleneck, with the others of its kind: device db0 sda and 39 others."""
+    first = bottlenecks[0]
+    alike = dict.fromkeys(other.entity for other in bottlenecks[1:] if other.kind == first.kind)
+    others = [readable(entity) for entity in alike if entity != first.entity]
+    return f"{name} and {others[0] if len(others) == 1 else counted(len(others), 'other')}" if others else name

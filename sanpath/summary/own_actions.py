@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.diagnosis.model import StepResult, Verdict
-from sanpath.summary.names import described
+from sanpath.summary.names import described, with_others
 from sanpath.summary.step_figures import in_flight
 from sanpath.topology.topology import Topology
 
@@ -47,4 +47,5 @@ def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) ->
         return _OF_A_VERDICT.get(verdict.kind)
     first = verdict.bottlenecks[0]
     action = _RAISE if verdict.kind == "configured_cap" else _OF_A_BOTTLENECK.get(first.kind)
-    return None if action is None else action.format(name=described(topology, first.entity))
+    name = with_others(described(topology, first.entity), verdict.bottlenecks)
+    return None if action is None else action.format(name=name)

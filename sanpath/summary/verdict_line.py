@@ -5,7 +5,7 @@ from __future__ import annotations
 from sanpath.diagnosis.experiment import SUSPECT_WORDS
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
 from sanpath.summary.busy_processors import busy_machine
-from sanpath.summary.names import described, noun_of, readable, with_owner
+from sanpath.summary.names import described, noun_of, readable, with_others, with_owner
 from sanpath.summary.step_figures import in_flight, use_of
 from sanpath.topology.paths import placed_loads, targets_of
 from sanpath.topology.topology import Topology
@@ -127,9 +127,10 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "pcie":
             return f"PCIe lanes of {noun_of(topology, first.entity)} {with_owner(first.entity)} are saturated"
         case "lun" | "hba" | "vdisk":
-            return (
-                f"Queue of {noun_of(topology, first.entity)} {with_owner(first.entity)} is full{_depth(first, step)}"
-            )
+            name = f"{noun_of(topology, first.entity)} {with_owner(first.entity)}"
+            names = with_others(name, diagnosis.verdict.bottlenecks)
+            alone = f"Queue of {name} is full{_depth(first, step)}"
+            return alone if names == name else _fitting(f"Queues of {names} are full", alone)
         case "drive" if first.coincident:
             also = counted(len(first.coincident), "other")
             return f"Drive {with_owner(first.entity)} and {also} are saturated ({first.direction})"

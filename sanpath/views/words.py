@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,8 @@ TITLES = {kind: f"{words[:1].upper()}{words[1:]}" for kind, words in KIND_WORDS.
 KINDS = {kind: title.upper() for kind, title in TITLES.items()}
 _NOT_MEASURED = "Not measured"
 """What cannot be told further where the place of the limit is as good as certain, and nothing reads it."""
+_NAMED = 5
+"""Most elements that are named in one line of evidence; the others are counted."""
 
 LAYERS = {
     "load": "load",
@@ -283,9 +286,13 @@ def _meaning(experiment: Experiment) -> str:
 
 
 def evidence_lines(diagnosis: Diagnosis) -> list[str]:
-    """The evidence of the verdict."""
+    """The evidence of the verdict. What holds for several bottlenecks is one line."""
     verdict, step = diagnosis.verdict, deciding_step(diagnosis)
-    because = [f"{short(b.entity)}, {b.direction}: {line}" for b in verdict.bottlenecks for line in b.because]
+    entities: defaultdict[tuple[str, str | None], list[str]] = defaultdict(list)
+    for bottleneck in verdict.bottlenecks:
+        for line in bottleneck.because:
+            entities[line, bottleneck.direction].append(short(bottleneck.entity))
+    because = [f"{first_of(names, _NAMED)}, {direction}: {line}" for (line, direction), names in entities.items()]
     return [sentence(line) for line in because or (step.verdict.because if step else ())]
 
 
