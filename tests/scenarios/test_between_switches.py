@@ -137,6 +137,37 @@ def test_a_millisecond_more_than_switches_hold_acquits_no_slow_reader(tmp_path: 
     assert NEIGHBOUR in {bottleneck.entity for bottleneck in verdicts[1].bottlenecks}, verdicts[1].headline
 
 
+def test_commands_of_reads_wait_before_the_clock_of_the_array(tmp_path: Path) -> None:
+    """esx9 writes to a second port of the array, which returns few credits: its frames hold those of the link that the
+    test's commands cross. The array, which times what follows a command, sees none of that wait."""
+    slow_target = replace(fast(SECOND_TARGET), on="sw2")
+    ports = [fast(HOST_PORT), fast(OTHER_HOST), fast(FAR_ARRAY), slow_target]
+    san = San(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True)
+    written = 20 * BLOCK
+    for in_flight in (4, 8):
+        rate = 325 * in_flight
+        read = rate * BLOCK
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(rate, 0.00308),
+            seconds=30,
+            ports={
+                HOST_PORT.name: (read, NOTHING),
+                OTHER_HOST.name: (NOTHING, written),
+                "sw1/fc1/31": (read, written),
+                "sw2/fc1/31": (read, written),
+                FAR_ARRAY.name: (read, NOTHING),
+                slow_target.name: (NOTHING, written),
+            },
+            array={"read": AtArray(0.0004, san=0.00002), "write": AtArray(0.0004, ops=20)},
+            stalls={f"sw2/{slow_target.name}": 0.97, "sw1/fc1/31": 0.8},
+        )
+    verdict = diagnose(san.write()).verdict
+    assert verdict.bottlenecks, verdict.headline
+    assert verdict.bottlenecks[0].culprit == "array_port:fa1/CT1.FC0", verdict.headline
+
+
 def over_two_fabrics(folder: Path, stalls: Mapping[str, float]) -> Diagnosis:
     """Half the reads cross sw1 and sw2 beside those of esx9, the other half sw3, where esx9 is not."""
     second_hba, second_target = replace(fast(SECOND_HBA), on="sw3"), replace(fast(SECOND_TARGET), on="sw3")

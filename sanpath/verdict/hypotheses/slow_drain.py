@@ -94,7 +94,7 @@ def _delay_of_answers(table: PlaceTable, victims: Sequence[FactRow]) -> Iterator
     moving = [row for row in victims if row["bytes_per_second"]]
     per_frame = sum(shares.get(row["entity"], 1.0) * _HELD_BYTES / number(row, "bytes_per_second") for row in moving)
     frames = 1.0 if load.direction == "read" else 1 + max(1.0, (load.operation_bytes or 0) / _TRANSFER_READY_BYTES)
-    waited = sum(table.segments[index].wait[0] for index in table.transfer)
+    waited = sum(table.segments[index].wait[0] for index in _waiting_in(table, victims[0]))
     unexplained = (waited - frames * per_frame) / load.latency_seconds
     if unexplained > 0:
         most = duration(frames * per_frame)
@@ -173,9 +173,17 @@ def _claim(
         stated |= {"wait_at": (*victims, entity)[0], "culprit": culprit, "victims": tuple(victims)}
     conclude = conclusion_of(table, layer, because, (overturn_if,), ceiling_ratio=None, **stated)
     group = _group(table, cause)
-    claim = Claim("credit_stall", entity, table.transfer, evidence, conclude, growth="any", group=group)
+    explains = _waiting_in(table, cause)
+    claim = Claim("credit_stall", entity, explains, evidence, conclude, growth="any", group=group)
     # Frames of others block those of the test even if it has a single I/O in flight.
-    return replace(claim, may_explain=table.before_transfer, independent_of_load=not on_path)
+    return replace(claim, may_explain=table.before_transfer - explains, independent_of_load=not on_path)
+
+
+def _waiting_in(table: PlaceTable, stalled: FactRow) -> frozenset[int]:
+    """Indices of the segments in which the test waits for a stalled link. What a read sends towards the array is its
+    command alone, which waits before the clock of an array that times the transfer."""
+    is_command = table.load.direction == "read" and stalled["direction"] != "read"
+    return (table.before_transfer if is_command else frozenset()) or table.transfer
 
 
 def _owner(table: PlaceTable, culprit: str) -> str:
