@@ -27,7 +27,7 @@ from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, HostQueue, host_queues, in_slots_of
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.segments import segments
-from sanpath.verdict.places.submission import threads_of
+from sanpath.verdict.places.submission import sleeps_to_submit, threads_of
 from sanpath.verdict.places.table import PlaceTable
 
 _LIMITS_HELD_OTHERS, _LIMITS_HELD_MORE = -2.0, -6.0
@@ -43,6 +43,11 @@ bring anything: sanpath's own choices."""
 _NEVER_SENT = -5.0
 """Log-odds of a full queue where the engine does not send the I/Os that seem to wait above it: sanpath's own choice,
 1 to 148."""
+_TOO_MANY_FOR_THREADS = -1.5
+"""Log-odds of a full queue of unknown depth where more I/Os wait above it than threads can wait with for its slots:
+sanpath's own choice, 1 to 4, because drivers may hold I/Os back where the device's clock does not see it."""
+_CLEARLY_MORE = 2.0
+"""I/Os for each thread from which they are more than one each: sanpath's own choice."""
 _SOFTWARE = 0.25
 """Most of its time that an I/O passes in the host's software above a queue, without a wait for a slot."""
 _DEPTH_UNKNOWN = -0.3
@@ -123,14 +128,30 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
             words = f"it holds {in_use} I/Os, and threads wait {percent(table.blocked_ratio)} of the time to submit"
         # What waits above several devices need not wait for this one.
         most = inf if queue.in_slots is None else _ONE_OF_SEVERAL
-        weight = min(most, max(_SMALLER, at_limit(segment.filled_ratio, error)))
+        # It may admit fewer I/Os than its depth, but no queue admits less than one.
+        least = _SMALLER + min(0.0, full_queue(segment.filled_ratio * segment.slots))
+        weight = min(most, max(least, at_limit(segment.filled_ratio, error)))
         yield Evidence(words, weight, about_slots=True)
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
         yield Evidence(words, _DEPTH_UNKNOWN + full_queue(below, table.facts.in_flight_in(table.load.step)))
+        if segment is table.segments[0] and _too_many_for_threads(table, queue):
+            words = f"{count(queue.waiting)} I/Os wait above it: a thread that waits for a slot submits no more"
+            yield Evidence(words, _TOO_MANY_FOR_THREADS)
+        if segment is table.segments[0] and _too_many_for_threads(table, queue):
+            words = f"{queue.waiting:.0f} I/Os wait above it: a thread that waits for a slot sends no more"
+            yield Evidence(words, _TOO_MANY_FOR_THREADS)
     yield from _of_other_steps(table, queue)
     if segment is table.segments[0] and table.facts.row_of(table.load)["engine_serialises"]:
         yield Evidence("the engine of the load sends its I/Os one after another", _NEVER_SENT)
+
+
+def _too_many_for_threads(table: PlaceTable, queue: HostQueue) -> bool:
+    """Whether clearly more I/Os wait above a block device of Linux than the load's threads can wait with for a free
+    request of it."""
+    threads = threads_of(table.facts, table.load)
+    sleeping = queue.below.plane == "guest_block" and sleeps_to_submit(table.facts, table.load)
+    return sleeping and 0 < _CLEARLY_MORE * threads < queue.waiting
 
 
 def _of_other_steps(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:

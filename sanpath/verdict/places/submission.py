@@ -54,6 +54,14 @@ def threads_of(facts: Facts, load: LoadFacts) -> float:
     return number(facts.row_of(load), "threads")
 
 
+def sleeps_to_submit(facts: Facts, load: LoadFacts) -> bool:
+    """Whether every thread of a load sleeps in the system call that submits an I/O while its device has no free
+    request, as those of Linux' libaio do. Other engines hand that over to threads of their own, or are not known."""
+    known = facts.topology.entities
+    engines = {known[job].attributes.get("ioengine") if job in known else None for job in load.jobs}
+    return engines == {"libaio"}
+
+
 def blocked_ratio(facts: Facts, load: LoadFacts, in_flight_ratio: float | None) -> float:
     """Share of the time that the threads of a load wait to submit an I/O, 0 to 1; 0 where that is not known.
 
