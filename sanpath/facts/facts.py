@@ -38,7 +38,8 @@ class Facts:
     that a person entered, with all its sources. `pauses`: those of the load of a probe. `load_windows`: most entire
     windows that a load reported in one step, whether or not it told operations and their latency. `parts`: the facts
     of each part of the loads, such as that of one host; empty: there is one, or they are not known, or they are too
-    many: `parts_left_out` is their number then.
+    many: `parts_left_out` is their number then. `loads_of_test`: in the facts of a part, the loads of all parts
+    together.
     """
 
     steps: tuple[Step, ...]
@@ -59,6 +60,7 @@ class Facts:
     load_windows: int = 0
     parts: Sequence[Facts] = ()
     parts_left_out: int = 0
+    loads_of_test: Sequence[LoadFacts] = ()
 
     def in_step(self, step: str) -> Facts:
         """Return the facts that hold in a step if virtual machines moved between hosts during the recording.
@@ -81,6 +83,10 @@ class Facts:
     def loads_in(self, step: str) -> list[LoadFacts]:
         """Return the loads of a step, both directions."""
         return [load for load in self.loads if load.step == step]
+
+    def test_loads_in(self, step: str) -> list[LoadFacts]:
+        """Return the loads of a step, both directions, with those of all other parts in them."""
+        return [load for load in self.loads_of_test or self.loads if load.step == step]
 
     def in_flight_in(self, step: str) -> float:
         """Return the I/Os in flight of all loads of a step, both directions."""

@@ -36,7 +36,7 @@ def facts_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Facts:
         tables[kind] = FactTable(kind, tuple(rows_of_kind))
     tested = under_test(topology, loads, samples, links)
     tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables, tested)))
-    return replace(facts, steps=tuple(part.steps), loads=loads, tables=tables)
+    return replace(facts, steps=tuple(part.steps), loads=loads, tables=tables, loads_of_test=facts.loads)
 
 
 def _links_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Iterator[FactRow]:

@@ -30,6 +30,9 @@ CLEARLY_MORE = 1.3
 _AS_MANY = 0.8
 """Share of the outstanding I/Os of another load that counts as no fewer: where everything slows down, fewer are
 outstanding for the same setting."""
+_AS_LARGE = 0.8
+"""Ratio of the shares that a part has of all I/Os in flight in two steps, from which they are as large: sanpath's own
+choice."""
 AT_MOST_HALF = 0.55
 """One half, plus a tolerance for measured numbers of I/Os in flight."""
 
@@ -193,11 +196,19 @@ class LoadFacts:
             most = max(most, running)
         return most
 
+    @property
+    def share_of_whole(self) -> float:
+        """Return the share of the I/Os in flight of the load that this is a part of; 1: it is no part."""
+        return 1.0 if self.whole is None else self.in_flight_measured / self.whole.in_flight_measured
+
     def comparable(self, other: LoadFacts) -> bool:
         """Return whether the two loads differ only in the number of I/Os in flight. Only then do they show the effect
         of more I/Os."""
         sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0
         same_conditions = self.direction == other.direction and self.variation == other.variation
+        fewer, more = sorted((self, other), key=lambda load: load.in_flight_measured)
+        if more.share_of_whole < _AS_LARGE * fewer.share_of_whole:
+            return False  # The other parts of the test have more I/Os as well, and take from this one.
         return same_conditions and isclose(*sizes, rel_tol=SAME_SIZE) and self.access.is_like(other.access)
 
     def asks_for_more_than(self, other: LoadFacts) -> bool:

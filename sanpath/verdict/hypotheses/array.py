@@ -236,7 +236,8 @@ def _takes_from_others(table: PlaceTable, array: FactRow) -> bool:
 
     def rates(step: str) -> tuple[float, float]:
         rows = facts.tables["array"].select(step=step, entity=entity)
-        return facts.ops_per_second_in(step), sum(number(row, "ops_per_second") for row in rows)
+        of_test = sum(other.ops_per_second for other in facts.test_loads_in(step))
+        return of_test, sum(number(row, "ops_per_second") for row in rows)
 
     test, whole = rates(load.step)
     lighter = [rates(other.step) for other in facts.loads if other.comparable(load) and other.at_most_half(load)]

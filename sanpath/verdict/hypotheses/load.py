@@ -34,6 +34,9 @@ other."""
 _HAS_RATE = 3.0
 """Log-likelihood ratio of a rate, or a time to think, that was set: of the loads that something else limits, one in
 twenty has one, and unused I/Os as well."""
+_OF_GAIN = 3.0
+"""Weight of the logarithm of what a load would gain without its pauses, which is twice its throughput where half of
+its I/Os are outstanding: sanpath's own choice."""
 _NOTHING_HOLDS_BACK = -6.0
 """Log-odds of a load that asks for no more although nothing was set that holds it back: it starts each I/O when
 another one ends. Hardly any has pauses that its settings do not show."""
@@ -119,13 +122,25 @@ def _demand(table: PlaceTable) -> Claim:
         words = f"in {percent(share)} of the time all of its I/Os are outstanding, and fewer complete than otherwise"
         evidence.append(Evidence(words, _NOTHING_HOLDS_BACK))
     evidence += weighed(*slowdown_weight(table.load))
-    return of_the_load("demand_limited", frozenset(), evidence, because, "any")
+    # A rate is reached on slow storage too. A load that thinks after each I/O waits for it first.
+    return of_the_load("demand_limited", frozenset(), evidence, because, "follows" if _thinks(table) else "any")
+
+
+def _thinks(table: PlaceTable) -> bool:
+    """Whether a load pauses between its I/Os, and not for a rate that is known."""
+    return bool(table.step.rate_limited) and requested_rate(table.facts, table.load) is None
 
 
 def _share_outstanding(table: PlaceTable, subject: str) -> Iterator[Evidence]:
     """Evidence of the share of its I/Os that the load keeps outstanding; `subject`: their number in words."""
     ratio = table.in_flight_ratio
     if ratio is None:
+        return
+    if _thinks(table) and ratio < 1 - FILLED_ERROR:
+        # It pauses whatever limits. Without its pauses it would do as many more I/Os at most as are not outstanding,
+        # over those that are (Little's law).
+        most_gain = max(1 - ratio, FILLED_ERROR) / max(ratio, FILLED_ERROR)
+        yield Evidence(f"{subject} are outstanding", _OF_GAIN * log(most_gain))
         return
     # Any ratio below full is equally probable: a load that asks for less may ask for anything.
     density = 1 / (1 - FILLED_ERROR) if ratio < 1 - 2 * FILLED_ERROR else normal(ratio, 0.9, FILLED_ERROR) / 10

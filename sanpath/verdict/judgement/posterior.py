@@ -227,8 +227,8 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: 
     `idle`: the density of the wait at each segment if that does not limit. `full`: the same, times the probability,
     of a full queue there because of what is below it.
     """
-    if claim.verdict == "demand_limited":
-        # How slow an I/O is does not depend on how many the load asks for: it may be slow nowhere, at one place
+    if claim.verdict == "demand_limited" and claim.growth == "any":
+        # How slow an I/O is does not depend on the rate that the load asks for: it may be slow nowhere, at one place
         # or at several.
         one_place_slow = fmean(prod(idle) / density for density in idle)
         return log((prod(idle) + one_place_slow + prod((density + 1) / 2 for density in idle)) / 3)

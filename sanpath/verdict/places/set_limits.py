@@ -54,7 +54,11 @@ def configured_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
     Where the array reported none of the volumes in the step, the load is spread over them evenly.
     """
     topology, volumes = facts.topology, sorted(volumes_of(facts.topology, load, facts.tables))
-    host = only_host(topology, load.roots)
+    host, whole = only_host(topology, load.roots), load.whole or load
+    # What a host is given is shared by all parts of the test that run on it.
+    is_alone = only_host(topology, whole.roots) == host
+    on_host = facts.test_loads_in(load.step) if is_alone else facts.loads_in(load.step)
+    volumes_on_host = volumes_of(topology, whole, facts.tables) if is_alone else volumes
     for rate in RATES:
         total = sum(float(getattr(step_load, rate)) for step_load in facts.loads_in(load.step))
         volume_rows = facts.tables["volume"].select(step=load.step)
@@ -73,9 +77,10 @@ def configured_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
             # A cloud limits the instance itself; an array limits what it gives a host.
             attributes = topology.entities[host].attributes
             is_instance = attributes.get("instance_type") is not None
-            entity = volumes[0] if len(volumes) == 1 and not is_instance else host
+            entity = volumes[0] if len(volumes) == len(volumes_on_host) == 1 and not is_instance else host
+            of_host = sum(float(getattr(step_load, rate)) for step_load in on_host)
             words = f"the QoS limit of {{}} of the host {host.partition(':')[2]}"
-            limits.append((entity, attributes.get(f"qos_{rate}"), total, False, words))
+            limits.append((entity, attributes.get(f"qos_{rate}"), of_host, False, words))
         for entity, limit, throughput, is_of_volume, words in limits:
             if isinstance(limit, int | float) and limit > 0:
                 formatted = words.format(_FORMATS[rate](limit))
