@@ -58,6 +58,8 @@ _IN_KERNEL = 0.25
 _USUAL_TURN = 0.25
 """Of the time in which a thread does not run, the mean share that it waits for its turn beside others that limit
 nothing: sanpath's own choice. 0.14 to 0.4 were measured on a machine of one core that was 36 to 88 % busy."""
+_HELD_ERROR = 0.25
+"""Error of the I/Os that a thread works on, by two clocks: sanpath's own choice."""
 _ALL_BUSY = 0.05
 """Idle share of all processors together below which a full core is that of a full machine."""
 _NOT_ONE_CORE = -3.0
@@ -108,6 +110,7 @@ def _generator(table: PlaceTable) -> Claim:
         *_unused_slots(table),
         *_as_fast_with_less(table, weight),
         *_polling(table, weight),
+        *_holds_none(table, weight),
         *weighed(*slowdown_weight(table.load)),
     ]
     because = (f"{words}; nothing measured below it is saturated",)
@@ -176,6 +179,21 @@ def _polling(table: PlaceTable, weight: float) -> Iterator[Evidence]:
     cost_seconds = used * threads / ops
     if (deviation := log(cost_seconds / _USUAL_COST_SECONDS) / _COST_LOG_ERROR) > 0:
         words = f"it runs for {duration(cost_seconds)} an I/O, while this is in the device: it polls"
+        yield Evidence(words, max(_BUSY_ANYWAY - weight, -(deviation**2) / 2))
+
+
+def _holds_none(table: PlaceTable, weight: float) -> Iterator[Evidence]:
+    """Evidence that all outstanding I/Os are in the block device, so that the load's threads have none to work on: a
+    thread that limits has one at any time (Little's law). It outweighs how busy they are, whose log-likelihood ratio
+    is `weight`."""
+    configured, queues = table.load.in_flight_configured, table.queues
+    if weight <= 0 or not configured or not queues:
+        return
+    tables = (table, *table.opposite_direction)
+    in_device = sum(each.load.ops_per_second * each.seconds(range(1, len(each.segments))) for each in tables)
+    held = configured - in_device + table.load.ops_per_second * queues[0].error_seconds
+    if (deviation := (1 - max(0.0, held)) / _HELD_ERROR) > 0:
+        words = f"{count(in_device)} of {count(configured)} outstanding I/Os are in the device: it polls"
         yield Evidence(words, max(_BUSY_ANYWAY - weight, -(deviation**2) / 2))
 
 
