@@ -265,7 +265,7 @@ def _hardly_waits(table: PlaceTable, weight: float) -> Iterator[Evidence]:
     elif used < _FAIR_SHARE:
         # A thread that always wants to run gets its share of a core, whatever else runs.
         words = f"a process of the load wanted only {percent(used)} of a core"
-        yield Evidence(words, max(_NOT_STARVED, 2 * log(max(used, 1e-3) / _FAIR_SHARE)))
+        yield Evidence(words, max(_NOT_STARVED - max(0.0, weight), 2 * log(max(used, 1e-3) / _FAIR_SHARE)))
 
 
 def _time_in_device(table: PlaceTable) -> float | None:

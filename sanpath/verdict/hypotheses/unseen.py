@@ -23,9 +23,9 @@ _PRIOR = -2.0
 """Log-odds of a place that no source looks into, against one whose counter could have shown the limit."""
 _BY_ENGINE = 2.0
 """Log-likelihood ratio of an engine above the device that is known to hold I/Os back."""
-_DIRECTLY = -2.5
-"""Log-odds of software above a block device where the load accesses the device itself: sanpath's own choice. Only the
-block layer is left there, and a limit of a control group that was not read."""
+_DIRECTLY, _BESIDE_GROUPS = -2.5, -1.0
+"""Log-odds of software above a block device where the load accesses the device itself, and where a control group may
+hold it there that was not read: sanpath's own choices. Without one only the block layer is left."""
 _GAP = -1.3
 """Log-odds of something unread in the gap between the host's last clock and the array's, where the links are counted:
 adapter, driver, interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
@@ -205,7 +205,9 @@ def _access(table: PlaceTable, machine: str | None, device: str | None) -> list[
     if row["engine_serialises"]:
         return [Evidence("its engine serves its I/Os one after another", _BY_ENGINE)]
     if row["block_devices"] and row["direct"] is not False and device in _addressed(table, machine):
-        return [Evidence(f"the load accesses {device} itself, without a file system", _DIRECTLY)]
+        groups = table.facts.topology.related(machine, "attached_to", "cgroup") if machine is not None else []
+        words = f"the load accesses {device} itself, without a file system"
+        return [Evidence(words, _DIRECTLY if groups else _BESIDE_GROUPS)]
     return []
 
 

@@ -132,7 +132,21 @@ def segments(
                 remaining_seconds=remaining,
             )
         )
-    return tuple(result[::-1])
+    return _beside_idle_queues(result[::-1], in_flight / load.latency_seconds)
+
+
+def _beside_idle_queues(found: Sequence[LatencySegment], per_second: float) -> tuple[LatencySegment, ...]:
+    """The same segments. I/Os that wait above a queue with less than one I/O below it do not wait for what is there,
+    so that a wait there is a share of theirs as well. `per_second`: I/Os in flight for each second of latency."""
+    result: list[LatencySegment] = []
+    remaining = 0.0
+    for segment, below in zip(found, [*found[1:], None], strict=True):
+        result.append(replace(segment, remaining_seconds=max(remaining, segment.remaining_seconds)))
+        if below is None or segment.queue is None or not segment.queue.holds_back:
+            continue
+        if per_second * below.remaining_seconds + segment.queue.others_admitted < 1:
+            remaining = result[-1].remaining_seconds
+    return tuple(result)
 
 
 def _without_waits(facts: Facts, load: LoadFacts) -> list[LatencySegment]:
