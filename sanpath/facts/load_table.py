@@ -86,10 +86,13 @@ def _first_device(topology: Topology, load: LoadFacts, planes: FactTable) -> Map
     rows = planes_of(topology, load, planes)
     if not rows:
         return {"above_device_seconds": None, "device_in_flight": None}
-    both = planes.select(step=load.step, plane=rows[0]["plane"], entity=rows[0]["entity"])
+    # Several sources may read the device: each direction counts once, by the finest clock.
+    of_sources = planes.select(step=load.step, plane=rows[0]["plane"], entity=rows[0]["entity"])
+    coarsest_first = sorted(of_sources, key=lambda row: -number(row, "resolution_seconds"))
+    both = {row["direction"]: row for row in coarsest_first}.values()
     return {
         "above_device_seconds": max(0.0, load.latency_seconds - number(rows[0], "latency_seconds")),
-        "device_in_flight": sum(number(row, "in_flight_measured") for row in both or rows[:1]),
+        "device_in_flight": sum(number(row, "in_flight_measured") for row in both),
     }
 
 
