@@ -250,7 +250,9 @@ def _in_run_queue(table: PlaceTable, row: FactRow, weight: float) -> Evidence | 
     if fewer is not None and weight > 0 and works_on_ios:
         words += f"; with fewer I/Os the processors were {percent(fewer)} busy"
         return Evidence(words, min(0.0, run_queue_weight(waiting / max(1 - ran, waiting, 1e-3), _USUAL_TURN)))
-    return Evidence(words, min(0.0, at_limit(min(1.0, ran + waiting), PROCESSOR_ERROR) - weight))
+    # It may also take turns with what serves its I/Os, in batches: then it sleeps like one with a single I/O.
+    never_sleeps = exp(at_limit(min(1.0, ran + waiting), PROCESSOR_ERROR))
+    return Evidence(words, min(0.0, log((never_sleeps + exp(run_queue_weight(waiting))) / 2) - weight))
 
 
 def _hardly_waits(table: PlaceTable, weight: float) -> Iterator[Evidence]:

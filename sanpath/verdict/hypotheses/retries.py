@@ -152,7 +152,8 @@ def _claim(
 
 def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
     """Evidence against lost frames, of all places together, that cost too little. Each delays one I/O, by no
-    more than the slowest I/O of the test took and, over TCP, by no more than its time-out."""
+    more than the slowest I/O of the test took. Over TCP it delays all that follows on its connection, which is read
+    in order, by no more than a time-out."""
     load = table.load
     limits = (
         (table.step.seconds, "the step took"),
@@ -160,7 +161,8 @@ def _cost(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
         (_TCP_TIMEOUT_SECONDS if table.has_ethernet else None, "TCP sends them again within"),
     )
     longest, because = min((seconds, words) for seconds, words in limits if seconds is not None)
-    most = min(1.0, frames_per_second / load.ops_per_second) * longest
+    delayed = max(1.0, table.facts.in_flight_in(load.step)) if table.has_ethernet else 1.0
+    most = min(1.0, delayed * frames_per_second / load.ops_per_second) * longest
     # What is lost holds its slot until it is sent again: I/Os that wait for a slot wait for it as well.
     full = {i for i, each in enumerate(table.segments) if each.queue is not None and (each.filled_ratio or 0) > _FULL}
     waited = _waited(table, _where_lost(table) - full)
@@ -225,12 +227,15 @@ def _sender(table: PlaceTable) -> str:
 def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     """A claim where host or array sent lost TCP segments again.
 
-    They prove the loss, error counters its place: a link, or a port of the host where no link was read.
+    They prove the loss, error counters its place: a link, or a port of the host where no link was read. Where no port
+    is known either, the connection is named.
     """
     again = [each for machine in _SENDER_TABLES for each in _sent_again(table, machine) if each[1] > 0]
     links = [row for row in table.links if row["technology"] == "ethernet"]
     links.sort(key=lambda row: -(filled_ratio(row) or 0.0))
     entities = [str(row["entity"]) for row in links] or ([] if table.links else _ethernet_initiators(table))
+    if not entities and table.tcp is not None and not table.links:
+        entities = [str(row["entity"]) for row in table.tcp.rows]
     if not entities or not again:
         return
     weight, ratio, sender = max(again)
