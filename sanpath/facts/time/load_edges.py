@@ -71,24 +71,24 @@ def edge_offsets(
     offsets: dict[str, ClockOffset] = {}
     unplaced: list[Unplaced] = []
     load_works = {name: work for name in _QUANTITIES if (work := cumulative_work(loads, name)) is not None}
-    below = [
-        (source_name, *works)
+    below = {
+        source_name: works
         for source_name in _sources(samples, kinds)
-        if source_name not in sources and (works := _compared(source_name, samples, kinds, load_works)) is not None
-    ]
+        if source_name not in sources and (works := _compared(source_name, samples, kinds, load_works))
+    }
     late_seconds = 0.0
-    live_works = [works for source_name, *works in below if source_name not in imported]
+    live_works = [works for source_name, works in below.items() if source_name not in imported]
     if len(imported_loads) == len(sources) == 1 and live_works:
         # If the load is early by some time, the sources that were read live are late by the same time.
-        result = offset(*max(live_works, key=lambda works: len(works[1].limits)))
+        result = _offset_by_any(max(live_works, key=lambda works: len(works[0][1].limits)))
         if isinstance(result, ClockOffset):
             offsets[imported_loads[0]] = ClockOffset(-result.seconds, result.uncertainty_seconds, "load_edges")
             late_seconds = result.seconds if is_significant(result) else 0.0
         else:
             unplaced.append(Unplaced(imported_loads[0], result))
-    for source, load_work, source_work in below:
+    for source, works in below.items():
         if source in imported:
-            result = offset(Work(load_work.limits + late_seconds, load_work.until), source_work)
+            result = _offset_by_any([(Work(load.limits + late_seconds, load.until), own) for load, own in works])
             if isinstance(result, ClockOffset):
                 offsets[source] = result
             else:
@@ -99,6 +99,18 @@ def edge_offsets(
 def is_significant(offset: ClockOffset) -> bool:
     """Return whether an offset is large enough to shift a source."""
     return abs(offset.seconds) > max(_TRUSTED_SECONDS, offset.uncertainty_seconds)
+
+
+def _offset_by_any(works: Sequence[tuple[Work, Work]]) -> ClockOffset | str:
+    """Return the offset by the first of several works of a source that fits the load's, or why the first does not:
+    ports and disks of a source may be those of other I/O."""
+    reason = ""
+    for load, source_work in works:
+        result = offset(load, source_work)
+        if isinstance(result, ClockOffset):
+            return result
+        reason = reason or result
+    return reason
 
 
 def offset(load: Work, source_work: Work) -> ClockOffset | str:
@@ -195,13 +207,14 @@ def _sources(samples: Samples, kinds: Sequence[str]) -> list[str]:
 
 def _compared(
     source: str, samples: Samples, kinds: Sequence[str], load_works: Mapping[str, Work]
-) -> tuple[Work, Work] | None:
-    """Return the work of the load and that of a source by the first entity kind that counts any: in the same quantity
-    where both count one. None: one of them counts nothing."""
+) -> list[tuple[Work, Work]]:
+    """Return the work of the load and that of a source for each entity kind that counts any, the best first: in the
+    same quantity where both count one."""
+    found = []
     for kind in (kind for kind in _KINDS if kind in kinds):
         of_source = [sample for sample in samples(kind) if sample.source == source and sample.seconds]
         works = {name: work for name in _QUANTITIES if (work := cumulative_work(of_source, name)) is not None}
         common = [(work, works[name]) for name, work in load_works.items() if name in works]
         if works and load_works:
-            return common[0] if common else (next(iter(load_works.values())), next(iter(works.values())))
-    return None
+            found.append(common[0] if common else (next(iter(load_works.values())), next(iter(works.values()))))
+    return found
