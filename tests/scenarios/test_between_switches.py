@@ -138,8 +138,8 @@ def test_a_millisecond_more_than_switches_hold_acquits_no_slow_reader(tmp_path: 
 
 
 def test_commands_of_reads_wait_before_the_clock_of_the_array(tmp_path: Path) -> None:
-    """esx9 writes to a second port of the array, which returns few credits: its frames hold those of the link that the
-    test's commands cross. The array, which times what follows a command, sees none of that wait."""
+    """esx9 writes to a second port of the array, which returns few credits: its frames hold those of the link that
+    the test's commands cross. The array, which times what follows a command, sees none of that wait."""
     slow_target = replace(fast(SECOND_TARGET), on="sw2")
     ports = [fast(HOST_PORT), fast(OTHER_HOST), fast(FAR_ARRAY), slow_target]
     san = San(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True)

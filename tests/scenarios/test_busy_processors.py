@@ -141,6 +141,20 @@ def deeper(folder: Path, ops: Mapping[int, float], at_device: float, **read: flo
     return judged(san.write())
 
 
+def test_a_thread_that_waits_for_a_core_between_batches_may_be_held_by_that(tmp_path: Path) -> None:
+    """16 outstanding. The thread runs in 15 % of the time, and waits for a core in 60 %, or in 5 %."""
+    waits = [generator(reads(tmp_path / str(w), 16, 1.4e-3, 1e-3, 0.15, waits=w, runs=0.15)) for w in (0.05, 0.6)]
+    assert waits[0] < 0.05
+    assert waits[1] > 0.3
+
+
+def test_busy_processors_hold_no_load_that_hardly_uses_one(tmp_path: Path) -> None:
+    """400 reads a second, with 0.15 % of a core for them: nothing above the device is in want of a processor."""
+    found = reads(tmp_path, 32, 0.08, 2e-5, 0.0015)
+    assert found.verdict.suspects[0].kind == "io_stack"
+    assert generator(found) < 0.3
+
+
 def test_the_longer_threads_wait_the_more_processors_are_suspected(tmp_path: Path) -> None:
     waits = [0.01, 0.1, 0.3, 0.6, 0.9]
     found = [generator(reads(tmp_path / str(w), 1, 7.1e-5, 5e-5, 0.1, waits=w, runs=0.1)) for w in waits]
@@ -174,3 +188,11 @@ def test_a_thread_that_polls_is_as_busy_as_one_that_cannot_keep_up(tmp_path: Pat
     assert generator(reads(tmp_path / "works", 1, 4e-6, 1e-6, 0.998)) > generator(
         reads(tmp_path / "as above", 1, 82e-6, 80e-6, 0.998)
     )
+
+
+@pytest.mark.parametrize("outstanding", [2, 4, 8])
+def test_a_thread_polls_if_all_of_its_ios_are_in_the_device(tmp_path: Path, outstanding: int) -> None:
+    """A full thread has an I/O in its hands at any time: here 2 % of an I/O's time passes above the device."""
+    found = reads(tmp_path, outstanding, 2e-4, 1.96e-4, 0.998, together=0.55)
+    assert found.verdict.suspects[0].verdict == "concurrency_limited"
+    assert generator(found) < 0.25

@@ -198,11 +198,42 @@ def test_no_file_system_holds_the_ios_of_a_load_that_accesses_the_device_itself(
     """Of 64 reads 10 are at the device."""
 
     def software(folder: Path, **about: Scalar) -> float:
-        found = reads(grouped(folder, {}, about=about, **san), {64: 40_000})
+        found = reads(grouped(folder, {OWN: {}}, about=about, **san), {64: 40_000})
         return next(s.probability for s in found.verdict.suspects if s.kind == "io_stack")
 
     unknown, known = software(tmp_path / "a"), software(tmp_path / "b", **about)
     assert known < unknown / 3 if is_less else known == pytest.approx(unknown)
+
+
+def test_a_control_group_that_was_not_read_may_hold_ios_above_the_device_itself(tmp_path: Path) -> None:
+    """Of 64 reads 10 are at the device, which the load accesses itself."""
+
+    def software(folder: Path, limits: Limits) -> float:
+        found = reads(grouped(folder, limits, about={"block_devices": True}, addressed="sda"), {64: 40_000})
+        return next(s.probability for s in found.verdict.suspects if s.kind == "io_stack")
+
+    assert software(tmp_path / "unread", {}) > 2 * software(tmp_path / "read", {OWN: {}})
+
+
+@pytest.mark.parametrize("engine", ["libaio", "io_uring"])
+def test_a_thread_does_not_wait_for_a_slot_of_the_device_with_many_ios(tmp_path: Path, engine: str) -> None:
+    """A thread keeps all of 32 reads outstanding, of which 10 are at the device. One of libaio sleeps with the first
+    for which there is no slot."""
+    about = {"ioengine": engine, "threads": 1}
+    found = reads(grouped(tmp_path, {}, about=about), {16: 40_000, 32: 40_000})
+    by_kind = {suspect.kind: suspect.probability for suspect in found.verdict.suspects}
+    assert (by_kind["io_stack"] > by_kind["lun"]) == (engine == "libaio")
+
+
+@pytest.mark.parametrize("at_device", [2e-5, 2e-4])
+def test_what_waits_above_an_idle_device_does_not_wait_for_it(tmp_path: Path, at_device: float) -> None:
+    """400 reads a second with 4 and with 32 outstanding, in bursts: with 32 they take longer at the device, where
+    less than one is at a time."""
+    san = grouped(tmp_path, {})
+    for n, device in ((4, 2e-5), (32, at_device)):
+        san.step(f"t{n}", n, block=8 * KIB, read=Flow(400, n / 400), disk={"read": Flow(400, device)})
+    found = judged(san.write())
+    assert [b.kind for b in found.verdict.bottlenecks] == ["io_stack"], found.verdict.headline
 
 
 def test_throughput_that_falls_with_more_ios_does_not_ask_for_more(tmp_path: Path) -> None:

@@ -92,3 +92,17 @@ def test_of_hosts_that_are_too_many_to_judge_each_the_verdict_says_so(
     found = reads_on_hosts(tmp_path, **{f"db{number}": Reads(4, 4) for number in range(3)})
     words = "all hosts and targets together: 3 are too many to judge each"
     assert words in found.steps[0].verdict.because
+
+
+def test_what_a_host_is_given_is_shared_by_all_jobs_on_it(tmp_path: Path) -> None:
+    """Two jobs of db1 do 2,000 reads a second each, of 4,000 that the array gives it."""
+    half = Reads(32, 32, seconds=0.016, machine="db1")
+    found = reads_on_hosts(tmp_path, ops_limit=4000, one=half, two=half)
+    assert found.verdict.kind == "configured_cap"
+    assert found.verdict.bottlenecks[0].entity == "host:db1"
+
+
+def test_what_a_host_is_given_says_nothing_of_another(tmp_path: Path) -> None:
+    """Each of two hosts does 2,000 reads a second, and is given 4,000."""
+    half = Reads(32, 32, seconds=0.016)
+    assert reads_on_hosts(tmp_path, ops_limit=4000, db1=half, db2=half).verdict.kind != "configured_cap"

@@ -21,7 +21,8 @@ SERVICE = 6e-4
 class Reads:
     """What a host reads: `outstanding` I/Os of fio, of `configured` (None: of as many), of which `at_device` are at
     its only block device at a time, for `seconds` each. `has_rate`: fio was given a rate. `depth`: slots of the
-    device. `is_read`: whether a source reads it. `kind`: what it is."""
+    device. `is_read`: whether a source reads it. `kind`: what it is. `machine`: the host on which it runs, "": one of
+    its own."""
 
     outstanding: int
     at_device: int
@@ -31,6 +32,7 @@ class Reads:
     kind: str = "disk"
     configured: int | None = None
     has_rate: bool = False
+    machine: str = ""
 
     @property
     def ops(self) -> float:
@@ -40,23 +42,27 @@ class Reads:
 
 @dataclass(slots=True)
 class OnHosts(San):
-    """Each host runs a fio of its own. `hosts`: host → what it reads."""
+    """Each host runs a fio of its own. `hosts`: host → what it reads. `ops_limit`: what the array gives a host, reads
+    a second; None: any number."""
 
     hosts: Mapping[str, Reads] = field(default_factory=dict)
+    ops_limit: float | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
         for host, reads in self.hosts.items():
             out.source(f"{host}/os", "linux_host", LUN)
-            out.entity(f"{host}/os", "host", host, ids={"name": (host,)}, attributes={"os": "Linux 6.1"})
+            machine, device = reads.machine or host, f"{host}-sda" if reads.machine else "sda"
+            about_host: dict[str, Scalar] = {"os": "Linux 6.1", "qos_ops_per_second": self.ops_limit}
+            out.entity(f"{host}/os", "host", machine, ids={"name": (machine,)}, attributes=about_host)
             about: dict[str, Scalar] = {"kind": reads.kind, "queue_depth": reads.depth}
-            out.entity(f"{host}/os", "lun", "sda", f"{host}/sda", {"device": ("sda",)}, about)
-            out.link(f"{host}/os", "attached_to", (("lun", "sda"), ("host", host)))
+            out.entity(f"{host}/os", "lun", device, f"{machine}/{device}", {"device": (device,)}, about)
+            out.link(f"{host}/os", "attached_to", (("lun", device), ("host", machine)))
             for at in range(int(self.steps[-1].end) + 2) if reads.is_read else ():
                 out.poll(f"{host}/os", at)
                 done = self._done(reads, at)
                 sda = {"ops_read_total": done, "bytes_read_total": 8 * done, "in_flight": reads.at_device}
                 sda |= {"latency_seconds_read_total": round(1e3 * done * reads.seconds)}
-                out.samples(f"{host}/os", LUN, at, {"sda": sda})
+                out.samples(f"{host}/os", LUN, at, {device: sda})
 
     def _load(self, out: RecordingBuilder, last: float) -> None:
         (step,) = self.steps
@@ -66,8 +72,9 @@ class OnHosts(San):
             out.entity(source, "load", source, ids={"name": (source,)})
             out.entity(source, "load", job, ids={"name": (job,)})
             out.link(source, "member_of", (("load", job), ("load", source)))
-            out.link(source, "runs_on", (("load", source), ("host", host)))
-            out.say(f"load:{source} targets lun:{host}/sda")
+            machine, device = reads.machine or host, f"{host}-sda" if reads.machine else "sda"
+            out.link(source, "runs_on", (("load", source), ("host", machine)))
+            out.say(f"load:{source} targets lun:{machine}/{device}")
             mark: dict[str, Scalar] = {"step": step.name, "loads": job, "block_bytes": step.block}
             mark |= {"offered": reads.configured or reads.outstanding, "rate_limited": reads.has_rate}
             out.event(source, step.begin, "step-begin", **mark)
@@ -85,9 +92,10 @@ class OnHosts(San):
         return round(reads.ops * max(0.0, min(at, step.end) - step.begin))
 
 
-def reads_on_hosts(folder: Path, **hosts: Reads) -> Diagnosis:
-    """A test of 30 seconds."""
-    san = OnHosts(folder / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, hosts=hosts)
+def reads_on_hosts(folder: Path, ops_limit: float | None = None, **hosts: Reads) -> Diagnosis:
+    """A test of 30 seconds. `ops_limit`: of each host."""
+    unread = {"switch", "array", "disk"}
+    san = OnHosts(folder / "r.sanpath", ports=[], leave_out=unread, hosts=hosts, ops_limit=ops_limit)
     ops, outstanding = sum(r.ops for r in hosts.values()), sum(r.outstanding for r in hosts.values())
     san.step("s", outstanding, block=4 * KIB, read=Flow(ops, outstanding / ops), seconds=30)
     return judged(san.write())

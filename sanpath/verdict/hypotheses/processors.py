@@ -58,6 +58,9 @@ _IN_KERNEL = 0.25
 _USUAL_TURN = 0.25
 """Of the time in which a thread does not run, the mean share that it waits for its turn beside others that limit
 nothing: sanpath's own choice. 0.14 to 0.4 were measured on a machine of one core that was 36 to 88 % busy."""
+_IN_BATCHES = 0.25
+"""Share of the loads with several I/Os outstanding whose threads sleep now and then although they limit: sanpath's
+own choice."""
 _HELD_ERROR = 0.25
 """Error of the I/Os that a thread works on, by two clocks: sanpath's own choice."""
 _ALL_BUSY = 0.05
@@ -251,8 +254,9 @@ def _in_run_queue(table: PlaceTable, row: FactRow, weight: float) -> Evidence | 
         words += f"; with fewer I/Os the processors were {percent(fewer)} busy"
         return Evidence(words, min(0.0, run_queue_weight(waiting / max(1 - ran, waiting, 1e-3), _USUAL_TURN)))
     # It may also take turns with what serves its I/Os, in batches: then it sleeps like one with a single I/O.
-    never_sleeps = exp(at_limit(min(1.0, ran + waiting), PROCESSOR_ERROR))
-    return Evidence(words, min(0.0, log((never_sleeps + exp(run_queue_weight(waiting))) / 2) - weight))
+    never_sleeps = (1 - _IN_BATCHES) * exp(at_limit(min(1.0, ran + waiting), PROCESSOR_ERROR))
+    in_batches = _IN_BATCHES * exp(run_queue_weight(waiting))
+    return Evidence(words, min(0.0, log(never_sleeps + in_batches) - weight))
 
 
 def _hardly_waits(table: PlaceTable, weight: float) -> Iterator[Evidence]:
