@@ -306,7 +306,9 @@ def _unobserved_parts(facts: Facts, sampled: Collection[str]) -> list[Unobserved
         )
     with_credit = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
     if facts.tables["link"].rows and not with_credit:
-        reason = "no source reports buffer credits or pause frames"
+        pauses = ("pause_frames_per_second_rx", "pause_frames_per_second_tx")
+        with_pauses = any(row[name] is not None for row in facts.tables["switch_port"].rows for name in pauses)
+        reason = f"no source reports buffer credits{'' if with_pauses else ' or pause frames'}"
         unobserved_parts.append(
             Unobserved("credit stall", reason, "a slow device elsewhere on the fabric would not be seen")
         )
