@@ -197,7 +197,8 @@ class Step:
     unknown. `rate_limited`: a load was configured to stay below a rate. `origin` says where the limits come from:
     "marks" of the loads themselves, "found" in what the loads did, or the "whole run". `planned_seconds` is the
     configured duration of its load, ramp included; None: unknown. `experiment`: what a probe tried with it; "": it is
-    no step of a probe. `why`: why the probe made it, for people.
+    no step of a probe. `why`: why the probe made it, for people. `began`: when its load began, where the time until
+    `start` is left out although nothing marks it as a ramp; None: it is not.
     """
 
     name: str
@@ -211,6 +212,7 @@ class Step:
     planned_seconds: float | None = None
     experiment: str = ""
     why: str = ""
+    began: int | None = None
 
     @property
     def seconds(self) -> float:

@@ -27,6 +27,7 @@ from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
 from sanpath.facts.load.array_loads import array_loads, only_arrays_count
+from sanpath.facts.load.beginnings import beginnings, with_beginnings
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.load_events import SourceEvents, has_generator, histograms, histograms_of_loads
@@ -68,7 +69,7 @@ class _Sampled:
     """The samples of a recording. `inventory` and `topology` have the machines that were inferred from traffic.
 
     `samples`: entity kind → its samples in the steps; `load_samples`: those of loads, single figures included;
-    `over_time`: as of Facts.
+    `over_time`: as of Facts; `at_beginning`: those of loads before steps begin, as of `beginnings`.
     """
 
     inventory: Sequence[Report]
@@ -78,6 +79,7 @@ class _Sampled:
     samples: dict[str, list[StepSamples]]
     load_samples: Sequence[StepSamples]
     over_time: Samples
+    at_beginning: Sequence[StepSamples]
 
 
 def compute(recording: Recording, executor: Executor | None = None, over_time: bool = False) -> Facts:
@@ -86,7 +88,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     sampled = _sampled(recording, executor, over_time)
     topology, steps, samples, load_samples = sampled.topology, sampled.steps, sampled.samples, sampled.load_samples
     events = sampled.timed.events
-    loads = load_facts(topology, steps, load_samples)
+    loads = with_beginnings(load_facts(topology, steps, load_samples), topology, steps, sampled.at_beginning)
     # A generator that is read and reported no I/O has done none, unless its host has at least one outstanding.
     loads = loads or host_loads(topology, samples, 1.0 if has_generator(events) else 0.0)
     if not loads and only_arrays_count(recording, events):
@@ -166,6 +168,7 @@ def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -
         machines = _summaries(recording, connection, steps, "host")
         devices = _summaries(recording, connection, steps, "lun")
         all_samples = {"load": read("load", topology)}
+        at_beginning = step_samples(recording, connection, "load", beginnings(steps))
         load_series = [*_series(steps, all_samples["load"]), *summaries]
         for by_traffic, kind in ((machines_by_traffic, "lun"), (hosts_by_traffic, "volume")):
             if inferred := by_traffic(topology, steps, load_series, partial(read, kind, topology)):
@@ -186,7 +189,7 @@ def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -
     load_samples = [*_series(steps, samples.get("load", ())), *summaries]
     samples["host"] = [*_series(steps, samples.get("host", ())), *machines]
     samples["lun"] = [*samples.get("lun", ()), *_read_by_no_other(topology, devices, samples.get("lun", ()))]
-    return _Sampled(inventory, topology, timed, steps, samples, load_samples, samples_over_time)
+    return _Sampled(inventory, topology, timed, steps, samples, load_samples, samples_over_time, at_beginning)
 
 
 def _tables(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from math import exp
 from pathlib import Path
 
@@ -15,10 +16,14 @@ from hypothesis import strategies as st
 
 from sanpath.diagnose import diagnose, judge_recording
 from sanpath.diagnosis.model import Verdict
+from sanpath.facts.compute import compute
 from sanpath.facts.facts import Facts
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Column, Scalar, Table
+from sanpath.verdict.evidence.variation import slowdown_weight
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
+from tests.support.san import Flow, San
 
 VOLUME = Table(
     "volume",
@@ -129,3 +134,37 @@ def test_fewer_ios_that_take_longer_are_other_ios(tmp_path: Path) -> None:
     """A job of 12 whose I/Os take 1 ms ends, and one of 4 goes on whose I/Os take 4."""
     verdict = closed_loop(tmp_path / "ends.sanpath", [13_000] * 20 + [1_000] * 20, [16] * 20 + [4] * 20)
     assert not any("take longer" in words for suspect in verdict.suspects for words in suspect.against)
+
+
+def test_what_a_load_does_before_its_step_counts_is_known(tmp_path: Path) -> None:
+    """The first 3 of 30 seconds are left out, as a ramp that nothing marks."""
+    san = San(tmp_path / "r.sanpath")
+    san.step("s", 8, read=Flow(2000, 0.004), seconds=30)
+    (load,) = compute(san.write()).loads
+    assert load.before is not None
+    assert load.before.windows >= 2
+    assert load.before.latency_seconds == pytest.approx(0.004, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("outstanding", "latency", "windows", "is_slower"),
+    [(32.0, 0.0006, 8, True), (32.0, 0.004, 8, False), (8.0, 0.0006, 8, False), (32.0, 0.0006, 1, False)],
+    ids=["a cache had room", "as long", "fewer outstanding", "a single window"],
+)
+def test_ios_that_took_less_time_at_first_are_no_sign_of_too_few(
+    outstanding: float, latency: float, windows: int, is_slower: bool
+) -> None:
+    """Now 32 writes are outstanding, and each takes 4 ms."""
+    load = LoadFacts((), "s", "write", 20, 8000.0, 8000 * 4096.0, 0.004, 32.0, 32.0, None)
+    rate = outstanding / latency
+    before = replace(
+        load,
+        windows=windows,
+        ops_per_second=rate,
+        bytes_per_second=rate * 4096,
+        latency_seconds=latency,
+        in_flight_measured=outstanding,
+    )
+    weight, words = slowdown_weight(replace(load, before=before))
+    assert (weight < -1) is is_slower
+    assert ("since the load began" in words) is is_slower

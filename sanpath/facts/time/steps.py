@@ -185,6 +185,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
         seconds,
         str(begin.detail.get("experiment") or ""),
         str(begin.detail.get("why") or ""),
+        begin.seen if marks.ramp_end_us is None and summary_window is None else None,
     )
 
 
@@ -221,6 +222,7 @@ def _combined(steps: Sequence[Step], start: int, end: int) -> Step:
         steps[0].planned_seconds if len(steps) == 1 else None,
         steps[0].experiment,
         steps[0].why,
+        steps[0].began if len(steps) == 1 and start == steps[0].start else None,
     )
 
 

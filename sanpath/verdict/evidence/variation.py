@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import exp, inf, log, sqrt
 from statistics import median
@@ -48,10 +48,23 @@ def slowdown_weight(load: LoadFacts) -> tuple[float, str]:
     for a while, they wait for something else, even where nothing measures that.
     """
     windows = _windows(load)
-    share, in_flight, words = _slowed_windows(windows) if len(windows) >= _LEAST_WINDOWS else _slowed_in_all(load)
+    found = [_slowed_windows(windows) if len(windows) >= _LEAST_WINDOWS else _slowed_in_all(load)]
+    share, in_flight, words = max([*found, *_slowed_since_it_began(load)], key=lambda each: each[0])
     most = _MOST * in_flight / (in_flight + _HALF)
     weight = max(most, min(0.0, -share / UNEXPLAINED - log(UNEXPLAINED)))
     return weight, f"{words}: {percent(share)} of the mean latency"
+
+
+def _slowed_since_it_began(load: LoadFacts) -> Iterator[tuple[float, float, str]]:
+    """The same of a load whose I/Os took less time at its beginning, with as many outstanding, as while a cache had
+    room for them. A single window may be chance."""
+    before = load.before
+    if before is None or before.windows < 2:
+        return
+    as_many = 1 / _AS_MANY <= before.in_flight_measured / load.in_flight_measured <= _AS_MANY
+    if as_many and before.comparable(load):
+        share = max(0.0, 1 - before.latency_seconds / load.latency_seconds)
+        yield share, load.in_flight_measured, "since the load began, as many I/Os take longer"
 
 
 def _slowed_windows(windows: Sequence[_Window]) -> tuple[float, float, str]:
