@@ -66,6 +66,7 @@ def load_rows(
             "cpu_ratio": load.cpu_ratio,
             **cpu_quota_facts(topology, load, tested, tables["control_group"]),
             "operation_bytes": load.operation_bytes,
+            "failed_operations": load.failed_operations,
             **_lun(topology, load, tables["plane"]),
             **validity_facts(topology, load),
         }

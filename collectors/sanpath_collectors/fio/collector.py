@@ -74,7 +74,7 @@ class FioReader(LoadReader):
         self._clock = _Clock(time_us or seen_us, seen_us, dated=time_us is not None)
         yield from self._steps(current)
         active = [job for job in current.jobs if self._groups[job.group].state != "waiting"]
-        samples = [(self._loads[job.name], seen_us, job.samples) for job in active]
+        samples = [(self._loads[job.name], seen_us, job.counters) for job in active]
         disks = [(disk, seen_us, values) for disk, values in current.tested_disks.items()]
         for table, of_table in ((LOAD, samples), (LUN, disks)):
             if of_table:
@@ -109,7 +109,7 @@ class FioReader(LoadReader):
             for at in sorted({min(group.clocks[job.name].ended_us, group.ended_us), group.ended_us})
             if job.runtime_ms and at < self._clock.time_us
         ]
-        yield from self._at_edge([(job, at, job.samples) for job, at in ended])
+        yield from self._at_edge([(job, at, job.counters) for job, at in ended])
         yield self._event("step-end", group, group.ended_us)
 
     def _zeros(self, group: Group) -> Iterator[Rows]:

@@ -276,6 +276,7 @@ def parse_job(
         runtime_ms=runtime_ms,
         ops=submitted,
         error=integer(entry.get("error"), 0),
+        counted_errors=integer(entry.get("total_err"), 0),
         samples=samples,
         ramping=bool(submitted) and _is_ramping(entry, options, runtime_ms, load_profile.warmup_seconds),
         started_us=_time_us(entry.get("job_start"), 1_000),

@@ -215,7 +215,7 @@ class Run:
             time_us = times[job.name] if times[job.name] > last_us else latest_us
             if time_us > last_us:
                 step.clocks[job.name] = start_us, time_us
-                samples.append((self._loads[job.name], time_us, job.samples))
+                samples.append((self._loads[job.name], time_us, job.counters))
         if samples:
             yield rows(LOAD, samples)
 
@@ -232,7 +232,7 @@ class Run:
             start, last_us = step.clocks.get(job.name, (end, end))
             early_us = end - start - 1000 * job.runtime_ms if job.name in step.clocks else 0
             if end - last_us > _SAME_END_US:
-                yield rows(LOAD, [(self._loads[job.name], end, job.samples)])
+                yield rows(LOAD, [(self._loads[job.name], end, job.counters)])
             if early_us > max(_UNEVEN_RATIO * (end - start), 1_000_000):
                 early = f"{job.name} ended {early_us / 1e6:.0f} s before others of its group"
                 yield warning(end, "uneven-jobs", f"{early}: fewer I/Os were outstanding then")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,8 @@ class JobStatus:
     the end of its ramp, 0 before its first I/O. `ops`: reads and writes it has submitted; restarts when the ramp
     ends. `ramping`: the figures are those of the ramp, which fio drops. `started_us`: when it was started,
     microseconds since the epoch. `samples`: values of tables.LOAD, in fio's units. `bins`: direction → any nanosecond
-    of a bucket → I/Os in it. `remarks`: (code, text) of what limits the use of its figures.
+    of a bucket → I/Os in it. `counted_errors`: I/Os that failed while the job went on (continue_on_error).
+    `remarks`: (code, text) of what limits the use of its figures.
     """
 
     name: str
@@ -47,7 +49,14 @@ class JobStatus:
     ramping: bool = False
     started_us: int | None = None
     bins: Mapping[Direction, Mapping[str, Any]] = field(default_factory=dict)
+    counted_errors: int = 0
     remarks: Sequence[tuple[str, str]] = ()
+
+    @property
+    def counters(self) -> Mapping[str, Number]:
+        """Its samples with the I/Os that failed: without continue_on_error, fio ends a job at the first one."""
+        ended_at_one = self.error not in (0, errno.EINTR)
+        return {**self.samples, "ops_failed_total": max(self.counted_errors, int(ended_at_one))}
 
     @property
     def in_flight(self) -> float | None:

@@ -11,12 +11,16 @@ from sanpath_collectors.fio.status import JobStatus, Number
 _NS = 1e-9
 _MS = 1e-3
 
-_FLUSH_COUNTERS = (Column("ops_flush_total", 64), Column("latency_seconds_flush_total", 64, _NS))
+_OTHER_COUNTERS = (
+    Column("ops_flush_total", 64),
+    Column("latency_seconds_flush_total", 64, _NS),
+    Column("ops_failed_total", 64),
+)
 LOAD = Table(
     "load",
     (
         *LOAD_COUNTERS,
-        *_FLUSH_COUNTERS,
+        *_OTHER_COUNTERS,
         *LOAD_PERCENTILES,
         Column("in_flight_configured"),
         Column("cpu_ratio", 0, 0.01),
@@ -69,5 +73,5 @@ def rows(
 
 def zeros(job: JobStatus) -> Mapping[str, Number]:
     """Values of LOAD where a job's counters begin."""
-    counters: dict[str, Number] = {column.metric: 0 for column in (*LOAD_COUNTERS, *_FLUSH_COUNTERS)}
+    counters: dict[str, Number] = {column.metric: 0 for column in (*LOAD_COUNTERS, *_OTHER_COUNTERS)}
     return counters | {"in_flight_configured": job.in_flight}

@@ -142,7 +142,7 @@ def _zeros() -> dict[str, int | None]:
 
 
 def _totals(leaf: Leaf) -> dict[str, int | None]:
-    values: dict[str, int | None] = {}
+    values: dict[str, int | None] = {"ops_failed_total": leaf.row.errors}
     for direction in DIRECTIONS:
         figures = leaf.row.figures[direction]
         values[f"ops_{direction}_total"] = figures.ops

@@ -12,6 +12,7 @@ LOAD = Table(
         *LOAD_COUNTERS,
         Column("latency_seconds_max_read", 0, _NS),
         Column("latency_seconds_max_write", 0, _NS),
+        Column("ops_failed_total", 64),
         Column("in_flight_configured"),
     ),
     plane="load",

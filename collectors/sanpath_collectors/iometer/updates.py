@@ -26,9 +26,11 @@ class _Target:
     in_flight: int | None
     totals: Totals = field(default_factory=Totals)
     max_ns: dict[str, int | None] = field(default_factory=dict)
+    errors: int = 0
 
     def add(self, row: Row) -> None:
         """Adds the figures of one update."""
+        self.errors += row.errors
         for direction in DIRECTIONS:
             figures = row.figures[direction]
             seconds = None if figures.mean_ms is None else figures.mean_ms / 1000
@@ -39,7 +41,8 @@ class _Target:
 
     def sample(self, load: str, seen_us: int) -> Rows:
         """The current values of the target's counters; None: too large for a counter, from a damaged row."""
-        values = {**self.totals.values, **self.max_ns, "in_flight_configured": self.in_flight}
+        totals = {**self.totals.values, **self.max_ns, "ops_failed_total": self.errors}
+        values = {**totals, "in_flight_configured": self.in_flight}
         fits = {metric: value for metric, value in values.items() if value is not None and value < INTEGER_LIMIT}
         return Rows(LOAD, [load], [seen_us], {column.metric: [fits.get(column.metric)] for column in LOAD.columns})
 

@@ -61,8 +61,9 @@ class LoadFacts:
     of one. `throughput_deviation_ratio`, `throughput_max_ratio`: standard deviation and largest of its throughput
     between half seconds, over its mean; None: several jobs ran, or the load does not report it. `seen_at_array`:
     nothing but an array counts its I/Os, from their arrival on: those that wait above it are neither in its latency
-    nor in its I/Os in flight. `whole`: the load that this is a part of; None: it is no part. `before`: what it did at
-    its beginning, which is left out as a ramp although nothing marks it as one; None: not known.
+    nor in its I/Os in flight. `failed_operations`: I/Os of both directions that failed; None: not counted. `whole`:
+    the load that this is a part of; None: it is no part. `before`: what it did at its beginning, which is left out as
+    a ramp although nothing marks it as one; None: not known.
     """
 
     roots: tuple[str, ...]
@@ -97,6 +98,7 @@ class LoadFacts:
     throughput_deviation_ratio: float | None = None
     throughput_max_ratio: float | None = None
     seen_at_array: bool = False
+    failed_operations: float | None = None
     whole: LoadFacts | None = None
     before: LoadFacts | None = None
 

@@ -111,7 +111,15 @@ def _load_of_direction(
         unlimited_ratio=_unlimited_ratio(topology, step, jobs),
         throughput_deviation_ratio=single_job.get(f"throughput_deviation_ratio_{direction}"),
         throughput_max_ratio=single_job.get(f"throughput_max_ratio_{direction}"),
+        failed_operations=_failed(jobs),
     )
+
+
+def _failed(jobs: Sequence[StepSamples]) -> float | None:
+    """Return how many I/Os of the jobs failed. None: none is known of, and not all jobs count them."""
+    rates = [(job.rate("ops_failed_total"), job.length_seconds) for job in jobs]
+    failed = round(sum(rate * seconds for rate, seconds in rates if rate is not None))
+    return float(failed) if failed or all(rate is not None for rate, _ in rates) else None
 
 
 def _unlimited_ratio(topology: Topology, step: Step, jobs: Sequence[StepSamples]) -> float | None:

@@ -73,6 +73,7 @@ _ISSUED = re.compile(
 )
 """`issued rwts: total=1,2,3,0`, before 3.6 `rwt: total=1,2,3`, before 3.0 `: total=r=1/w=2/d=3`, before 2.0 `r/w:
 total=1/2`."""
+_ERRORS = re.compile(r"\s+errors\s*: total=(\d{1,18}), first_error=")
 _DEPTHS = re.compile(r"\s+IO depths\s*: (1=.*%)")
 _DEPTH = re.compile(r"\s+latency\s*: target=([^,]*),.*\bdepth=(\d{1,9})")
 _MOSTLY = 50.0
@@ -127,6 +128,7 @@ class Entry:
     _unified: bool = False
     _levels: dict[int, float] = field(default_factory=dict)
     _depth: int | None = None
+    _counted_errors: int = 0
     _has_latency_target: bool = False
 
     @classmethod
@@ -171,6 +173,8 @@ class Entry:
             self._cpu_percent = shortened(match[1]) + shortened(match[2])
         elif match := _FLUSHES.match(line):
             self._flush_ns = shortened(match[2]) * _NS[match[1]]
+        elif match := _ERRORS.match(line):
+            self._counted_errors = integer(match[1], 0)
         elif match := _DEPTHS.match(line):
             levels = re.findall(r"(\d+)=([\d.]+)%", match[1])
             self._levels = {int(level): shortened(share) for level, share in levels}
@@ -237,6 +241,7 @@ class Entry:
             runtime_ms=self._runtime_ms,
             ops=reads + writes,
             error=self.error,
+            counted_errors=self._counted_errors,
             samples={**samples, "in_flight_configured": load_profile.in_flight, "cpu_ratio": self._cpu_percent},
             remarks=remarks,
         )
