@@ -69,14 +69,23 @@ def _disk(
             "path_policy": mpio.common_policy,
             "path_policy_native": mpio.policy or mpio.code,
             "paths": len(mpio.paths) or None,
-            "paths_active": sum(path.usable for path in mpio.paths) if mpio.paths else None,
+            "paths_active": _usable(mpio),
+            "path_access": "active/active" if mpio.is_symmetric else None,
             "access": mpio.access,
             "dsm": mpio.dsm,
         }
     yield SourceEntity("lun", entity, entity, {"device": (device,), **ids}, without_none(attributes))
     yield SourceLink("attached_to", ("lun", entity), ("host", host), "Get-Disk" if disk else "mpclaim")
-    for path in mpio.paths if mpio is not None else ():
-        yield from _path(host, entity, path, scsi_ports)
+    if mpio is None:
+        return
+    for path in mpio.paths:
+        yield from _path(host, entity, mpio, path, scsi_ports)
+
+
+def _usable(mpio: MpioDisk) -> int | None:
+    """Return how many of its paths can carry I/O. None: not known of one."""
+    usable = [mpio.usable(path) for path in mpio.paths]
+    return None if None in usable or not usable else sum(map(bool, usable))
 
 
 def _format(volumes: Sequence[Record]) -> Record:
@@ -90,12 +99,14 @@ def _format(volumes: Sequence[Record]) -> Record:
     return common | ({"Offset": max(offsets, key=lambda offset: (offset % _BLOCK_BYTES, offset))} if offsets else {})
 
 
-def _path(host: str, lun: str, path: MpioPath, scsi_ports: dict[int, str]) -> Iterator[SourceEntity | SourceLink]:
+def _path(
+    host: str, lun: str, mpio: MpioDisk, path: MpioPath, scsi_ports: dict[int, str]
+) -> Iterator[SourceEntity | SourceLink]:
     label = f"{lun}/{path.id}"
     wwpn = scsi_ports.get(path.address[0])
     attributes: dict[str, Scalar] = {
-        "state": path.state,
-        "usable": path.usable,
+        "state": mpio.state_of(path),
+        "usable": mpio.usable(path),
         "lun": lun,
         "hba": wwpn,
         "adapter": path.adapter,

@@ -48,6 +48,11 @@ POLICIES = {
 _ACTIVE = ("active", "aktiv", "actif", "activo", "attivo", "ativo")
 """First letters of the state of an active path, in the common languages of Windows."""
 
+_STANDBY = ("standby", "bereit", "en attente", "en espera", "in attesa", "em espera")
+"""First letters of the state of a path that stands by, in the same languages."""
+_SYMMETRIC = ("symm", "symé", "simé", "simm")
+"""First letters of the access to an array that serves all paths alike, in the same languages."""
+
 _MAX_LINE_CHARACTERS = 1_000
 """mpclaim's lines have some hundred characters. The patterns below backtrack over blanks in longer lines."""
 _LIST_LINE = re.compile(r"MPIO\D*(\d{1,6})\s+\D*?(\d{1,6})\s{2,}(\S+(?: \S+)*)\s{2,}(\S.*)")
@@ -65,21 +70,22 @@ class MpioPath:
     """A path of a disk. None: not reported.
 
     `address`: its SCSI address: adapter number, bus, target, LUN. `target_group`: number of the target port group
-    (ALUA). `relative_port`: relative target port identifier in it.
+    (ALUA), `group_state`: how the array serves it (TPG_State). `relative_port`: relative target port identifier in it.
     """
 
     id: str
     state: str
     address: tuple[int, int, int, int]
     target_group: int | None = None
+    group_state: str | None = None
     relative_port: int | None = None
     adapter: str | None = None
     controller: str | None = None
 
     @property
-    def usable(self) -> bool:
-        """Whether I/O can use the path now: it is neither in standby nor failed."""
-        return self.state.lower().startswith(_ACTIVE)
+    def stands_by(self) -> bool:
+        """Whether it is on standby, by what the array says or because the policy uses another path."""
+        return self.state.lower().startswith(_STANDBY)
 
 
 @dataclass(slots=True)
@@ -103,6 +109,25 @@ class MpioDisk:
     def common_policy(self) -> str | None:
         """The policy by its name for all platforms; None for a policy of a vendor's DSM."""
         return POLICIES.get((self.code or "").upper()) or POLICIES.get((self.policy or "").upper())
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the array serves I/O over all paths alike."""
+        return (self.access or "").lower().startswith(_SYMMETRIC)
+
+    def state_of(self, path: MpioPath) -> str:
+        """The state of a path. Fail Over Only puts all but one on standby: then that of its group tells what the array
+        would do."""
+        return path.group_state if path.group_state is not None and self._may_wait(path) else path.state
+
+    def usable(self, path: MpioPath) -> bool | None:
+        """Whether the path can carry I/O. None: it is on standby, and whether by the policy alone is not reported."""
+        if self._may_wait(path) and path.group_state is None:
+            return True if self.is_symmetric else None
+        return self.state_of(path).lower().startswith(_ACTIVE)
+
+    def _may_wait(self, path: MpioPath) -> bool:
+        return path.stands_by and self.common_policy == "failover_only"
 
 
 def is_mpclaim(text: str) -> bool:
@@ -142,7 +167,7 @@ def _detail(disk: MpioDisk, line: str) -> None:
     elif disk.paths:
         path = disk.paths[-1]
         if match := _TARGET_GROUP.fullmatch(line):
-            path.target_group, path.relative_port = int(match[2][:9]), int(match[3][:9])
+            path.group_state, path.target_group, path.relative_port = match[1], int(match[2][:9]), int(match[3][:9])
         elif match := _ADAPTER.fullmatch(line):
             path.adapter = match[1]
         elif match := _CONTROLLER.fullmatch(line):

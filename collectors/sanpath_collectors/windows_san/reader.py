@@ -82,7 +82,7 @@ def _remarks(export: Export, host: str) -> Iterator[tuple[str, str]]:
         yield "unknown-records", f"{export.unknown} records are of no cmdlet that is known here"
     for disk in export.mpio_disks:
         failed_states = sorted(
-            {path.state for path in disk.paths if not path.usable and path.state.lower() != "standby"}
+            {path.state for path in disk.paths if disk.usable(path) is False and not path.stands_by}
         )
         if failed_states:
             yield (

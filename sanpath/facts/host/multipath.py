@@ -214,6 +214,7 @@ def _states(paths: Sequence[_Path], count: float | None, active: float | None) -
         "lost_path": lost[0].configured.label if lost else None,
         "changing_paths": float(sum(path.changing for path in paths)) if all_known else None,
         "down_paths": float(len(down)) if all_known else None,
+        "waiting_paths": float(sum(path.standby and path.usable is None for path in paths)) if paths else None,
         "standby_paths": float(sum(path.standby for path in paths)) if paths else None,
     }
 

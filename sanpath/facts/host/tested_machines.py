@@ -232,6 +232,8 @@ def _devices(
             for lun in machine_luns
             if (both_directions(samples.get(lun, ()), "ops") or 0.0) >= _USED_RATIO * operations
         ]
+    if not named and len(machine_luns) == 1 and not any(map(samples.get, machine_luns)):
+        named = list(machine_luns)  # the only one that any source knows; what it did was not counted
     identifiers = {
         (key, identifier)
         for lun in named

@@ -116,7 +116,7 @@ def test_details_without_the_list_find_their_disk_by_its_identifier() -> None:
         "disks": [{"Number": 4, "UniqueId": "60060160A0B02E00B1C2D3E4F5061728", "FriendlyName": "DGC"}],
     }
     lun = node(read(json.dumps(export)), "lun", "db2/PhysicalDisk4")
-    assert (lun.attributes["paths"], lun.attributes["paths_active"]) == (2, 1)
+    assert (lun.attributes["paths"], lun.attributes["paths_active"]) == (2, 2)
     assert lun.attributes["path_policy"] == "failover_only"
 
 
