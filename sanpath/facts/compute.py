@@ -36,6 +36,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.manual_figures import manual_figures
+from sanpath.facts.load.untimed_devices import untimed_device
 from sanpath.facts.load_table import load_rows
 from sanpath.facts.part import facts_of_part
 from sanpath.facts.peers.peer_rows import compared, peer_rows
@@ -129,6 +130,7 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
         figures=figures,
         pauses=pauses(recording, topology, loads, events),
         load_windows=max((sample.windows for sample in load_samples), default=0),
+        untimed=None if loads else untimed_device(topology, samples.get("lun", ())),
     )
     # A machine that moves between hosts has no part of its own on either of them.
     parts = load_parts(topology, steps, load_samples, samples, loads) if len(placements) == 1 else []

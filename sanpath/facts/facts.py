@@ -9,6 +9,7 @@ from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.host.vm_placement import VmPlacement
 from sanpath.facts.load.load_events import Histogram, SourceEvents
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.load.manual_figures import ManualFigures
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
@@ -36,10 +37,10 @@ class Facts:
     `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
     entire recording, for charts; {} if not requested. `figures`: each quantity
     that a person entered, with all its sources. `pauses`: those of the load of a probe. `load_windows`: most entire
-    windows that a load reported in one step, whether or not it told operations and their latency. `parts`: the facts
-    of each part of the loads, such as that of one host; empty: there is one, or they are not known, or they are too
-    many: `parts_left_out` is their number then. `loads_of_test`: in the facts of a part, the loads of all parts
-    together.
+    windows that a load reported in one step, whether or not it told operations and their latency. `untimed`: what a
+    block device moved where there is no load; None: there is one, or none moved any bytes. `parts`: the facts of each
+    part of the loads, such as that of one host; empty: there is one, or they are not known, or they are too many:
+    `parts_left_out` is their number then. `loads_of_test`: in the facts of a part, the loads of all parts together.
     """
 
     steps: tuple[Step, ...]
@@ -58,6 +59,7 @@ class Facts:
     figures: Sequence[FigureComparison] = ()
     pauses: Sequence[Pause] = ()
     load_windows: int = 0
+    untimed: UntimedDevice | None = None
     parts: Sequence[Facts] = ()
     parts_left_out: int = 0
     loads_of_test: Sequence[LoadFacts] = ()

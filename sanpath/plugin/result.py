@@ -173,9 +173,11 @@ class SelectingReader(ResultReader):
         self.clock = reader.clock
 
 
-def warning(seen_us: int, code: str, text: str) -> Event:
+def warning(seen_us: int, code: str, text: str, advice: str | None = None) -> Event:
     """Return the event of a defect in a file that a person should know of.
 
-    `seen_us`: on the clock of the reader. `code`: kebab-case, the same for all such cases.
+    `seen_us`: on the clock of the reader. `code`: kebab-case, the same for all such cases. `advice`: what to do where
+    for lack of it nothing can be judged, as an imperative without a full stop.
     """
-    return Event(seen_us, "data-warning", {"code": code, "text": masked_text(text)})
+    detail = {"code": code, "text": masked_text(text)}
+    return Event(seen_us, "data-warning", detail if advice is None else detail | {"advice": advice})

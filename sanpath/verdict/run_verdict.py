@@ -10,7 +10,9 @@ from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.load.loads import SAME_THROUGHPUT, LoadFacts, flat_beyond
+from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.model import START
+from sanpath.units import bandwidth, in_series, iops
 from sanpath.verdict.evidence.step import answered_by_memory
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.scaling import same_io
@@ -208,10 +210,31 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
             "complete window"
         )
         return reason, "make each step at least four polls of the slowest source long, after its ramp"
+    return _nothing_timed(facts)
+
+
+def _nothing_timed(facts: Facts) -> tuple[str, str]:
+    """Why nothing can be judged where no load was read, and no device whose I/Os are timed."""
+    details = (event.detail for _, event in facts.events if event.name == "data-warning")
+    advice = next((str(detail["advice"]) for detail in details if detail.get("advice")), None)
+    if facts.untimed is None and advice is None:
+        return (
+            "no I/O of a load was recorded: nothing can be judged",
+            "run a load that sanpath reads: sanpath run -- fio …",
+        )
+    reason = "how long reads and writes took was not read: nothing can be judged"
+    if facts.untimed is not None:
+        reason = f"{_moved(facts, facts.untimed)}; how long they took was not read: nothing can be judged"
     return (
-        "no I/O of a load was recorded: nothing can be judged",
-        "run a load that sanpath reads: sanpath run -- fio …",
+        reason,
+        advice or "read the latency of its I/Os as well: iostat -xty 1 -o JSON, or a load that sanpath runs",
     )
+
+
+def _moved(facts: Facts, device: UntimedDevice) -> str:
+    words = [f"{bandwidth(rate)} in {direction}s" for direction, rate in device.bytes_per_second.items()]
+    rate = f", {iops(device.ops_per_second)}" if device.ops_per_second else ""
+    return f"device {facts.topology.entities[device.entity].label} moved {in_series(words)}{rate}"
 
 
 def limits_of_other_direction(judgements: Sequence[Judgement], judged: Judgement) -> list[Judgement]:

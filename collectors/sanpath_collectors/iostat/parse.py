@@ -25,6 +25,7 @@ import re
 from collections.abc import Iterator
 
 from sanpath.plugin import CollectorError, Failure
+from sanpath_collectors.iostat.directions import USED_COLUMNS
 from sanpath_collectors.iostat.report import VALUE_LIMIT, Report
 from sanpath_collectors.iostat.tables import SOURCES
 from sanpath_collectors.iostat.times import StampReader
@@ -35,9 +36,9 @@ TITLE = re.compile(
 )
 """Groups: the host, and the date unless the month is a word."""
 _CORES = re.compile(r"\((\d{1,6}) CPU\)\s*$")
-_USED_COLUMNS = frozenset(
+_USED_COLUMNS = USED_COLUMNS | {
     word for rates in SOURCES.values() for rate in rates for word in (rate.column, rate.multiplier)
-)
+}
 _HUMAN = re.compile(r"[\d.,]+(?:[kMGTPE]B?|%)")
 _MAX_LINE_LENGTH = 1 << 16
 """A longer line is cut, so that no file fills the memory."""

@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sanpath_collectors.iostat.directions import operations
 from sanpath_collectors.iostat.parse import TITLE
 from sanpath_collectors.iostat.report import VALUE_LIMIT, Report, Values
 from sanpath_collectors.iostat.tables import HBA, LUN
@@ -38,9 +39,6 @@ _USED_COLUMNS = frozenset(
 )
 _NAMES = {"DEV": "tps", "IFACE": "rxpck/s"}
 """Column with the names of a table → a column that other tables of the same names lack (sar -n EDEV)."""
-_ALL_BYTES = 0.98
-"""Share of the bytes from which the operations are those of one direction: sanpath's own choice. sar counts them
-together, with discards."""
 _BY_NUMBER = re.compile(r"dev8-(\d{1,3})")
 """A disk from sda to sdp without -p: block major 8, 16 minors each (Linux, Documentation/admin-guide/devices.txt)."""
 _MINORS_OF_DISK = 16
@@ -135,20 +133,13 @@ class SarReports:
 
     def _operations(self, values: Values) -> Values:
         """Operations of reads and of writes, where the bytes are nearly all of one direction."""
-        reads, writes, discards = (
-            sum(values.get(column, 0.0) for column in columns) for columns in (_READS, _WRITES, ("dkB/s",))
-        )
-        operations, total = values.get("tps"), reads + writes + discards
-        if operations is None or total <= 0:
-            return {} if operations else {"r/s": 0.0, "w/s": 0.0}
-        for share, column, other in ((reads, "r/s", "w/s"), (writes, "w/s", "r/s")):
-            if share >= _ALL_BYTES * total:
-                return {column: operations, other: 0.0}
-        self._remarks_of_report["no-directions"] = (
-            "sar counts reads and writes together: where a device does both, their operations are not known; "
-            "run iostat -xty 1 -o JSON"
-        )
-        return {}
+        found = operations(values)
+        if found is None:
+            self._remarks_of_report["no-directions"] = (
+                "sar counts reads and writes together: where a device does both, their operations are not known; "
+                "run iostat -xty 1 -o JSON"
+            )
+        return found or {}
 
 
 def _number(word: str) -> float | None:

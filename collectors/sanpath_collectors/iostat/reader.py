@@ -21,6 +21,7 @@ from sanpath.plugin import (
     warning,
 )
 from sanpath_collectors.iostat.counters import Counters, plan
+from sanpath_collectors.iostat.directions import lacks_directions, operations
 from sanpath_collectors.iostat.parse import TITLE, TextReports, header
 from sanpath_collectors.iostat.parse_json import JsonReports
 from sanpath_collectors.iostat.parse_sar import SarReports
@@ -34,6 +35,8 @@ _SECOND_US = 1_000_000
 _MAX_INTERVAL_US = 86_400 * _SECOND_US
 """A day: a longer interval between two reports is a gap, or a clock that was set."""
 _ADVICE = "run iostat -xty 1 -o JSON"
+_LACKS_LATENCY = ("no-directions", "no-latency")
+"""Codes of the warnings for lack of which a device shows no load."""
 _JSON = re.compile(r'\{\s*"sysstat"\s*:')
 _SADF = re.compile(r'"(?:sysdata-version|file-utc-time)"\s*:')
 """Keys of sadf, another program of sysstat, whose devices have other names and columns."""
@@ -200,6 +203,9 @@ class IostatResult(ResultReader):
     def _samples(self, report: Report, devices: dict[str, Values], begin_us: int, end_us: int) -> Iterator[Item]:
         self._has_samples = True
         columns = report.columns
+        if lacks_directions(report):
+            columns = (*columns, "r/s", "w/s")
+            yield from self._add_operations(devices)
         rates = self._plans.get(columns) or self._plans.setdefault(columns, plan(columns))
         counters = self._counters[report.table.kind]
         if (zeros := counters.begin_devices(devices, rates, begin_us)) is not None:
@@ -213,11 +219,20 @@ class IostatResult(ResultReader):
         if report.node and (busy := report.busy_ratio) is not None:
             yield Rows(HOST, [report.node], [end_us], {"cpu_busy_ratio": [busy]}, covers_seconds=[seconds])
         if "ops_read_total" not in rates:
-            text = f"reads and writes are not separated: {_ADVICE}"
-            yield from self._warn("no-directions", text)
+            yield from self._warn("no-directions", f"reads and writes are not separated: {_ADVICE}")
         elif "r_await" not in columns and "await" in columns:
             text = "this version reports one latency for reads and writes together: it is taken for both"
             yield from self._warn("await-of-both", text)
+
+    def _add_operations(self, devices: dict[str, Values]) -> Iterator[Item]:
+        """Adds the operations of each direction, as far as the bytes tell them."""
+        yield from self._warn("no-latency", f"without -x, iostat does not tell how long I/Os take: {_ADVICE}")
+        for values in devices.values():
+            found = operations(values)
+            values |= found or {}
+            if found is None:
+                text = f"without -x, the operations of a device that reads and writes are not separated: {_ADVICE}"
+                yield from self._warn("no-directions", text)
 
     def _remarks(self, remarks: Mapping[str, str]) -> Iterator[Item]:
         for code, message in remarks.items():
@@ -227,7 +242,8 @@ class IostatResult(ResultReader):
         """Yields a warning, each code once a file."""
         if code not in self._warned_codes:
             self._warned_codes.add(code)
-            yield warning(max(self._end_us.values(), default=0), code, text)
+            advice = f"repeat the test, and {_ADVICE} beside it" if code in _LACKS_LATENCY else None
+            yield warning(max(self._end_us.values(), default=0), code, text, advice)
 
 
 def _link_speeds(ports: Mapping[str, Values], end_us: int) -> Iterator[Rows]:

@@ -17,6 +17,8 @@ _ADVICE = (
     r"collect by English names (Get-CimInstance Win32_PerfRawData_PerfDisk_PhysicalDisk; the list is "
     r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Perflib\009), or add these to names.yaml"
 )
+ADVICE = r'repeat the test, and collect all counters of its disks: typeperf "\PhysicalDisk(*)\*" -si 1 -o disks.csv'
+MISSING = "counters-missing"
 
 
 def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
@@ -43,13 +45,14 @@ def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
     machines = result.find(names, host, host_name, used_counter)
     for machine_name, objects_of_machine in machines.items():
         if missing := Machine(result, machine_name, objects_of_machine).add():
-            result.warnings.append(("counters-missing", _missing(machine_name, missing, list(unknown))))
+            result.warnings.append((MISSING, _missing(machine_name, missing, list(unknown))))
     return result
 
 
 def _missing(machine: str, missing: Sequence[str], unknown: Sequence[str]) -> str:
-    nothing = len(missing) == len(objects.NEEDED)
-    text = f"{machine}: its disks have no {'counter' if nothing else ', no '.join(missing)}"
+    text = f"{machine}: its disks have no {', no '.join(missing)}"
+    if len(missing) == len(objects.NEEDED):
+        text = f"{machine}: no counter tells the reads of its disks from the writes: {', '.join(missing)}"
     if unknown:
         text += f"; names that are not known: {name_list(unknown, _MAX_NAMED)}; if one of them is: {_ADVICE}"
     return text

@@ -150,7 +150,7 @@ class CounterLog(ResultReader):
     def _warnings(self, time_us: int) -> Iterator[Item]:
         """Yield the pending warnings with the time of a row."""
         for code, text in self._pending:
-            yield warning(time_us, code, text)
+            yield warning(time_us, code, text, columns.ADVICE if code == columns.MISSING else None)
         self._pending.clear()
 
     def _no_samples_text(self) -> str:

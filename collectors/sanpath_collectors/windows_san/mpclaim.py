@@ -70,7 +70,8 @@ class MpioPath:
     """A path of a disk. None: not reported.
 
     `address`: its SCSI address: adapter number, bus, target, LUN. `target_group`: number of the target port group
-    (ALUA), `group_state`: how the array serves it (TPG_State). `relative_port`: relative target port identifier in it.
+    (ALUA), `group_state`: how the array serves it (TPG_State). `relative_port`: relative target port identifier in
+    it.
     """
 
     id: str
@@ -116,8 +117,8 @@ class MpioDisk:
         return (self.access or "").lower().startswith(_SYMMETRIC)
 
     def state_of(self, path: MpioPath) -> str:
-        """The state of a path. Fail Over Only puts all but one on standby: then that of its group tells what the array
-        would do."""
+        """The state of a path. Fail Over Only puts all but one on standby: then that of its group tells what the
+        array would do."""
         return path.group_state if path.group_state is not None and self._may_wait(path) else path.state
 
     def usable(self, path: MpioPath) -> bool | None:

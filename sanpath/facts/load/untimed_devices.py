@@ -1,0 +1,38 @@
+"""What block devices moved where nothing tells how long their I/Os took: it is no load, and a person may know it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.model import DIRECTIONS, Direction
+from sanpath.topology.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class UntimedDevice:
+    """The busiest device in the busiest step. `bytes_per_second`: of each direction that moves any.
+
+    `ops_per_second`: None where those of a direction are not known."""
+
+    entity: str
+    bytes_per_second: Mapping[Direction, float]
+    ops_per_second: float | None
+
+
+def untimed_device(topology: Topology, samples: Sequence[StepSamples]) -> UntimedDevice | None:
+    """Return the device that moves most of those whose bytes are counted. None: none moves any."""
+    known = [sample for sample in samples if (sample.source, "lun", sample.entity) in topology.known_as]
+    busiest = max(known, key=lambda sample: sum(_moved(sample).values()), default=None)
+    moved = _moved(busiest) if busiest is not None else {}
+    if busiest is None or not moved:
+        return None
+    rates = [busiest.rate(f"ops_{direction}_total") for direction in moved]
+    operations = None if None in rates else sum(rate for rate in rates if rate is not None)
+    return UntimedDevice(topology.known_as[busiest.source, "lun", busiest.entity], moved, operations)
+
+
+def _moved(sample: StepSamples) -> dict[Direction, float]:
+    rates = {direction: sample.rate(f"bytes_{direction}_total") or 0.0 for direction in DIRECTIONS}
+    return {direction: rate for direction, rate in rates.items() if rate}
