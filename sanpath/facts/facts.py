@@ -9,8 +9,8 @@ from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.host.vm_placement import VmPlacement
 from sanpath.facts.load.load_events import Histogram, SourceEvents
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.load.manual_figures import ManualFigures
+from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.storage.pauses import Pause

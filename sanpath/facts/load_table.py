@@ -67,6 +67,8 @@ def load_rows(
             **cpu_quota_facts(topology, load, tested, tables["control_group"]),
             "operation_bytes": load.operation_bytes,
             "failed_operations": load.failed_operations,
+            "counted_below": bool(links or planes_of(topology, load, tables["plane"]))
+            or device_share(topology, load, tested_in.get(load.step)) is not None,
             **_lun(topology, load, tables["plane"]),
             **validity_facts(topology, load),
         }

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.diagnosis.model import StepResult, Verdict
+from sanpath.facts.load.loads import sets_depth
 from sanpath.summary.names import described, with_others
 from sanpath.summary.step_figures import in_flight
+from sanpath.topology.paths import placed_loads
 from sanpath.topology.topology import Topology
 
 _OF_A_VERDICT: Mapping[str, str] = {
@@ -15,6 +17,7 @@ _OF_A_VERDICT: Mapping[str, str] = {
     "generator_limited": "Give the load generator more processes, or faster processors",
 }
 _OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes overlap"
+_MORE_THREADS = "Run the test with more threads"
 _RAISE = "Raise or remove the limit of {name}"
 _OF_A_BOTTLENECK: Mapping[str, str] = {
     "array": "Find in the statistics of {name} what keeps it busy, and for which hosts",
@@ -43,6 +46,8 @@ def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) ->
         return f"Free {first_suspect.place} of everything else, or use more or faster ones"
     if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > in_flight(step):
         return _OVERLAP_FLUSHES
+    if verdict.kind == "concurrency_limited" and not sets_depth(topology, placed_loads(topology)):
+        return _MORE_THREADS
     if verdict.kind not in ("bottleneck", "configured_cap") or not verdict.bottlenecks:
         return _OF_A_VERDICT.get(verdict.kind)
     first = verdict.bottlenecks[0]

@@ -31,8 +31,8 @@ def sar_text() -> str:
     lines = ["Linux 6.18.44 (vm) \t2026-03-02 \t_x86_64_\t(2 CPU)", ""]
     for second in range(10):
         lines += [
-            f"06:25:{second:02}          tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     %util DEV",
-            f"06:25:{second + 1:02}     20000.00 200000.00 100000.00      0.00     15.00      9.43      0.43     46.80 vda",
+            f"06:25:{second:02}     tps     rkB/s     wkB/s  dkB/s  areq-sz  aqu-sz  await  %util DEV",
+            f"06:25:{second + 1:02}  20000.0  200000.0  100000.0    0.0     15.0    9.43   0.43   46.8 vda",
             "",
         ]
     return "\n".join(lines)
@@ -45,7 +45,7 @@ def typeperf_text() -> str:
     return "\n".join([f'"(PDH-CSV 4.0) (Coordinated Universal Time)(0)",{header}', *rows, ""])
 
 
-def said_of(folder: Path, name: str, text: str) -> Verdict:
+def verdict_of(folder: Path, name: str, text: str) -> Verdict:
     (file := folder / name).write_text(text)
     import_file(ImportRequest(file, folder / "r.sanpath"))
     return judged(Recording(folder / "r.sanpath")).verdict
@@ -60,19 +60,19 @@ def said_of(folder: Path, name: str, text: str) -> Verdict:
     ],
 )
 def test_iostat_without_x_tells_what_was_moved(tmp_path: Path, reads_kib: int, writes_kib: int, moved: str) -> None:
-    verdict = said_of(tmp_path, "iostat.txt", iostat_text(reads_kib, writes_kib))
+    verdict = verdict_of(tmp_path, "iostat.txt", iostat_text(reads_kib, writes_kib))
     assert verdict.headline.startswith(f"device db7/sdb moved {moved}; how long they took was not read")
     assert verdict.decide_with == TIMED
 
 
 def test_sar_of_reads_and_writes_tells_what_was_moved(tmp_path: Path) -> None:
-    verdict = said_of(tmp_path, "sar.txt", sar_text())
+    verdict = verdict_of(tmp_path, "sar.txt", sar_text())
     assert "device vm/vda moved 204.8 MB/s in reads and 102.4 MB/s in writes" in verdict.headline
     assert verdict.decide_with == TIMED
 
 
 def test_counters_of_transfers_alone_name_those_that_are_missing(tmp_path: Path) -> None:
-    verdict = said_of(tmp_path, "p.csv", typeperf_text())
+    verdict = verdict_of(tmp_path, "p.csv", typeperf_text())
     assert "how long reads and writes took was not read" in verdict.headline
     assert 'typeperf "\\PhysicalDisk(*)\\*"' in (verdict.decide_with or "")
     texts = [str(event.detail.get("text")) for _, event in Recording(tmp_path / "r.sanpath").events()]

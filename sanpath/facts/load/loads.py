@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isclose, sqrt
 
@@ -33,6 +33,8 @@ outstanding for the same setting."""
 _AS_LARGE = 0.8
 """Ratio of the shares that a part has of all I/Os in flight in two steps, from which they are as large: sanpath's own
 choice."""
+_WITHOUT_DEPTH = ("Jetstress",)
+"""Generators that are given threads, each of which runs transactions of a database with I/Os of their own number."""
 AT_MOST_HALF = 0.55
 """One half, plus a tolerance for measured numbers of I/Os in flight."""
 
@@ -250,6 +252,12 @@ def flat_beyond(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None
         if no_more and candidate.comparable(load) and load.at_most_half(candidate):
             return candidate
     return None
+
+
+def sets_depth(topology: Topology, loads: Iterable[str]) -> bool:
+    """Return whether a person can set how many I/Os these loads keep outstanding, and of which size."""
+    entities = (topology.entities[load] for load in loads if load in topology.entities)
+    return not any(entity.attributes.get("engine") in _WITHOUT_DEPTH for entity in entities)
 
 
 def job_attributes(topology: Topology, load: LoadFacts) -> dict[str, Scalar]:

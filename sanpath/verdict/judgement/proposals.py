@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from sanpath.diagnosis.experiment import Action
+from sanpath.facts.load.loads import sets_depth
 from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
 from sanpath.model import PAUSE
@@ -152,6 +153,10 @@ def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
 def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     """Yield the experiments that run another step of the load, whether or not it can have fewer I/Os in flight."""
     fewest, most = _in_flight_tried(table)
+    if not sets_depth(table.facts.topology, table.load.roots):
+        text = "repeat the test with twice as many threads"
+        yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, effort=0.1, least_ratio=_MORE)
+        return
     admitted = min(fewest, _admitted(table))
     doubled, halved = max(2, round(2 * most)), max(1, round(admitted / 2))
     held_back = " and no rate limit or pauses" if (table.in_flight_ratio or 1.0) < 0.5 else ""
