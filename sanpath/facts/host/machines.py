@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from sanpath.catalogue.capacity import Technology, link_capacity
+from sanpath.facts.host.other_traffic import other_traffic
 from sanpath.facts.host.port_utilisation import port_use
 from sanpath.facts.host.tested_machines import (
     UnderTest,
@@ -82,6 +83,7 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
             uses = {
                 port: port_use(topology, port, read[port], step.load.operation_bytes, at_host=True) for port in read
             }
+            others = other_traffic(topology, step, uses)
             for port, samples in read.items():
                 entity = topology.entities[port]
                 depth, flying = gauge(samples, "queue_depth"), gauge(samples, "in_flight")
@@ -107,6 +109,7 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     "aborts_per_second": rate(samples, "aborts_total"),
                     "resets_per_second": rate(samples, "resets_total"),
                     **uses[port],
+                    **others[port],
                     **_pcie(topology, port, uses),
                     "busiest_utilisation": step.busiest_utilisation,
                 }
