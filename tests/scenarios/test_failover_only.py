@@ -32,7 +32,7 @@ def mpclaim_text(groups: Sequence[str | None], policy: str = "Fail Over Only", a
     return "\n".join([*lines, ""])
 
 
-def diagnosis_beside(folder: Path, details: str) -> Diagnosis:
+def diagnosis_of(folder: Path, details: str) -> Diagnosis:
     (result := folder / "fio.txt").write_text(fio_text())
     (paths := folder / "mpclaim.txt").write_text(details)
     import_file(ImportRequest(result, folder / "r.sanpath", host="SQL1"))
@@ -53,14 +53,14 @@ def found(diagnosis: Diagnosis) -> dict[str, str]:
 def test_the_policy_is_named_where_the_array_serves_all_paths(
     tmp_path: Path, groups: Sequence[str | None], access: str
 ) -> None:
-    diagnosis = diagnosis_beside(tmp_path, mpclaim_text(groups, access=access))
+    diagnosis = diagnosis_of(tmp_path, mpclaim_text(groups, access=access))
     assert list(found(diagnosis)) == [USED]
     assert "has 4 equal paths; its policy Fail Over Only uses one of them" in found(diagnosis)[USED]
     assert "Use the idle paths as well" in [step.action for step in diagnosis.plan]
 
 
 def test_the_policy_is_named_as_a_question_where_the_state_of_the_groups_was_not_read(tmp_path: Path) -> None:
-    summaries = found(diagnosis_beside(tmp_path, mpclaim_text([None] * 4)))
+    summaries = found(diagnosis_of(tmp_path, mpclaim_text([None] * 4)))
     assert list(summaries) == [WAITING]
     assert "leaves 3 on standby. Whether the array serves these as well was not read" in summaries[WAITING]
 
@@ -77,4 +77,4 @@ def test_the_policy_is_named_as_a_question_where_the_state_of_the_groups_was_not
 def test_paths_that_the_array_would_not_serve_as_well_are_no_fault_of_the_policy(
     tmp_path: Path, groups: Sequence[str | None], policy: str
 ) -> None:
-    assert found(diagnosis_beside(tmp_path, mpclaim_text(groups, policy))) == {}
+    assert found(diagnosis_of(tmp_path, mpclaim_text(groups, policy))) == {}
