@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import re
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -167,11 +168,14 @@ class ImportedFile:
                 start = file.read(8)
             unpack = next((unpack for mark, unpack in _PACKED.items() if start.startswith(mark)), None)
             if unpack is not None:
+                with cast(IO[bytes], unpack(self.path)) as content:
+                    self._refuse_tar(content.read(tarfile.BLOCKSIZE))
                 return cast(IO[bytes], unpack(self.path))
             content = self.path.open("rb")
-            is_quoted = _is_quoted(content.read(_HEAD_BYTES))
+            head = content.read(_HEAD_BYTES)
             content.seek(0)
-            if not is_quoted:
+            self._refuse_tar(head[: tarfile.BLOCKSIZE])
+            if not _is_quoted(head):
                 return content
             with content:
                 return io.BytesIO(_QUOTES.sub(b"", content.read(_MOST_QUOTED_BYTES)))
@@ -179,6 +183,15 @@ class ImportedFile:
             raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         except _BROKEN as error:
             raise CollectorError(Failure.UNREADABLE, f"{self.name}: is damaged: {error}") from error
+
+    def _refuse_tar(self, block: bytes) -> None:
+        """Raise UsageError if a content that begins with this block is files one after the other, of which a reader
+        would take the first text that it knows."""
+        try:
+            tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        except tarfile.HeaderError:
+            return
+        raise UsageError(f"{self.path.name}: is a tar archive; unpack it and import the files you want")
 
     def _read_chunk(self, file: IO[bytes], size: int) -> bytes:
         try:
