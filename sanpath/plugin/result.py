@@ -88,6 +88,12 @@ class ResultReader(ABC):
         return ""
 
     @classmethod
+    def run_of_parts(cls, head: bytes) -> str:  # noqa: ARG003 - most tools write one file
+        """Return the run, as `part_of` names it, whose parts say more of what is in a complete file, by its first
+        64 KiB; "": there are none."""
+        return ""
+
+    @classmethod
     def report_of_run(cls, head: bytes) -> str:  # noqa: ARG003 - most tools write one report
         """Which of a tool's reports of one run a file is, by its first 64 KiB; "": the tool writes only one."""
         return ""

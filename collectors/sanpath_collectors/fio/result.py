@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from sanpath.plugin import Item, ResultFile, ResultReader, text_of
 from sanpath_collectors.fio import report
 from sanpath_collectors.fio.logs import log
+from sanpath_collectors.fio.logs.beside_result import BesideResult, prefix_of_logs
 from sanpath_collectors.fio.logs.histogram import HistogramLog
-from sanpath_collectors.fio.logs.joined import read_joined
+from sanpath_collectors.fio.logs.joined import JobSeries, read_joined, series_of_jobs
 from sanpath_collectors.fio.logs.log import Log, LogName, parse_line
 from sanpath_collectors.fio.logs.means import MeansLog
 from sanpath_collectors.fio.logs.raw import RawLog
@@ -41,6 +42,11 @@ class FioResult(ResultReader):
         log = LogName.of(name)
         return log.prefix if log is not None else ""
 
+    @classmethod
+    def run_of_parts(cls, head: bytes) -> str:
+        """The run whose logs lie beside its JSON: their prefix, which the options of the jobs have."""
+        return prefix_of_logs(text_of(head)[0])
+
     def feed(self, added: bytes) -> Iterator[Item]:
         """Parses the next chunk of the file."""
         self._start += added
@@ -65,16 +71,29 @@ class FioResult(ResultReader):
         yield from self._with_clock(form, form.read(file)) if isinstance(form, Log) else super().read(file)
 
     def read_parts(self, files: Sequence[ResultFile]) -> Iterator[Item]:
-        """Reads the logs of one run: those of one job are one load."""
+        """Reads the logs of one run, those of one job are one load; or its result, and the logs beside it."""
         # That of a time which the job's engine does not have is empty.
         written = [file for file in files if next(iter(file.chunks()), b"")] or files
         names = [(LogName.of(file.name), file) for file in written]
-        logs = [(self._log_of(name, file), file) for name, file in names if name is not None]
-        if len(logs) < 2:
+        logs = [(name, file) for name, file in names if name is not None]
+        results = [file for name, file in names if name is None]
+        if results and logs:
+            yield from self._result_and_logs(results[0], logs)
+        elif len(logs) < 2:
             yield from self.read(written[0])
-            return
-        for self.clock, item in read_joined(logs):
+        else:
+            yield from self._joined(logs)
+
+    def _joined(self, logs: Sequence[tuple[LogName, ResultFile]]) -> Iterator[Item]:
+        for self.clock, item in read_joined([(self._log_of(name, file), file) for name, file in logs]):
             yield item
+
+    def _result_and_logs(self, result: ResultFile, logs: Sequence[tuple[LogName, ResultFile]]) -> Iterator[Item]:
+        def read_jobs(versions: frozenset[str]) -> Sequence[JobSeries]:
+            self.versions = versions
+            return series_of_jobs([(self._log_of(name, file), file) for name, file in logs])
+
+        yield from BesideResult(self.load, read_jobs).joined(self.read(result))
 
     def _log_of(self, name: LogName, file: ResultFile) -> Log:
         return self._log(name, next(iter(file.chunks()), b"").partition(b"\n")[0])

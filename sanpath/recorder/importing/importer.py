@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -160,14 +161,15 @@ def _load_name(
 def in_order(files: Sequence[Path], named: str | None) -> list[list[Path]]:
     """Return the files of one command in the order in which they are read: those that others explain come last.
 
-    Files of one folder that are parts of one run are read together. `named`: the collector that reads them; None:
-    each file shows it.
+    Files of one folder that are parts of one run are read together, with the only one that has all of the run.
+    `named`: the collector that reads them; None: each file shows it.
     """
     if len(files) == 1:
         return [list(files)]
     first: list[list[Path]] = []
     last: list[list[Path]] = []
-    runs: dict[tuple[Path, str, str], list[Path]] = {}
+    runs: dict[_RunKey, list[Path]] = {}
+    complete: dict[_RunKey, list[list[Path]]] = defaultdict(list)
     for path in dict.fromkeys(files):
         file = ImportedFile(path)
         try:
@@ -180,7 +182,28 @@ def in_order(files: Sequence[Path], named: str | None) -> list[list[Path]]:
         if not run:
             (last if reader.is_read_last(file.name) else first).append(run)
         run.append(path)
-    return first + last
+        if not part_of and (run_of_parts := reader.run_of_parts(file.head())):
+            complete[path.parent, spec.name, run_of_parts].append(run)
+    return _with_parts(first + last, runs, complete)
+
+
+_RunKey = tuple[Path, str, str]
+"""Folder, collector and name of a run."""
+
+
+def _with_parts(
+    groups: Sequence[list[Path]],
+    runs: Mapping[_RunKey, list[Path]],
+    complete: Mapping[_RunKey, Sequence[list[Path]]],
+) -> list[list[Path]]:
+    """Return the groups of files, the parts of a run with the file that has all of it.
+
+    Two such files are of two runs, and the parts are of one of them: of which is not known."""
+    joined = {id(runs[key]): each[0] for key, each in complete.items() if len(each) == 1 and key in runs}
+    for group in groups:
+        if (of_run := joined.get(id(group))) is not None:
+            of_run += group
+    return [group for group in groups if id(group) not in joined]
 
 
 def _versions(recording: Recording | None, generator: str) -> frozenset[str]:

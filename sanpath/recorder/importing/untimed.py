@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sanpath.errors import CollectorError, UsageError
 from sanpath.model import Event
@@ -12,6 +12,8 @@ from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.placement import Placement, step_limits
 from sanpath.recording.reading.recording import Recording
 
+_SAME_LENGTH = 0.05
+"""The windows of a log may end before its job does, by this ratio of its length."""
 _BETWEEN_US = 1_000_000
 """Between the end of the last run and a file without times that is placed after it, so that they stay apart."""
 
@@ -62,7 +64,20 @@ def placed(
     if requested_us is not None:
         return placement, []
     guess = "its modification time is taken as the end of its last load; --mark or --at is more exact"
-    return placement, [f"the file holds no times: {guess}"]
+    return placement, [f"the file holds no times: {guess}", *_all_of_the_run(files, reader, steps, length_us)]
+
+
+def _all_of_the_run(
+    files: Sequence[ImportedFile], reader: type[ResultReader], steps: Sequence[tuple[str, int, int]], length_us: int
+) -> Iterator[str]:
+    """Yield a remark if parts of a run are as long as a step of the same tool: it may be the same run."""
+    is_part = bool(reader.part_of(files[0].name))
+    alike = [source for source, begin, end in steps if abs(end - begin - length_us) <= _SAME_LENGTH * length_us]
+    if is_part and alike:
+        yield (
+            f"{alike[0]} has a load of the same length: if both are of one run, it is now counted twice; import all "
+            "files of the run with one command"
+        )
 
 
 def _length_us(files: Sequence[ImportedFile], reader: type[ResultReader]) -> int | None:

@@ -43,7 +43,7 @@ time after the end of its job."""
 _CHUNK_ROWS = 10_000
 """Rows that are yielded together, so that memory does not grow with the log."""
 
-_Series = tuple[NDArray[np.float64], NDArray[np.float64]]
+Series = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Times in microseconds, and values."""
 _Arrays = tuple["array[float]", "array[float]"]
 """The same, as they grow."""
@@ -60,13 +60,35 @@ class _Part:
     modified_us: int
     begin_us: int = 0
     end_us: int = 0
-    counters: dict[str, _Series] = field(default_factory=dict)
+    counters: dict[str, Series] = field(default_factory=dict)
     statistics: dict[str, list[tuple[int, int | float]]] = field(default_factory=lambda: defaultdict(list))
-    means: dict[str, _Series] = field(default_factory=dict)
+    means: dict[str, Series] = field(default_factory=dict)
     covers: dict[str, array[float]] = field(default_factory=lambda: defaultdict(lambda: array("d")))
     inventory: list[SourceEntity | SourceLink] = field(default_factory=list)
     distributions: list[Event] = field(default_factory=list)
     warnings: list[Event] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class JobSeries:
+    """What the logs of one job count. `counters`: metric → its values."""
+
+    clock: ResultClock
+    counters: Mapping[str, Series]
+
+    def moved(self, by_us: int) -> Mapping[str, Series]:
+        """The counters with later times."""
+        return {metric: (times + by_us, values) for metric, (times, values) in self.counters.items()}
+
+
+def series_of_jobs(logs: Sequence[tuple[Log, ResultFile]]) -> Sequence[JobSeries]:
+    """What the logs of each job of a run count, in the order of the jobs. Raises CollectorError if one cannot be
+    read."""
+    jobs: dict[str, list[_Part]] = defaultdict(list)
+    for log, file in logs:
+        jobs[log.job].append(_part(log, file))
+    numbered = sorted(jobs, key=lambda job: (len(job), job))
+    return [JobSeries(jobs[job][0].clock, _counted(jobs[job])) for job in numbered]
 
 
 def read_joined(logs: Sequence[tuple[Log, ResultFile]]) -> Iterator[tuple[ResultClock, Item]]:
@@ -175,10 +197,7 @@ def _job(load: str, number: int, parts: Sequence[_Part], remarks: Sequence[str])
     step = LoadStep(name=parts[0].job, loads=(load,), offered=None, group=number)
     yield from parts[0].inventory
     yield step.event("step-begin", begin_us)
-    counters = {metric: part.counters[metric] for part in reversed(parts) for metric in part.counters}
-    means = {metric: part.means[metric] for part in reversed(parts) for metric in part.means}
-    if not any(metric in counters for metric in _LATENCIES):
-        counters |= _latencies(counters, means)
+    counters = _counted(parts)
     is_complete = any(ops in counters and wait in counters for ops, wait in zip(_OPS, _LATENCIES, strict=True))
     for part in parts:
         yield from _mean_rows(load, part) if not is_complete or part.kind != "lat" else ()
@@ -193,7 +212,17 @@ def _job(load: str, number: int, parts: Sequence[_Part], remarks: Sequence[str])
     yield step.event("step-end", end_us)
 
 
-def _latencies(counters: Mapping[str, _Series], means: Mapping[str, _Series]) -> Iterator[tuple[str, _Series]]:
+def _counted(parts: Sequence[_Part]) -> Mapping[str, Series]:
+    """The counters of a job: metric → its values. The sums of latencies may follow from their means."""
+    parts = sorted(parts, key=lambda part: _ORDER.index(part.kind))
+    counters = {metric: part.counters[metric] for part in reversed(parts) for metric in part.counters}
+    means = {metric: part.means[metric] for part in reversed(parts) for metric in part.means}
+    if not any(metric in counters for metric in _LATENCIES):
+        counters |= _latencies(counters, means)
+    return counters
+
+
+def _latencies(counters: Mapping[str, Series], means: Mapping[str, Series]) -> Iterator[tuple[str, Series]]:
     """Yields the sums of latencies: the operations of each window times their mean latency."""
     for direction, ops, latency in zip(DIRECTIONS, _OPS, _LATENCIES, strict=True):
         lat, clat, slat = (f"{GAUGE_OF[kind]}_{direction}" for kind in ("lat", "clat", "slat"))
@@ -208,14 +237,14 @@ def _latencies(counters: Mapping[str, _Series], means: Mapping[str, _Series]) ->
         yield latency, (times, np.interp(times, edges, sums))
 
 
-def _mean_until(series: _Series, ends: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean_until(series: Series, ends: NDArray[np.float64]) -> NDArray[np.float64]:
     """The mean of the window that contains each interval, given by its end. After the last window it is unchanged."""
     times, values = series
     return values[np.minimum(np.searchsorted(times, ends), len(values) - 1)]
 
 
 def _counter_rows(
-    load: str, counters: Mapping[str, _Series], statistics: Sequence[Mapping[str, Sequence[tuple[int, int | float]]]]
+    load: str, counters: Mapping[str, Series], statistics: Sequence[Mapping[str, Sequence[tuple[int, int | float]]]]
 ) -> Iterator[Rows]:
     """Yields all counters at the times of the first one, and percentiles at the nearest of them."""
     grid = next((counters[metric][0] for metric in (*_OPS, *counters) if metric in counters), None)
