@@ -34,9 +34,10 @@ class Summary:
     `verdict`: what limits, in one line of at most 12 words where names have no blanks. `consequence`: what follows
     for throughput and latency. `acquittal`: what is not the problem, and up to which load that was seen; None:
     nothing was cleared. `path`: the loaded path that the verdict names, from load to volume. `off_path`: limiting
-    elements that are not on it. `more_paths`: number of other paths. `action`: the first thing to do. `plan_step`:
-    its number in the plan; None: it decides between suspects, or there is nothing to do. `gain`: what it would bring,
-    None: unknown. `other_io`: the verdict of each other kind of I/O of the run in a sentence, where it differs.
+    elements that are not on it. `more_paths`: number of other paths; without links, of other machines with a load.
+    `action`: the first thing to do. `plan_step`: its number in the plan; None: it decides between suspects, or there
+    is nothing to do. `gain`: what it would bring, None: unknown. `other_io`: the verdict of each other kind of I/O of
+    the run in a sentence, where it differs.
     """
 
     verdict: str

@@ -60,13 +60,15 @@ class ResultReader(ABC):
     file does not name it, have `load` as their entity. `idle_end_us`: for how long the generator runs after its last
     measurement, such as a cool-down. `versions`: those of the same generator that the recording holds already, for
     files that do not contain it. `described`: local id → attributes of the loads, as files of settings that are
-    imported together with this one describe them.
+    imported together with this one describe them. `day_first`: dates of which it does not show have the day before
+    the month.
     """
 
     clock: ResultClock = "elapsed"
     idle_end_us = 0
     versions: Collection[str] = ()
     described: Mapping[str, Mapping[str, Scalar]] = MappingProxyType({})
+    day_first = False
 
     def __init__(self, load: str) -> None:
         self.load = load
@@ -102,6 +104,11 @@ class ResultReader(ABC):
     def has_only_settings(cls, head: bytes) -> bool:  # noqa: ARG003 - most files have figures
         """Whether a file says how loads are set, and another file of the same tool has their figures. `head`: its
         first 64 KiB."""
+        return False
+
+    @classmethod
+    def has_ambiguous_dates(cls, head: bytes) -> bool:  # noqa: ARG003 - most dates show it
+        """Whether dates of a file may have the day or the month first, by its first 64 KiB."""
         return False
 
     @abstractmethod

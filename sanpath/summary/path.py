@@ -10,7 +10,7 @@ from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.summary.busy_processors import busy_machine
 from sanpath.summary.names import readable
 from sanpath.topology.load_path import load_and_machines
-from sanpath.topology.paths import IoPath, io_paths, placed_loads, switch_of, targets_of
+from sanpath.topology.paths import IoPath, io_paths, machine_of, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
 
 _BY_THE_LOAD = ("generator_limited", "concurrency_limited")
@@ -36,10 +36,12 @@ def summary_path(
     paths = sorted(io_paths(topology, *loads), key=lambda path: _rank(path, uses, limits, named))
     if paths:
         entities = list(_path_entities(topology, paths[0]))
+        others = len(paths) - 1
     else:
         drawings = [[*load_and_machines(topology, load), *_entities_below(topology, load)] for load in loads]
         own_limits = limits | ({machine} if (machine := busy_machine(diagnosis)) is not None else set())
         entities = max(drawings, key=lambda each: _drawing_rank(topology, each, own_limits, named), default=[])
+        others = len({machine_of(topology, load) for load in loads} - {None, *entities})
     entities = _with_limiting_parts(topology, entities, limits)
     waiting = {_drawn_for(topology, entity, entities) for entity in waiting_entities}
     drawn_limits = limits | _own_limits(diagnosis, entities)
@@ -54,7 +56,7 @@ def summary_path(
         for entity in sorted(limits - set(entities))
         if _is_separate(topology, entity, entities)
     ]
-    return tuple(drawn), tuple(off_path), max(0, len(paths) - 1)
+    return tuple(drawn), tuple(off_path), others
 
 
 def _own_limits(diagnosis: Diagnosis, entities: Sequence[str]) -> set[str]:

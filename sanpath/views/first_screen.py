@@ -111,8 +111,11 @@ def gain_text(diagnosis: Diagnosis) -> str | None:
 
 def test_name(diagnosis: Diagnosis) -> str:
     """The load, the machine it ran on, and when: "fio on sqlvm1, 2027-01-15 08:00 UTC"."""
-    places = [element for element in diagnosis.summary.path if element.kind in ("load", "vm", "host")][:2]
+    summary = diagnosis.summary
+    places = [element for element in summary.path if element.kind in ("load", "vm", "host")][:2]
     test = " on ".join(element.name for element in places)
+    if test and summary.more_paths and not any(element.kind == "link" for element in summary.path):
+        test += f" and {summary.more_paths} more"
     return ", ".join(filter(None, (test, words.minute(diagnosis.run.start))))
 
 

@@ -3,6 +3,7 @@ intervals."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -30,6 +31,7 @@ from sanpath_collectors.iostat.ports import link_speed
 from sanpath_collectors.iostat.report import Report, Values
 from sanpath_collectors.iostat.stacks import Traffic
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN, Rate
+from sanpath_collectors.iostat.times import Stamp
 
 _SECOND_US = 1_000_000
 _MAX_INTERVAL_US = 86_400 * _SECOND_US
@@ -40,6 +42,7 @@ _LACKS_LATENCY = ("no-directions", "no-latency")
 _JSON = re.compile(r'\{\s*"sysstat"\s*:')
 _SADF = re.compile(r'"(?:sysdata-version|file-utc-time)"\s*:')
 """Keys of sadf, another program of sysstat, whose devices have other names and columns."""
+_AMBIGUOUS_DATE = "ambiguous-date"
 _MOST_TEXT_BEFORE = 1 << 16
 """Text within which the header of a report has to appear."""
 
@@ -80,6 +83,15 @@ class IostatResult(ResultReader):
         return any(header(line) or sar_header(line) for line in lines) or (
             len(lines) == 1 and TITLE.match(lines[0]) is not None
         )
+
+    @classmethod
+    def has_ambiguous_dates(cls, head: bytes) -> bool:
+        """Whether one of the first reports has a date as of the United States that may be one as of Britain."""
+        trial = cls("trial")
+        with contextlib.suppress(CollectorError):
+            for _ in trial.feed(head):
+                pass
+        return _AMBIGUOUS_DATE in trial._warned_codes
 
     def feed(self, added: bytes) -> Iterable[Item]:
         """Yields the items of intervals that are complete now."""
@@ -122,6 +134,8 @@ class IostatResult(ResultReader):
         return TextReports() if is_text or last or len(self._text) > _MOST_TEXT_BEFORE else None
 
     def _report(self, report: Report) -> Iterator[Item]:
+        if self.day_first and report.stamp is not None and report.stamp.day_first_us is not None:
+            report.stamp = Stamp(report.stamp.day_first_us, has_zone=False)
         if not self._clock_is_set:
             self._clock_is_set = True
             self.clock = "elapsed" if report.stamp is None else "utc" if report.stamp.has_zone else "local"
@@ -185,9 +199,9 @@ class IostatResult(ResultReader):
         if unknown_interval:
             text = "the length of an interval is not reported and taken for a second: run iostat with -t"
             yield from self._warn("interval-unknown", text)
-        if report.stamp is not None and report.stamp.ambiguous:
+        if report.stamp is not None and report.stamp.day_first_us is not None:
             text = "whether the month or the day comes first in a time is not sure: run it with S_TIME_FORMAT=ISO"
-            yield from self._warn("ambiguous-date", text)
+            yield from self._warn(_AMBIGUOUS_DATE, text)
 
     def _limits(self, report: Report) -> tuple[int, int]:
         """Begin and end of the interval in microseconds.

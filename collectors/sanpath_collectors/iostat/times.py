@@ -23,19 +23,19 @@ _DAY_US = 86_400_000_000
 class Stamp:
     """A time. `us`: microseconds since the epoch, in local time unless it `has_zone`.
 
-    `ambiguous`: day and month may be swapped.
+    `day_first_us`: the same if the day comes first, for one that does not show whether the month does. None: it does.
     """
 
     us: int
     has_zone: bool
-    ambiguous: bool = False
+    day_first_us: int | None = None
 
 
 def stamp(line: str) -> Stamp | None:
     """Parses a time stamp; None: the line is no time stamp.
 
     >>> stamp("2026-11-20T02:55:15+0000")
-    Stamp(us=1795143315000000, has_zone=True, ambiguous=False)
+    Stamp(us=1795143315000000, has_zone=True, day_first_us=None)
     >>> stamp("20.11.2026 02:55:15") == stamp("11/20/2026 02:55:15 AM") == stamp("11/20/26 02:55:15")
     True
     """
@@ -80,7 +80,8 @@ class StampReader:
         if self._previous_us is not None and self._previous_us - found.us - self._days_us > _DAY_US // 2:
             self._days_us += _DAY_US
         self._previous_us = found.us + self._days_us
-        return replace(found, us=self._previous_us)
+        day_first_us = None if found.day_first_us is None else found.day_first_us + self._days_us
+        return replace(found, us=self._previous_us, day_first_us=day_first_us)
 
 
 def _parse_locale(match: re.Match[str]) -> Stamp:
@@ -98,7 +99,8 @@ def _parse_locale(match: re.Match[str]) -> Stamp:
     if half := match["half"]:
         hour = hour % 12 + (12 if half[0] in "Pp" else 0)
     time = datetime(year + 2000 if year < 100 else year, month, day, hour, minute, second)
-    return Stamp(_us(time), has_zone=False, ambiguous=ambiguous)
+    day_first_us = _us(time.replace(month=day, day=month)) if ambiguous else None
+    return Stamp(_us(time), has_zone=False, day_first_us=day_first_us)
 
 
 def _us(time: datetime) -> int:

@@ -62,19 +62,29 @@ def placing_option(clock: ResultClock, requested: Placement) -> str:
     return "--utc-offset" if clock == "local" else ""
 
 
+def limits_of_others(recording: Recording, collector: str) -> tuple[int, int] | None:
+    """Return when everything in the recording but runs of the same tool began and ended. None: there is nothing
+    else."""
+    same_tool = _sources_of_tool(recording, collector)
+    polls = [poll for poll in recording.polls() if poll.source not in same_tool]
+    if not polls:
+        return None
+    began = min(poll.started for poll in polls)
+    imported = (event.seen for s, event in recording.events() if event.name == "imported" and s not in same_tool)
+    # The poll of an import has no duration.
+    return began, max(*(poll.ended for poll in polls), *imported, began)
+
+
 def outside_recording(placement: Placement, recording: Recording, collector: str, option: str) -> Iterator[str]:
     """Yield a remark if the file lies outside of everything else in the recording but runs of the same tool.
 
     `option`: the option that placed it; "": none.
     """
-    same_tool = _sources_of_tool(recording, collector)
-    polls = [poll for poll in recording.polls() if poll.source not in same_tool]
+    limits = limits_of_others(recording, collector)
     first, last = placement.first, placement.last
-    if first is None or last is None or not polls:
+    if first is None or last is None or limits is None:
         return
-    began = min(poll.started for poll in polls)
-    imported = (event.seen for s, event in recording.events() if event.name == "imported" and s not in same_tool)
-    ended = max(*(poll.ended for poll in polls), *imported, began)  # The poll of an import has no duration.
+    began, ended = limits
     gap_us = max(began - last, first - ended)
     if gap_us > 0:
         quarter_hours = -(-gap_us // QUARTER_US)

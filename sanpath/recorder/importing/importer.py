@@ -17,6 +17,7 @@ from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import doubtful_placement as doubts
 from sanpath.recorder.importing.batch import Batch, single
+from sanpath.recorder.importing.day_or_month import DAY_FIRST, day_comes_first
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.placement import Placement
 from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, read_bytes
@@ -122,6 +123,8 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         writer.inventory(layout.CONFIG, placement.begins or clock.anchor_us, item)
     result = reader(source if recording is None else _load_name(request, source, spec, reader, recording, files[0]))
     result.versions = _versions(recording, spec.name)
+    result.day_first = day_comes_first(placement, files, reader, recording, spec.name)
+    remarks += [DAY_FIRST] if result.day_first else []
     result.described = described_loads(request.settings, reader, result.load)
     try:
         task.run(result, files, progress)
@@ -180,7 +183,8 @@ def in_order(files: Sequence[Path], named: str | None) -> list[list[Path]]:
         part_of = reader.part_of(file.name)
         run = runs.setdefault((path.parent, spec.name, part_of), []) if part_of else []
         if not run:
-            (last if reader.is_read_last(file.name) else first).append(run)
+            is_explained = reader.is_read_last(file.name) or reader.has_ambiguous_dates(file.head())
+            (last if is_explained else first).append(run)
         run.append(path)
         if not part_of and (run_of_parts := reader.run_of_parts(file.head())):
             complete[path.parent, spec.name, run_of_parts].append(run)
@@ -412,9 +416,8 @@ def _host(requested: str | None, recording: Recording | None) -> tuple[str | Non
     name = spellings((*names, requested))[requested.casefold()]
     if name in names or not names:
         return name, []
-    return requested, [
-        f"the recording has no host {requested} yet, only {in_series(names)}: the file is joined to nothing so far"
-    ]
+    known = f"the recording has no host {requested} yet, only {in_series(names)}"
+    return requested, [f"{known}: {requested} is another machine from now on"]
 
 
 def _refuse_twice(file: ImportedFile, recording: Recording | None, host: str | None) -> None:

@@ -8,6 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sanpath.cli import app
+from sanpath.diagnose import diagnose
+from sanpath.recording.reading.recording import Recording
+from sanpath.views import first_screen
 from tests.support.simulated_diskspd import result
 
 _TWICE = "if both files are of one run, it is now counted twice"
@@ -37,3 +40,12 @@ def test_the_machine_that_a_person_names_is_that_of_the_file(tmp_path: Path) -> 
     into = ("--into", tmp_path / "r")
     imported(diskspd(tmp_path, "a.xml", "SQL1", 4), *into)
     assert _TWICE in imported(diskspd(tmp_path, "b.xml", "WIN-TEMPLATE", 8), *into, "--host", "sql1")
+
+
+def test_a_second_machine_that_a_person_names_is_added_as_the_first_was(tmp_path: Path) -> None:
+    into = tmp_path / "r"
+    imported(diskspd(tmp_path, "a.xml", "SQL1", 4), "--into", into, "--host", "h1")
+    second = imported(diskspd(tmp_path, "b.xml", "SQL1", 8), "--into", into, "--host", "h2", "--name", "other")
+    assert "h2 is another machine from now on" in second
+    assert "joined to nothing" not in second
+    assert first_screen.test_name(diagnose(Recording(into))).partition(", ")[0] == "diskspd on h1 and 1 more"
