@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar, Literal, Protocol
 
@@ -61,7 +61,8 @@ class ResultReader(ABC):
     measurement, such as a cool-down. `versions`: those of the same generator that the recording holds already, for
     files that do not contain it. `described`: local id → attributes of the loads, as files of settings that are
     imported together with this one describe them. `day_first`: dates of which it does not show have the day before
-    the month.
+    the month. `set_back_us`: by how much the clock is set back after a local time that comes twice; 0: it comes once.
+    `continues_us`: a local time from which on the reader's times go on as if the clock had not been set back.
     """
 
     clock: ResultClock = "elapsed"
@@ -69,6 +70,8 @@ class ResultReader(ABC):
     versions: Collection[str] = ()
     described: Mapping[str, Mapping[str, Scalar]] = MappingProxyType({})
     day_first = False
+    set_back_us: Callable[[int], int] = staticmethod(lambda _: 0)
+    continues_us: int | None = None
 
     def __init__(self, load: str) -> None:
         self.load = load

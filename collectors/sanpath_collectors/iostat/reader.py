@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from sanpath.plugin import (
     CollectorError,
@@ -61,6 +62,8 @@ class IostatResult(ResultReader):
         self._first: Report | None = None
         self._clock_is_set = False
         self._end_us: dict[str, int] = {}
+        # Kind → the last stamp, and what is added to stamps since the clock was set back.
+        self._stamps: dict[str, tuple[int, int]] = {}
         self._has_samples = False
         self._warned_codes: set[str] = set()
         self._yielded_devices: set[tuple[str, str]] = set()
@@ -134,8 +137,8 @@ class IostatResult(ResultReader):
         return TextReports() if is_text or last or len(self._text) > _MOST_TEXT_BEFORE else None
 
     def _report(self, report: Report) -> Iterator[Item]:
-        if self.day_first and report.stamp is not None and report.stamp.day_first_us is not None:
-            report.stamp = Stamp(report.stamp.day_first_us, has_zone=False)
+        if report.stamp is not None and not report.stamp.has_zone:
+            report.stamp = self._local(report.stamp, report.table.kind)
         if not self._clock_is_set:
             self._clock_is_set = True
             self.clock = "elapsed" if report.stamp is None else "utc" if report.stamp.has_zone else "local"
@@ -153,6 +156,18 @@ class IostatResult(ResultReader):
             text = "the first report is left out: unless -y was given, it covers the time since the host was booted"
             yield from self._warn("since-boot", text)
         yield from self._interval(report)
+
+    def _local(self, stamp: Stamp, kind: str) -> Stamp:
+        """The time of a report, as if the clock were not set back at the end of summer time."""
+        if self.day_first and stamp.day_first_us is not None:
+            stamp = Stamp(stamp.day_first_us, has_zone=False)
+        previous_us, added_us = self._stamps.get(kind, (stamp.us, 0))
+        back_us = previous_us - stamp.us - added_us
+        if back_us > 0 and back_us <= (set_back_us := self.set_back_us(stamp.us)):
+            self.continues_us = stamp.us if self.continues_us is None else self.continues_us
+            added_us += set_back_us
+        self._stamps[kind] = stamp.us + added_us, added_us
+        return replace(stamp, us=stamp.us + added_us)
 
     def _entities(self, report: Report) -> Iterator[Item]:
         kind = report.table.kind
@@ -182,7 +197,9 @@ class IostatResult(ResultReader):
         begin_us, end_us = self._limits(report)
         if end_us < begin_us:
             yield from self._warn(
-                "clock-moved", "the clock was set back: reports are left out until it has caught up"
+                "clock-moved",
+                "the clock was set back: reports are left out until it has caught up, unless --utc-offset names a "
+                "zone whose summer time ended then",
             )
         if end_us <= begin_us:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 from sanpath.plugin import ResultClock
 from sanpath.recorder.importing.placement import QUARTER_US, Placement, step_limits
@@ -42,6 +42,22 @@ def assumed_zone(placement: Placement, clock: ResultClock) -> Iterator[str]:
     if clock == "local" and placement.zone is None and placement.first is not None and not placement.marks:
         offset = datetime.fromtimestamp(placement.first / 1e6).astimezone().isoformat()[-6:]
         yield f"its times have no zone: that of this machine is assumed, UTC{offset}; --utc-offset names another"
+
+
+def doubled_hour(placement: Placement, clock: ResultClock) -> Iterator[str]:
+    """Yield a remark if the file begins at a local time that came twice, and does not show which of them it was."""
+    if clock != "local" or placement.first is None or placement.marks or placement.continues_us is not None:
+        return
+    began = datetime.fromtimestamp((placement.first - placement.behind_us) / 1e6, placement.zone or UTC)
+    began = began if placement.zone is not None else began.astimezone()
+    local_us = round(began.replace(tzinfo=UTC).timestamp() * 1e6)
+    if (set_back_us := placement.set_back_us(local_us)) > 0:
+        offset = (began.utcoffset() or timedelta()) - timedelta(microseconds=set_back_us)
+        second = began.replace(tzinfo=timezone(offset)).isoformat()[-6:]
+        yield (
+            f"its first time, {began:%H:%M}, came twice that day, as summer time ended: the first is taken; "
+            f"--utc-offset {second} names the second"
+        )
 
 
 def unused_options(placement: Placement, clock: ResultClock, requested: Placement) -> Iterator[str]:

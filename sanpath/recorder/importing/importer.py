@@ -123,6 +123,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         writer.inventory(layout.CONFIG, placement.begins or clock.anchor_us, item)
     result = reader(source if recording is None else _load_name(request, source, spec, reader, recording, files[0]))
     result.versions = _versions(recording, spec.name)
+    result.set_back_us = placement.set_back_us
     result.day_first = day_comes_first(placement, files, reader, recording, spec.name)
     remarks += [DAY_FIRST] if result.day_first else []
     result.described = described_loads(request.settings, reader, result.load)
@@ -134,6 +135,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
                 task.remarks += doubts.outside_recording(placement, recording, spec.name, option)
             task.remarks += doubts.overlapping_loads(placement, recording, spec.name, task.hosts)
         task.remarks += doubts.assumed_zone(placement, result.clock)
+        task.remarks += doubts.doubled_hour(placement, result.clock)
         task.warn()
         task.end(request, spec, files, recording)
     finally:
@@ -251,6 +253,8 @@ class Importing:
         self.hosts |= {self.host} if self.host is not None else set()
         try:
             for item, clock, count in read_ahead(reader, files):
+                # The reader may be ahead of this item, but no time before the one that it names is moved.
+                self.placement.continues_us = reader.continues_us
                 self._take(item, clock)
                 progress(count)
         except CollectorError as error:

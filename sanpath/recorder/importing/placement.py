@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -59,14 +60,15 @@ class Placement:
 
     `zone`: time zone of local times; None: that of this machine. `behind_us`: by how much the file's clock is behind
     the recorder's. `marks`: when each load of the file began, regardless of the file's times. `begins`: when the
-    first load began, for a file without times. `first` and `last`: limits of the placed items. `steps`: number of
-    loads.
+    first load began, for a file without times. `continues_us`: a local time from which on those of the file go on as
+    if the clock had not been set back. `first` and `last`: limits of the placed items. `steps`: number of loads.
     """
 
     zone: tzinfo | None = None
     begins: int | None = None
     marks: Sequence[int] = ()
     behind_us: int = 0
+    continues_us: int | None = None
     first: int | None = None
     last: int | None = None
     steps: int = 0
@@ -137,10 +139,20 @@ class Placement:
             raise CollectorError(Failure.UNREADABLE, f"holds an impossible time: {time_us} microseconds")
         return placed
 
+    def set_back_us(self, local_us: int) -> int:
+        """Return by how much the clock is set back after a local time that comes twice, as summer time ends. 0: the
+        time comes once. Raises CollectorError for an invalid time."""
+        return max(0, self._zone_offset_us(local_us) - self._zone_offset_us(local_us, fold=1))
+
     def _offset_us(self, local_us: int) -> int:
-        """Return by how many microseconds local time is ahead of UTC. Raises CollectorError for an invalid time."""
+        """Return by how many microseconds a time of the file is ahead of UTC."""
+        return self._zone_offset_us(local_us if self.continues_us is None else min(local_us, self.continues_us))
+
+    def _zone_offset_us(self, local_us: int, fold: Literal[0, 1] = 0) -> int:
+        """Return by how many microseconds local time is ahead of UTC. `fold` 1: when the time comes for the second
+        time. Raises CollectorError for an invalid time."""
         try:
-            naive = datetime(1970, 1, 1) + timedelta(microseconds=local_us)
+            naive = (datetime(1970, 1, 1) + timedelta(microseconds=local_us)).replace(fold=fold)
             aware = naive.replace(tzinfo=self.zone) if self.zone is not None else naive.astimezone()
             offset = aware.utcoffset()
         except (OverflowError, ValueError, OSError) as error:  # Before the year 1, or after 9999.
