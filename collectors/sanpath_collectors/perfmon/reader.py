@@ -31,6 +31,8 @@ _HEADER_WITHIN = 10
 _BINARY, _BINARY_WITHIN = bytes(4), 64
 """Zeros in the header of a binary log; text has at most one in a row, as UTF-16."""
 
+_RELOG = "relog NAME.blg -f csv -o NAME.csv"
+
 
 class CounterLog(ResultReader):
     """A log of counters of any system; a subclass makes the plan for its columns.
@@ -179,9 +181,13 @@ class PerfMonLog(CounterLog):
     def feed(self, added: bytes) -> Iterator[Item]:
         """Yield the samples of the rows that are now complete. Raises CollectorError: the log is binary."""
         if self._format is None and _BINARY in added[:_BINARY_WITHIN]:
-            text = "a binary log is not read: relog NAME.blg -f csv -o NAME.csv turns it into one that is"
+            text = f"a binary log is not read: {_RELOG} turns it into one that is"
             raise CollectorError(Failure.UNREADABLE, text)
         yield from super().feed(added)
+
+    def _no_samples_text(self) -> str:
+        text = super()._no_samples_text()
+        return text if self._plan is not None else f"{text}; {_RELOG} turns a binary log into one"
 
     def plan(self, header: Columns) -> Plan:
         """Return the plan for the columns."""

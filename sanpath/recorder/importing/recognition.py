@@ -6,6 +6,7 @@ from sanpath import registry
 from sanpath.errors import CollectorError, UsageError
 from sanpath.plugin import ResultReader, Spec
 from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.other_files import other_file
 
 
 def recognised(file: ImportedFile, named: str | None) -> tuple[Spec, type[ResultReader]]:
@@ -21,6 +22,8 @@ def recognised(file: ImportedFile, named: str | None) -> tuple[Spec, type[Result
         return match
     if not head:
         raise UsageError(f"{file.name}: is empty")
+    if (what := other_file(head, file.name)) is not None:
+        raise UsageError(f"{file.name}: {what}")
     readers = ", ".join(registry.result_readers())
     raise UsageError(
         f"{file.name}: is not a result that sanpath knows; name its --reader, one of: {readers}; or enter its "

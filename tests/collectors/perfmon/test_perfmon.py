@@ -387,3 +387,6 @@ def test_a_binary_log_says_how_it_is_converted(tmp_path: Path) -> None:
         UsageError, match=r"disks\.blg: a binary log is not read: relog NAME\.blg -f csv -o NAME\.csv"
     ):
         import_file(ImportRequest(file, tmp_path / "a.sanpath"))
+    file.write_bytes(bytes(range(256)) * 40)
+    with pytest.raises(UsageError, match=r"disks\.blg: .* relog NAME\.blg -f csv -o NAME\.csv turns a binary log"):
+        import_file(ImportRequest(file, tmp_path / "a.sanpath"))

@@ -45,3 +45,35 @@ def test_a_tar_archive_is_not_imported_by_half(tmp_path: Path, pack: str) -> Non
     with pytest.raises(UsageError, match=r"^b\.tar.* is a tar archive; unpack it and import the files you want$"):
         CliRunner().invoke(app, ["import", "file", str(archive), "--into", str(folder)], catch_exceptions=False)
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x96\xd5\x75\x21" + bytes(40), "is a binary file of sar: sar -d -n DEV -f what > what.txt prints what"),
+        (
+            b'{"status":"success","data":{"resultType":"matrix","result":[]}}',
+            "sanpath import prometheus reads what a",
+        ),
+        (b"# HELP node_disk_io_now The number of I/Os\n", "is a page of a Prometheus exporter: sanpath import"),
+        (b"mpatha (3600601) dm-2 DGC,VRAID\nsize=500G features='0'\n", "is what multipath -ll prints: sanpath does"),
+        (b"mpatha dm-2 DGC,VRAID\nsize=500G features='0'\n", "is what multipath -ll prints: sanpath does"),
+        (b"Pseudo name=emcpowera\n", "is what powermt display prints: sanpath does not read it"),
+        (
+            b"Linux 6 (vm)\n\n06:25:16     CPU    %usr   %nice    %sys %iowait\n",
+            "is what mpstat prints: sanpath does",
+        ),
+        (b"AAA,progname,nmon\n", "is a log of nmon: sanpath does not read it"),
+        (b"sw1:admin> porterrshow\n", "is what porterrshow prints: sanpath does not read it"),
+        (b"mds1# show interface fc1/7\nfc1/7 is up\n", "is what show interface prints: sanpath does not read it"),
+        (b"----\nCrystalDiskMark 8.0.4 x64\n", "is a result of CrystalDiskMark: sanpath does not read it; enter its"),
+    ],
+)
+def test_a_file_of_a_known_program_is_called_what_it_is(tmp_path: Path, content: bytes, message: str) -> None:
+    (file := tmp_path / "what").write_bytes(content)
+    command = ["import", "file", str(file), "--into", str(tmp_path / "r.sanpath")]
+    with pytest.raises(UsageError) as refusal:
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    assert str(refusal.value).startswith("what: ")
+    assert message in str(refusal.value)
+    assert "--reader" not in str(refusal.value)

@@ -1,0 +1,40 @@
+"""Files of programs that no collector reads: what they are, and what to do instead."""
+
+from __future__ import annotations
+
+import re
+
+from sanpath.plugin import text_of
+
+_SAR_DATA = re.compile(rb"[\x71\x96]\xd5[\x60-\x7f]\x21|\xd5[\x71\x96]\x21[\x60-\x7f]")
+"""SYSSTAT_MAGIC and FORMAT_MAGIC of sa.h of sysstat, in both orders of bytes."""
+_NOT_READ = "sanpath does not read it"
+_BY_HAND = f"{_NOT_READ}; enter its figures by hand (sanpath collectors show figures)"
+_PROMETHEUS = "sanpath import prometheus reads what a server collected during the test"
+_TEXTS = (
+    (r'\s*\{\s*"status"\s*:\s*"success"\s*,\s*"data"\s*:', "an answer of a Prometheus server", _PROMETHEUS),
+    (r"# (?:HELP|TYPE) [a-zA-Z_:]", "a page of a Prometheus exporter", _PROMETHEUS),
+    (r"\S+ (?:\([^)]+\) )?dm-\d+ .*\nsize=", "what multipath -ll prints", _NOT_READ),
+    (r"Pseudo name=\w", "what powermt display prints", _NOT_READ),
+    (r".*\bCPU +%usr +%nice", "what mpstat prints", _NOT_READ),
+    (r"procs -+memory-", "what vmstat prints", f"{_NOT_READ}; iostat -xty 1 -o JSON has each device"),
+    (r"AAA,progname,", "a log of nmon", f"{_NOT_READ}; iostat -xty 1 -o JSON has the same devices"),
+    (r".*\bporterrshow\b|\s*frames +enc +crc", "what porterrshow prints", _NOT_READ),
+    (r".*\bportperfshow\b", "what portperfshow prints", _NOT_READ),
+    (r".*[#>] ?show interface|fc\d+/\d+ is (?:up|down|trunking)", "what show interface prints", _NOT_READ),
+    (r"CrystalDiskMark \d", "a result of CrystalDiskMark", _BY_HAND),
+)
+"""Beginning of a line → what the file is, and what to do."""
+_PATTERNS = [(re.compile(f"^(?:{pattern})", re.MULTILINE), what, advice) for pattern, what, advice in _TEXTS]
+
+
+def other_file(head: bytes, name: str) -> str | None:
+    """Return what a file is that no collector reads, and what to do, by its first bytes. None: not known.
+
+    >>> other_file(b"procs -----------memory----------", "a.txt")
+    'is what vmstat prints: sanpath does not read it; iostat -xty 1 -o JSON has each device'
+    """
+    if _SAR_DATA.match(head):
+        return f"is a binary file of sar: sar -d -n DEV -f {name} > {name}.txt prints what sanpath reads"
+    text = text_of(head)[0]
+    return next((f"is {what}: {advice}" for pattern, what, advice in _PATTERNS if pattern.search(text)), None)
