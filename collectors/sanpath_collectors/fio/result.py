@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sanpath.plugin import Item, ResultFile, ResultReader, text_of
+from sanpath.plugin import CollectorError, Event, Item, ResultFile, ResultReader, text_of, warning
 from sanpath_collectors.fio import report
 from sanpath_collectors.fio.logs import log
 from sanpath_collectors.fio.logs.beside_result import BesideResult, prefix_of_logs
@@ -79,21 +79,38 @@ class FioResult(ResultReader):
         results = [file for name, file in names if name is None]
         if results and logs:
             yield from self._result_and_logs(results[0], logs)
-        elif len(logs) < 2:
-            yield from self.read(written[0])
+        elif logs:
+            yield from self._logs(logs)
         else:
-            yield from self._joined(logs)
+            yield from self.read(written[0])
 
-    def _joined(self, logs: Sequence[tuple[LogName, ResultFile]]) -> Iterator[Item]:
+    def _logs(self, logs: Sequence[tuple[LogName, ResultFile]]) -> Iterator[Item]:
+        if len(logs) < 2:
+            yield from self.read(logs[0][1])
+            return
         for self.clock, item in read_joined([(self._log_of(name, file), file) for name, file in logs]):
             yield item
 
     def _result_and_logs(self, result: ResultFile, logs: Sequence[tuple[LogName, ResultFile]]) -> Iterator[Item]:
         def read_jobs(versions: frozenset[str]) -> Sequence[JobSeries]:
-            self.versions = versions
+            self.versions = versions or self.versions
             return series_of_jobs([(self._log_of(name, file), file) for name, file in logs])
 
-        yield from BesideResult(self.load, read_jobs).joined(self.read(result))
+        items = BesideResult(self.load, read_jobs).joined(self.read(result))
+        try:
+            first = next(items)
+        except CollectorError as error:
+            yield from self._logs_alone(logs, f"{result.name}: {error}")
+            return
+        yield first
+        yield from items
+
+    def _logs_alone(self, logs: Sequence[tuple[LogName, ResultFile]], why: str) -> Iterator[Item]:
+        self._form, seen_us = None, 0
+        for item in self._logs(logs):
+            seen_us = item.seen if isinstance(item, Event) else seen_us
+            yield item
+        yield warning(seen_us, "result-unreadable", f"only the logs of the run are read: {why}")
 
     def _log_of(self, name: LogName, file: ResultFile) -> Log:
         return self._log(name, next(iter(file.chunks()), b"").partition(b"\n")[0])

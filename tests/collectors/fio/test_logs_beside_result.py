@@ -91,3 +91,12 @@ def test_logs_are_not_given_to_one_of_several_runs(tmp_path: Path) -> None:
     assert "a.json: fio, " in output
     assert "db_bw.1.log, db_iops.1.log, db_lat.1.log: fio-3, " in output
     assert "fio has a load of the same length: if both are of one run, it is now counted twice" in output
+
+
+def test_the_logs_of_a_run_whose_result_is_cut_off_are_read(tmp_path: Path) -> None:
+    cut = result(tmp_path, "db", write_bw_log="db")
+    cut.write_bytes(cut.read_bytes()[:500])
+    output, judged = imported(tmp_path, cut, *logs_of(tmp_path, *LOGS))
+    assert "only the logs of the run are read: r.json: " in output
+    assert "copy the whole file" in output
+    assert judged.steps[0].directions["read"].ops_per_second == pytest.approx(200, rel=0.03)
