@@ -149,9 +149,20 @@ def test_a_thread_that_waits_for_a_core_between_batches_may_be_held_by_that(tmp_
 
 
 def test_busy_processors_hold_no_load_that_hardly_uses_one(tmp_path: Path) -> None:
-    """400 reads a second, with 0.15 % of a core for them: nothing above the device is in want of a processor."""
-    found = reads(tmp_path, 32, 0.08, 2e-5, 0.0015)
-    assert found.verdict.suspects[0].kind == "io_stack"
+    """400 reads a second with 4 and 32 outstanding, of the device itself, with 0.15 % of a core. They come to the
+    device in bursts, and less than one is there at a time: a control group that nobody read holds them above it."""
+    san = OnBusyProcessors(
+        tmp_path / "r.sanpath",
+        ports=[],
+        leave_out={"switch", "array", "disk"},
+        addressed="sda",
+        about={"block_devices": True},
+    )
+    for n, at_device in ((4, 2.3e-5), (32, 1.9e-4)):
+        disk = {"read": Flow(400, at_device)}
+        san.step(f"t{n}", n, block=16 * KIB, read=Flow(400, n / 400), disk=disk, cpu=0.0015)
+    found = judged(san.write())
+    assert found.verdict.suspects[0].kind == "io_stack", found.verdict.headline
     assert generator(found) < 0.3
 
 
