@@ -37,7 +37,7 @@ def test_the_error_is_sought_before_the_load_is_changed(
 ) -> None:
     """One I/O is outstanding: without the error more would be the advice. With continue_on_error fio counts on."""
     _, consequence, action = first_screen(tmp_path, fio_of(error, counted))
-    assert action == "Find out why I/Os fail, mend it, then repeat the test"
+    assert action == "Find out why I/Os fail, fix it, then repeat the test"
     assert "I/Os of the load failed" in consequence
     (finding,) = failed(judged(Recording(tmp_path / "r.sanpath")))
     assert finding.summary.endswith(expected)
@@ -54,7 +54,7 @@ def test_the_failed_ios_that_iometer_counts_are_a_finding_of_their_test(tmp_path
     diagnosis = judged(Recording(tmp_path / "r.sanpath"))
     assert [finding.summary.rpartition(": ")[2] for finding in failed(diagnosis)] == ["3"]
     found = summary(diagnosis, resolve(Recording(tmp_path / "r.sanpath").inventory()))
-    assert found.action == "Find out why I/Os fail, mend it, then repeat the test"
+    assert found.action == "Find out why I/Os fail, fix it, then repeat the test"
 
 
 def test_a_step_of_others_is_not_in_doubt(tmp_path: Path) -> None:

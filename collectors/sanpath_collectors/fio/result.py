@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from sanpath.plugin import CollectorError, Event, Item, ResultFile, ResultReader, text_of, warning
 from sanpath_collectors.fio import report
 from sanpath_collectors.fio.logs import log
-from sanpath_collectors.fio.logs.beside_result import BesideResult, prefix_of_logs
 from sanpath_collectors.fio.logs.histogram import HistogramLog
 from sanpath_collectors.fio.logs.joined import JobSeries, read_joined, series_of_jobs
 from sanpath_collectors.fio.logs.log import Log, LogName, parse_line
 from sanpath_collectors.fio.logs.means import MeansLog
 from sanpath_collectors.fio.logs.raw import RawLog
+from sanpath_collectors.fio.logs.with_result import LogsOfResult, prefix_of_logs
 from sanpath_collectors.fio.report import Report
 
 
@@ -96,7 +96,7 @@ class FioResult(ResultReader):
             self.versions = versions or self.versions
             return series_of_jobs([(self._log_of(name, file), file) for name, file in logs])
 
-        items = BesideResult(self.load, read_jobs).joined(self.read(result))
+        items = LogsOfResult(self.load, read_jobs).joined(self.read(result))
         try:
             first = next(items)
         except CollectorError as error:

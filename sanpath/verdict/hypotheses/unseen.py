@@ -23,7 +23,7 @@ _PRIOR = -2.0
 """Log-odds of a place that no source looks into, against one whose counter could have shown the limit."""
 _BY_ENGINE = 2.0
 """Log-likelihood ratio of an engine above the device that is known to hold I/Os back."""
-_DIRECTLY, _BESIDE_GROUPS = -2.5, -1.0
+_DIRECTLY, _WITH_UNREAD_GROUPS = -2.5, -1.0
 """Log-odds of software above a block device where the load accesses the device itself, and where a control group may
 hold it there that was not read: sanpath's own choices. Without one only the block layer is left."""
 _GAP = -1.3
@@ -207,7 +207,7 @@ def _access(table: PlaceTable, machine: str | None, device: str | None) -> list[
     if row["block_devices"] and row["direct"] is not False and device in _addressed(table, machine):
         groups = table.facts.topology.related(machine, "attached_to", "cgroup") if machine is not None else []
         words = f"the load accesses {device} itself, without a file system"
-        return [Evidence(words, _DIRECTLY if groups else _BESIDE_GROUPS)]
+        return [Evidence(words, _DIRECTLY if groups else _WITH_UNREAD_GROUPS)]
     return []
 
 

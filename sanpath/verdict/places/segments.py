@@ -132,10 +132,10 @@ def segments(
                 remaining_seconds=remaining,
             )
         )
-    return _beside_idle_queues(result[::-1], in_flight / load.latency_seconds)
+    return _above_idle_places(result[::-1], in_flight / load.latency_seconds)
 
 
-def _beside_idle_queues(found: Sequence[LatencySegment], per_second: float) -> tuple[LatencySegment, ...]:
+def _above_idle_places(found: Sequence[LatencySegment], per_second: float) -> tuple[LatencySegment, ...]:
     """The same segments. I/Os that wait above a queue with less than one I/O below it do not wait for what is there,
     so that a wait there is a share of theirs as well. `per_second`: I/Os in flight for each second of latency."""
     result: list[LatencySegment] = []

@@ -42,7 +42,7 @@ def prefix_of_logs(head: str) -> str:
     return prefixes.pop() if len(prefixes) == 1 else ""
 
 
-class BesideResult:
+class LogsOfResult:
     """Adds what the logs count to the items of a result.
 
     `load`: the local id of the load of all jobs. `read_jobs`: version of fio → what the logs of each job count.
