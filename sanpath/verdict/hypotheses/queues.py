@@ -43,9 +43,9 @@ bring anything: sanpath's own choices."""
 _NEVER_SENT = -5.0
 """Log-odds of a full queue where the engine does not send the I/Os that seem to wait above it: sanpath's own choice,
 1 to 148."""
-_TOO_MANY_FOR_THREADS = -1.5
+_TOO_MANY_FOR_THREADS = -1.0
 """Log-odds of a full queue of unknown depth where more I/Os wait above it than threads can wait with for its slots:
-sanpath's own choice, 1 to 4, because drivers may hold I/Os back where the device's clock does not see it."""
+sanpath's own choice, 1 to 2.7, because drivers may hold I/Os back where the device's clock does not see it."""
 _CLEARLY_MORE = 2.0
 """I/Os for each thread from which they are more than one each: sanpath's own choice."""
 _SOFTWARE = 0.25
@@ -128,7 +128,7 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
             words = f"it holds {in_use} I/Os, and threads wait {percent(table.blocked_ratio)} of the time to submit"
         # What waits above several devices need not wait for this one.
         most = inf if queue.in_slots is None else _ONE_OF_SEVERAL
-        # It may admit fewer I/Os than its depth, but no queue admits less than one.
+        # It may admit fewer I/Os than its depth: so few as no queue does are less probable still.
         least = _SMALLER + min(0.0, full_queue(segment.filled_ratio * segment.slots))
         weight = min(most, max(least, at_limit(segment.filled_ratio, error)))
         yield Evidence(words, weight, about_slots=True)
@@ -137,9 +137,6 @@ def _evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, belo
         yield Evidence(words, _DEPTH_UNKNOWN + full_queue(below, table.facts.in_flight_in(table.load.step)))
         if segment is table.segments[0] and _too_many_for_threads(table, queue):
             words = f"{count(queue.waiting)} I/Os wait above it: a thread that waits for a slot submits no more"
-            yield Evidence(words, _TOO_MANY_FOR_THREADS)
-        if segment is table.segments[0] and _too_many_for_threads(table, queue):
-            words = f"{queue.waiting:.0f} I/Os wait above it: a thread that waits for a slot sends no more"
             yield Evidence(words, _TOO_MANY_FOR_THREADS)
     yield from _of_other_steps(table, queue)
     if segment is table.segments[0] and table.facts.row_of(table.load)["engine_serialises"]:
