@@ -25,7 +25,7 @@ def other_traffic(
     It is not where the test moves next to nothing in that direction, or more than all network ports of its only host
     together. A port with a path, or of another technology, is there for storage. `uses`: those of each port of the
     host."""
-    network = [port for port in uses if _is_for_anything(topology, port)]
+    network = [port for port in uses if _is_network_port(topology, port)]
     return {
         port: {
             f"not_of_test_{direction}": port in network and _is_other(topology, step, direction, uses, port, network)
@@ -56,9 +56,9 @@ def _is_other(
     return is_direct and len(step.hosts) == 1 and None not in others and moved < _CARRY_ALL * tested
 
 
-def _is_for_anything(topology: Topology, port: str) -> bool:
-    is_network_port = topology.entities[port].attributes.get("technology") == "ethernet"
-    return is_network_port and not topology.related(port, "attached_to", "path")
+def _is_network_port(topology: Topology, port: str) -> bool:
+    is_ethernet = topology.entities[port].attributes.get("technology") == "ethernet"
+    return is_ethernet and not topology.related(port, "attached_to", "path")
 
 
 def _number(value: FactValue) -> float | None:

@@ -204,8 +204,9 @@ class LoadFacts:
 
     @property
     def share_of_whole(self) -> float:
-        """Return the share of the I/Os in flight of the load that this is a part of; 1: it is no part."""
-        return 1.0 if self.whole is None else self.in_flight_measured / self.whole.in_flight_measured
+        """Return the share of the I/Os in flight of the load that this is a part of; 1: it is none, or has none."""
+        all_in_flight = 0.0 if self.whole is None else self.whole.in_flight_measured
+        return self.in_flight_measured / all_in_flight if all_in_flight else 1.0
 
     def comparable(self, other: LoadFacts) -> bool:
         """Return whether the two loads differ only in the number of I/Os in flight. Only then do they show the effect

@@ -59,7 +59,7 @@ def _slowed_since_it_began(load: LoadFacts) -> Iterator[tuple[float, float, str]
     """The same of a load whose I/Os took less time at its beginning, with as many outstanding, as while a cache had
     room for them. A single window may be chance."""
     before = load.before
-    if before is None or before.windows < 2:
+    if before is None or before.windows < 2 or not load.in_flight_measured:
         return
     as_many = 1 / _AS_MANY <= before.in_flight_measured / load.in_flight_measured <= _AS_MANY
     if as_many and before.comparable(load):
