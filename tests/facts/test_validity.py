@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.facts.compute import compute
-from sanpath.facts.load.validity import trend
+from sanpath.facts.load.validity import change_in_words, trend
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from sanpath_collectors.fio.tables import LOAD
@@ -39,18 +39,44 @@ def test_a_rise_in_the_noise_is_chance_as_long_as_the_noise_is_as_large() -> Non
 
 
 def test_a_rise_of_a_tenth_over_the_second_half() -> None:
-    """2.5 more each second about a mean of 100: 10 over the 4 s."""
-    assert trend(seconds(*FOUR, 96.25, 98.75, 101.25, 103.75)) == pytest.approx(0.1)
+    """2.5 more each second, from 95 to 105 in 4 s."""
+    assert trend(seconds(*FOUR, 96.25, 98.75, 101.25, 103.75)) == pytest.approx(105 / 95 - 1)
 
 
 def test_a_fall_is_negative_and_small_noise_does_not_hide_it() -> None:
-    """The line of 115.2, 104.8, 95.2, 84.8 falls by (1.5 x 30.4 + 0.5 x 9.6) / 5 = 10.08 a second: 40.3 % of 100."""
-    assert trend(seconds(*FOUR, 115.2, 104.8, 95.2, 84.8)) == pytest.approx(-0.4032)
+    """The line of 115.2, 104.8, 95.2, 84.8 falls by (1.5 x 30.4 + 0.5 x 9.6) / 5 = 10.08 a second, from 120.16 to
+    79.84."""
+    assert trend(seconds(*FOUR, 115.2, 104.8, 95.2, 84.8)) == pytest.approx(79.84 / 120.16 - 1)
 
 
 def test_a_jump_is_told_by_what_is_before_and_after_it() -> None:
-    """3,000 for 3 s, then 300 for 6 s: a line through them would fall by 222 % of their mean."""
+    """3,000 for 3 s, then 300 for 6 s: a line through them would end below nothing."""
     assert trend(seconds(*FOUR, *FOUR, 100.0, *[3000.0] * 3, *[300.0] * 6)) == pytest.approx(-0.9)
+
+
+def test_a_small_jump_is_no_steeper_than_it_is() -> None:
+    """From 100 to 60: a line would fall from 111 to 50, by 55 %."""
+    assert trend(seconds(*[100.0] * 13, *[60.0] * 5)) == pytest.approx(-0.4)
+
+
+def test_throughput_and_latency_of_a_closed_loop_change_by_the_same_factor() -> None:
+    """16 outstanding I/Os all the time: half the throughput is twice the latency, whether at once or bit by bit."""
+    at_once = [8000.0] * 15 + [4000.0] * 5
+    bit_by_bit = [8000.0] * 30 + [8000.0 * 0.5 ** ((n + 0.5) / 30) for n in range(30)]
+    for rates in (at_once, bit_by_bit):
+        throughput, latency = trend(seconds(*rates)), trend(seconds(*(16 / rate for rate in rates)))
+        assert throughput is not None
+        assert latency is not None
+        assert (1 + throughput) * (1 + latency) == pytest.approx(1, abs=0.05)
+
+
+def test_a_change_is_told_once_and_what_may_be_chance_not_at_all() -> None:
+    half = "over the second half of the step throughput falls by 49.0 % and mean latency rises by 96.0 %"
+    held = "its last quarter has 58.0 % of the throughput of its first"
+    assert change_in_words(-0.49, 0.96, 0.58) == f"{half}; {held}"
+    assert change_in_words(0.0, 0.0, 0.58) == held
+    assert change_in_words(0.0, 0.07, 1.01) == "over the second half of the step mean latency rises by 7.0 %"
+    assert change_in_words(0.0, None, None) is None
 
 
 def test_what_rose_in_the_first_half_only_has_settled() -> None:
@@ -58,14 +84,14 @@ def test_what_rose_in_the_first_half_only_has_settled() -> None:
 
 
 def test_windows_of_any_length_give_the_same_trend() -> None:
-    assert trend(seconds(*FOUR, 96.25, 98.75, 101.25, 103.75, each=5.0)) == pytest.approx(0.1)
+    assert trend(seconds(*FOUR, 96.25, 98.75, 101.25, 103.75, each=5.0)) == pytest.approx(105 / 95 - 1)
 
 
 def test_a_window_counts_from_its_middle() -> None:
     """Windows of 1, 1, 2 and 2 s have their middles at 0.5, 1.5, 3 and 5 s, where a rise of 4 a second from 97 on
-    reads 99, 103, 109 and 117: 24 over the 6 s, about a mean of 107."""
+    reads 99, 103, 109 and 117: 24 more after 6 s."""
     series = [*seconds(*FOUR), (99.0, 1.0), (103.0, 1.0), (109.0, 2.0), (117.0, 2.0)]
-    assert trend(series) == pytest.approx(24 / 107)
+    assert trend(series) == pytest.approx(24 / 97)
 
 
 @pytest.mark.parametrize("series", [[], seconds(96, 98, 101, 104, 106, 109, 111)])

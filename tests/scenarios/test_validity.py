@@ -151,12 +151,19 @@ def over_time(folder: Path, *rates: float) -> Diagnosis:
 
 def test_writes_that_slow_down_had_not_settled(tmp_path: Path) -> None:
     """10,000 IOPS for 10 s, then 500 less each second. Of 18 windows after the ramp the last nine fall from 9,000 to
-    5,000: 4,500 over the 9 s, about a mean of 7,000."""
+    5,000: by 500 a second, from 9,250 to 4,750 in 9 s. The last four have a mean of 5,750. Verdict and finding say so
+    in the same words."""
     found = over_time(tmp_path, *[10_000.0] * 10, *(10_000.0 - 500 * n for n in range(1, 11)))
     assert hits(found).keys() == {"test-not-steady"}
     finding = hits(found)["test-not-steady"]
     assert (finding.role, finding.direction) == ("validity", "write")
-    assert finding.evidence["throughput_trend"] == pytest.approx(-4500 / 7000, rel=1e-3)
+    assert finding.evidence["throughput_trend"] == pytest.approx(4750 / 9250 - 1, rel=1e-3)
+    change = "over the second half of the step throughput falls by 48.6 % and mean latency rises by "
+    held = "; its last quarter has 57.5 % of the throughput of its first"
+    assert finding.summary.startswith(f"load:fio/s had not settled (write): {change}")
+    assert finding.summary.endswith(held)
+    (said,) = [line for line in found.steps[0].verdict.because if "not steady" in line]
+    assert finding.summary.removeprefix("load:fio/s had not settled (write): ") in said
     assert stamped(found) == {"s": {"test-not-steady"}}
 
 
@@ -280,7 +287,7 @@ def test_a_mixed_test_is_stamped_for_what_it_writes(tmp_path: Path) -> None:
 
 
 def test_a_step_that_drifts_takes_a_grade_and_predicts_nothing(tmp_path: Path) -> None:
-    """The latency rises by two fifths: over the second half by a fifth of a mean that is a tenth higher."""
+    """The latency rises by two fifths: over the second half from 1.2 to 1.4 times the first."""
     steady, found = diagnosed("published"), judged(published(San(tmp_path, drift=0.4)).write())
     assert (steady.verdict.grade, found.verdict.grade) == ("A", "B")
     assert found.verdict.bottlenecks[0].entity == steady.verdict.bottlenecks[0].entity
@@ -288,7 +295,8 @@ def test_a_step_that_drifts_takes_a_grade_and_predicts_nothing(tmp_path: Path) -
     assert found.verdict.next is None
     for step in found.steps:
         assert any(
-            line.startswith("not steady: latency +") and "nothing may be extrapolated" in line
+            line.startswith("not steady: over the second half of the step mean latency rises by ")
+            and "nothing may be extrapolated" in line
             for line in step.verdict.because
         )
     assert not any("not steady" in line for step in steady.steps for line in step.verdict.because)

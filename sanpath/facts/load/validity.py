@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import sqrt
 
+import numpy as np
+
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import Scalar
 from sanpath.topology.paths import machines_of, targets_of
 from sanpath.topology.topology import Topology
+from sanpath.units import percent
 
 _SERIALISING = "posixaio"
 """fio's engine that uses POSIX AIO. glibc serves the requests of a file by one thread (glibc, rt/aio_misc.c)."""
@@ -20,6 +23,9 @@ _MIN_WINDOWS = 8
 """With fewer windows a trend may be chance."""
 _SIGNIFICANT_ERRORS = 3.0
 """A slope within this many standard errors of zero may be chance."""
+_LIKELIER = 0.5
+"""Values jump if a jump leaves less than this share of the squared distances that a line leaves: sanpath's own choice.
+A jump in the middle leaves none, where a line leaves a sixteenth of its square for each value."""
 
 
 def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
@@ -33,6 +39,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
     # A file of several runs describes its load once: another run has other threads.
     described = _number(every("in_flight_configured"), sum)
     is_described = None in (described, load.in_flight_configured) or described == load.in_flight_configured
+    trends = trend(load.series), trend(load.latency_series)
     return {
         "working_set_bytes": _number(every("working_set_bytes"), sum),
         "cache_bytes": _cache(topology, load),
@@ -51,8 +58,9 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "one_figure": load.summary,
         "step_seconds": load.seconds or _number(every("seconds"), min),
         "held_throughput": load.held_throughput,
-        "throughput_trend": trend(load.series),
-        "latency_trend": trend(load.latency_series),
+        "throughput_trend": trends[0],
+        "latency_trend": trends[1],
+        "change_in_step": change_in_words(*trends, load.held_throughput),
     }
 
 
@@ -78,10 +86,11 @@ def _attributes(topology: Topology, job: str, *, is_only: bool) -> Mapping[str, 
 
 
 def trend(series: Sequence[tuple[float, float]]) -> float | None:
-    """Return the change over the second half of a series of (value, seconds), as a share of the mean of that half.
+    """Return the change over the second half of a series of (value, seconds), relative to the beginning of that half.
 
-    0.0: it may be chance. None: too few windows. Least squares over the middle of each window. What jumps is on no
-    line: where the line changes by more than that mean, it is the change from the first third to the last.
+    0.0: it may be chance. None: too few windows. It is the change along the line of least squares through the middles
+    of the windows. What jumps is on no line: it is the change from the mean before the jump to the mean after it.
+    Halving is -50 % either way, so that throughput and latency, and a change and what remains, fit together.
     """
     half = series[len(series) // 2 :]
     if len(series) < _MIN_WINDOWS:
@@ -91,25 +100,53 @@ def trend(series: Sequence[tuple[float, float]]) -> float | None:
         middles.append(elapsed_seconds + seconds / 2)
         elapsed_seconds += seconds
     values = [value for value, _ in half]
-    mean_middle, mean = sum(middles) / len(half), sum(values) / len(half)
+    mean_middle, mean = _mean(middles), _mean(values)
     spread = sum((middle - mean_middle) ** 2 for middle in middles)
     if not mean or not spread:
         return None
-    slope = (
-        sum((middle - mean_middle) * (value - mean) for middle, value in zip(middles, values, strict=True)) / spread
-    )
-    residual = sum(
-        (value - mean - slope * (middle - mean_middle)) ** 2 for middle, value in zip(middles, values, strict=True)
-    )
+    points = list(zip(middles, values, strict=True))
+    slope = sum((middle - mean_middle) * (value - mean) for middle, value in points) / spread
+    residual = sum((value - mean - slope * (middle - mean_middle)) ** 2 for middle, value in points)
     error = sqrt(residual / max(1, len(half) - 2) / spread)
     if abs(slope) <= _SIGNIFICANT_ERRORS * error:
         return 0.0
-    change = slope * elapsed_seconds / mean
-    if abs(change) <= 1:
-        return change
-    third = max(1, len(values) // 3)
-    first, last = sum(values[:third]) / third, sum(values[-third:]) / third
+    first, last = (mean + slope * (at - mean_middle) for at in (0.0, elapsed_seconds))
+    residual_of_jump, before, after = _jump(values)
+    if residual_of_jump < residual * _LIKELIER or min(first, last) <= 0:
+        first, last = before, after
     return last / first - 1 if first else None
+
+
+def _jump(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the means before and after the jump that fits values best, after their squared distances from them."""
+    centred = np.asarray(values) - _mean(values)
+    sums = np.cumsum(centred)[:-1]
+    at = np.arange(1, len(values))
+    # As the sum of all is 0, both parts have the same sum; their means take away what does not remain.
+    explained = sums**2 / at + sums**2 / (len(values) - at)
+    best = int(np.argmax(explained))
+    residual = max(0.0, float(np.sum(centred**2) - explained[best]))
+    return residual, _mean(values[: best + 1]), _mean(values[best + 1 :])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def change_in_words(
+    throughput_trend: float | None, latency_trend: float | None, held_throughput: float | None
+) -> str | None:
+    """Return how a load changed within a step, as a clause. What may be chance is no change. None: nothing did."""
+    trends = {"throughput": throughput_trend, "mean latency": latency_trend}
+    words = [
+        f"{name} {'rises' if change > 0 else 'falls'} by {percent(abs(change))}"
+        for name, change in trends.items()
+        if change
+    ]
+    clauses = [f"over the second half of the step {' and '.join(words)}"] if words else []
+    if held_throughput is not None and held_throughput < 1:
+        clauses.append(f"its last quarter has {percent(held_throughput)} of the throughput of its first")
+    return "; ".join(clauses) or None
 
 
 def _cache(topology: Topology, load: LoadFacts) -> float | None:

@@ -10,7 +10,7 @@ from sanpath.facts.load.loads import LoadFacts, flat_over_load
 from sanpath.facts.storage.load_volumes import response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import Cable, io_paths
-from sanpath.units import count, iops, percent, percent_change
+from sanpath.units import count, iops, percent
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.scaling import COLLAPSED
 
@@ -115,15 +115,11 @@ def response_small(facts: Facts, load: LoadFacts, response: FactRow) -> bool:
 
 
 def drift(facts: Facts, load: LoadFacts) -> str | None:
-    """How throughput and latency moved over the second half of a step, or that throughput fell before, as a clause.
+    """How a load changed within a step, as a clause, as the rule test-not-steady says it.
 
-    None: they did not, or there are too few windows to tell it from noise.
+    None: it hardly did, or there are too few windows to tell it from noise.
     """
     row = facts.row_of(load)
-    if (retained := number(row, "held_throughput")) and retained < RETAINED:
-        return f"from the first quarter of the step to the last throughput falls to {percent(retained)}"
-    trends = {metric: number(row, f"{metric}_trend") for metric in ("throughput", "latency")}
-    if all(abs(trend) <= DRIFT for trend in trends.values()):
-        return None
-    words = " and ".join(f"{metric} {percent_change(trend)}" for metric, trend in trends.items() if trend)
-    return f"{words} over the second half of the step"
+    fell = row["held_throughput"] is not None and number(row, "held_throughput") < RETAINED
+    drifted = any(abs(number(row, f"{metric}_trend")) > DRIFT for metric in ("throughput", "latency"))
+    return str(row["change_in_step"]) if fell or drifted else None
