@@ -257,7 +257,7 @@ def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
     """Experiments that read a source which was not read."""
     if not table.crosses_a_network:
-        text = "repeat the test, and let sanpath read the host and the storage behind it (sanpath init adds them)"
+        text = f"repeat the test, and let sanpath read {_what_is_below(table)}"
         shows: tuple[str, ...] = (*_FABRIC, "array", "unseen", "data_sheet")
         yield Proposal(table, "read_below", text, "a saturated device or link", 0.0, shows=shows)
     elif any(row["utilisation"] is None for row in table.links) or not table.links:
@@ -285,6 +285,22 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
             yield Proposal(table, "read_host", advice, "a long wait or a full queue there", 0.0)
 
 
+def _what_is_below(table: PlaceTable) -> str:
+    """What no source reads of the path of a load that is not known to leave its host, and how to add it."""
+    hosts = unread_machines(table)
+    if not host_is_unread(table) or _telling(table, "host", hosts):
+        where = "the hosts" if len(hosts) > 1 else "the hypervisor" if table.in_guest else "the host"
+        return f"the storage behind {where} (sanpath init adds it)"
+    return f"the {'hypervisor' if table.in_guest else 'host'} and the storage behind it (sanpath init adds them)"
+
+
+def _telling(table: PlaceTable, part: str, entities: Sequence[str]) -> set[str]:
+    """The sources of a part of the path that tell of one of these entities."""
+    known = table.facts.topology.entities
+    sources = {_source(row) for row in table.facts.tables["source"].rows if part in _parts(row)}
+    return sources & {source for entity in entities if entity in known for source, _ in known[entity].known_as}
+
+
 def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -> str | None:
     """The advice that makes a part of the path observed. `entities`: those that are missing; `what`: their name in
     the text. None: a working source reads them already, so it cannot report more.
@@ -293,9 +309,7 @@ def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -
     """
     rows = table.facts.tables["source"].rows
     failing = {_source(row): number(row, "failed_ratio") >= _FAILING for row in rows if part in _parts(row)}
-    known = table.facts.topology.entities
-    telling = {source for entity in entities if entity in known for source, _ in known[entity].known_as}
-    telling &= failing.keys()
+    telling = _telling(table, part, entities)
     if telling and not all(failing[source] for source in telling):
         return None
     if to_repair := [source for source, fails in failing.items() if fails and source in (telling or failing)]:
