@@ -24,7 +24,8 @@ _MIN_WINDOWS = 8
 _SIGNIFICANT_ERRORS = 3.0
 """A slope within this many standard errors of zero may be chance."""
 _LIKELIER = 0.5
-"""Values jump if a jump leaves less than this share of the squares that a line leaves: sanpath's own choice. A jump in the middle leaves none, where a line leaves a sixteenth of its square for each value."""
+"""Values jump if a jump leaves less than this share of the squares that a line leaves: sanpath's own choice. A jump
+in the middle leaves none, where a line leaves a sixteenth of its square for each value."""
 
 
 def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
