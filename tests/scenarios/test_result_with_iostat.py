@@ -87,6 +87,25 @@ def test_a_device_that_does_other_ios_shows_nothing_of_the_load(tmp_path: Path) 
     assert any("whether the step was steady is not known" in note for note in found.steps[0].valid)
 
 
+@pytest.mark.parametrize(("busy", "suspected"), [(10.0, False), (98.0, True)])
+def test_the_processors_that_sar_read_are_those_of_the_load(tmp_path: Path, busy: float, suspected: bool) -> None:
+    lines = ["Linux 6.1.0 (db1) \t06/15/26 \t_x86_64_\t(8 CPU)", ""]
+    for second in range(SECONDS):
+        begun = ENDED - timedelta(seconds=SECONDS - second)
+        lines += [
+            f"{begun:%H:%M:%S}  CPU  %user  %nice  %system  %iowait  %steal  %idle",
+            f"{begun + timedelta(seconds=1):%H:%M:%S}  all  {busy:.2f}  0.00  0.00  0.00  0.00  {100 - busy:.2f}",
+            "",
+        ]
+    (result := tmp_path / "fio.txt").write_text(fio_text(ops=4000, latency_us=2000.0, depth=DEPTH))
+    (processors := tmp_path / "sar.txt").write_text("\n".join(lines))
+    for file in (result, processors):
+        import_file(ImportRequest(file, tmp_path / "r.sanpath"))
+    found = judged(Recording(tmp_path / "r.sanpath"))
+    assert ("the processors of db1" in [suspect.place for suspect in found.verdict.suspects]) == suspected
+    assert (found.summary.acquittal is None) == suspected
+
+
 def test_a_host_that_is_read_is_not_to_be_read(tmp_path: Path) -> None:
     """Without iostat it is; then the storage behind it is what is missing."""
     (result := tmp_path / "fio.txt").write_text(fio_text(ops=4000, latency_us=2000.0, depth=DEPTH))

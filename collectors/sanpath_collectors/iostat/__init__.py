@@ -5,7 +5,7 @@ from sanpath_collectors.iostat.tables import HBA, HOST, LUN
 
 COLLECTOR = Spec(
     name="iostat",
-    title="A Linux host's block devices and network ports, from what iostat or sar writes into a file",
+    title="A Linux host's block devices, network ports and processors, from what iostat or sar writes into a file",
     tables=(LUN, HOST, HBA),
     config=FollowedFileConfig,
     collector="sanpath_collectors.iostat.reader:Iostat",

@@ -35,7 +35,7 @@ TITLE = re.compile(
     r"(?:(\d{1,4}\D{1,2}\d{1,2}\D{1,2}\d{1,4}[^\d\s]?)(?:\s+_\w+_)?(?:\s+\(\d+ CPU\))?|\S.*\(\d+ CPU\))\s*$"
 )
 """Groups: the host, and the date unless the month is a word."""
-_CORES = re.compile(r"\((\d{1,6}) CPU\)\s*$")
+CORES = re.compile(r"\((\d{1,6}) CPU\)\s*$")
 _USED_COLUMNS = USED_COLUMNS | {
     word for rates in SOURCES.values() for rate in rates for word in (rate.column, rate.multiplier)
 }
@@ -99,7 +99,7 @@ class TextReports:
         elif "(" in line and (title := TITLE.match(line)):
             yield from self._end_report()
             self._node, self._is_first = title[1], True
-            self._cores = int(cores[1]) if (cores := _CORES.search(line)) else None
+            self._cores = int(cores[1]) if (cores := CORES.search(line)) else None
             self._stamps = StampReader(title[2] or "")
         elif words := header(line):
             if self._report is not None and not set(self._report.columns).isdisjoint(words):

@@ -1,4 +1,4 @@
-"""Parses the tables of block devices and of network interfaces that sar of sysstat prints into reports. Pure.
+"""Parses the tables of block devices, network interfaces and processors that sar of sysstat prints. Pure.
 
 sar -d:
 
@@ -13,9 +13,14 @@ sar -n DEV:
     01:18:19    IFACE   rxpck/s   txpck/s    rxkB/s    txkB/s   rxcmp/s   txcmp/s  rxmcst/s   %ifutil
     01:18:20     eth0  98021.00  12406.00 144531.25    800.12      0.00      0.00      0.00     11.84
 
+sar -u, and one row for each processor with -P ALL; mpstat prints the same:
+
+    01:18:19        CPU     %user     %nice   %system   %iowait    %steal     %idle
+    01:18:20        all     16.58      0.00      7.54      2.01      0.50     73.37
+
 With -p the device is the last column. Up to sysstat 11 bytes are in sectors (rd_sec/s), and other columns have other
 names; old ones count a network interface in bytes (rxbyt/s), and up to 10.1 there is no %ifutil. Each row has the
-time at which its interval ends. sar prints both tables once an interval, but one after the other from a daily file
+time at which its interval ends. sar prints all tables once an interval, but one after the other from a daily file
 (-f): each has its own times. Other tables of sar are passed over.
 """
 
@@ -25,9 +30,9 @@ import re
 from collections.abc import Iterator
 
 from sanpath_collectors.iostat.directions import operations
-from sanpath_collectors.iostat.parse import TITLE
+from sanpath_collectors.iostat.parse import CORES, TITLE
 from sanpath_collectors.iostat.report import VALUE_LIMIT, Report, Values
-from sanpath_collectors.iostat.tables import HBA, LUN
+from sanpath_collectors.iostat.tables import HBA, HOST, LUN
 from sanpath_collectors.iostat.times import StampReader
 
 _ROW = re.compile(r"(\d{1,2}[:.]\d\d[:.]\d\d(?: [AP]M)?)\s+(\S.*)")
@@ -37,8 +42,9 @@ _READS, _WRITES = ("rkB/s", "rsec/s"), ("wkB/s", "wsec/s")
 _USED_COLUMNS = frozenset(
     (*_READS, *_WRITES, "aqu-sz", "avgqu-sz", "%util", "rxkB/s", "txkB/s", "rxbyt/s", "txbyt/s", "%ifutil")
 )
-_NAMES = {"DEV": "tps", "IFACE": "rxpck/s"}
-"""Column with the names of a table → a column that other tables of the same names lack (sar -n EDEV)."""
+_NAMES = {"DEV": "tps", "IFACE": "rxpck/s", "CPU": "%idle"}
+"""Column with the names of a table → a column that other tables of the same names lack (sar -n EDEV, -m CPU)."""
+_TABLES = {"DEV": LUN, "IFACE": HBA, "CPU": HOST}
 _BY_NUMBER = re.compile(r"dev8-(\d{1,3})")
 """A disk from sda to sdp without -p: block major 8, 16 minors each (Linux, Documentation/admin-guide/devices.txt)."""
 _MINORS_OF_DISK = 16
@@ -46,7 +52,7 @@ _MAX_LINE_LENGTH = 1 << 16
 
 
 def header(line: str) -> list[str] | None:
-    """The columns of the header of a table of devices or interfaces, after its time; None: another line."""
+    """The columns of the header of one of these tables, after its time; None: another line."""
     match = _ROW.fullmatch(line.strip())
     words = match[2].split() if match else []
     is_table = any(column in words and names in (words[0], words[-1]) for names, column in _NAMES.items())
@@ -61,6 +67,7 @@ class SarReports:
         self._buffer = ""
         self._node = ""
         self._date = ""
+        self._cores: int | None = None
         self._stamps: dict[str, StampReader] = {}
         self._table = LUN
         self._columns: list[str] = []
@@ -86,9 +93,10 @@ class SarReports:
         if "(" in line and (title := TITLE.match(line)):
             yield from self._end_report()
             self._node, self._date, self._columns, self._stamps = title[1], title[2] or "", [], {}
+            self._cores = int(cores[1]) if (cores := CORES.search(line)) else None
         elif columns := header(line):
             yield from self._end_report()
-            self._columns, self._table = columns, HBA if "IFACE" in columns else LUN
+            self._columns, self._table = columns, next(table for name, table in _TABLES.items() if name in columns)
             if self._table.kind not in self._stamps:
                 self._stamps[self._table.kind] = StampReader(self._date)
                 # The first interval begins at the time of the header.
@@ -108,7 +116,7 @@ class SarReports:
         columns = tuple(column for column in self._columns if column in _USED_COLUMNS)
         stamp = self._stamps[self._table.kind].read(f"Time: {self._time}")
         derived = ("r/s", "w/s", "r_await", "w_await") if self._table is LUN else ()
-        return Report(False, self._node, stamp, (*derived, *columns), table=self._table)
+        return Report(False, self._node, stamp, (*derived, *columns), cores=self._cores, table=self._table)
 
     def _end_report(self) -> Iterator[Report]:
         report, self._report = self._report, None
@@ -126,6 +134,10 @@ class SarReports:
         used = {column: value for column, value in values.items() if column in _USED_COLUMNS}
         if report.table is HBA:
             report.devices[by_column["IFACE"]] = used
+            return
+        if report.table is HOST:
+            shares = {column[1:]: value for column, value in values.items() if column.startswith("%")}
+            report.devices[by_column["CPU"]] = shares
             return
         # Of the operations of one direction, the latency is theirs.
         latency = {f"{kind}_await": values["await"] for kind in "rw" if "await" in values}

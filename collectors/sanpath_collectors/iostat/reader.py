@@ -1,5 +1,5 @@
-"""Turns the output of iostat or sar into block devices, network ports and their counters: rates, summed up over the
-intervals."""
+"""Turns the output of iostat or sar into block devices, network ports and their counters, which are rates summed up
+over the intervals, and into how busy processors were in each."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ from sanpath_collectors.iostat.parse_json import JsonReports
 from sanpath_collectors.iostat.parse_sar import SarReports
 from sanpath_collectors.iostat.parse_sar import header as sar_header
 from sanpath_collectors.iostat.ports import link_speed
-from sanpath_collectors.iostat.report import Report, Values
+from sanpath_collectors.iostat.report import Report, Values, busiest_core, busy_ratio
 from sanpath_collectors.iostat.stacks import Traffic
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN, Rate
 from sanpath_collectors.iostat.times import Stamp
 
 _SECOND_US = 1_000_000
+_ALL = "all"
+"""All processors together, as sar calls them."""
 _MAX_INTERVAL_US = 86_400 * _SECOND_US
 """A day: a longer interval between two reports is a gap, or a clock that was set."""
 _ADVICE = "run iostat -xty 1 -o JSON"
@@ -49,7 +51,8 @@ _MOST_TEXT_BEFORE = 1 << 16
 
 
 class IostatResult(ResultReader):
-    """Reads text or JSON of iostat of all versions of sysstat, and the block devices and network interfaces of sar.
+    """Reads text or JSON of iostat of all versions of sysstat, and the block devices, network interfaces and
+    processors of sar.
 
     The first report of each iostat covers the time since boot, and is left out. sar has none such.
     """
@@ -73,8 +76,8 @@ class IostatResult(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the content is sufficient
-        """Whether a file is output of iostat or sar: by the header of a table of devices or network interfaces, or
-        the begin of JSON, which may follow other text.
+        """Whether a file is output of iostat or sar: by the header of a table of devices, network interfaces or
+        processors, or the begin of JSON, which may follow other text.
 
         A file with only the title is accepted, although other programs of sysstat write it too: iostat may have
         written no more so far.
@@ -107,7 +110,7 @@ class IostatResult(ResultReader):
             yield from self._only_report(self._first)
         if not self._has_samples:
             raise CollectorError(
-                Failure.UNREADABLE, f"it contains no report of a block device or network port: {_ADVICE}"
+                Failure.UNREADABLE, f"it contains no report of a block device, network port or processor: {_ADVICE}"
             )
         for lower, upper in self._traffic.parts():
             yield SourceLink("member_of", ("lun", lower), ("lun", upper), "their bytes in each interval")
@@ -170,11 +173,14 @@ class IostatResult(ResultReader):
         return replace(stamp, us=stamp.us + added_us)
 
     def _entities(self, report: Report) -> Iterator[Item]:
-        kind = report.table.kind
-        new = [name for name in report.measured if (kind, name) not in self._yielded_devices]
-        node = report.node
+        kind, node = report.table.kind, report.node
+        names = [node] if report.table is HOST else report.measured
+        new = [name for name in names if (kind, name) not in self._yielded_devices]
         if node and new:
             yield SourceEntity("host", node, node, {"name": (node,)}, {"cores": report.cores})
+        if report.table is HOST:
+            self._yielded_devices |= {(kind, name) for name in new}
+            return
         for name in new:
             self._yielded_devices.add((kind, name))
             label = f"{node}/{name}" if node else name
@@ -205,14 +211,18 @@ class IostatResult(ResultReader):
             return
         if end_us - begin_us > _MAX_INTERVAL_US:
             begin_us = end_us - _SECOND_US
-            self._counters[report.table.kind].restart()
+            if report.table is not HOST:
+                self._counters[report.table.kind].restart()
             yield from self._warn("reports-missing", "there is more than a day between two reports: it is left out")
         unknown_interval = report.stamp is None or report.table.kind not in self._end_us
         self._end_us[report.table.kind] = end_us
         devices = report.measured
         if not devices:
             return
-        yield from self._samples(report, devices, begin_us, end_us)
+        if report.table is HOST:
+            yield from self._processors(report.node, devices, begin_us, end_us)
+        else:
+            yield from self._samples(report, devices, begin_us, end_us)
         if unknown_interval:
             text = "the length of an interval is not reported and taken for a second: run iostat with -t"
             yield from self._warn("interval-unknown", text)
@@ -247,13 +257,27 @@ class IostatResult(ResultReader):
             yield from _link_speeds(devices, end_us)
             return
         self._traffic.add(devices, rates, seconds)
-        if report.node and (busy := report.busy_ratio) is not None:
-            yield Rows(HOST, [report.node], [end_us], {"cpu_busy_ratio": [busy]}, covers_seconds=[seconds])
+        yield from self._processors(report.node, {_ALL: report.processors}, begin_us, end_us)
         if "ops_read_total" not in rates:
             yield from self._warn("no-directions", f"reads and writes are not separated: {_ADVICE}")
         elif "r_await" not in columns and "await" in columns:
             text = "this version reports one latency for reads and writes together: it is taken for both"
             yield from self._warn("await-of-both", text)
+
+    def _processors(self, node: str, processors: Mapping[str, Values], begin_us: int, end_us: int) -> Iterator[Item]:
+        """Yields how busy the processors of a machine with a name were in an interval."""
+        values = busiest_core(processors)
+        if (busy := busy_ratio(processors.get(_ALL, {}))) is not None:
+            values["cpu_busy_ratio"] = busy
+        if node and values:
+            self._has_samples = True
+            yield Rows(
+                HOST,
+                [node],
+                [end_us],
+                {metric: [value] for metric, value in values.items()},
+                covers_seconds=[(end_us - begin_us) / 1e6],
+            )
 
     def _add_operations(self, devices: dict[str, Values]) -> Iterator[Item]:
         """Adds the operations of each direction, as far as the bytes tell them."""

@@ -37,7 +37,11 @@ LUN = Table(
 )
 
 
-HOST = Table("host", (Column("cpu_busy_ratio"),), "average")
+HOST = Table(
+    "host",
+    tuple(map(Column, ("cpu_busy_ratio", "cpu_busiest_core_ratio", "cpu_busiest_core_interrupt_ratio"))),
+    "average",
+)
 
 HBA = Table(
     "hba",

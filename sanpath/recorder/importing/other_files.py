@@ -16,7 +16,6 @@ _TEXTS = (
     (r"# (?:HELP|TYPE) [a-zA-Z_:]", "a page of a Prometheus exporter", _PROMETHEUS),
     (r"\S+ (?:\([^)]+\) )?dm-\d+ .*\nsize=", "what multipath -ll prints", _NOT_READ),
     (r"Pseudo name=\w", "what powermt display prints", _NOT_READ),
-    (r".*\bCPU +%usr +%nice", "what mpstat prints", _NOT_READ),
     (r"procs -+memory-", "what vmstat prints", f"{_NOT_READ}; iostat -xty 1 -o JSON has each device"),
     (r"AAA,progname,", "a log of nmon", f"{_NOT_READ}; iostat -xty 1 -o JSON has the same devices"),
     (r".*\bporterrshow\b|\s*frames +enc +crc", "what porterrshow prints", _NOT_READ),
@@ -35,6 +34,6 @@ def other_file(head: bytes, name: str) -> str | None:
     'is what vmstat prints: sanpath does not read it; iostat -xty 1 -o JSON has each device'
     """
     if _SAR_DATA.match(head):
-        return f"is a binary file of sar: sar -d -n DEV -f {name} > {name}.txt prints what sanpath reads"
+        return f"is a binary file of sar: sar -u -d -n DEV -f {name} > {name}.txt prints what sanpath reads"
     text = text_of(head)[0]
     return next((f"is {what}: {advice}" for pattern, what, advice in _PATTERNS if pattern.search(text)), None)
