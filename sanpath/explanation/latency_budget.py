@@ -125,6 +125,8 @@ def _queue_part(queue: HostQueue, limiter: str | None, cap: Bottleneck | None) -
         description = f"{LIMIT_WAIT}, above"
     error = min(queue.error_seconds, queue.wait_seconds)
     seconds = queue.wait_seconds - error, queue.wait_seconds + error
+    if queue.above_parts:
+        description = f"{'waits' if is_waiting else 'passes'} in the {queue.layer} above the devices below"
     words = f"{description} {queue.entity}" + (
         f" and {counted(queue.devices - 1, 'other device')}" if queue.devices > 1 else ""
     )

@@ -72,7 +72,7 @@ def test_throughput_and_latency_of_a_closed_loop_change_by_the_same_factor() -> 
 
 def test_a_change_is_told_once_and_what_may_be_chance_not_at_all() -> None:
     half = "over the second half of the step throughput falls by 49.0 % and mean latency rises by 96.0 %"
-    held = "its last quarter has 58.0 % of the throughput of its first"
+    held = "the last quarter of the step has 58.0 % of the throughput of the first"
     assert change_in_words(-0.49, 0.96, 0.58) == f"{half}; {held}"
     assert change_in_words(0.0, 0.0, 0.58) == held
     assert change_in_words(0.0, 0.07, 1.01) == "over the second half of the step mean latency rises by 7.0 %"

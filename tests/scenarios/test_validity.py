@@ -159,7 +159,7 @@ def test_writes_that_slow_down_had_not_settled(tmp_path: Path) -> None:
     assert (finding.role, finding.direction) == ("validity", "write")
     assert finding.evidence["throughput_trend"] == pytest.approx(4750 / 9250 - 1, rel=1e-3)
     change = "over the second half of the step throughput falls by 48.6 % and mean latency rises by "
-    held = "; its last quarter has 57.5 % of the throughput of its first"
+    held = "; the last quarter of the step has 57.5 % of the throughput of the first"
     assert finding.summary.startswith(f"load:fio/s had not settled (write): {change}")
     assert finding.summary.endswith(held)
     (said,) = [line for line in found.steps[0].verdict.because if "not steady" in line]

@@ -45,8 +45,9 @@ _USED_COLUMNS = frozenset(
 _NAMES = {"DEV": "tps", "IFACE": "rxpck/s", "CPU": "%idle"}
 """Column with the names of a table → a column that other tables of the same names lack (sar -n EDEV, -m CPU)."""
 _TABLES = {"DEV": LUN, "IFACE": HBA, "CPU": HOST}
-_BY_NUMBER = re.compile(r"dev8-(\d{1,3})")
-"""A disk from sda to sdp without -p: block major 8, 16 minors each (Linux, Documentation/admin-guide/devices.txt)."""
+_BY_NUMBER = re.compile(r"dev([78])-(\d{1,3})")
+"""A disk from sda to sdp without -p: block major 8, 16 minors each; or a loop device, major 7 (Linux,
+Documentation/admin-guide/devices.txt)."""
 _MINORS_OF_DISK = 16
 _MAX_LINE_LENGTH = 1 << 16
 
@@ -166,11 +167,13 @@ def _number(word: str) -> float | None:
 def _name(device: str) -> str:
     """A device as the kernel calls it, where its number shows that.
 
-    >>> _name("dev8-16"), _name("dev8-17"), _name("dev253-0"), _name("nvme0n1")
-    ('sdb', 'sdb1', 'dev253-0', 'nvme0n1')
+    >>> _name("dev8-16"), _name("dev8-17"), _name("dev7-3"), _name("dev253-0"), _name("nvme0n1")
+    ('sdb', 'sdb1', 'loop3', 'dev253-0', 'nvme0n1')
     """
     match = _BY_NUMBER.fullmatch(device)
-    if match is None or int(match[1]) >= 16 * _MINORS_OF_DISK:
+    if match is None or int(match[2]) >= 16 * _MINORS_OF_DISK:
         return device
-    disk, partition = divmod(int(match[1]), _MINORS_OF_DISK)
+    if match[1] == "7":
+        return f"loop{match[2]}"
+    disk, partition = divmod(int(match[2]), _MINORS_OF_DISK)
     return f"sd{chr(ord('a') + disk)}{partition or ''}"

@@ -24,6 +24,7 @@ VALUE_LIMIT = 1e15
 """Larger values mean that the file is damaged."""
 
 _VIRTUAL = re.compile(r"(?:loop|ram|zram|sr|scd|fd)\d+")
+_LOOP = re.compile(r"loop\d+")
 _PARTITION = re.compile(
     r"((?:nvme\d+(?:c\d+)?n|mmcblk|md|nbd|rbd|drbd|bcache|nullb|pmem|cciss.c\d+d)\d+|mpath\w+|3[0-9a-f]{16,32})p\d+"
     r"|((?:sd|vd|xvd|hd|dasd|mpath|emcpower|rssd|fio)[a-z]+|3[0-9a-f]{15,31}[a-f])\d+"
@@ -55,12 +56,18 @@ class Report:
 
     @property
     def measured(self) -> dict[str, Values]:
-        """Devices that are not partitions, and not loop, RAM, CD or floppy devices; or network interfaces that are
-        ports; or processors."""
+        """Devices that are not partitions, and not RAM, CD or floppy devices, and loop devices that are used; or
+        network interfaces that are ports; or processors."""
         if self.table is HOST:
             return self.devices
-        is_measured = is_port if self.table is HBA else _is_storage
+        is_measured = is_port if self.table is HBA else self._is_storage
         return {name: values for name, values in self.devices.items() if is_measured(name, self.devices)}
+
+    def _is_storage(self, name: str, names: Collection[str]) -> bool:
+        if _LOOP.fullmatch(name):
+            # Since boot, packages and images (snap) have been read as well, and most of them are idle now.
+            return not self.first and any(self.devices[name].values())
+        return not _VIRTUAL.fullmatch(name) and not _is_partition(name, names)
 
 
 def busy_ratio(states: Mapping[str, float]) -> float | None:
@@ -91,10 +98,6 @@ def busiest_core(processors: Mapping[str, Values]) -> dict[str, float]:
     if busy[busiest] > 0 and any(interrupts.values()) and (served := interrupts[busiest]) is not None:
         ratios["cpu_busiest_core_interrupt_ratio"] = min(1.0, served / 100 / busy[busiest])
     return ratios
-
-
-def _is_storage(name: str, names: Collection[str]) -> bool:
-    return not _VIRTUAL.fullmatch(name) and not _is_partition(name, names)
 
 
 def _is_partition(name: str, names: Collection[str]) -> bool:

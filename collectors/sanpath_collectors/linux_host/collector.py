@@ -22,7 +22,7 @@ from sanpath.plugin import (
 from sanpath_collectors.linux_host import parse, samples
 from sanpath_collectors.linux_host.cgroups.groups import LoadGroups
 from sanpath_collectors.linux_host.config import LinuxHostConfig
-from sanpath_collectors.linux_host.devices import wwid
+from sanpath_collectors.linux_host.devices import loops, wwid
 from sanpath_collectors.linux_host.host import Host
 from sanpath_collectors.linux_host.inventory import FILES, NAMES, Inventory, path_entity
 from sanpath_collectors.linux_host.load_threads import LoadThreads
@@ -46,6 +46,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         self._connected: Host | None = None
         self._booted_us: int | None = None
         self._selected: set[str] | None = None
+        self._loops: list[str] = []
         self._inventory: Inventory | None = None
         self._paths: dict[str, HostPath] = {}
         self._states: dict[str, str] = {}
@@ -73,7 +74,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         """Returns the host, its kernel, the numbers of devices and paths, and what this account cannot read."""
         clock_us = None if self._booted_us is None else await self._host.date_us()
         inventory = await self._read_inventory()
-        disks = [name for name in inventory.selected if not name.startswith("dm-")]
+        disks = [name for name in inventory.selected if not name.startswith(("dm-", "loop"))]
         unknown = [name for name in disks if not parse.identifiers(wwid(inventory.host, name))]
         unreadable = []
         if not inventory.host.has("/sys/block"):
@@ -177,6 +178,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
     async def _read_inventory(self) -> Inventory:
         """Reads the current inventory."""
         snapshot = await self._host.snapshot(FILES, NAMES)
+        self._loops = loops(snapshot)
         inventory = Inventory(
             snapshot, self._name, self._devices(self._stats(snapshot)), await self._host.addresses()
         )
@@ -208,7 +210,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
 
     def _devices(self, stats: Mapping[str, Sequence[int]]) -> list[str]:
         if self._selected is None:
-            return parse.storage_devices(stats)
+            return [*parse.storage_devices(stats), *(name for name in self._loops if name in stats)]
         return [name for name in stats if name in self._selected]
 
 

@@ -82,7 +82,8 @@ class LinuxHostConfig(MachineConfig):
     devices: list[str] | None = Field(
         default=None,
         min_length=1,
-        description="devices to read, as sda, dm-3 or mpatha; default: all but partitions, loop, RAM and CD devices",
+        description="devices to read, as sda, dm-3 or mpatha; default: all but partitions, RAM and CD devices, and "
+        "loop devices that cannot be written to",
     )
     load_processes: list[str] = Field(
         default=["fio", "java", "diskspd", "dynamo"],

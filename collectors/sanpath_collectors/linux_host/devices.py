@@ -15,10 +15,14 @@ _DRIVERS = {"nvme": "nvme", "nullb": "null_blk", "vd": "virtio_blk"}
 """Prefix of a device name → driver that can reserve hardware queues for polled I/Os."""
 POLL_QUEUES = tuple(f"/sys/module/{driver}/parameters/poll_queues" for driver in _DRIVERS.values())
 QUEUE_NAMES = tuple(
-    f"/sys/block/{device}/mq/*" for device in ("dm-*", "vd*", "xvd*", "nullb*", "nbd*", "rbd*", "nvme?n*", "nvme??n*")
+    f"/sys/block/{device}/mq/*"
+    for device in ("dm-*", "loop*", "vd*", "xvd*", "nullb*", "nbd*", "rbd*", "nvme?n*", "nvme??n*")
 )
 """The hardware queues of devices that may have several with requests of their own: not of the paths of NVMe devices,
 of which there may be thousands."""
+LOOP_FILES = ("ro", "loop/backing_file")
+"""Files of a loop device; without the second it stands on nothing."""
+MOUNTS = "/proc/self/mountinfo"
 _ONE_POOL = ("sd", "dasd")
 """Devices whose requests are bounded by the adapter, however many queues it has."""
 
@@ -29,9 +33,27 @@ def wwid(host: Snapshot, device: str) -> str:
     return next((value for file in files if (value := host.text(file))), "")
 
 
-def lower_devices(host: Snapshot, device: str, candidates: Collection[str]) -> list[str]:
-    """The devices below a map, with the disk instead of a partition. Only `candidates` are returned."""
-    disks = [parse.disk_of(slave, candidates) for slave in host.children(f"/sys/block/{device}/slaves")]
+def loops(host: Snapshot) -> list[str]:
+    """The loop devices that can be written to. Others hold packages (snap) or images, or stand on nothing."""
+    names = (name for name in host.children("/sys/block") if name.startswith("loop"))
+    return [name for name in names if _file_of_loop(host, name) and host.number(f"/sys/block/{name}/ro") == 0]
+
+
+def _file_of_loop(host: Snapshot, device: str) -> str:
+    return host.text(f"/sys/block/{device}/loop/backing_file")
+
+
+def lower_devices(
+    host: Snapshot, device: str, candidates: Collection[str], device_numbers: Mapping[str, str]
+) -> list[str]:
+    """The devices below a map, or below the file of a loop device, with the disk instead of a partition. Only
+    `candidates` are returned. `device_numbers`: name → device number."""
+    slaves = host.children(f"/sys/block/{device}/slaves")
+    if file := _file_of_loop(host, device):
+        number = parse.device_below(host.text(MOUNTS), file)
+        on_disk = [name for name, each in device_numbers.items() if each == number]
+        slaves = [file.removeprefix("/dev/")] if file.startswith("/dev/") else on_disk
+    disks = [parse.disk_of(slave, candidates) for slave in slaves]
     return [disk for disk in dict.fromkeys(disks) if disk in candidates]
 
 
@@ -89,7 +111,7 @@ def hardware_queues(host: Snapshot, device: str, queues: int) -> int | None:
 def _kind(host: Snapshot, name: str) -> str:
     if name.startswith("dm-"):
         return "multipath map" if is_map(host, name) else "other dm"
-    return next((kind for kind in ("nvme", "md") if name.startswith(kind)), "disk")
+    return next((kind for kind in ("nvme", "md", "loop") if name.startswith(kind)), "disk")
 
 
 def _path_attributes(

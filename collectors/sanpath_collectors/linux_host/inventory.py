@@ -16,6 +16,7 @@ from sanpath_collectors.linux_host.tcp.view import SERVICES
 
 _FILES: Mapping[str, Sequence[str]] = {
     "/proc": ("diskstats", "stat", "meminfo", "sys/kernel/osrelease"),
+    "/sys/block/loop*": devices.LOOP_FILES,
     "/etc": ("iscsi/initiatorname.iscsi", "nvme/hostnqn"),
     "/sys/block/*": ("size", "serial", "wwid", "ana_state"),
     "/sys/block/*/dm": ("name", "uuid"),
@@ -43,6 +44,7 @@ _FILES: Mapping[str, Sequence[str]] = {
 FILES = (
     *(f"{folder}/{name}" for folder, names in _FILES.items() for name in names),
     *devices.POLL_QUEUES,
+    devices.MOUNTS,
     *local_drives.FILES,
 )
 NAMES = (
@@ -65,8 +67,8 @@ class Inventory:
     """The entities of a host.
 
     `host_name`: its name; `selected`: the block devices that are polled; `addresses`: network interface → IP
-    addresses; `maps`: the multipath maps, {}: unknown. `devices`: all block devices; `interfaces`: the network
-    interfaces that are polled.
+    addresses; `maps`: the multipath maps, {}: unknown. `devices`: all block devices but loop devices; `interfaces`:
+    the network interfaces that are polled.
     """
 
     host: Snapshot
@@ -174,8 +176,10 @@ class Inventory:
         groups = self.maps.get(self.host.text(f"/sys/block/{name}/dm/name"), ())
         yield devices.lun(self.host, self.host_name, name, states, groups)
         yield SourceLink("attached_to", ("lun", name), ("host", self.host_name), "/proc/diskstats")
-        for lower in devices.lower_devices(self.host, name, self.selected):
-            yield SourceLink("member_of", ("lun", lower), ("lun", name), "slaves")
+        numbers = parse.device_numbers(self.host.content("/proc/diskstats"))
+        for lower in devices.lower_devices(self.host, name, self.selected, numbers):
+            evidence = "backing_file" if name.startswith("loop") else "slaves"
+            yield SourceLink("member_of", ("lun", lower), ("lun", name), evidence)
         if (upper := lun_of(self.host, name)) in self.selected and upper.startswith("nvme") and upper != name:
             yield SourceLink("member_of", ("lun", name), ("lun", upper), f"name {name}")
 

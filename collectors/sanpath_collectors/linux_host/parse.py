@@ -46,7 +46,8 @@ def diskstats(content: bytes) -> dict[str, list[int]]:
 
 
 def storage_devices(names: Collection[str]) -> list[str]:
-    """Devices that are not partitions, and not loop, RAM, floppy or CD devices.
+    """Devices that are not partitions, and not loop, RAM, floppy or CD devices. Which loop devices hold data, their
+    names do not tell.
 
     >>> storage_devices(["sda", "sda1", "sdaa", "nvme0n1", "nvme0n1p2", "dm-1", "dm-10", "loop0", "xvda1"])
     ['sda', 'sdaa', 'nvme0n1', 'dm-1', 'dm-10', 'xvda1']
@@ -324,3 +325,21 @@ def device_numbers(content: bytes) -> dict[str, str]:
     """
     lines = (line.split() for line in content.decode("utf-8", "replace").splitlines())
     return {words[2]: f"{words[0]}:{words[1]}" for words in lines if len(words) > 2}
+
+
+def device_below(mountinfo: str, file: str) -> str | None:
+    """Device number of the file system that a file is on, from /proc/self/mountinfo. None: not known.
+
+    >>> mounts = "27 1 254:0 / / rw - ext4 /dev/vda rw\\n40 27 8:17 / /data rw - xfs /dev/sdb1 rw"
+    >>> device_below(mounts, "/data/disk.img"), device_below(mounts, "/database")
+    ('8:17', '254:0')
+    """
+    below: tuple[int, str] | None = None
+    for line in mountinfo.splitlines():
+        words = line.split()
+        folder = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), words[4]) if len(words) > 4 else ""
+        is_below = folder and f"{file}/".startswith(folder.rstrip("/") + "/")
+        # What is mounted later hides what is mounted at the same place.
+        if is_below and (below is None or len(folder) >= below[0]):
+            below = len(folder), words[2]
+    return None if below is None else below[1]

@@ -19,7 +19,7 @@ from sanpath.facts.host.tested_machines import (
     platform_of_device,
     rate,
 )
-from sanpath.facts.table import FactRow
+from sanpath.facts.table import FactRow, FactValue
 from sanpath.topology.topology import Topology
 
 _KIB = 1024
@@ -27,6 +27,8 @@ _BLOCK_BYTES = 4096
 """Arrays and drives keep data in blocks of at least this size."""
 MULTIPATH_MAP = "multipath map"
 """The kind of a map over paths, where no source counts these."""
+_MADE_OF_OTHERS = ("md", "other dm", "loop")
+"""Kinds of Linux devices whose I/Os become I/Os of other devices of the host."""
 _SETTINGS = ("queue_depth", "nr_requests", "scheduler", "partition_offset_bytes")
 
 
@@ -73,6 +75,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "busiest_utilisation": step.busiest_utilisation,
                 "nr_requests": requests_held(topology, lun),
                 "scheduler": as_text(attributes.get("scheduler")),
+                "stands_on_others": _stands_on_others(topology, lun, names["device"]),
                 "rotational": as_bool(attributes.get("rotational")),
                 "largest_request_bytes": None if largest_kib is None else largest_kib * _KIB,
                 "operation_bytes": step.load.operation_bytes,
@@ -87,6 +90,16 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "operations_per_second": both_directions(samples, "ops"),
                 "flushes_in_flight": rate(samples, "latency_seconds_flush_total"),
             }
+
+
+def _stands_on_others(topology: Topology, lun: str, device: FactValue) -> bool:
+    """Return whether a device passes its I/Os on to other devices or a file of its host: whatever its kind, and not a
+    map over paths, each of which is the same LUN."""
+    attributes = topology.entities[lun].attributes
+    is_map = attributes.get("kind") == MULTIPATH_MAP or as_number(attributes.get("paths")) is not None
+    # Recordings of loop devices have had no kind of their own.
+    is_made = attributes.get("kind") in _MADE_OF_OTHERS or str(device).startswith("loop")
+    return not is_map and (is_made or bool(topology.members(lun, "lun")))
 
 
 def _virtual_machine_count(topology: Topology, lun: str) -> float | None:

@@ -145,7 +145,7 @@ def change_in_words(
     ]
     clauses = [f"over the second half of the step {' and '.join(words)}"] if words else []
     if held_throughput is not None and held_throughput < 1:
-        clauses.append(f"its last quarter has {percent(held_throughput)} of the throughput of its first")
+        clauses.append(f"the last quarter of the step has {percent(held_throughput)} of the throughput of the first")
     return "; ".join(clauses) or None
 
 

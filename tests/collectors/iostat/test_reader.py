@@ -113,7 +113,7 @@ def test_the_first_report_is_kept_for_its_devices_while_the_file_grows() -> None
 def test_partitions_and_virtual_devices_would_be_counted_twice() -> None:
     table = TABLE.rstrip("\n") + "".join(
         f"\n{name} 1 1 1 1 1 1 1 1"
-        for name in ("sda1", "nvme0n1", "nvme0n1p2", "loop3", "sr0", "dm-0", "dm-10", "md1")
+        for name in ("sda1", "nvme0n1", "nvme0n1p2", "zram3", "sr0", "dm-0", "dm-10", "md1")
     )
     _, items = read(TITLE + 2 * report(table=table + "\n\n"))
     assert rows(items)[-1].entity == ["sda", "nvme0n1", "dm-0", "dm-10", "md1"]
@@ -242,3 +242,24 @@ def test_a_table_of_interfaces_with_damage_is_read_as_far_as_it_goes() -> None:
     assert ports[-1].values["bytes_tx_total"][0] == 2048
     assert "damaged-line" in codes(items)
     assert reader.clock == "local"
+
+
+def test_a_loop_device_counts_from_its_first_io_on() -> None:
+    """loop1 is that of a package, which was read at some time since boot. loop0 has the file that is tested."""
+    header = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\n"
+    sda = "sda 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
+    boot = header + sda + "loop0 1.00 4.00 0.50 1.00 4.00 0.50 0.00 0.01\nloop1 1.00 4.00 0.50 0 0 0 0 0.01\n\n"
+    idle = header + sda + "loop0 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\nloop1 0 0 0 0 0 0 0 0\n\n"
+    busy = header + sda + "loop0 100.00 800.00 0.50 0.00 0.00 0.00 0.05 5.00\nloop1 0 0 0 0 0 0 0 0\n\n"
+    _, items = read(TITLE + boot + idle + busy + busy)
+    counted = [(item.entity, item.values["ops_read_total"]) for item in rows(items)]
+    assert counted[:2] == [(["sda"], [0]), (["sda"], [0])]
+    assert counted[-1] == (["sda", "loop0"], [0, 200])
+    assert not any("loop1" in str(item) for item in items)
+
+
+def test_sar_names_loop_devices_by_their_number() -> None:
+    columns = "DEV tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util"
+    text = f"01:00:00 {columns}\n01:00:01 dev7-0 100.00 800.00 0.00 0.00 8.00 0.05 0.50 5.00\n"
+    _, items = read(TITLE + text + "01:00:01 dev7-1 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n")
+    assert {name for item in rows(items) for name in item.entity} == {"loop0"}
