@@ -72,7 +72,8 @@ class LoadProfile:
     `in_flight`: outstanding I/Os that it maintains, all threads and targets together. `asked_in_flight`: the
     requested number, where the engine cannot reach it. `random_ratio`, `read_ratio`: share of the I/Os.
     `working_set_bytes`: size of all files or devices that it accesses. `direct`: bypasses the file cache of the
-    operating system. `block_devices`: it accesses block devices themselves, and no file system.
+    operating system. `write_through`: a write completes only once the storage has it, though it may go through that
+    cache (O_SYNC, O_DSYNC). `block_devices`: it accesses block devices themselves, and no file system.
     `synchronous`: a thread waits for each I/O, whatever queue depth was requested. `fill`: the data written: zeros,
     a repeating pattern, or random. `rate_limited`: configured with a maximum rate or with think time
     between I/Os. `requested_ops_per_second`: that rate, of reads and writes together.
@@ -89,6 +90,7 @@ class LoadProfile:
     files: int | None = None
     working_set_bytes: float | None = None
     direct: bool | None = None
+    write_through: bool | None = None
     block_devices: bool | None = None
     synchronous: bool | None = None
     fill: Literal["zeros", "repeating", "random"] | None = None

@@ -109,6 +109,16 @@ def test_reads_are_not_judged_by_what_would_be_written(tmp_path: Path, about: Ma
     assert hits(judged(published(San(tmp_path, about={**GOOD, **about}, cache_bytes=GB)).write())) == {}
 
 
+def test_writes_with_o_sync_wait_for_the_storage_also_through_the_file_cache(tmp_path: Path) -> None:
+    """Of reads nothing waits: they may come from memory."""
+    for story, is_hit in ((WRITES, False), (READS, True)):
+        about = {**GOOD, "direct": False, "write_through": True}
+        found = judged(story(San(tmp_path / story.__name__, about=about, cache_bytes=GB, memory_bytes=GB)).write())
+        assert ("test-uses-file-cache" in hits(found)) == is_hit
+        actions = [step.action for step in found.plan]
+        assert ("Bypass the file cache (direct I/O)" in actions) == is_hit
+
+
 def test_a_file_of_1000_mb_is_small_where_nobody_knows_the_cache(tmp_path: Path) -> None:
     """The published test: 1,000 MB."""
     san = San(tmp_path, about={"working_set_bytes": 1000 * 2.0**20, "direct": True})

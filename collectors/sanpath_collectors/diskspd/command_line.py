@@ -42,6 +42,7 @@ def span_of(line: str) -> Span:
         outstanding=count(given.get("o", "2")),
         threads=None if pool else count(given.get("t", "1")),
         direct=_direct(given),
+        write_through="h" in given or bool(set(given.get("S", "")) & set("hw")),
         fill=_fill(given.get("Z")),
         rate_limited=is_limited(given),
         mapped="m" in given.get("S", ""),

@@ -93,6 +93,8 @@ def _read_target_setting(line: str, target: Target) -> None:
 
 
 def _read_target_phrase(line: str, target: Target) -> None:
+    if line.endswith("writethrough on"):
+        target.write_through = True
     if line.startswith("performing "):
         mix = _MIX.search(line)
         # Versions with "write/read" write 100 as the second number (2.0.12).

@@ -222,6 +222,7 @@ def _target(fields: Mapping[str, str]) -> Target:
         # -S and -h of versions before 2.0.18 are DisableOSCache and DisableAllCache.
         direct="true"
         in (fields.get("DisableOSCache"), fields.get("DisableLocalCache"), fields.get("DisableAllCache")),
+        write_through="true" in (fields.get("WriteThrough"), fields.get("DisableAllCache")),
         fill=None if "FilePath" in fields else _FILLS.get(fields.get("Pattern", "")),
         limit_bytes=number(fields.get("MaxFileSize")) or None,
         rate_limited=bool(number(fields.get("Throughput")) or number(fields.get("ThinkTime"))),

@@ -16,7 +16,8 @@ class Target:
     """One file or device. None: unknown.
 
     `outstanding`: I/Os that each of its threads keeps in flight (-o). `threads`: threads of only this target (-t),
-    None: it uses the pool. `direct`: bypasses the file cache (-Su, -Sh, -h). `limit_bytes`: only these first bytes
+    None: it uses the pool. `direct`: bypasses the file cache (-Su, -Sh, -h), `write_through`: its writes do
+    not end in it (-Sw, -Sh, -h). `limit_bytes`: only these first bytes
     are used (-f). `mapped`: memory mapped I/O (-Sm): a thread waits for each I/O, independent of -o.
     """
 
@@ -27,6 +28,7 @@ class Target:
     outstanding: int | None = None
     threads: int | None = None
     direct: bool | None = None
+    write_through: bool | None = None
     fill: Fill | None = None
     limit_bytes: float | None = None
     rate_limited: bool = False
@@ -78,6 +80,7 @@ class Span:
             files=len(paths) or None,
             working_set_bytes=sum(min(size, limits.get(path, size)) for path, size in sizes.items()) or None,
             direct=common_value(target.direct for target in targets),
+            write_through=common_value(target.write_through for target in targets),
             block_devices=all(map(is_block_device, paths)) if paths else None,
             synchronous=True if is_synchronous else None,
             fill=self._fill(targets) if reads != 1 else None,

@@ -29,6 +29,8 @@ PAST_THE_CACHE = frozenset(
 WITHOUT_BLOCK_DEVICE = frozenset(("nbd", "rbd", "rados", "libiscsi", "http", "net", "rdma"))
 """Engines that reach their storage over the network, past the block devices of the machine."""
 
+_IN_MEMORY = ("mmap", "libpmem", "dev-dax")
+"""Engines that write to memory that a file is mapped to."""
 _THROTTLING = ("rate", "rate_iops", "thinktime", "latency_target")
 _NOT_ZERO = re.compile(r"[1-9]")
 _CHARACTER_DEVICE = re.compile(r"/dev/(?:sg|bsg/)[^/]+")
@@ -67,6 +69,7 @@ def profile(printed: tuple[tuple[str, str], ...], processes: int, version: str |
         files=files,
         working_set_bytes=working_set,
         direct=_direct(engine, options),
+        write_through=_write_through(engine, options),
         block_devices=_block_devices(options),
         synchronous=synchronous,
         fill=None if reads == 1 else _fill(options),
@@ -124,6 +127,7 @@ def combined_profile(profiles: Iterable[LoadProfile]) -> LoadProfile:
         random_ratio=common_value(p.random_ratio for p in all_profiles),
         threads=None if (threads := complete_sum(p.threads for p in all_profiles)) is None else int(threads),
         direct=common_value(p.direct for p in all_profiles),
+        write_through=common_value(p.write_through for p in all_profiles),
         block_devices=common_value(p.block_devices for p in all_profiles),
         synchronous=common_value(p.synchronous for p in all_profiles),
         fill=common_value(p.fill for p in all_profiles),
@@ -235,6 +239,12 @@ def _direct(engine: str, options: Mapping[str, str]) -> bool | None:
     if "buffered" in options:
         return options["buffered"] == "0"
     return None if engine in PAST_THE_CACHE else False
+
+
+def _write_through(engine: str, options: Mapping[str, str]) -> bool | None:
+    """Whether the job writes with O_SYNC or O_DSYNC (fio HOWTO, "sync"). None: its engine opens no files for that."""
+    has_files = engine not in PAST_THE_CACHE and engine not in _IN_MEMORY
+    return options.get("sync", "0") not in ("0", "none") if has_files else None
 
 
 def _fill(options: Mapping[str, str]) -> Literal["zeros", "repeating", "random"] | None:

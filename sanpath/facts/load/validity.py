@@ -44,7 +44,8 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "working_set_bytes": _number(every("working_set_bytes"), sum),
         "cache_bytes": _cache(topology, load),
         "memory_bytes": _memory(topology, load),
-        "direct": _truth(every("direct"), all),
+        "direct": (direct := _truth(every("direct"), all)),
+        "file_cache_answers": _file_cache_answers(load, direct, _truth(every("write_through"), all)),
         "block_devices": _truth(every("block_devices"), all),
         "synchronous": _truth(every("synchronous"), any),
         "engine_serialises": _engine_serialises(attributes_of_jobs),
@@ -62,6 +63,13 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "latency_trend": trends[1],
         "change_in_step": change_in_words(*trends, load.held_throughput),
     }
+
+
+def _file_cache_answers(load: LoadFacts, direct: bool | None, write_through: bool | None) -> bool | None:
+    """Return whether the file cache may answer a load's I/Os of its direction. None: not known of one of its jobs."""
+    if load.direction == "write" and write_through:
+        return False
+    return None if direct is None else not direct
 
 
 def _engine_serialises(attributes_of_jobs: Sequence[Mapping[str, Scalar]]) -> bool | None:

@@ -243,3 +243,20 @@ def test_where_a_network_engine_sends_its_load(options: dict[str, str], addresse
 
 def test_an_account_in_a_uri_is_no_address_of_the_target() -> None:
     assert target_addresses({"uri": "nbd://operator:swordfish@10.0.0.2:10809/x"}) == ["10.0.0.2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "write_through"),
+    [
+        ({}, False),
+        ({"sync": "0"}, False),
+        ({"sync": "none"}, False),
+        ({"sync": "1"}, True),
+        ({"sync": "dsync"}, True),
+        ({"sync": "sync", "ioengine": "libaio"}, True),
+        ({"sync": "1", "ioengine": "mmap"}, None),
+        ({"sync": "1", "ioengine": "nbd"}, None),
+    ],
+)
+def test_writes_with_o_sync_are_through_to_the_storage(options: dict[str, str], write_through: bool | None) -> None:
+    assert result(**options).write_through is write_through
