@@ -39,4 +39,6 @@ def _parameter(parameter: Any) -> tuple[str, str, str]:
     kind = f" {'|'.join(str(getattr(c, 'value', c)) for c in choices)}" if choices else ""
     default = parameter.default
     shown = "" if default in (None, "") else f"`{getattr(default, 'value', default)}`"
-    return f"`{', '.join(parameter.opts)}{kind}`", shown, parameter.help or ""
+    # What turns a switch off, or does the opposite, is declared apart.
+    names = ", ".join([*parameter.opts, *parameter.secondary_opts])
+    return f"`{names}{kind}`", shown, parameter.help or ""

@@ -146,3 +146,19 @@ def test_options_that_a_sentence_names_exist() -> None:
             for token in inline(name):
                 if token.type == "code_inline" and token.content.startswith("--"):
                     assert f"`{token.content.split()[0]}" in page, f"{name}: {token.content}"
+
+
+def _options(command: Any) -> Iterator[str]:
+    """Every name of every option of a command and of those below it."""
+    for parameter in command.params:
+        if parameter.name != "help":
+            yield from (name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("-"))
+    for child in getattr(command, "commands", {}).values():
+        yield from _options(child)
+
+
+def test_the_page_of_the_command_line_has_every_option_and_its_opposite() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    missing = {name for name in _options(typer.main.get_command(app)) if not re.search(rf"[` ]{name}[`, ]", page)}
+    assert missing - {"--install-completion", "--show-completion", "--version"} == set()
+    assert "--example" in page
