@@ -10,7 +10,7 @@ from sanpath_collectors.linux_target.tables import ARRAY, ARRAY_PORT, CONTROLLER
 
 COLLECTOR = Spec(
     name="linux_target",
-    title="A Linux storage server: LIO, nvmet, nbdkit, ZFS volumes",
+    title="A Linux storage server: LIO, nvmet, NBD (nbdkit, QEMU), ZFS volumes",
     config=LinuxTargetConfig,
     collector="sanpath_collectors.linux_target.collector:LinuxTarget",
     tables=(ARRAY, VOLUME, ARRAY_PORT, CONTROLLER, TCP_CONNECTION),
@@ -27,8 +27,8 @@ COLLECTOR = Spec(
             "what the server presents through them is unknown",
         ),
         Right(
-            "Seeing the processes of nbdkit in /proc, as every user can unless hidepid is set",
-            "exports of nbdkit",
+            "Seeing the processes of nbdkit and QEMU's servers in /proc, as every user can unless hidepid is set",
+            "exports by NBD",
             "what the server presents through it is unknown",
         ),
         Right(

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable
 
-from sanpath.plugin import Check, CollectorError, Context, Failure, Item, SourceEntity, SourceLink, name_list
+from sanpath.plugin import (
+    Check,
+    CollectorError,
+    Context,
+    Failure,
+    Item,
+    SourceEntity,
+    SourceLink,
+    name_list,
+    quantity,
+)
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.machine import MachineCollector
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -14,6 +24,7 @@ from sanpath_collectors.linux_host.tcp.connections import StorageConnections
 from sanpath_collectors.linux_target import inventory, samples, targets
 from sanpath_collectors.linux_target.config import LinuxTargetConfig
 from sanpath_collectors.linux_target.inventory import Inventory
+from sanpath_collectors.linux_target.nbd_servers import PROCESSES
 from sanpath_collectors.linux_target.tables import FC_STATISTICS, TCP_CONNECTION
 
 _DISKSTATS, _NET_DEV, _STAT = "/proc/diskstats", "/proc/net/dev", "/proc/stat"
@@ -43,7 +54,7 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
         current = await self._read_inventory()
         server, unreadable = current.server, []
         if not current.targets.listeners:
-            unreadable.append("no target of LIO, nvmet or nbdkit: nothing that it presents is known")
+            unreadable.append("no target of LIO or nvmet, and no export by NBD: nothing that it presents is known")
         if current.targets.disabled:
             unreadable.append(f"{name_list(current.targets.disabled)}: not enabled, and left out")
         if without_counters := [
@@ -56,7 +67,7 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
             unreadable.append("TCP connections (ss of iproute2): distance, loss and windows are unknown")
         protocols = dict.fromkeys(listener.protocol for listener in current.targets.listeners)
         system = f"Linux {server.text('/proc/sys/kernel/osrelease')}".strip()
-        counts = f"{len(current.targets.volumes)} volumes over {', '.join(protocols) or 'nothing'}"
+        counts = f"{quantity(len(current.targets.volumes), 'volume')} over {', '.join(protocols) or 'nothing'}"
         host_name = server.text("/proc/sys/kernel/hostname") or self.config.name
         return Check(f"{host_name}: {system}, {counts}", None, tuple(unreadable))
 
@@ -94,7 +105,7 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
         """Reads the current inventory."""
         files = (*inventory.FILES, *targets.FILES, "/proc/[0-9]*/comm")
         server = Snapshot(await self.machine.read(files), await self.machine.names(targets.NAMES))
-        presented = targets.targets(server, await self._nbdkits(server))
+        presented = targets.targets(server, await self._nbd_servers(server))
         paths = [volume.path for volume in presented.volumes.values() if volume.path]
         output = (await self.machine.run(("ip", "-o", "address"))).output
         addresses = host_parse.addresses(output)
@@ -107,12 +118,12 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
         await self._connections.find(self.machine, current.connections)
         return current
 
-    async def _nbdkits(self, server: Snapshot) -> list[bytes]:
-        """Command lines of nbdkit processes. No others are read, as they may contain secrets."""
+    async def _nbd_servers(self, server: Snapshot) -> list[bytes]:
+        """Command lines of processes that export by NBD. No others are read, as they may contain secrets."""
         process_ids = [
             process_id
             for process_id in server.children("/proc")
-            if server.text(f"/proc/{process_id}/comm") == "nbdkit"
+            if server.text(f"/proc/{process_id}/comm") in PROCESSES
         ]
         return (
             list((await self.machine.read([f"/proc/{n}/cmdline" for n in process_ids])).values())

@@ -11,17 +11,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 
 _COMPANY_ID = "001405"  # LIO's default, which kernels before 5.9 cannot change
-_NBD_PORT = 10809  # IANA
-
-_SHORT_WITH_VALUE = re.compile("[DegiPptUu]")
-_LONG_WITH_VALUE = re.compile(
-    "debug|export(name)?|filter|group|ip-?addr|log|mask-handshake|pid-?file|port|run|selinux-label|threads"
-    "|tls(-certificates|-psk)?|unix|user"
-)
-"""Options of nbdkit(1) that have a value."""
 
 
 def unit_serial(content: str) -> str:
@@ -90,57 +81,6 @@ def nguid(content: str) -> str:
     """
     digits = content.lower().replace("-", "")
     return f"eui.{digits}" if re.fullmatch(r"[0-9a-f]{32}", digits) and set(digits) != {"0"} else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Nbdkit:
-    """A server process of nbdkit.
-
-    `address` "": all addresses; `port` None: a local socket. `path`: the file or device that the plugin `file`
-    exports, "" for other plugins.
-    """
-
-    plugin: str
-    address: str
-    port: int | None
-    path: str
-    export: str
-
-
-def nbdkit(command: bytes) -> Nbdkit | None:
-    """Parses a command line of /proc; None: not an nbdkit with an export.
-
-    >>> nbdkit(b"nbdkit -f -i 127.0.0.1 --port=10810 --filter=log file /dev/sdb cache=none".replace(b" ", b"\\x00"))
-    Nbdkit(plugin='file', address='127.0.0.1', port=10810, path='/dev/sdb', export='')
-    """
-    words = command.decode("utf-8", "replace").rstrip("\0").split("\0")
-    if words[0].rpartition("/")[2] != "nbdkit":
-        return None
-    options: dict[str, str] = {}
-    arguments = words[1:]
-    while arguments and arguments[0].startswith("-"):
-        option, equals, value = arguments.pop(0).partition("=")
-        name = option.lstrip("-")
-        takes_value = (_LONG_WITH_VALUE if option.startswith("--") else _SHORT_WITH_VALUE).fullmatch(name)
-        options[name] = arguments.pop(0) if takes_value and not equals and arguments else value
-    if not arguments:
-        return None
-
-    def option_value(*names: str) -> str:
-        return next((options[name] for name in names if name in options), "")
-
-    plugin, plugin_arguments = arguments[0].rpartition("/")[2], arguments[1:]
-    positional = [word for word in plugin_arguments if "=" not in word or word.startswith("/")]
-    file_arguments = [word.partition("=")[2] for word in plugin_arguments if word.startswith("file=")]
-    is_local = not options.keys().isdisjoint(("unix", "U", "vsock"))
-    port = option_value("p", "port")
-    return Nbdkit(
-        plugin,
-        option_value("i", "ipaddr", "ip-addr"),
-        None if is_local else int(port) if port.isdecimal() and len(port) <= 5 else _NBD_PORT,
-        next(iter(file_arguments or positional), "") if plugin in ("file", "nbdkit-file-plugin.so") else "",
-        option_value("e", "export", "exportname"),
-    )
 
 
 def listening(content: bytes) -> set[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""The volumes that a storage server presents and its target ports: LIO, nvmet and nbdkit in one model. No I/O."""
+"""The volumes that a storage server presents and its target ports: LIO, nvmet and NBD in one model. No I/O."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from sanpath.plugin import common_value
 from sanpath_collectors.linux_host.parse import wwpn as fc_wwpn
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_target import parse
+from sanpath_collectors.linux_target import nbd_servers, parse
 
 _LIO, _NVMET = "/sys/kernel/config/target", "/sys/kernel/config/nvmet"
 
@@ -81,11 +81,11 @@ class Targets:
 
 
 def targets(server: Snapshot, command_lines: Collection[bytes]) -> Targets:
-    """Reads all targets. `command_lines`: those of the running nbdkit processes."""
+    """Reads all targets. `command_lines`: those of processes that export by NBD."""
     inventory = Targets()
     _add_lio(server, inventory)
     _add_nvmet(server, inventory)
-    _add_nbdkit(server, command_lines, inventory)
+    _add_nbd(server, command_lines, inventory)
     return inventory
 
 
@@ -191,18 +191,16 @@ def _add_nvmet(server: Snapshot, inventory: Targets) -> None:
                 inventory.listeners.append(listener)
 
 
-def _add_nbdkit(server: Snapshot, command_lines: Collection[bytes], inventory: Targets) -> None:
+def _add_nbd(server: Snapshot, command_lines: Collection[bytes], inventory: Targets) -> None:
     sockets = parse.listening(server.content("/proc/net/tcp")) | parse.listening(server.content("/proc/net/tcp6"))
     ports = {port for _, port in sockets}
-    for process in filter(None, map(parse.nbdkit, command_lines)):
-        if process.port is None or process.port not in ports:
-            continue  # a local socket, or one of a network namespace that is not visible
-        name = process.export or process.path.rpartition("/")[2] or process.plugin
-        local_id = f"nbd:{process.port}" + (f"/{process.export}" if process.export else "")
-        inventory.volumes[local_id] = Volume(
-            local_id, name, process.path, {}, {"backstore": f"nbdkit {process.plugin}"}
-        )
-        listener = Listener("nbd", name, (local_id,), address=_listen_address(process.address), port=process.port)
+    for export in (export for line in command_lines for export in nbd_servers.exports(line)):
+        if export.port not in ports:
+            continue  # one of a network namespace that is not visible
+        name = export.name or export.path.rpartition("/")[2] or export.backstore.rpartition(" ")[2]
+        local_id = f"nbd:{export.port}" + (f"/{export.name}" if export.name else "")
+        inventory.volumes[local_id] = Volume(local_id, name, export.path, {}, {"backstore": export.backstore})
+        listener = Listener("nbd", name, (local_id,), address=_listen_address(export.address), port=export.port)
         inventory.listeners.append(listener)
 
 
