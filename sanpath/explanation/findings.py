@@ -52,8 +52,10 @@ def findings(
     platform = str(platforms.pop()) if len(platforms) == 1 else None
     result = []
     for finding in group(rules, judge(rules, tables, include_clear=False), verdict.from_step):
-        rows = table[finding.rule].select(entity=finding.entity, direction=finding.direction)
-        if (finding.entity, finding.direction) in without_idle_path:
+        of_entity = table[finding.rule].select(entity=finding.entity)
+        # A finding about both directions may be of rows of each.
+        rows = [row for row in of_entity if row["direction"] == finding.direction] or of_entity
+        if any((finding.entity, row["direction"]) in without_idle_path for row in rows):
             rows = [{**row, "other_path_idle": False} for row in rows]
         full = {
             "idle_path": with_idle_path,

@@ -1,11 +1,18 @@
-"""Groups judgements into the findings of a report: one for each rule, entity and direction."""
+"""Groups judgements into the findings of a report: one for each rule, entity and direction.
+
+A rule whose sentence names no direction, such as one about a setting or a distance, says it once for both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 
 from sanpath.rulebook.judge import rule_condition
 from sanpath.rulebook.model import SEVERITIES, Finding, Outcome, RowOutcome, Rule
+
+_DIRECTION = "{direction}"
 
 
 def group(rules: Sequence[Rule], judgements: Sequence[RowOutcome], step: str = "") -> list[Finding]:
@@ -24,7 +31,26 @@ def group(rules: Sequence[Rule], judgements: Sequence[RowOutcome], step: str = "
         _finding(by_id[key[0]], judgements_of_group, worst[key[0]], step)
         for key, judgements_of_group in groups.items()
     ]
-    return sorted(findings, key=_rank)
+    return sorted(_told_once(by_id, findings, worst), key=_rank)
+
+
+def _told_once(
+    rules: Mapping[str, Rule], findings: Sequence[Finding], worst: Mapping[str, tuple[str, int] | None]
+) -> Iterator[Finding]:
+    """Yield the findings, and of hits in both directions whose sentence names none the worse for both."""
+    together: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        if finding.outcome == "hit" and _DIRECTION not in rules[finding.rule].summary:
+            together.setdefault((finding.rule, finding.entity), []).append(finding)
+        else:
+            yield finding
+    for alike in together.values():
+        shown = max(alike, key=lambda finding: _badness(finding, worst[finding.rule]))
+        if len(alike) > 1:
+            steps = dict.fromkeys(chain.from_iterable(finding.steps for finding in alike))
+            unknown = dict.fromkeys(chain.from_iterable(finding.unknown_steps for finding in alike))
+            shown = replace(shown, direction="both", steps=tuple(steps), unknown_steps=tuple(unknown))
+        yield shown
 
 
 def _finding(rule: Rule, judgements: Sequence[RowOutcome], worst: tuple[str, int] | None, step: str) -> Finding:
@@ -53,7 +79,7 @@ def _with_outcome(outcome: Outcome, judgements: Sequence[RowOutcome]) -> list[Ro
     return [judgement for judgement in judgements if judgement.outcome == outcome]
 
 
-def _badness(judgement: RowOutcome, worst: tuple[str, int] | None) -> float:
+def _badness(judgement: RowOutcome | Finding, worst: tuple[str, int] | None) -> float:
     """Return a number that grows with the badness of the first fact that the condition compares by size.
 
     A fact that is not known counts as the least bad."""

@@ -259,3 +259,18 @@ def test_step_names_with_quotes_can_be_compared() -> None:
 )
 def test_numbers_are_printed_in_the_unit_people_use(value: float, unit: str, text: str) -> None:
     assert in_unit(value, unit) == text
+
+
+def test_what_names_no_direction_is_told_once_and_what_does_twice() -> None:
+    distance = find_rule(RULES, "tcp-distance")
+    seconds: dict[str, FactValue] = {"read": 0.005, "write": 0.0051}
+    rows = [
+        {"entity": "tcp_connection:a--b", "step": step, "direction": direction, "on_loaded_path": True}
+        | {"round_trip_seconds_min": seconds[direction]}
+        for direction, step in (("read", "1"), ("read", "2"), ("write", "2"), ("write", "3"))
+    ]
+    (told,) = group([distance], judge([distance], {"tcp_connection": FactTable("tcp_connection", rows)}))
+    assert (told.direction, told.steps) == ("both", ("1", "2", "3"))
+    assert told.summary == "tcp_connection:a--b: the shortest round trip takes 5.1 ms; no I/O is faster"
+    full = group([LINK_FULL], judge([LINK_FULL], links(row(), row(direction="write"))))
+    assert {finding.direction for finding in full} == {"read", "write"}

@@ -453,6 +453,15 @@ def test_a_single_step_tells_distance_from_waiting(tmp_path: Path) -> None:
     assert rising(tmp_path / "unread", None, (16,)).suspects[0].verdict != "concurrency_limited"
 
 
+def test_the_distance_of_a_connection_is_told_once(tmp_path: Path) -> None:
+    """Both ends measure it, each as the sender of one direction."""
+    san = san_with(tmp_path / "a", Tcp(5.2e-3, 5e-3))
+    flow = Flow(4 / 5.4e-3, 5.4e-3)
+    san.step("q4", 4, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": AtArray(SERVED)})
+    (told,) = [f for f in judged(san.write()).findings if f.rule == "tcp-distance"]
+    assert (told.outcome, told.direction, told.steps) == ("hit", "both", ("q4",))
+
+
 def test_the_host_alone_tells_the_distance(tmp_path: Path) -> None:
     """Its acknowledgements may wait for the target's answer, so that its smoothed round trip is that of the I/O."""
     san = san_with(tmp_path / "a", Tcp(5.4e-3, 5e-3))
