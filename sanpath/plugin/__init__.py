@@ -25,6 +25,7 @@ from __future__ import annotations
 from pydantic import SecretStr
 
 from sanpath.catalogue.cloud import Cloud, CloudLimit, clouds
+from sanpath.catalogue.load_engines import FIO_OVER_NETWORK
 from sanpath.catalogue.states import WORKING_STATES
 from sanpath.errors import CollectorError, Failure
 from sanpath.extras import SNMPV3 as SNMPV3_EXTRA
@@ -82,6 +83,7 @@ from sanpath.plugin.text import Decoder, Lines, text_of
 
 __all__ = [
     "API",
+    "FIO_OVER_NETWORK",
     "INTEGER_LIMIT",
     "LOAD_COUNTERS",
     "LOAD_PERCENTILES",

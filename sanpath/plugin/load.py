@@ -74,6 +74,7 @@ class LoadProfile:
     `working_set_bytes`: size of all files or devices that it accesses. `direct`: bypasses the file cache of the
     operating system. `write_through`: a write completes only once the storage has it, though it may go through that
     cache (O_SYNC, O_DSYNC). `block_devices`: it accesses block devices themselves, and no file system.
+    `over_network`: it reaches its storage over the network itself, past the block devices of its machine.
     `synchronous`: a thread waits for each I/O, whatever queue depth was requested. `fill`: the data written: zeros,
     a repeating pattern, or random. `rate_limited`: configured with a maximum rate or with think time
     between I/Os. `requested_ops_per_second`: that rate, of reads and writes together.
@@ -92,6 +93,7 @@ class LoadProfile:
     direct: bool | None = None
     write_through: bool | None = None
     block_devices: bool | None = None
+    over_network: bool | None = None
     synchronous: bool | None = None
     fill: Literal["zeros", "repeating", "random"] | None = None
     seconds: float | None = None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Literal
 
-from sanpath.plugin import LoadProfile, common_value, complete_sum, is_block_device
+from sanpath.plugin import FIO_OVER_NETWORK, LoadProfile, common_value, complete_sum, is_block_device
 
 SYNCHRONOUS = frozenset(
     (
@@ -25,9 +25,6 @@ PAST_THE_CACHE = frozenset(
     ("nbd", "rbd", "rados", "libiscsi", "http", "sg", "io_uring_cmd", "spdk", "libblkio", "null", "net", "rdma")
 )
 """Engines whose I/O bypasses the file cache of the operating system, so that `direct` has no effect."""
-
-WITHOUT_BLOCK_DEVICE = frozenset(("nbd", "rbd", "rados", "libiscsi", "http", "net", "rdma"))
-"""Engines that reach their storage over the network, past the block devices of the machine."""
 
 _IN_MEMORY = ("mmap", "libpmem", "dev-dax")
 """Engines that write to memory that a file is mapped to."""
@@ -71,6 +68,7 @@ def profile(printed: tuple[tuple[str, str], ...], processes: int, version: str |
         direct=_direct(engine, options),
         write_through=_write_through(engine, options),
         block_devices=_block_devices(options),
+        over_network=engine in FIO_OVER_NETWORK,
         synchronous=synchronous,
         fill=None if reads == 1 else _fill(options),
         seconds=duration(options.get("runtime")),
@@ -129,6 +127,7 @@ def combined_profile(profiles: Iterable[LoadProfile]) -> LoadProfile:
         direct=common_value(p.direct for p in all_profiles),
         write_through=common_value(p.write_through for p in all_profiles),
         block_devices=common_value(p.block_devices for p in all_profiles),
+        over_network=common_value(p.over_network for p in all_profiles),
         synchronous=common_value(p.synchronous for p in all_profiles),
         fill=common_value(p.fill for p in all_profiles),
         seconds=common_value(p.seconds for p in all_profiles),

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sanpath.model import Direction
-from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.options import WITHOUT_BLOCK_DEVICE
+from sanpath.plugin import FIO_OVER_NETWORK, LoadProfile
 
 Number = int | float | None
 
@@ -94,7 +93,7 @@ class Status:
 
         fio then reports the device of its working directory."""
         engines = {job.options.get("ioengine") for job in self.jobs}
-        return {} if engines and engines <= WITHOUT_BLOCK_DEVICE else self.disks
+        return {} if engines and engines <= FIO_OVER_NETWORK else self.disks
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

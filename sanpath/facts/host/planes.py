@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import isclose
 
 from sanpath.catalogue.catalogue import planes as catalogue_planes
+from sanpath.catalogue.load_engines import over_network
 from sanpath.facts.load.host_loads import MOVED_ABOVE
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
@@ -22,8 +23,6 @@ _SINGLE_WINDOW_TOLERANCE = 0.2
 """Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
 _WINDOWS_DIFFER = 0.02
 """Relative difference of two rates, or numbers of I/Os, that their windows account for: sanpath's own choice."""
-_WITHOUT_BLOCK_DEVICE = frozenset(("nbd", "rbd", "rados", "libiscsi", "http", "net", "rdma"))
-"""Engines of fio that reach storage over the network themselves: no block device of the machine carries their I/O."""
 _LEAST_PART = 0.2
 """Ratio of what a device does to what the load does from which the device's clock tells something of the load."""
 _OTHERS_DIFFER = 0.5
@@ -223,8 +222,8 @@ def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterat
     """Yield the LUNs of the machines in which the load runs, and those of their hosts, each only if `path` contains
     none of them, and if the load uses block devices at all."""
     known = topology.entities
-    engines = {known[job].attributes.get("ioengine") for job in load.jobs if job in known}
-    if engines and engines <= _WITHOUT_BLOCK_DEVICE:
+    jobs = [known[job].attributes for job in load.jobs if job in known]
+    if jobs and all(map(over_network, jobs)):
         return
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
     hosts = {host for root in load.roots for host in hosts_of(topology, root)} - machines

@@ -260,3 +260,10 @@ def test_an_account_in_a_uri_is_no_address_of_the_target() -> None:
 )
 def test_writes_with_o_sync_are_through_to_the_storage(options: dict[str, str], write_through: bool | None) -> None:
     assert result(**options).write_through is write_through
+
+
+@pytest.mark.parametrize(
+    ("engine", "is_over_network"), [("libaio", False), ("psync", False), ("nbd", True), ("rbd", True), ("http", True)]
+)
+def test_engines_that_reach_their_storage_past_the_block_devices_say_so(engine: str, is_over_network: bool) -> None:
+    assert result(ioengine=engine).over_network is is_over_network
