@@ -92,23 +92,34 @@ def _unzipped(path: Path) -> IO[bytes]:
         raise UsageError(f"{path.name}: cannot be unpacked: {error}; unpack it first") from error
 
 
+_ZIP = b"PK\x03\x04"
 _PACKED: Mapping[bytes, Callable[[Path], object]] = {
     b"\x1f\x8b": gzip.GzipFile,
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ": lambda path: io.BufferedReader(_Unxz(path), _HEAD_BYTES),
-    b"PK\x03\x04": _unzipped,
+    _ZIP: _unzipped,
 }
 
 
 class ImportedFile:
-    """Implements `plugin.ResultFile`. `read_bytes`: bytes returned so far, unpacked.
+    """Implements `plugin.ResultFile`. `read_bytes`: bytes returned so far, unpacked. `of_many`: it may be an archive
+    of several files, whose content is that of the archive.
 
     Raises UsageError when it cannot be opened, CollectorError(UNREADABLE) when a packed file is damaged.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, of_many: bool = False) -> None:
         self.path = path
         self.read_bytes = 0
+        self._of_many = of_many
+
+    @property
+    def holds_files(self) -> bool:
+        """Whether it is a tar archive, packed or not, or a zip archive of several files."""
+        if is_zip(self.path):
+            with zipfile.ZipFile(self.path) as archive:
+                return sum(not name.endswith("/") for name in archive.namelist()) > 1
+        return _is_tar(self.head()[: tarfile.BLOCKSIZE])
 
     @property
     def name(self) -> str:
@@ -187,9 +198,7 @@ class ImportedFile:
     def _refuse_tar(self, block: bytes) -> None:
         """Raise UsageError if a content that begins with this block is files one after the other, of which a reader
         would take the first text that it knows."""
-        try:
-            tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-        except tarfile.HeaderError:
+        if self._of_many or not _is_tar(block):
             return
         raise UsageError(f"{self.path.name}: is a tar archive; unpack it and import the files you want")
 
@@ -198,6 +207,20 @@ class ImportedFile:
             return file.read(size)
         except _BROKEN as error:
             raise CollectorError(Failure.UNREADABLE, f"{self.name}: is damaged: {error}") from error
+
+
+def is_zip(path: Path) -> bool:
+    """Whether a file begins like a zip archive."""
+    with path.open("rb") as file:
+        return file.read(len(_ZIP)) == _ZIP
+
+
+def _is_tar(block: bytes) -> bool:
+    try:
+        tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
 
 
 def _is_quoted(head: bytes) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -32,19 +31,6 @@ def test_a_command_that_imports_nothing_names_each_file(tmp_path: Path) -> None:
     assert str(ran.exception).startswith("a.txt: ")
     assert "not imported: b.txt: " in ran.stderr
     assert "sanpath diagnose" not in ran.stderr
-
-
-@pytest.mark.parametrize("pack", ["gz", "bz2", "xz", ""])
-def test_a_tar_archive_is_not_imported_by_half(tmp_path: Path, pack: str) -> None:
-    (result := tmp_path / "fio.txt").write_text(fio_text())
-    (counters := tmp_path / "iostat.txt").write_text("Linux 5.14.0 (db7)\n")
-    with tarfile.open(archive := tmp_path / f"b.tar.{pack}".rstrip("."), f"w:{pack}") as members:  # type: ignore[call-overload]
-        for file in (result, counters):
-            members.add(file, file.name)
-    folder = tmp_path / "r.sanpath"
-    with pytest.raises(UsageError, match=r"^b\.tar.* is a tar archive; unpack it and import the files you want$"):
-        CliRunner().invoke(app, ["import", "file", str(archive), "--into", str(folder)], catch_exceptions=False)
-    assert not folder.exists()
 
 
 @pytest.mark.parametrize(

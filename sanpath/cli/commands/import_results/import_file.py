@@ -35,7 +35,10 @@ app = typer.Typer(
 
 @app.command("file", short_help="Add a result file of a load or a host.")
 def import_file(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Result files; gzip, xz and zip are read.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Result files, also packed, or archives of them: zip, tar."),
+    ],
     into: Annotated[
         Path | None,
         typer.Option(
@@ -75,10 +78,13 @@ def import_file(
     ] = None,
 ) -> None:
     """Add a result file of a load generator or a host to a recording, at the time when it was measured."""
+    from tempfile import TemporaryDirectory
+
     from sanpath.cli.sessions.import_progress import Progress
     from sanpath.config import Config, load_config
     from sanpath.errors import UsageError
     from sanpath.model import SourceEntity, SourceLink
+    from sanpath.recorder.importing.bundle import with_members
     from sanpath.recorder.importing.importer import ImportRequest, import_file, in_order
     from sanpath.recorder.importing.one_run import LeftOut, one_run, recorded_run
     from sanpath.recorder.importing.placement import Placement, epoch_us, zone
@@ -95,52 +101,61 @@ def import_file(
     configuration = load_config(config) if config is not None else Config(None)
     declared: list[SourceEntity | SourceLink] = [*configuration.entities, *configuration.links]
     zone_of_files = zone(utc_offset) if utc_offset is not None else None
-    of_one_run = one_run(files, reader, has_zone=zone_of_files is not None)
-    settings = settings_files(files, reader)
     imported_from: dict[tuple[Path, str], str] = {}
-    refused: list[UsageError] = []
-    for position, (file, *parts) in enumerate(in_order(files, reader)):
-        twins = of_one_run.get(file)
-        if isinstance(twins, LeftOut):
-            typer.echo(f"{file.name}: of the same run as {twins.kept.name}: not counted")
-            continue
-        if (recorded := recorded_run(folder, file, reader, host)) is not None:
-            typer.echo(f"{file.name}: {recorded.remark}")
-            continue
-        placement = Placement(
-            zone=zone_of_files if zone_of_files is not None or twins is None else twins.zone,
-            begins=epoch_us("--at", at, utc_offset) if at is not None else None,
-            behind_us=round(behind * 1e6),
-        )
-        request = ImportRequest(
-            file,
-            folder,
-            reader,
-            name,
-            host,
-            tuple(mark or ()),
-            declared,
-            placement,
-            position > 0,
-            tuple(twins.remarks) if twins is not None else (),
-            parts,
-            imported_from,
-            settings.get(file, ()),
-        )
-        try:
-            with Progress(file, *parts) as progress:
-                imported = import_file(request, progress.read)
-        except UsageError as refusal:
-            refused.append(refusal)
-            continue
-        imported_from.setdefault((file.parent, imported.collector), imported.source)
-        typer.echo(progress.summary(imported))
-    if imported_from or not refused:
+    imported_of: set[Path | None] = set()
+    refused: list[tuple[UsageError, Path | None]] = []
+    with TemporaryDirectory(prefix="sanpath-import-") as scratch:
+        files, archives = with_members(files, Path(scratch))
+        of_one_run = one_run(files, reader, has_zone=zone_of_files is not None)
+        settings = settings_files(files, reader)
+        for position, (file, *parts) in enumerate(in_order(files, reader)):
+            twins = of_one_run.get(file)
+            if isinstance(twins, LeftOut):
+                typer.echo(f"{file.name}: of the same run as {twins.kept.name}: not counted")
+                continue
+            if (recorded := recorded_run(folder, file, reader, host)) is not None:
+                typer.echo(f"{file.name}: {recorded.remark}")
+                continue
+            placement = Placement(
+                zone=zone_of_files if zone_of_files is not None or twins is None else twins.zone,
+                begins=epoch_us("--at", at, utc_offset) if at is not None else None,
+                behind_us=round(behind * 1e6),
+            )
+            request = ImportRequest(
+                file,
+                folder,
+                reader,
+                name,
+                host,
+                tuple(mark or ()),
+                declared,
+                placement,
+                position > 0,
+                tuple(twins.remarks) if twins is not None else (),
+                parts,
+                imported_from,
+                settings.get(file, ()),
+            )
+            try:
+                with Progress(file, *parts) as progress:
+                    imported = import_file(request, progress.read)
+            except UsageError as refusal:
+                refused.append((refusal, archives.get(file)))
+                continue
+            imported_of.add(archives.get(file))
+            imported_from.setdefault((file.parent, imported.collector), imported.source)
+            typer.echo(progress.summary(imported))
+    # An archive also holds what is no result.
+    errors = [error for error, archive in refused if archive is None or archive not in imported_of]
+    for error, archive in refused:
+        if archive is not None and archive in imported_of:
+            typer.echo(f"{archive.name}: not imported: {error}")
+    if imported_from or not errors:
         typer.echo(f"sanpath diagnose {folder}", err=True)
-    for error in refused[1:]:
+    for error in errors[1:]:
         typer.echo(f"not imported: {error}", err=True)
-    if refused:
-        raise refused[0]
+    if errors:
+        raise errors[0]
 
 
 app.command("prometheus", short_help="Add what a Prometheus server collected.")(import_prometheus)

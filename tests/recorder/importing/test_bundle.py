@@ -1,0 +1,124 @@
+"""Archives of several results: what is imported of them, and what one that was made to do harm cannot do."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+
+import pytest
+from typer.testing import CliRunner
+
+from sanpath.cli import app
+from sanpath.errors import UsageError
+from sanpath.recorder.importing import bundle
+from sanpath.recorder.importing.bundle import with_members
+from sanpath.recording.reading.recording import Recording
+from tests.scenarios.test_result_with_iostat import DEPTH, SECONDS, iostat_text
+from tests.support.fio_text import fio_text
+from tests.support.stories import judged
+
+RESULTS = {
+    "night/fio.txt": fio_text(ops=4000, latency_us=2000.0, depth=DEPTH).encode(),
+    "night/host/iostat.txt": iostat_text([4000.0] * SECONDS).encode(),
+    "night/README.md": b"# What was tested\n\nThe new array.\n",
+}
+
+
+def zipped(path: Path, files: Mapping[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def tarred(path: Path, files: Mapping[str, bytes], *others: tarfile.TarInfo) -> Path:
+    with tarfile.open(path, f"w:{path.suffix.removeprefix('.').removeprefix('tar')}") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+        for other in others:
+            archive.addfile(other)
+    return path
+
+
+def unpacked(path: Path, folder: Path) -> list[Path]:
+    folder.mkdir()
+    return with_members([path], folder)[0]
+
+
+@pytest.mark.parametrize("name", ["night.zip", "night.tar", "night.tar.gz", "night.tar.xz"])
+def test_the_results_in_an_archive_are_imported_and_what_is_none_is_named(tmp_path: Path, name: str) -> None:
+    path = (zipped if name.endswith("zip") else tarred)(tmp_path / name, RESULTS)
+    command = ["import", "file", str(path), "--into", str(tmp_path / "r.sanpath")]
+    said = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert said.exit_code == 0
+    assert f"{name}: not imported: README.md: " in said.output
+    found = judged(Recording(tmp_path / "r.sanpath"))
+    assert [element.name for element in found.summary.path] == ["fio", "db1"]
+
+
+def test_an_archive_without_a_result_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", {"a.md": b"# A\n", "b.md": b"# B\n"})
+    with pytest.raises(UsageError, match=r"^a\.md: "):
+        CliRunner().invoke(
+            app, ["import", "file", str(path), "--into", str(tmp_path / "r.sanpath")], catch_exceptions=False
+        )
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+@pytest.mark.parametrize(
+    "name", ["../evil.txt", "a/../../evil.txt", "a\\..\\evil.txt", "C:evil.txt", "a\x1b[31m.txt"]
+)
+def test_no_file_of_an_archive_is_written_elsewhere(tmp_path: Path, pack: object, name: str) -> None:
+    path = (zipped if pack is zipped else tarred)(tmp_path / "a.tar", {"fine.txt": b"x", name: b"x"})
+    with pytest.raises(UsageError, match="which leads elsewhere"):
+        unpacked(path, tmp_path / "scratch")
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_an_absolute_name_leads_nowhere(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="which leads elsewhere"):
+        unpacked(tarred(tmp_path / "a.tar", {f"{tmp_path}/evil.txt": b"x", "b": b"x"}), tmp_path / "scratch")
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_links_and_devices_are_left_out(tmp_path: Path) -> None:
+    others = []
+    for number, kind in enumerate((tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE)):
+        other = tarfile.TarInfo(f"other{number}")
+        other.type, other.linkname = kind, "/etc/passwd"
+        others.append(other)
+    files = unpacked(tarred(tmp_path / "a.tar", {"a.txt": b"x"}, *others), tmp_path / "scratch")
+    assert [path.name for path in files] == ["a.txt"]
+    assert all(path.is_file() and not path.is_symlink() for path in files)
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+@pytest.mark.parametrize(
+    ("limit", "message"), [("_MOST_BYTES", "unpacks to too much"), ("_MOST_FILES", "holds more than 2 files")]
+)
+def test_an_archive_that_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: object, limit: str, message: str
+) -> None:
+    monkeypatch.setattr(bundle, limit, {"_MOST_BYTES": 20_000, "_MOST_FILES": 2}[limit])
+    path = (zipped if pack is zipped else tarred)(tmp_path / "a.tar", {f"{n}.txt": b"x" * 3000 for n in range(9)})
+    with pytest.raises(UsageError, match=message):
+        unpacked(path, tmp_path / "scratch")
+
+
+def test_a_header_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
+    path = tarred(tmp_path / "a.tar.gz", {"a.txt": b"x", "n" * (3 << 20): b"x"})
+    with pytest.raises(UsageError, match="a header is too long"):
+        unpacked(path, tmp_path / "scratch")
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+    content = tarred(tmp_path / "a.tar.gz", {"a.bin": Random(1).randbytes(400_000)}).read_bytes()
+    (tmp_path / "a.tar.gz").write_bytes(content[: len(content) // 2])
+    with pytest.raises(UsageError, match=r"^a\.tar\.gz: "):
+        unpacked(tmp_path / "a.tar.gz", tmp_path / "scratch")
