@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sanpath.diagnosis.model import Diagnosis, LatencyBudget, Setting
@@ -81,12 +81,12 @@ def outcomes(before: Diagnosis, after: Diagnosis) -> Iterator[FindingOutcome]:
     moved_keys: set[tuple[str, str, str]] = set()
     for key, finding in old.items():
         rule, entity, direction = key
-        moved = [new_key for new_key in new if new_key[0] == rule and new_key[2] == direction and new_key not in old]
-        if key in new:
-            worse = SEVERITIES.index(new[key].severity) < SEVERITIES.index(finding.severity)
+        moved = [each for each in new if each[0] == rule and _meet(each[2], direction) and not _alike(each, old)]
+        if same := _alike(key, new):
+            worse = SEVERITIES.index(new[same].severity) < SEVERITIES.index(finding.severity)
             yield FindingOutcome(*key, "WORSE" if worse else "NO CHANGE")
         elif (
-            key in doubtful
+            _alike(key, doubtful)
             or rule in without_facts
             or entity not in entities
             or direction not in (*directions, "both")
@@ -97,7 +97,17 @@ def outcomes(before: Diagnosis, after: Diagnosis) -> Iterator[FindingOutcome]:
             yield FindingOutcome(*key, "MOVED", moved[0][1])
         else:
             yield FindingOutcome(*key, "FIXED")
-    yield from (FindingOutcome(*key, "NEW") for key in new if key not in old and key not in moved_keys)
+    yield from (FindingOutcome(*key, "NEW") for key in new if not _alike(key, old) and key not in moved_keys)
+
+
+def _alike(key: tuple[str, str, str], others: Iterable[tuple[str, str, str]]) -> tuple[str, str, str] | None:
+    """The finding of the same rule on the same entity, in the same direction or where one is about both."""
+    same = [other for other in others if other[:2] == key[:2] and _meet(other[2], key[2])]
+    return key if key in same else next(iter(same), None)
+
+
+def _meet(direction: str, other: str) -> bool:
+    return direction == other or "both" in (direction, other)
 
 
 def _hits(diagnosis: Diagnosis) -> dict[tuple[str, str, str], Finding]:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.comparison.compare import Comparison, compare, with_checks
+from sanpath.comparison.differences import outcomes
 from sanpath.comparison.same_latency import at_latency, interpolated
 from sanpath.comparison.side_by_side import side_by_side
 from sanpath.diagnose import judge_recording as judgements_of
@@ -91,6 +92,18 @@ def test_a_finding_that_the_later_run_could_not_see_is_not_fixed(runs: tuple[Dia
     outcomes = {f.rule: f.outcome for f in compare(runs[0], blind).findings if f.rule != "bottleneck"}
     assert set(outcomes.values()) <= {"CANNOT TELL", "FIXED"}
     assert outcomes["link-full"] == "CANNOT TELL"
+
+
+def test_a_finding_about_both_directions_is_the_one_about_a_single_direction(
+    runs: tuple[Diagnosis, Diagnosis],
+) -> None:
+    before, _ = runs
+    hit = next(f for f in before.findings if f.outcome == "hit" and f.rule == "speed-held-by-one-end")
+    other = [f for f in before.findings if (f.rule, f.entity) != (hit.rule, hit.entity)]
+    of_both = replace(before, findings=(*other, replace(hit, direction="both")))
+    for earlier, later in ((of_both, before), (before, of_both)):
+        (outcome,) = [o for o in outcomes(earlier, later) if (o.rule, o.entity) == (hit.rule, hit.entity)]
+        assert outcome.outcome == "NO CHANGE"
 
 
 def test_what_the_later_run_did_not_do_or_see_is_neither_fixed_nor_the_same() -> None:
