@@ -31,10 +31,10 @@ def group(rules: Sequence[Rule], judgements: Sequence[RowOutcome], step: str = "
         _finding(by_id[key[0]], judgements_of_group, worst[key[0]], step)
         for key, judgements_of_group in groups.items()
     ]
-    return sorted(_told_once(by_id, findings, worst), key=_rank)
+    return sorted(_in_both_directions(by_id, findings, worst), key=_rank)
 
 
-def _told_once(
+def _in_both_directions(
     rules: Mapping[str, Rule], findings: Sequence[Finding], worst: Mapping[str, tuple[str, int] | None]
 ) -> Iterator[Finding]:
     """Yield the findings, and of hits in both directions whose sentence names none the worse for both."""

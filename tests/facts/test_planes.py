@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sanpath.facts.host import planes
 from sanpath.facts.host.plane_rows import plane_rows
 from sanpath.facts.host.planes import devices_of_load, of_direction, parallel_devices, planes_of
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactTable
-from sanpath.model import SourceEntity, SourceLink
+from sanpath.model import Scalar, SourceEntity, SourceLink
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
 
@@ -247,3 +248,20 @@ def test_a_slow_disk_that_moves_little_is_the_load_s_where_the_others_lack_it(
     load = LoadFacts(("load:fio",), "s", "read", 9, READS, READS * 4096, 0.002, None, 0.002 * READS, None)
     (row,) = planes_of(topology, load, planes)
     assert row.get("devices") == devices
+
+
+@pytest.mark.parametrize(
+    ("attributes", "is_over_network"),
+    [
+        ({"over_network": True, "ioengine": "nbd"}, True),
+        ({"over_network": False, "ioengine": "libaio"}, False),
+        ({"over_network": True}, True),
+        ({"ioengine": "libiscsi"}, True),
+        ({"ioengine": "libaio"}, False),
+        ({}, False),
+    ],
+)
+def test_a_job_says_whether_it_uses_block_devices_and_of_older_recordings_its_engine_does(
+    attributes: dict[str, Scalar], is_over_network: bool
+) -> None:
+    assert planes._is_over_network(attributes) == is_over_network

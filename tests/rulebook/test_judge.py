@@ -269,8 +269,8 @@ def test_what_names_no_direction_is_told_once_and_what_does_twice() -> None:
         | {"round_trip_seconds_min": seconds[direction]}
         for direction, step in (("read", "1"), ("read", "2"), ("write", "2"), ("write", "3"))
     ]
-    (told,) = group([distance], judge([distance], {"tcp_connection": FactTable("tcp_connection", rows)}))
-    assert (told.direction, told.steps) == ("both", ("1", "2", "3"))
-    assert told.summary == "tcp_connection:a--b: the shortest round trip takes 5.1 ms; no I/O is faster"
+    (finding,) = group([distance], judge([distance], {"tcp_connection": FactTable("tcp_connection", rows)}))
+    assert (finding.direction, finding.steps) == ("both", ("1", "2", "3"))
+    assert finding.summary == "tcp_connection:a--b: the shortest round trip takes 5.1 ms; no I/O is faster"
     full = group([LINK_FULL], judge([LINK_FULL], links(row(), row(direction="write"))))
     assert {finding.direction for finding in full} == {"read", "write"}

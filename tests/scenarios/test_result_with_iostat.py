@@ -110,13 +110,14 @@ def test_a_host_that_is_read_is_not_to_be_read(tmp_path: Path) -> None:
     """Without iostat it is; then the storage behind it is what is missing."""
     (result := tmp_path / "fio.txt").write_text(fio_text(ops=4000, latency_us=2000.0, depth=DEPTH))
     import_file(ImportRequest(result, tmp_path / "alone.sanpath"))
-    alone, beside = judged(Recording(tmp_path / "alone.sanpath")), of_both(tmp_path / "both", [4000.0] * SECONDS)
-    (text,), (text_beside,) = (
-        [each.text for each in found.verdict.experiments if each.action == "read_below"] for found in (alone, beside)
+    alone, with_both = judged(Recording(tmp_path / "alone.sanpath")), of_both(tmp_path / "both", [4000.0] * SECONDS)
+    (text,), (text_of_both,) = (
+        [each.text for each in found.verdict.experiments if each.action == "read_below"]
+        for found in (alone, with_both)
     )
     assert text == "repeat the test, and let sanpath read the host and the storage behind it (sanpath init adds them)"
-    assert text_beside == "repeat the test, and let sanpath read the storage behind the host (sanpath init adds it)"
-    assert not any("read the host" in each.text for each in beside.verdict.experiments)
+    assert text_of_both == "repeat the test, and let sanpath read the storage behind the host (sanpath init adds it)"
+    assert not any("read the host" in each.text for each in with_both.verdict.experiments)
 
 
 @pytest.mark.parametrize(

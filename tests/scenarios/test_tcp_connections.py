@@ -458,8 +458,8 @@ def test_the_distance_of_a_connection_is_told_once(tmp_path: Path) -> None:
     san = san_with(tmp_path / "a", Tcp(5.2e-3, 5e-3))
     flow = Flow(4 / 5.4e-3, 5.4e-3)
     san.step("q4", 4, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": AtArray(SERVED)})
-    (told,) = [f for f in judged(san.write()).findings if f.rule == "tcp-distance"]
-    assert (told.outcome, told.direction, told.steps) == ("hit", "both", ("q4",))
+    (finding,) = [f for f in judged(san.write()).findings if f.rule == "tcp-distance"]
+    assert (finding.outcome, finding.direction, finding.steps) == ("hit", "both", ("q4",))
 
 
 def test_the_host_alone_tells_the_distance(tmp_path: Path) -> None:

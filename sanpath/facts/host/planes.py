@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.catalogue.catalogue import planes as catalogue_planes
-from sanpath.catalogue.load_engines import over_network
+from sanpath.catalogue.load_engines import FIO_OVER_NETWORK
 from sanpath.facts.load.host_loads import MOVED_ABOVE
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
+from sanpath.model import Scalar
 from sanpath.topology.paths import hosts_of, luns_of, machines_of
 from sanpath.topology.topology import Topology
 
@@ -223,7 +224,7 @@ def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterat
     none of them, and if the load uses block devices at all."""
     known = topology.entities
     jobs = [known[job].attributes for job in load.jobs if job in known]
-    if jobs and all(map(over_network, jobs)):
+    if jobs and all(map(_is_over_network, jobs)):
         return
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
     hosts = {host for root in load.roots for host in hosts_of(topology, root)} - machines
@@ -231,6 +232,13 @@ def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterat
         luns = {lun for machine in level for lun in topology.related(machine, "attached_to", "lun")}
         if not luns & path:
             yield luns
+
+
+def _is_over_network(attributes: Mapping[str, Scalar]) -> bool:
+    """Whether a job is known to reach its storage past the block devices of its machine. Of recordings whose jobs do
+    not say so, fio's engine tells."""
+    said = attributes.get("over_network")
+    return said if isinstance(said, bool) else attributes.get("ioengine") in FIO_OVER_NETWORK
 
 
 def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
