@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -52,7 +52,7 @@ from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.placement import PlacedInTime, place_in_time
 from sanpath.facts.time.recorder_coverage import absences, deaths, presences
 from sanpath.facts.time.steps import load_steps
-from sanpath.facts.time.unmarked_steps import find_unmarked_steps
+from sanpath.facts.time.unmarked_steps import find_unmarked_steps, last_busy_us
 from sanpath.model import Step
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.paths import on_paths
@@ -157,7 +157,9 @@ def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -
     connection = recording.connect()
     try:
         timed = place_in_time(recording, connection)
-        steps = load_steps(timed.events, *_span(recording, timed.received_us), deaths(recording))
+        first_us, last_us = _span(recording, timed.received_us)
+        busy_until = partial(_busy_until, recording, connection, last_us)
+        steps = load_steps(timed.events, first_us, last_us, deaths(recording), busy_until)
         steps = find_unmarked_steps(recording, connection, topology, steps)
         # Samples for charts are queried along with those of the steps: a query costs more than its result.
         with_recording = [*steps, ENTIRE_RECORDING] if over_time else steps
@@ -273,6 +275,15 @@ def _read_by_no_other(
 
     read = {place(sample) for sample in samples}
     return [summary for summary in summaries if place(summary) not in read]
+
+
+def _busy_until(
+    recording: Recording, connection: duckdb.DuckDBPyConnection, last_us: int, sources: Set[str], began_us: int
+) -> int | None:
+    """Return when loads of these sources were last busy, see load_steps. `last_us`: the end of the recording."""
+    until_now = Step("", began_us, last_us, "marks", (), None)
+    samples = [s for s in step_samples(recording, connection, "load", [until_now]) if s.source in sources]
+    return last_busy_us(until_now, samples) if {sample.source for sample in samples} == sources else None
 
 
 def _span(recording: Recording, received_us: tuple[int, int] | None) -> tuple[int, int]:

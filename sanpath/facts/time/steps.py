@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -24,20 +24,27 @@ _MIN_OVERLAP_RATIO = 0.1
 """Loads never begin and end at exactly the same moment: an overlap is not a step if it is shorter than this share of
 the shortest step in it."""
 
+BusyUntil = Callable[[Set[str], int], int | None]
+"""Sources of loads, and when a step of theirs began → when they were last busy, both in microseconds. None: not
+known."""
+
 
 def load_steps(
     events: Sequence[tuple[str, Event]],
     first_us: int,
     last_us: int,
     deaths: Mapping[str, Sequence[int]] | None = None,
+    busy_until: BusyUntil | None = None,
 ) -> list[Step]:
     """Return the steps in the order in which they began; without marks, one step over the entire recording.
 
-    `events`: (source, event). `first_us` and `last_us` are the recorder's clock at the first and last poll; a step
-    that has not ended (the run is under way, or was killed) ends at `last_us`. `deaths`: source → when recorders that
-    read it were killed while others went on; a step that the source had begun ends then. Where steps of several loads
-    overlap, the time in which the same loads run is one step. A load command whose output no collector reads is one
-    step. A step that an interruption cut short is dropped by an event that names it.
+    `events`: (source, event). `first_us` and `last_us` are the recorder's clock at the first and last poll. A step
+    without a mark of its end (the run is under way, or was killed) ends when its load was last busy: a load may tell
+    only with the next step that this one has ended, and the pause between them is in neither. Where `busy_until` does
+    not know it, the step ends at `last_us`. `deaths`: source → when recorders that read it were killed while others
+    went on; a step that the source had begun ends then. Where steps of several loads overlap, the time in which the
+    same loads run is one step. A load command whose output no collector reads is one step. A step that an
+    interruption cut short is dropped by an event that names it.
 
     Raises RecordingError for more than MOST_STEPS.
     """
@@ -51,6 +58,10 @@ def load_steps(
         raise RecordingError(f"the recording marks {len(marked):,} steps: at most {MOST_STEPS:,} can be judged")
     if not marked:
         return [Step(WHOLE_RUN, first_us, last_us, "whole run", (), None)]
+    if busy_until is not None and (unmarked := [marks for marks in marked if marks.ended_us is None]):
+        # One end for all: loads that run together report at moments of their own.
+        busy_us = busy_until({marks.source for marks in unmarked}, min(marks.begin.seen for marks in unmarked))
+        last_us = last_us if busy_us is None else min(last_us, busy_us)
     return _with_unique_names(
         _overlapping_steps([_step(item, _end_without_mark(item, deaths or {}, last_us)) for item in marked])
     )

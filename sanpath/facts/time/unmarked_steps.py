@@ -1,4 +1,5 @@
-"""Finds the steps of a load that does not mark them: at pauses, and where outstanding I/Os or the latency jump.
+"""Finds the steps of a load that does not mark them: at pauses, and where outstanding I/Os or the latency jump. Finds
+the end of a step that is not marked as well.
 
 Throughput alone shows no boundary: a saturated test has the same in every step. Outstanding I/Os and latency come
 from the load's own counters (N = X R). A drift is not a jump: it remains in its step.
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import duckdb
 import numpy as np
@@ -44,16 +46,12 @@ def split_steady(step: Step, samples: Sequence[StepSamples]) -> list[Step]:
 
     `samples`: those of the loads, or of what stands in for them, over the entire step.
     """
-    work, latency = cumulative_work(samples, "ops"), cumulative_work(samples, "latency_seconds")
-    if work is None or len(work.limits) <= _MEDIAN_WINDOWS:
+    activity = _activity(samples)
+    if activity is None:
         return [step]
-    limits = work.limits
-    operations = work.rates(limits)
-    in_flight = latency.rates(limits) if latency is not None else operations
-    held = cumulative_work(samples, "in_flight_seconds")
-    outstanding = np.maximum(in_flight, held.rates(limits)) if held is not None else in_flight
+    limits, operations, in_flight = activity.limits, activity.operations, activity.in_flight
     periods = []
-    for begin, end in _busy(operations, outstanding):
+    for begin, end in _busy(activity):
         edges = [begin, *_jumps(operations[begin:end], in_flight[begin:end], begin), end]
         # The window before a jump contains the beginning of the next step.
         periods += [(limits[first], limits[last - (last != end)]) for first, last in pairwise(edges)]
@@ -66,10 +64,49 @@ def split_steady(step: Step, samples: Sequence[StepSamples]) -> list[Step]:
     return [_step(step, name, begin, end) for name, (begin, end) in zip(names, long_enough, strict=True)]
 
 
-def _busy(operations: Numbers, outstanding: Numbers) -> Iterator[tuple[int, int]]:
+def last_busy_us(step: Step, samples: Sequence[StepSamples]) -> int | None:
+    """Return when the loads of a step whose end is not known were last busy, in microseconds. None: there are too few
+    windows to tell. `samples`: those of the loads over the entire step."""
+    activity = _activity(samples, step.end / 1e6)
+    periods = list(_busy(activity)) if activity is not None else []
+    return round(1e6 * activity.limits[periods[-1][1]]) if activity is not None and periods else None
+
+
+class _Activity(NamedTuple):
+    """What loads did in a series of windows.
+
+    `limits`: seconds on the recorder's clock, ascending. Between each two of them: `operations` a second; I/Os
+    `in_flight`, by the latency of those that completed; `outstanding`, the others as well."""
+
+    limits: Numbers
+    operations: Numbers
+    in_flight: Numbers
+    outstanding: Numbers
+
+
+def _activity(samples: Sequence[StepSamples], until_seconds: float = 0.0) -> _Activity | None:
+    """Return what loads did. None: there are too few windows to tell busy from idle ones.
+
+    `until_seconds`: the end of their time. Counters that do not move have no windows: where they are missing for
+    longer than the last window took, nothing was done."""
+    work, latency = cumulative_work(samples, "ops"), cumulative_work(samples, "latency_seconds")
+    if work is None or len(work.limits) <= _MEDIAN_WINDOWS:
+        return None
+    limits = work.limits
+    if until_seconds - limits[-1] > limits[-1] - limits[-2]:
+        limits = np.append(limits, until_seconds)
+    operations = work.rates(limits)
+    in_flight = latency.rates(limits) if latency is not None else operations
+    held = cumulative_work(samples, "in_flight_seconds")
+    outstanding = np.maximum(in_flight, held.rates(limits)) if held is not None else in_flight
+    return _Activity(limits, operations, in_flight, outstanding)
+
+
+def _busy(activity: _Activity) -> Iterator[tuple[int, int]]:
     """Yield the first and the last limit of each busy period.
 
     Windows at its edges contain a part of a pause: left out."""
+    operations, outstanding = activity.operations, activity.outstanding
     is_busy = operations >= _BUSY_RATIO * np.quantile(operations, 0.9)
     is_busy |= outstanding >= _HELD_RATIO * max(np.quantile(outstanding, 0.9), 1.0)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], is_busy, [False])).astype(int)))
