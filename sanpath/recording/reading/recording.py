@@ -141,10 +141,7 @@ class Recording:
         for file, detail in self._query_segments("events", query):
             try:
                 clock_event = rows.details(detail)
-                middle, within = (
-                    float(clock_event["offset_seconds"] or 0),
-                    float(clock_event["uncertainty_seconds"] or 0),
-                )
+                middle, within = (float(clock_event[f"{name}_seconds"] or 0) for name in ("offset", "uncertainty"))
             except rows.MALFORMED:
                 continue  # Reading the events reports it.
             compared[_writer(file)].append((middle - within, middle + within))
@@ -447,6 +444,9 @@ class Recording:
     def _segments_of(self, table: str) -> list[layout.Segment]:
         """Return the intact segments of a table, listed once per reading, so that all queries see the same state."""
         if table not in self._segments:
+            # Events are written before samples: whoever lists them after these misses the marks of no I/O.
+            for kind in self.sample_kinds() if table == "events" else ():
+                self._segments_of(f"samples/{kind}")
             self._segments[table] = self._intact_segments(table)
         return self._segments[table]
 
