@@ -14,7 +14,7 @@ from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.model import START
 from sanpath.units import bandwidth, in_series, iops
 from sanpath.verdict.evidence.step import answered_by_memory
-from sanpath.verdict.model import Judgement
+from sanpath.verdict.model import WINDOWS, Judgement
 from sanpath.verdict.places.scaling import same_io
 from sanpath.verdict.places.set_limits import RATES, Rate
 
@@ -41,10 +41,10 @@ def deciding(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or directions of one.
 
     The step is the one with the highest throughput in one direction. Several count as equally fast that differ by
-    up to 6 %, or by no more than their throughput scatters: then it is the one of those that every source saw with
-    the most I/Os in flight. If the verdict of that step is undecided, another step with as many I/Os in flight
-    decides that shows a limit, or that has a verdict at the same throughput. The direction is the one in which the
-    I/Os of that step spend their time.
+    up to 6 %, or by no more than their throughput scatters: then it is the one of those that every source saw for
+    long enough, or else at all, with the most I/Os in flight. If the verdict of that step is undecided, another step
+    with as many I/Os in flight decides that shows a limit, or that has a verdict at the same throughput. The
+    direction is the one in which the I/Os of that step spend their time.
     """
     found = _deciding_direction(judgements, _fastest_step(judgements))
     if found.kind != "cannot_tell":
@@ -63,8 +63,9 @@ def _fastest_step(judgements: Sequence[Judgement]) -> str:
     highest = {step: max(load.bytes_per_second for load in loads[step]) for step in loads}
     best = max(highest, key=lambda step: highest[step])
     as_fast = [step for step in loads if _is_as_fast(loads[step], loads[best])]
-    seen_by_all = {judged.load.step for judged in judgements if judged.windows}
-    fastest = [step for step in as_fast if step in seen_by_all] or as_fast
+    windows = {step: max(j.windows for j in judgements if j.load.step == step) for step in as_fast}
+    seen_by_all = ([step for step in as_fast if windows[step] >= least] for least in (WINDOWS, 1))
+    fastest = next(filter(None, seen_by_all), as_fast)
     most_in_flight = {step: max(load.in_flight_measured for load in loads[step]) for step in fastest}
     deepest = [s for s in fastest if most_in_flight[s] >= _AS_DEEP * max(most_in_flight.values())]
     return max(deepest, key=lambda step: (in_flight[step], highest[step]))

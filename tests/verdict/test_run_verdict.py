@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.diagnose import judge_recording
 from sanpath.model import DIRECTIONS
-from sanpath.verdict.model import Judgement
+from sanpath.verdict.model import WINDOWS, Judgement
 from sanpath.verdict.run_verdict import deciding
 from tests.support.san import San
 from tests.support.stories import published
@@ -119,3 +119,16 @@ def test_a_direction_that_loses_to_the_other_does_not_make_a_step_slower(limited
 
     judgements = [*steps("few", 0.4, 0.6, 8.0), *steps("many", 0.5, 0.49, 64.0)]
     assert deciding(judgements).load.step == "many"
+
+
+@pytest.mark.parametrize("windows", range(WINDOWS + 1))
+def test_a_step_that_has_hardly_begun_does_not_decide_beside_one_that_is_as_fast(
+    windows: int, limited: Judgement
+) -> None:
+    deeper = replace(limited.load, step="deeper", in_flight_measured=2 * limited.load.in_flight_measured)
+    begun = replace(limited, load=deeper, windows=windows, grade="C")
+    assert limited.windows >= WINDOWS
+    assert deciding([limited, begun]) is (begun if windows == WINDOWS else limited)
+    if windows > 0:
+        unseen = replace(limited, windows=0)
+        assert deciding([unseen, begun]) is begun
