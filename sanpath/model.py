@@ -198,7 +198,8 @@ class Step:
     "marks" of the loads themselves, "found" in what the loads did, or the "whole run". `planned_seconds` is the
     configured duration of its load, ramp included; None: unknown. `experiment`: what a probe tried with it; "": it is
     no step of a probe. `why`: why the probe made it, for people. `began`: when its load began, where the time until
-    `start` is left out although nothing marks it as a ramp; None: it is not.
+    `start` is left out although nothing marks it as a ramp; None: it is not. `is_open`: whether it may be under way:
+    its end is not marked.
     """
 
     name: str
@@ -213,6 +214,7 @@ class Step:
     experiment: str = ""
     why: str = ""
     began: int | None = None
+    is_open: bool = False
 
     @property
     def seconds(self) -> float:

@@ -197,6 +197,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
         str(begin.detail.get("experiment") or ""),
         str(begin.detail.get("why") or ""),
         begin.seen if marks.ramp_end_us is None and summary_window is None else None,
+        marks.ended_us is None,
     )
 
 
@@ -234,6 +235,7 @@ def _combined(steps: Sequence[Step], start: int, end: int) -> Step:
         steps[0].experiment,
         steps[0].why,
         steps[0].began if len(steps) == 1 and start == steps[0].start else None,
+        all(step.is_open and end == step.end for step in steps),
     )
 
 

@@ -16,7 +16,7 @@ from sanpath.diagnosis.model import Grade, Suspect
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.units import percent, percent_likely
+from sanpath.units import in_series, percent, percent_likely
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.step import answered_by_memory, drift, not_seen
 from sanpath.verdict.evidence.variation import held_back_for_a_while
@@ -64,7 +64,7 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     groups = _grouped(claims)
     suspects = tuple(_suspect(table, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _KEPT)
     first = groups[0]
-    kind, reasons = _kind(table, first[0].verdict)
+    kind, reasons = _kind(table, first[0])
     of_windows = 1 - _SINGLE_WINDOW * exp(1 - max(1, table.windows))
     certainty = of_windows * (1.0 if _confirmed(table, first[0]) else _UNCONFIRMED)
     judged = Judgement(
@@ -136,8 +136,12 @@ def _same_suspect(claim: Claim, first: Claim) -> bool:
     return claim.entity == first.entity and (claim.kind == first.kind or claim.entity is not None)
 
 
-def _kind(table: PlaceTable, kind: VerdictKind) -> tuple[VerdictKind, tuple[str, ...]]:
-    """The kind of verdict that claims of a kind come to, and the reasons why it is not a better one."""
+def _kind(table: PlaceTable, claim: Claim) -> tuple[VerdictKind, tuple[str, ...]]:
+    """The kind of verdict that a claim comes to, and the reasons why it is not a better one."""
+    kind = claim.verdict
+    if table.awaited and not (_is_counted(claim) and all(evidence.weight >= 0 for evidence in claim.evidence)):
+        # What a source is about to measure is not concluded from its not having been measured.
+        return "cannot_tell", (f"the step has no whole window of {in_series(table.awaited)} yet",)
     if kind not in ("concurrency_limited", "demand_limited"):
         return kind, ()
     if kind == "concurrency_limited" and answered_by_memory(table.facts, table.load):
@@ -226,5 +230,9 @@ def _confirmed(table: PlaceTable, claim: Claim) -> bool:
     is_unmeasured = unmeasured > _QUEUEING * table.load.cycle_seconds
     if claim.verdict == "concurrency_limited" and is_unmeasured:
         return False
-    counted = any(evidence.weight >= _COUNTED for evidence in claim.evidence)
-    return counted or bool(table.towards_fewer or table.towards_more)
+    return _is_counted(claim) or bool(table.towards_fewer or table.towards_more)
+
+
+def _is_counted(claim: Claim) -> bool:
+    """Whether a counter stands at its limit."""
+    return any(evidence.weight >= _COUNTED for evidence in claim.evidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from sanpath.facts.facts import Facts
@@ -36,6 +36,8 @@ _FEWER = 0.8
 """A lighter step has at most this share of the I/Os in flight."""
 _AS_FAST = 1.25
 """Ratio to the least latency of lighter steps up to which a step with fewer I/Os in flight shows less of a queue."""
+_POLLS_OF_A_WINDOW = 3.0
+"""Intervals within which a source gives a whole window: of two polls, one may be late, as of LATE_POLLS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class PlaceTable:
     with fewer, and with more, I/Os in flight, None: there is no such step.
     `in_flight_ratio`: I/Os in flight of both directions, and flushes, over those configured, None: unknown.
     `windows`: whole windows of the slowest source, 0 if one gave nothing in this step and something in another.
+    `awaited`: sources that read the path and gave nothing in the step yet, which is too short for a window of theirs.
     `processor_wait_seconds`: the longest that an I/O waits for processors of the load's machine or of the array, 0
     where no source reports them. `blocked_ratio`: share of the time that the load's threads wait to submit an I/O.
     `machine_rows`: what the load's machines report, and the hosts of these. `opposite_direction`: the table of the
@@ -72,6 +75,7 @@ class PlaceTable:
     processor_wait_seconds: float
     blocked_ratio: float
     machine_rows: tuple[FactRow, ...]
+    awaited: tuple[str, ...] = ()
     opposite_direction: tuple[PlaceTable, ...] = ()
     tcp: TcpPath | None = None
 
@@ -237,6 +241,23 @@ def _were_read_in_another_step(facts: Facts, load: LoadFacts, entities: Iterable
     return False
 
 
+def _awaited(facts: Facts, step: Step, unseen: Mapping[str, Iterable[str]]) -> set[str]:
+    """The sources that read one of these, and so seldom that a step under way is too short for a window of theirs.
+    `unseen`: part of the setup → what nothing was read of in the step."""
+    if not step.is_open:
+        return set()
+    rows = {str(row["entity"]).removeprefix("source:"): row for row in facts.tables["source"].rows}
+    return {
+        source
+        for part, entities in unseen.items()
+        for entity in entities
+        for source, _ in facts.topology.entities[entity].known_as
+        if (row := rows.get(source)) is not None
+        and part in str(row["parts"]).split(",")
+        and step.seconds < _POLLS_OF_A_WINDOW * number(row, "every_seconds")
+    }
+
+
 def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     key = {"step": load.step, "direction": load.direction}
     link_rows = facts.tables["link"].select(**key)
@@ -256,7 +277,10 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     paths = [path for path in all_paths if down.isdisjoint(cable.id for cable in path.cables)] or all_paths
     arrays = _arrays_of(facts, load, paths)
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
-    uncounted = dict.fromkeys(cable.id for path in paths for cable in path.cables if cable.id not in counted | down)
+    ports = {cable.id: cable.switch_port for path in paths for cable in path.cables}
+    uncounted = {link: port for link, port in ports.items() if link not in counted | down}
+    array_rows = [row for row in facts.tables["array"].select(**key) if row["bytes_per_second"] is not None]
+    unread_arrays = arrays - {str(row["entity"]) for row in array_rows}
     # A load of unknown settings has at least one I/O outstanding at any time, unless it pauses.
     in_flight = _in_flight_of(facts, load)
     in_flight_ratio = load.filled_ratio(in_flight) or (
@@ -271,10 +295,11 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     blocked = blocked_ratio(facts, load, in_flight_ratio) * min(1.0, max(0.0, 1 - processors_used) / _IDLE_ENOUGH)
     towards_fewer, towards_more = slopes(load, same)
     lighter_ratio = _lighter_ratio(facts, load, lightest, arrays)
+    step = next(step for step in facts.steps if step.name == load.step)
     return PlaceTable(
         facts=facts,
         load=load,
-        step=next(step for step in facts.steps if step.name == load.step),
+        step=step,
         segments=_with_full_device(segments(facts, load, lightest, lighter_ratio), blocked),
         links=tuple(links),
         array=array_row,
@@ -291,6 +316,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
         processor_wait_seconds=_processor_wait_seconds(facts, load, same, processors_used, arrays),
         blocked_ratio=blocked,
         machine_rows=tuple(machine_rows),
+        awaited=tuple(sorted(_awaited(facts, step, {"fabric": uncounted.values(), "array": unread_arrays}))),
         tcp=tcp_path(facts, load),
     )
 
