@@ -51,7 +51,7 @@ from sanpath.rulebook.site.settings import Site
 from sanpath.summary.summarise import summary
 from sanpath.topology.paths import host_of
 from sanpath.units import counted
-from sanpath.verdict.judgement.parts import judge_parts
+from sanpath.verdict.judgement.slow_periods import judge_loads
 from sanpath.verdict.model import WINDOWS, Judgement
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict, verdicts_of_other_io
 from sanpath.whatif.configuration import configuration
@@ -147,7 +147,7 @@ def judge_recording(
     recording.cache_samples()
     with without_garbage_collection():
         facts = compute(recording, executor, over_time)
-        judgements = judge_parts(facts, _meaningful_loads(facts))
+        judgements = judge_loads(facts, _meaningful_loads(facts))
         in_step = [(facts.in_step(j.load.step), j) for j in judgements]
         return facts, [with_commands(f, with_next_limit(f, j)) for f, j in in_step]
 

@@ -109,7 +109,7 @@ class Bottleneck:
 
     `wait_at`: the entity in which the delayed I/Os wait. `culprit` and `victims`: on lossless fabrics the cause may
     lie off the loaded path. `explains`: share of the latency that would go with it. `overturn_if`: observations that
-    would refute it.
+    would refute it. `time_ratio`: share of the time of the step in which it limits; None: all of it.
     """
 
     entity: str
@@ -127,6 +127,7 @@ class Bottleneck:
     explains: float | None = None
     because: Sequence[str] = ()
     overturn_if: Sequence[str] = ()
+    time_ratio: float | None = None
 
     @property
     def elements(self) -> tuple[str, ...]:

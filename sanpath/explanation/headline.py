@@ -113,7 +113,8 @@ def _bottleneck_headline(
             words = f"slows down, and then holds the test at {slow} in the {load.direction} direction"
             return f"{bottleneck.entity} {words}: {bottleneck.because[0]}."
         direction_words = f"{load.direction} direction at {throughput(facts, load)}"
-        return f"{bottleneck.entity} is saturated in the {direction_words}; {latency}."
+        when = f" for {percent(ratio)} of the time" if (ratio := bottleneck.time_ratio) is not None else ""
+        return f"{bottleneck.entity} is saturated in the {direction_words}{when}; {latency}."
     rows = facts.tables["link"].select(step=load.step, direction=bottleneck.direction, entity=bottleneck.entity)
     is_counted = bool(rows) and rows[0]["utilisation"] is not None
     sentence = _link_sentence(bottleneck, rows[0]) if is_counted else _uncounted(bottleneck)
@@ -136,6 +137,10 @@ def _bottleneck_headline(
 
 def _link_sentence(bottleneck: Bottleneck, row: FactRow) -> str:
     link = f"The {row['speed']} link {short_name(bottleneck.entity)}"
+    if bottleneck.time_ratio is not None:
+        when = f"for {percent(bottleneck.time_ratio)} of the time"
+        sentence = f"{link} is saturated in the {bottleneck.direction} direction {when}: {bottleneck.because[0]}"
+        return sentence + _coincident(bottleneck)
     sentence = (
         f"{link} is saturated in the {bottleneck.direction} direction: "
         f"{bandwidth(number(row, 'bytes_per_second'))} counted of "

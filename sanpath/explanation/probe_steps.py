@@ -17,7 +17,7 @@ from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.verdict.hypotheses.claim import name_of
 from sanpath.verdict.judgement.outcomes import ExperimentOutcome, outcomes
-from sanpath.verdict.judgement.parts import judge_parts
+from sanpath.verdict.judgement.slow_periods import judge_loads
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.table import place_tables
 from sanpath.verdict.run_verdict import deciding_of_run
@@ -69,7 +69,7 @@ def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
         if step.experiment in _COMPARED and (not done or done[0].experiment != START):
             yield _not_compared(step, loads_of_step)
             continue
-        judged = deciding_of_run(facts_so_far, judge_parts(facts_so_far, loads_so_far))
+        judged = deciding_of_run(facts_so_far, judge_loads(facts_so_far, loads_so_far))
         yield _trial(facts_so_far, step, loads_of_step, before, judged)
         before = judged
 

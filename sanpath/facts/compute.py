@@ -33,7 +33,7 @@ from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.load_events import SourceEvents, has_generator, histograms, histograms_of_loads
 from sanpath.facts.load.load_parts import load_parts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.load.loads_from_samples import load_facts
+from sanpath.facts.load.loads_from_samples import load_facts, runs_in
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.manual_figures import manual_figures
 from sanpath.facts.load.untimed_devices import untimed_device
@@ -51,6 +51,7 @@ from sanpath.facts.storage.pauses import pauses
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.placement import PlacedInTime, place_in_time
 from sanpath.facts.time.recorder_coverage import absences, deaths, presences
+from sanpath.facts.time.slow_periods import SlowPeriods, slow_periods
 from sanpath.facts.time.steps import load_steps
 from sanpath.facts.time.unmarked_steps import find_unmarked_steps, last_busy_us
 from sanpath.model import Step
@@ -70,7 +71,8 @@ class _Sampled:
     """The samples of a recording. `inventory` and `topology` have the machines that were inferred from traffic.
 
     `samples`: entity kind → its samples in the steps; `load_samples`: those of loads, single figures included;
-    `over_time`: as of Facts; `at_beginning`: those of loads before steps begin, as of `beginnings`.
+    `over_time`: as of Facts; `at_beginning`: those of loads before steps begin, as of `beginnings`;
+    `in_slow_periods`: those in the slow periods of steps, None: no step has any.
     """
 
     inventory: Sequence[Report]
@@ -81,12 +83,23 @@ class _Sampled:
     load_samples: Sequence[StepSamples]
     over_time: Samples
     at_beginning: Sequence[StepSamples]
+    slow_periods: Sequence[SlowPeriods] = ()
+    in_slow_periods: _Sampled | None = None
 
 
 def compute(recording: Recording, executor: Executor | None = None, over_time: bool = False) -> Facts:
     """Compute every fact of a recording. `executor`: see step_samples. `over_time`: whether to fill
     Facts.over_time."""
     sampled = _sampled(recording, executor, over_time)
+    facts = _facts(recording, sampled)
+    if sampled.in_slow_periods is None:
+        return facts
+    slowed = _facts(recording, sampled.in_slow_periods)
+    return replace(facts, slow_periods=sampled.slow_periods, slowed=slowed)
+
+
+def _facts(recording: Recording, sampled: _Sampled) -> Facts:
+    """Compute the facts of samples in their steps."""
     topology, steps, samples, load_samples = sampled.topology, sampled.steps, sampled.samples, sampled.load_samples
     events = sampled.timed.events
     loads = with_beginnings(load_facts(topology, steps, load_samples), topology, steps, sampled.at_beginning)
@@ -179,6 +192,13 @@ def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -
                 inventory = [*inventory, *inferred]
                 topology = recording.remembered(f"topology by {kind}s", inventory, partial(resolve, inventory))
         all_samples |= {kind: read(kind, topology) for kind in recording.sample_kinds() if kind != "load"}
+        slow = _slow_periods(steps, all_samples["load"])
+        periods = [period for each in slow for period in each.periods]
+        in_periods = {
+            kind: step_samples(recording, connection, kind, periods, on_paths(topology).get(kind, {}), executor)
+            for kind in (all_samples if periods else ())
+        }
+        slow = [each for each in slow if _sources_in(each.step, all_samples) <= _sources_in(each.step, in_periods)]
     finally:
         connection.close()
     samples_over_time = {
@@ -193,7 +213,32 @@ def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -
     load_samples = [*_series(steps, samples.get("load", ())), *summaries]
     samples["host"] = [*_series(steps, samples.get("host", ())), *machines]
     samples["lun"] = [*samples.get("lun", ()), *_read_by_no_other(topology, devices, samples.get("lun", ()))]
-    return _Sampled(inventory, topology, timed, steps, samples, load_samples, samples_over_time, at_beginning)
+    slow_steps = [each.step for each in slow]
+    slowed = _Sampled(inventory, topology, timed, slow_steps, in_periods, in_periods.get("load", []), {}, ())
+    return _Sampled(
+        inventory,
+        topology,
+        timed,
+        steps,
+        samples,
+        load_samples,
+        samples_over_time,
+        at_beginning,
+        slow,
+        slowed if slow else None,
+    )
+
+
+def _sources_in(step: Step, samples: Samples) -> set[tuple[str, str]]:
+    """Return the sources that were read in a step, each with the kinds of entities that it told of."""
+    return {(kind, each.source) for kind, of_kind in samples.items() for each in of_kind if each.step == step.name}
+
+
+def _slow_periods(steps: Sequence[Step], loads: Sequence[StepSamples]) -> list[SlowPeriods]:
+    """Return those of the steps whose loads all report a series."""
+    series = [step for step in steps if all(load.summary_window is None for load in step.loads)]
+    found = (slow_periods(s, [each for each in loads if each.step == s.name and runs_in(each, s)]) for s in series)
+    return [periods for periods in found if periods is not None]
 
 
 def _tables(

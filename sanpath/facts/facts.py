@@ -17,6 +17,7 @@ from sanpath.facts.storage.pauses import Pause
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.load_edges import Unplaced
 from sanpath.facts.time.recorder_coverage import RecorderAbsence, RecorderPresence
+from sanpath.facts.time.slow_periods import SlowPeriods
 from sanpath.model import Step
 from sanpath.topology.topology import Topology
 
@@ -41,6 +42,7 @@ class Facts:
     block device moved where there is no load; None: there is one, or none moved any bytes. `parts`: the facts of each
     part of the loads, such as that of one host; empty: there is one, or they are not known, or they are too many:
     `parts_left_out` is their number then. `loads_of_test`: in the facts of a part, the loads of all parts together.
+    `slowed`: the facts of the `slow_periods` of steps alone; None: no step has any.
     """
 
     steps: tuple[Step, ...]
@@ -63,6 +65,8 @@ class Facts:
     parts: Sequence[Facts] = ()
     parts_left_out: int = 0
     loads_of_test: Sequence[LoadFacts] = ()
+    slow_periods: Sequence[SlowPeriods] = ()
+    slowed: Facts | None = None
 
     def in_step(self, step: str) -> Facts:
         """Return the facts that hold in a step if virtual machines moved between hosts during the recording.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sanpath.diagnosis.experiment import SUSPECT_WORDS
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
 from sanpath.summary.busy_processors import busy_machine
@@ -23,6 +25,8 @@ _BY_MEMORY = "test-answered-by-cache"
 def verdict_line(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
     """The verdict in a line. `step`: the step that it is from."""
     text = _words(diagnosis, topology, step)
+    if (times := _times(diagnosis.verdict.bottlenecks)) and not text.endswith(")"):
+        text = _fitting(f"{text}, {times}", text)
     return f"{text[:1].upper()}{text[1:]}" if text.startswith(("link ", "something ")) else text
 
 
@@ -81,6 +85,12 @@ def _is_answered_by_memory(diagnosis: Diagnosis) -> bool:
     return any(f.rule == _BY_MEMORY and f.outcome == "hit" and step in f.steps for f in diagnosis.findings)
 
 
+def _times(bottlenecks: Sequence[Bottleneck]) -> str:
+    """For how much of the time the first bottleneck limits, in words; "": for all of it."""
+    ratio = bottlenecks[0].time_ratio if bottlenecks else None
+    return "" if ratio is None else f"{percent_rounded(ratio)} of the time"
+
+
 def _path_is_cleared(diagnosis: Diagnosis) -> bool:
     """Whether anything below the load was measured and is not the problem."""
     return any(not cleared.entity.startswith("load:") for cleared in diagnosis.cleared)
@@ -97,6 +107,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
                 if use is not None and use.utilisation is not None
                 else ""
             )
+            if times := _times([first]):
+                return f"{speed}link {name} is saturated {times} ({first.direction}s)"
             return f"{speed}link {name} is saturated ({utilisation}{first.direction}s)"
         case "path_policy" if not first.coincident:
             return f"I/Os of {name} use paths that are not optimised"

@@ -73,6 +73,24 @@ def test_threads_that_wait_for_a_processor_are_limited_by_the_processors(tmp_pat
     assert found.summary.action == "Free the processors of db7 of everything else, or use more or faster ones"
 
 
+@pytest.mark.parametrize("runs", [0.1, 0.4, 0.7])
+def test_a_thread_that_others_keep_from_its_core_limits_although_other_cores_idle(
+    tmp_path: Path, runs: float
+) -> None:
+    """32 outstanding, one of them in the device. The thread never sleeps: it runs, or waits for a core that a program
+    uses which is bound to it; half of all processors idle."""
+    found = reads(tmp_path, 32, 2e-3, 6e-5, runs, waits=1 - runs, runs=runs, together=0.5)
+    assert found.verdict.kind == "generator_limited"
+    assert found.verdict.grade in ("A", "B")
+    assert found.summary.action == "Free the cores that the load uses of everything else, or use more or faster ones"
+
+
+@pytest.mark.parametrize("waits", [0.0, 0.1, 0.3])
+def test_a_thread_that_sleeps_is_not_kept_from_its_core(tmp_path: Path, waits: float) -> None:
+    found = reads(tmp_path, 32, 2e-3, 2e-3, 0.3, waits=waits, runs=0.3, together=0.5)
+    assert generator(found) < 0.1
+
+
 @pytest.mark.parametrize("cpu", [0.25, None], ids=["its process reports its use", "it does not"])
 def test_processors_that_others_fill_do_not_limit_threads_that_hardly_wait_for_them(
     tmp_path: Path, cpu: float | None

@@ -114,7 +114,8 @@ class San:
     None: not reported. `drift`: by which share of it the load's latency rises from the beginning of a step to its
     end, evenly. `make`: of the switches. `zones`: initiator and target port by their WWPNs; sw1 reports them.
     `array_hosts`: volume → the array's name of the host that it presents it to, first that of the test. The load then
-    runs on db1, whose adapters and LUNs no source reports.
+    runs on db1, whose adapters and LUNs no source reports. `one_step`: the steps are periods of the first one, which
+    follow each other without a gap.
     """
 
     folder: Path
@@ -146,6 +147,7 @@ class San:
     make: str | None = "cisco"
     zones: Sequence[tuple[str, str]] = ()
     array_hosts: Mapping[str, str] = field(default_factory=dict)
+    one_step: bool = False
     steps: list[_Step] = field(default_factory=list)
     _delay: Mapping[str, float] = field(default_factory=dict)
 
@@ -172,7 +174,8 @@ class San:
         the time it sends nothing for want of transmit credit; `cpu`: share of a core that the load uses, None: not
         read; `counted`: "switch/port" → metric of the switch → how many it counts over the step."""
         flows = {d: f for d, f in (("read", read), ("write", write)) if f is not None}
-        begin = self.steps[-1].end + GAP_SECONDS if self.steps else 5.0
+        gap = 0.0 if self.one_step else GAP_SECONDS
+        begin = self.steps[-1].end + gap if self.steps else 5.0
         more = (ports or {}, disk or {}, array or {}, cpu, rate_limited, pairs or {}, stalls or {}, counted or {})
         self.steps.append(_Step(name, begin, begin + seconds, in_flight, block, flows, *more))
 
@@ -234,7 +237,8 @@ class San:
             out.entity("fio", "lun", "sda", ids={"device": ("sda",)})
             out.link("fio", "targets", (("load", "fio"), ("lun", "sda")), "fio disk_util")
         shift = self.clock.get("fio", 0.0)
-        for number, step in enumerate(self.steps):
+        marked = [replace(self.steps[0], end=self.steps[-1].end)] if self.one_step else self.steps
+        for number, step in enumerate(marked):
             job = f"fio/{step.name}"
             result: dict[str, Scalar] = {"block_bytes": step.block}
             if step.in_flight:  # A load that does not report how many it keeps reports no rate either.
@@ -246,12 +250,14 @@ class San:
                 mark: dict[str, Scalar] = {"step": step.name, "group": number, "loads": job}
                 mark |= {"offered": step.in_flight, "block_bytes": step.block, "rate_limited": step.rate_limited}
                 out.event("fio", step.begin, "step-begin", **mark)
-                if step is not self.steps[-1] or "last_end" not in self.leave_out:
+                if step is not marked[-1] or "last_end" not in self.leave_out:
                     out.event("fio", step.end, "step-end", **mark)
         for at in _every(self.others_every, 0.0, last):
             out.poll("fio", at)
             begun = {i: s for i, s in enumerate(self.steps) if s.begin <= at}
             jobs = {f"fio/{s.name}": self._job(s, at) for s in begun.values()}
+            if self.one_step and jobs:
+                jobs = {f"fio/{self.steps[0].name}": _summed(list(jobs.values()))}
             if jobs:
                 out.samples("fio", LOAD, at, jobs, device_at=at + shift)
             if "disk" not in self.leave_out:
@@ -397,6 +403,13 @@ def _performance(step: _Step | None, whole: bool) -> dict[str, Number]:
             seconds = getattr(reported, name.removesuffix("_limit"), None) if reported is not None else 0.0
             values[f"{name}_seconds_{direction}"] = None if seconds is None else seconds * 1e6
     return values
+
+
+def _summed(periods: Sequence[Mapping[str, Number]]) -> dict[str, Number]:
+    """The counters of a job over several periods, with the gauges of the last one."""
+    last = dict(periods[-1])
+    totals = [name for name in last if name.endswith("_total")]
+    return last | {name: sum(period[name] or 0 for period in periods) for name in totals}
 
 
 def _capable(gigabit: float | None) -> dict[str, Scalar]:

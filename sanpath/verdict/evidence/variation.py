@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from math import exp, inf, log, sqrt
-from statistics import median
-from typing import NamedTuple
+from collections.abc import Iterator
+from math import inf, log, sqrt
+
+import numpy as np
 
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.time.slow_periods import slow_windows
 from sanpath.units import percent
 from sanpath.verdict.evidence.healthy import rate_met
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED
@@ -17,13 +17,6 @@ from sanpath.verdict.places.table import PlaceTable
 
 _FOR_A_WHILE = 0.1
 """Share of the time in which a load is held back from which this counts, and by how much: sanpath's own choice."""
-_LEAST_WINDOWS = 8
-"""With fewer windows a change may be chance."""
-_FASTEST_PART = 0.25
-"""Share of the time with the lowest latency, which is that without what slows the load for a while."""
-_NOISE = 4.0
-"""A window is slower if its latency exceeds that of the fastest ones by this many times the usual difference of
-successive ones: sanpath's own choice, as for the steps of a load that marks none."""
 _SUMMED_SECONDS = 0.5
 """Length of the windows that a load sums up (fio: bwavgtime)."""
 _AS_MANY = 1.15
@@ -34,21 +27,13 @@ sanpath's own choices. Few I/Os seldom wait for each other, and may take longer 
 holds the data)."""
 
 
-class _Window(NamedTuple):
-    ios: float
-    in_flight: float
-    latency_seconds: float
-    seconds: float
-
-
 def slowdown_weight(load: LoadFacts) -> tuple[float, str]:
     """Return the log-odds against the load itself as the limit, at most 0, and what says so.
 
     A load that only lacks I/Os gets the same latency as long as it keeps as many outstanding. If its I/Os take longer
     for a while, they wait for something else, even where nothing measures that.
     """
-    windows = _windows(load)
-    found = [_slowed_windows(windows) if len(windows) >= _LEAST_WINDOWS else _slowed_in_all(load)]
+    found = [_slowed_windows(load) or _slowed_in_all(load)]
     share, in_flight, words = max([*found, *_slowed_since_it_began(load)], key=lambda each: each[0])
     most = _MOST * in_flight / (in_flight + _HALF)
     weight = max(most, min(0.0, -share / UNEXPLAINED - log(UNEXPLAINED)))
@@ -67,23 +52,15 @@ def _slowed_since_it_began(load: LoadFacts) -> Iterator[tuple[float, float, str]
         yield share, load.in_flight_measured, "since the load began, as many I/Os take longer"
 
 
-def _slowed_windows(windows: Sequence[_Window]) -> tuple[float, float, str]:
+def _slowed_windows(load: LoadFacts) -> tuple[float, float, str] | None:
     """The share of the mean latency that passes because as many I/Os take longer for a while, how many these are, and
-    words for it."""
-    differences = (abs(log(after.latency_seconds / before.latency_seconds)) for before, after in pairwise(windows))
-    noise, fastest = median(differences), _fastest(windows)
-    fastest_seconds = sum(w.ios * w.latency_seconds for w in fastest) / sum(w.ios for w in fastest)
-    in_flight = median(w.in_flight for w in fastest)
-    slow = [
-        w
-        for w in windows
-        if w.latency_seconds > fastest_seconds * exp(_NOISE * noise)
-        and in_flight / _AS_MANY <= w.in_flight <= in_flight * _AS_MANY
-    ]
-    waiting = sum(w.ios * (w.latency_seconds - fastest_seconds) for w in slow)
-    share = waiting / sum(w.ios * w.latency_seconds for w in windows)
-    slow_ratio = sum(w.seconds for w in slow) / sum(w.seconds for w in windows)
-    return share, in_flight, f"in {percent(slow_ratio)} of the time as many I/Os take longer"
+    words for it. None: the load has too few windows, or throughput and latency have different ones."""
+    windows = np.array(load.windows_with_latency).reshape(-1, 3)
+    operations, latency, seconds = windows.T
+    slow = slow_windows(operations, operations * latency, seconds)
+    if slow is None:
+        return None
+    return slow.latency_ratio, slow.in_flight, f"in {percent(slow.time_ratio)} of the time as many I/Os take longer"
 
 
 def _slowed_in_all(load: LoadFacts) -> tuple[float, float, str]:
@@ -96,26 +73,6 @@ def _slowed_in_all(load: LoadFacts) -> tuple[float, float, str]:
     by_chance = 1 / (load.ops_per_second * _SUMMED_SECONDS)
     fastest = min(most, 1 + sqrt(max(0.0, deviation**2 - by_chance)))
     return 1 - 1 / fastest, in_flight, f"throughput differs by {percent(deviation)} with as many I/Os outstanding"
-
-
-def _windows(load: LoadFacts) -> list[_Window]:
-    """The windows in which I/Os completed. Empty: throughput and latency have different windows."""
-    return [
-        _Window(ops * seconds, ops * latency, latency, seconds)
-        for ops, latency, seconds in load.windows_with_latency
-        if ops * seconds * latency > 0
-    ]
-
-
-def _fastest(windows: Sequence[_Window]) -> list[_Window]:
-    """The windows of the lowest latency that make up a quarter of the time."""
-    left, fastest = _FASTEST_PART * sum(window.seconds for window in windows), []
-    for window in sorted(windows, key=lambda window: window.latency_seconds):
-        fastest.append(window)
-        left -= window.seconds
-        if left <= 0:
-            break
-    return fastest
 
 
 def held_back_for_a_while(table: PlaceTable) -> float | None:

@@ -28,6 +28,8 @@ _USUAL_COST_SECONDS = 4e-6
 _COST_LOG_ERROR, _RUNS_MEANWHILE = log(2), 0.3
 """Standard error of its natural logarithm, and the least share of the time in which a thread that polls runs while
 its I/O is in the device."""
+_OTHERS_TAKE = 0.05
+"""Share of the time that threads wait for a core from which others take a part of it: sanpath's own choice."""
 _HALF_BUSY, _COST_WEIGHT, _COST_LEAST, _COST_MOST = 0.2, 1.5, -3.0, 2.0
 """Utilisation of a thread by that cost which says nothing, weight of its logarithm, and the limits of the result."""
 _SAME_RATE, _CLEARLY_FEWER = 0.03, 0.7
@@ -104,10 +106,13 @@ def _generator(table: PlaceTable) -> Claim:
                 words, weight = f"its threads start {iops(ops)} together", of_one_thread
     else:
         words, weight = cpu_words, at_limit(cpu_ratio, PROCESSOR_ERROR)
-    is_shared, place = cpu_ratio is None, ""
+    is_shared, place, machine = cpu_ratio is None, "", None
+    wanted, wanted_words, waits_on = _wanted(table)
+    if wanted_words and (of_wanted := at_limit(wanted, PROCESSOR_ERROR)) > max(0.0, weight):
+        words, weight, place, machine = wanted_words, of_wanted, "the cores that the load uses", waits_on
     if quota_words and (of_quota := at_limit(quota_ratio, PROCESSOR_ERROR)) > weight:
         # A quota is shared by all processes, however many there are, and holds them on cores that idle.
-        words, weight, is_shared, place = quota_words, of_quota, True, "its CPU quota"
+        words, weight, is_shared, place, machine = quota_words, of_quota, True, "its CPU quota", None
     evidence = [
         Evidence(words, weight),
         *_unused_slots(table),
@@ -119,7 +124,7 @@ def _generator(table: PlaceTable) -> Claim:
     because = (f"{words}; nothing measured below it is saturated",)
     # More outstanding I/Os may be those of more processes, each of which was seen to have a core of its own.
     growth: Growth = "saturates" if is_shared else "any"
-    return of_the_load("generator_limited", explains, evidence, because, growth, place=place)
+    return of_the_load("generator_limited", explains, evidence, because, growth, place=place, machine=machine)
 
 
 def _most_by_a_thread(table: PlaceTable, threads: float) -> float | None:
@@ -146,6 +151,22 @@ def _own_use(table: PlaceTable) -> tuple[float | None, str]:
         return used, f"a process of the load used {percent(used)} of a core"
     ran = [ratio for row in table.machine_rows if isinstance(ratio := row["load_thread_run_ratio"], float)]
     return (max(ran), f"its threads ran in {percent(max(ran))} of the time") if ran else (None, "")
+
+
+def _wanted(table: PlaceTable) -> tuple[float, str, str | None]:
+    """Share of the time in which the load's threads run on a core or wait for one that others take while other cores
+    idle, that in words, and the machine. A thread that never sleeps holds the load back, whoever else takes its core.
+    (0, "", None): it is not read, or they do not wait."""
+    found: tuple[float, str, str | None] = (0.0, "", None)
+    for row in table.machine_rows:
+        run, wait = (cast("float | None", row[f"load_thread_{what}_ratio"]) for what in ("run", "wait"))
+        others_idle = 1 - number(row, "cpu_ratio") >= _ALL_BUSY
+        if run is None or wait is None or wait < _OTHERS_TAKE or not others_idle or run + wait <= found[0]:
+            continue
+        waiting = f"wait for a core that others use in {percent(wait)}"
+        words = f"its threads run in {percent(run)} of the time, and {waiting}"
+        found = min(1.0, run + wait), words, str(row["entity"])
+    return found
 
 
 def _as_fast_with_less(table: PlaceTable, weight: float) -> Iterator[Evidence]:

@@ -60,9 +60,9 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement], *, se
     """
     most = max((part.load.in_flight_measured for part in parts), default=0.0)
     parts = [part for part in parts if part.load.in_flight_measured >= _COUNTS * most]
-    limited = [part for part in parts if _is_limited(part)]
+    limited = [part for part in parts if is_limited(part)]
     acquitted = [part for part in parts if part.kind in _NOTHING_LIMITS]
-    undecided = [part for part in parts if not _is_limited(part) and part.kind not in _NOTHING_LIMITS]
+    undecided = [part for part in parts if not is_limited(part) and part.kind not in _NOTHING_LIMITS]
     if not parts or most >= _ALL * together.load.in_flight_measured:
         return together
     if sees_less and (together.bottlenecks or all(part.grade == "C" for part in limited)):
@@ -73,7 +73,7 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement], *, se
         found = _of_acquitted(facts, together, acquitted)
         return _with_words(facts, replace(found, grade="C") if limited else found, limited)
     largest = _AS_MANY * max(part.load.in_flight_measured for part in undecided)
-    if any(_name_the_same(together, part) and part.load.in_flight_measured >= largest for part in limited):
+    if any(name_the_same(together, part) and part.load.in_flight_measured >= largest for part in limited):
         return replace(together, grade="C")  # What is open of the other parts does not contradict it.
     # Of parts with about as many I/Os in flight, those wait that take longer.
     deciding = max(_about_as_many(undecided), key=lambda part: part.load.latency_seconds)
@@ -99,13 +99,13 @@ def _of_limited(
     comes first. What is open of other parts does not contradict what all I/Os together show."""
 
     def held_with(part: Judgement) -> float:
-        return _in_flight([each for each in limited if _name_the_same(part, each)])
+        return _in_flight([each for each in limited if name_the_same(part, each)])
 
     deciding = max(limited, key=lambda part: (held_with(part), part.load.in_flight_measured))
     first = [part for part in limited if held_with(part) >= _AS_MANY * held_with(deciding)]
     is_most = deciding.load.in_flight_measured > _MOST * together.load.in_flight_measured
     # What one part alone names, such as its queue, is judged by its own I/Os.
-    stands = not is_most and sum(_name_the_same(together, part) for part in first) > 1
+    stands = not is_most and sum(name_the_same(together, part) for part in first) > 1
     found = together if stands else _of_part(facts, together, deciding)
     share = _in_flight(limited) / _in_flight([*limited, *acquitted, *(() if stands else undecided)])
     reached = [grade for grade, least in _LEAST_SHARE.items() if share >= least]
@@ -120,7 +120,8 @@ def _of_limited(
     return replace(found, grade=grade, bottlenecks=(*found.bottlenecks, *(others if named else ())))
 
 
-def _is_limited(judged: Judgement) -> bool:
+def is_limited(judged: Judgement) -> bool:
+    """Whether something limits the I/Os of a judgement, be it the load's own side."""
     return bool(judged.bottlenecks) or judged.kind == "generator_limited"
 
 
@@ -134,8 +135,8 @@ def _about_as_many(parts: Sequence[Judgement]) -> list[Judgement]:
     return [part for part in parts if part.load.in_flight_measured >= _AS_MANY * most]
 
 
-def _name_the_same(judged: Judgement, part: Judgement) -> bool:
-    """Whether a judgement comes to the same verdict as that of a part, about an element that both name."""
+def name_the_same(judged: Judgement, part: Judgement) -> bool:
+    """Whether a judgement comes to the same verdict as that of some of its I/Os, about an element that both name."""
     first = {element for bottleneck in judged.bottlenecks[:1] for element in bottleneck.elements}
     named = {element for bottleneck in part.bottlenecks for element in bottleneck.elements}
     return judged.kind == part.kind and (not first or not first.isdisjoint(named))
