@@ -46,6 +46,8 @@ from sanpath.facts.storage.array_ports import array_port_rows, front_end_rows
 from sanpath.facts.storage.arrays import array_rows
 from sanpath.facts.storage.clusters import local_read_shares, media_rows, node_rows
 from sanpath.facts.storage.controllers import controller_rows
+from sanpath.facts.storage.idle_arrays import KINDS as IDLE_KINDS
+from sanpath.facts.storage.idle_arrays import before_load, idle_arrays
 from sanpath.facts.storage.load_volumes import path_pair_rows
 from sanpath.facts.storage.pauses import pauses
 from sanpath.facts.table import FactRow, FactTable
@@ -72,6 +74,7 @@ class _Sampled:
 
     `samples`: entity kind → its samples in the steps; `load_samples`: those of loads, single figures included;
     `over_time`: as of Facts; `at_beginning`: those of loads before steps begin, as of `beginnings`;
+    `before_load`: those of arrays before the load begins;
     `in_slow_periods`: those in the slow periods of steps, None: no step has any.
     """
 
@@ -83,6 +86,7 @@ class _Sampled:
     load_samples: Sequence[StepSamples]
     over_time: Samples
     at_beginning: Sequence[StepSamples]
+    before_load: Samples
     slow_periods: Sequence[SlowPeriods] = ()
     in_slow_periods: _Sampled | None = None
 
@@ -142,6 +146,7 @@ def _facts(recording: Recording, sampled: _Sampled) -> Facts:
         over_time=sampled.over_time,
         figures=figures,
         pauses=pauses(recording, topology, loads, events),
+        idle_arrays=idle_arrays(topology, sampled.before_load),
         load_windows=max((sample.windows for sample in load_samples), default=0),
         untimed=None if loads else untimed_device(topology, samples.get("lun", ())),
     )
@@ -192,6 +197,12 @@ def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -
                 inventory = [*inventory, *inferred]
                 topology = recording.remembered(f"topology by {kind}s", inventory, partial(resolve, inventory))
         all_samples |= {kind: read(kind, topology) for kind in recording.sample_kinds() if kind != "load"}
+        idle = before_load(timed.events, recording.started_us)
+        idle_samples = {
+            kind: step_samples(recording, connection, kind, [idle])
+            for kind in (IDLE_KINDS if idle is not None and "controller" in all_samples else ())
+            if idle is not None and kind in all_samples
+        }
         slow = _slow_periods(steps, all_samples["load"])
         periods = [period for each in slow for period in each.periods]
         in_periods = {
@@ -214,7 +225,7 @@ def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -
     samples["host"] = [*_series(steps, samples.get("host", ())), *machines]
     samples["lun"] = [*samples.get("lun", ()), *_read_by_no_other(topology, devices, samples.get("lun", ()))]
     slow_steps = [each.step for each in slow]
-    slowed = _Sampled(inventory, topology, timed, slow_steps, in_periods, in_periods.get("load", []), {}, ())
+    slowed = _Sampled(inventory, topology, timed, slow_steps, in_periods, in_periods.get("load", []), {}, (), {})
     return _Sampled(
         inventory,
         topology,
@@ -224,6 +235,7 @@ def _sampled(recording: Recording, executor: Executor | None, over_time: bool) -
         load_samples,
         samples_over_time,
         at_beginning,
+        idle_samples,
         slow,
         slowed if slow else None,
     )

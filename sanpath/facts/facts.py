@@ -13,6 +13,7 @@ from sanpath.facts.load.manual_figures import ManualFigures
 from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.storage.idle_arrays import IdleArray
 from sanpath.facts.storage.pauses import Pause
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.load_edges import Unplaced
@@ -37,7 +38,8 @@ class Facts:
     `by_hand`: figures that a person read. `vm_placements`: where the virtual machines ran, one for each placement.
     `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
     entire recording, for charts; {} if not requested. `figures`: each quantity
-    that a person entered, with all its sources. `pauses`: those of the load of a probe. `load_windows`: most entire
+    that a person entered, with all its sources. `pauses`: those of the load of a probe. `idle_arrays`: array → what
+    it did before the load began. `load_windows`: most entire
     windows that a load reported in one step, whether or not it told operations and their latency. `untimed`: what a
     block device moved where there is no load; None: there is one, or none moved any bytes. `parts`: the facts of each
     part of the loads, such as that of one host; empty: there is one, or they are not known, or they are too many:
@@ -60,6 +62,7 @@ class Facts:
     over_time: Samples = field(default_factory=dict)
     figures: Sequence[FigureComparison] = ()
     pauses: Sequence[Pause] = ()
+    idle_arrays: Mapping[str, IdleArray] = field(default_factory=dict)
     load_windows: int = 0
     untimed: UntimedDevice | None = None
     parts: Sequence[Facts] = ()

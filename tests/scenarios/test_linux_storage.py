@@ -29,7 +29,8 @@ DEVICES = replace(LUN, columns=(*LUN.columns, Column("latency_seconds_flush_tota
 class Storage(San):
     """fio on a device of the host that it calls by a link of its own: dm-0 and its two paths count the I/Os.
 
-    `busy` and `host_busy`: share of the processors of server and host; `core`: of the server's busiest core, None:
+    `busy` and `host_busy`: share of the processors of server and host; `busy_before`: of the server before the load
+    begins; `core`: of the server's busiest core, None:
     not reported; `host_busy_per_io`: processor seconds of the
     host for each I/O instead; `sent_again`, `host_sent_again`: of the TCP
     segments of server and host. `path_seconds`: what an I/O takes on the paths, None: as long as in the map; `depth`:
@@ -37,6 +38,7 @@ class Storage(San):
     `named`: the load names each of these devices as its target, as fio's list of disks does."""
 
     busy: float = 0.1
+    busy_before: float = 0.02
     core: float | None = None
     host_busy: float = 0.1
     host_busy_per_io: float | None = None
@@ -86,8 +88,11 @@ class Storage(San):
         out.link("srv", "member_of", (("controller", "srv"), ("array", "fa1")))
         for second in range(int(last)):
             out.poll("srv", second)
-            counters = ticks(second, self.busy, self.sent_again)
-            out.samples("srv", CONTROLLER, second, {"srv": {**counters, "cpu_busiest_core_ratio": self.core}})
+            before = min(float(second), self.steps[0].begin)
+            busy = (self.busy_before * before + self.busy * (second - before)) / max(1, second)
+            counters = ticks(second, busy, self.sent_again)
+            core = self.core if second > before or self.core is None else self.busy_before
+            out.samples("srv", CONTROLLER, second, {"srv": {**counters, "cpu_busiest_core_ratio": core}})
 
 
 def ticks(second: int, busy: float, sent_again: float) -> dict[str, Number]:
@@ -229,6 +234,14 @@ def test_processors_of_a_controller_that_have_no_room_left_make_it_surer(tmp_pat
     assert bottleneck.entity == "array:fa1"
     speaks = [words for words in found.verdict.suspects[0].because if "processors" in words]
     assert bool(speaks) == (busy > 0.9)
+
+
+def test_processors_of_a_controller_that_polls_make_nothing_surer(tmp_path: Path) -> None:
+    """They are as busy before the load begins."""
+    found = load_of(tmp_path, SERVED, busy=0.995, busy_before=0.995)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert bottleneck.entity == "array:fa1"
+    assert not [words for words in found.verdict.suspects[0].because if "processors" in words]
 
 
 @pytest.mark.parametrize("others", [0.0, 0.02, 0.1, 0.5])

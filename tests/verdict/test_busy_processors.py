@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from sanpath.facts.storage.idle_arrays import IdleArray
 from sanpath.facts.table import FactTable
 from sanpath.verdict.places.processors import as_busy_with_fewer, follows_load
 
@@ -17,15 +19,17 @@ LOADS = [
 """The second step has four times the I/Os of the first one."""
 
 
-def asked(question: Any, table: str, rows: list[dict[str, Any]], machine: str) -> Any:
+def asked(
+    question: Any, table: str, rows: list[dict[str, Any]], machine: str, idle: Mapping[str, IdleArray] | None = None
+) -> Any:
     """The answer about the second step. `table`: that of `rows`, which are the machine's, beside a busy neighbour's;
-    there is no other table."""
+    there is no other table. `idle`: arrays before the load began."""
     entity = "array:a1" if machine.startswith("volume:") else machine
     own = [{**row, "entity": entity} for row in rows]
     neighbour = [{**row, "entity": "array:a2", "busy": 1.0} for row in rows]
     tables = {table: FactTable(table, (*neighbour, *own))}
     topology = SimpleNamespace(related=lambda *_: ["array:a1"] if machine.startswith("volume:") else [])
-    facts = SimpleNamespace(tables=tables, topology=topology)
+    facts = SimpleNamespace(tables=tables, topology=topology, idle_arrays=idle or {})
     return question(cast(Any, facts), LOADS[1], LOADS[:1], machine, "busy")
 
 
@@ -71,3 +75,26 @@ def test_processors_that_are_full_with_fewer_ios_do_not_limit_more(
         for load, busy in zip(LOADS, (at_less, at_more), strict=True)
     ]
     assert (asked(as_busy_with_fewer, "host", rows, "host:h1") is not None) == polls
+
+
+@pytest.mark.parametrize("machine", ["array:a1", "volume:a1/v1"])
+@pytest.mark.parametrize(
+    ("busy", "ops", "polls"),
+    [(0.99, 0.0, True), (0.5, 0.0, False), (None, 0.0, False), (0.99, 3500.0, False)],
+    ids=["it polls", "it does not", "not read", "other hosts fill it"],
+)
+def test_controllers_that_are_as_busy_before_the_load_poll(
+    machine: str, busy: float | None, ops: float, polls: bool
+) -> None:
+    """Both steps do the same: the array is full in both. `ops`: I/Os of others a second before them."""
+    rows = [
+        {
+            "step": "q64",
+            "direction": "read",
+            "busy": 0.99,
+            "ops_per_second": 4000.0,
+            "bytes_per_second": 4000.0 * 8192,
+        }
+    ]
+    idle = {"array:a1": IdleArray({"busy": busy}, ops, ops * 8192), "array:a2": IdleArray({"busy": 1.0}, 0.0, 0.0)}
+    assert (asked(as_busy_with_fewer, "array", rows, machine, idle) is not None) == polls
