@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 TESTS = Path(__file__).parent
 COMPUTING, WAITING, MEASURING, ALONE = "computing", "waiting", "measuring", "alone"
 SLOW = "slow"
+OWN_DATABASES = ("benchmarks", "faults", "fuzz", "recorder", "recording")
+"""Folders of tests about what a database may access, and what it takes in memory and time."""
 GROUPS = {
     "cli/test_lab_runs.py": WAITING,
     "cli/test_metrics.py": WAITING,
@@ -61,6 +64,18 @@ def group(path: Path) -> str:
     """The marker of a file of tests."""
     name = path.relative_to(TESTS)
     return next((GROUPS[p.as_posix()] for p in (name, *name.parents) if p.as_posix() in GROUPS), COMPUTING)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def databases(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests that compute share databases."""
+    if group(request.path) != COMPUTING or request.path.relative_to(TESTS).parts[0] in OWN_DATABASES:
+        yield
+        return
+    from tests.support.databases import shared_databases  # What starts the workers need not load DuckDB.
+
+    with shared_databases():
+        yield
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink, Table
 from sanpath.plugin import Item
@@ -17,6 +17,8 @@ START_US = 1_800_000_000_000_000
 """The recorder's clock when the run begins."""
 
 Number = int | float | None
+_Key = tuple[str, frozenset[str]]
+"""Entity kind and metrics of samples."""
 
 
 def microseconds(seconds: float) -> int:
@@ -37,6 +39,7 @@ class RecordingBuilder:
         self._writer = Writer(folder, writer)
         self._sources: dict[str, tuple[str, float, list[Table]]] = {}
         self._last = 0.0
+        self._waiting: dict[_Key, _Polls | None] = {}
 
     def source(self, name: str, collector: str, *tables: Table, every: float = 1.0) -> None:
         """Declare a source with what it may yield."""
@@ -112,19 +115,42 @@ class RecordingBuilder:
             None if device_at is None else [microseconds(device_at)] * count,
             None if covers is None else [covers] * count,
         )
-        self._writer.samples(source, rows)
+        self._take(source, rows)
         self._last = max(self._last, at)
 
     def item(self, source: str, item: Item) -> None:
         """What a reader or collector has yielded."""
         match item:
             case Rows():
-                self._writer.samples(source, item)
+                self._take(source, item)
                 self._last = max(self._last, (max(item.seen) - START_US) / 1e6)
             case Event():
                 self._writer.event(source, item)
             case SourceEntity() | SourceLink():
                 self._writer.inventory(source, START_US, item)
+
+    def _take(self, source: str, rows: Rows) -> None:
+        """Take the samples of a poll; polls of one source are given to the writer together, which takes less time.
+
+        The first poll of a table is given at once: the segments of tables follow in the order of these.
+        """
+        key = rows.table.kind, frozenset(rows.values)
+        if key not in self._waiting:
+            self._writer.samples(source, rows)
+            self._waiting[key] = None
+            return
+        waiting = self._waiting[key]
+        if waiting is None or waiting.source != source or waiting.table is not rows.table:
+            self._give(key)
+            waiting = self._waiting[key] = _Polls(source, rows.table, {metric: [] for metric in rows.values})
+        waiting.add(rows)
+
+    def _give(self, key: _Key) -> None:
+        """Give the polls that wait to the writer."""
+        waiting = self._waiting[key]
+        if waiting is not None:
+            self._writer.samples(waiting.source, waiting.rows())
+            self._waiting[key] = None
 
     def counter(
         self, source: str, table: Table, entity: str, metric: str, series: Sequence[tuple[float, Number]]
@@ -135,6 +161,8 @@ class RecordingBuilder:
 
     def write(self, ended: bool = True, exit_code: int | None = 0) -> Recording:
         """End the recording. `ended` False: as if the recorder had been killed after its last flush."""
+        for key in self._waiting:
+            self._give(key)
         for source in self._imported:
             self.event(source, self._last, "imported", file=f"{source}.csv")
         declared = [
@@ -160,6 +188,35 @@ class RecordingBuilder:
             self._writer.flush()
             self._writer.close()
         return Recording(self._folder)
+
+
+class _Polls:
+    """The samples of several polls of a source."""
+
+    def __init__(self, source: str, table: Table, values: dict[str, list[Number]]) -> None:
+        self.source, self.table = source, table
+        self._entities: list[str] = []
+        self._seen: list[int] = []
+        self._values = values
+        self._device_time: list[int | None] = []
+        self._covers_seconds: list[float | None] = []
+
+    def add(self, rows: Rows) -> None:
+        """Add those of a poll."""
+        count = len(rows.entity)
+        self._entities += rows.entity
+        self._seen += rows.seen
+        self._device_time += rows.device_time or [None] * count
+        self._covers_seconds += rows.covers_seconds or [None] * count
+        for metric, values in rows.values.items():
+            self._values[metric] += values
+
+    def rows(self) -> Rows:
+        """All of them."""
+        device_time = cast(Sequence[int], self._device_time)  # The writer takes None for a time that is not known.
+        covers_seconds = cast(Sequence[float], self._covers_seconds)
+        values = cast(dict[str, Sequence[Number]], self._values)
+        return Rows(self.table, self._entities, self._seen, values, device_time, covers_seconds)
 
 
 def _table(table: Table) -> dict[str, object]:
