@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import tarfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from kernel_lab.cases import Case, Truth
 from kernel_lab.named_cases import CASES
 from kernel_lab.outcome import outcome
+from sanpath.cli import app
 
 DATA_SETS = [Path(__file__).parent / name for name in ("cases.tar.xz", "kvm-cases.tar.xz")]
 """Written by `lab.py dataset`; a few cases of each transport, and those of virtual machines."""
 
 
+@cache
 def _labels() -> dict[str, dict[str, Any]]:
     """Name of a case → its label."""
     labels: list[dict[str, Any]] = []
@@ -48,6 +52,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return extracted
 
 
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To start a process takes longer than the diagnosis."""
+
+    def said(*words: str) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(CliRunner().invoke(app, [*words, "--format", "json"]).stdout)
+        return document
+
+    monkeypatch.setattr("kernel_lab.outcome._sanpath", said)
+
+
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("name", _labels())
 def test_a_recorded_case_is_judged_as_it_is_labelled(folder: Path, name: str) -> None:
     judged = outcome(_case(name), folder)
