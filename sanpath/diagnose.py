@@ -187,12 +187,11 @@ def _failed_load(recording: Recording) -> str | None:
 def _run(recording: Recording, facts: Facts, rules: Sequence[Rule]) -> Run:
     endings = recording.endings()
     codes = [e.load_exit_code for e in endings if e.load_exit_code is not None]
-    digest = recording.remembered("digest of the rules", tuple(rules), lambda: _digest(rules))
     end = max([e.ended_us for e in endings] + [step.end for step in facts.steps], default=recording.started_us)
     return Run(
         recording.manifest.run_id,
         __version__,
-        digest,
+        _digest(rules),
         iso(recording.started_us),
         iso(end),
         len(endings) >= recording.writers > 0,
@@ -201,8 +200,18 @@ def _run(recording: Recording, facts: Facts, rules: Sequence[Rule]) -> Run:
     )
 
 
+_last_digest: list[tuple[tuple[Rule, ...], str]] = []
+
+
 def _digest(rules: Sequence[Rule]) -> str:
-    return hashlib.sha256("".join(rule.model_dump_json() for rule in rules).encode()).hexdigest()[:12]
+    """The digest of rules. The last one is kept: most processes diagnose by the same rules again and again."""
+    known = tuple(rules)
+    for last, digest in _last_digest:
+        if last == known:
+            return digest
+    digest = hashlib.sha256("".join(rule.model_dump_json() for rule in known).encode()).hexdigest()[:12]
+    _last_digest[:] = [(known, digest)]
+    return digest
 
 
 def _step(facts: Facts, step: Step, judgements: Sequence[Judgement], notes: Sequence[str]) -> StepResult:
