@@ -12,7 +12,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from sanpath import __version__
-from sanpath.cli import app
+from sanpath.cli import app, main
 from sanpath.cli.sessions.child_process import environment
 from tests.recorder.processes import sanpath
 
@@ -99,13 +99,21 @@ def test_a_folder_among_the_collectors_is_listed_without_another_edit(tmp_path: 
     ids=lambda words: " ".join(words),
 )
 def test_what_does_not_exist_is_one_line_and_exit_code_2(
-    tmp_path: Path, arguments: list[str], words: list[str]
+    tmp_path: Path,
+    arguments: list[str],
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    done = sanpath(*arguments, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    assert done.stderr.startswith("sanpath: ")
-    assert done.stderr.count("\n") == 1
-    assert not [word for word in words if word not in done.stderr]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["sanpath", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed, said = capfd.readouterr()
+    assert (ended.value.code, printed) == (2, ""), said
+    assert said.startswith("sanpath: ")
+    assert said.count("\n") == 1
+    assert not [word for word in words if word not in said]
     assert list(tmp_path.iterdir()) == []
 
 
