@@ -61,15 +61,11 @@ def everything(folder: Path) -> Iterator[tuple[str, str, Any]]:
                 for key, value in parts("", json.loads(path.read_text())):
                     yield name, key, value
             elif path.suffix == ".parquet":
-                columns = [
-                    c
-                    for c, *_ in connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
-                ]
-                for column in columns:
+                table = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
+                columns = [column for column, *_ in table.description or []]
+                for column, values in zip(columns, zip(*table.fetchall(), strict=True), strict=True):
                     yield name, "name of a column", column
-                    quoted = column.replace('"', '""')
-                    query = f'SELECT DISTINCT "{quoted}" FROM read_parquet(?)'
-                    for (value,) in connection.execute(query, [str(path)]).fetchall():
+                    for value in dict.fromkeys(values):
                         nested = column in ("ids", "attributes", "detail") and value is not None
                         for key, part in parts(column, json.loads(value) if nested else value):
                             yield name, key, part
