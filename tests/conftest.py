@@ -14,8 +14,20 @@ import pytest
 TESTS = Path(__file__).parent
 COMPUTING, WAITING, MEASURING, ALONE = "computing", "waiting", "measuring", "alone"
 SLOW = "slow"
-OWN_DATABASES = ("benchmarks", "faults", "fuzz", "recorder", "recording")
-"""Folders of tests about what a database may access, and what it takes in memory and time."""
+OWN_DATABASES = {
+    "benchmarks",
+    "faults",
+    "fuzz",
+    "recording/test_absurdly_many.py",
+    "recording/test_concurrent_reading.py",
+    "recording/test_long_run.py",
+    "recording/test_memory.py",
+    "recording/test_row_budget.py",
+    "recording/test_s3.py",
+    "recording/test_stores.py",
+    "recording/test_untrusted.py",
+}
+"""Paths below tests about what a database may access, and what it takes in memory and time."""
 GROUPS = {
     "cli/test_lab_runs.py": WAITING,
     "cli/test_metrics.py": WAITING,
@@ -69,7 +81,8 @@ def group(path: Path) -> str:
 @pytest.fixture(scope="module", autouse=True)
 def databases(request: pytest.FixtureRequest) -> Iterator[None]:
     """Tests that compute share databases."""
-    if group(request.path) != COMPUTING or request.path.relative_to(TESTS).parts[0] in OWN_DATABASES:
+    name = request.path.relative_to(TESTS)
+    if group(request.path) != COMPUTING or not OWN_DATABASES.isdisjoint(p.as_posix() for p in (name, *name.parents)):
         yield
         return
     from tests.support.databases import shared_databases  # What starts the workers need not load DuckDB.
