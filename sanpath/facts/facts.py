@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.host.vm_placement import VmPlacement
@@ -21,6 +22,8 @@ from sanpath.facts.time.recorder_coverage import RecorderAbsence, RecorderPresen
 from sanpath.facts.time.slow_periods import SlowPeriods
 from sanpath.model import Step
 from sanpath.topology.topology import Topology
+
+ResultT = TypeVar("ResultT")
 
 CHART_KINDS = ("load", "lun", "volume", "array", "switch_port")
 """Entity kinds that charts show."""
@@ -70,6 +73,17 @@ class Facts:
     loads_of_test: Sequence[LoadFacts] = ()
     slow_periods: Sequence[SlowPeriods] = ()
     slowed: Facts | None = None
+    _computed: dict[tuple[int, object], tuple[LoadFacts, Any]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def once(self, load: LoadFacts, compute: Callable[[Facts, LoadFacts], ResultT]) -> ResultT:
+        """Return what is computed of a load, once: a verdict asks for it dozens of times. It must not be changed."""
+        key = id(load), compute
+        if key not in self._computed:
+            self._computed[key] = load, compute(self, load)  # While it is kept, no other load gets its id.
+        result: ResultT = self._computed[key][1]
+        return result
 
     def in_step(self, step: str) -> Facts:
         """Return the facts that hold in a step if virtual machines moved between hosts during the recording.

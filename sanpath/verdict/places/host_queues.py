@@ -120,8 +120,12 @@ class _Slots(NamedTuple):
         return self.in_use / self.depth
 
 
-def host_queues(facts: Facts, load: LoadFacts) -> list[HostQueue]:
+def host_queues(facts: Facts, load: LoadFacts) -> Sequence[HostQueue]:
     """The queues that the load's I/O passes in guest and host, from the load down. Empty: no source reports any."""
+    return facts.once(load, _host_queues)
+
+
+def _host_queues(facts: Facts, load: LoadFacts) -> Sequence[HostQueue]:
     queues: list[HostQueue] = []
     above = PlaneReading("load", load.latency_seconds, 0.0, load.in_flight_measured)
     opposite = next((o for o in facts.loads_in(load.step) if o.entity == load.entity and o is not load), None)
