@@ -25,8 +25,13 @@ GROUP = "sanpath.collectors"
 
 def names() -> list[str]:
     """Return the names of all collectors, sorted. A folder under `sanpath_collectors` is enough to be listed."""
-    built_in = {module.name for module in pkgutil.iter_modules(sanpath_collectors.__path__) if module.ispkg}
-    return sorted(built_in | _installed().keys())
+    return sorted(_built_in(tuple(sanpath_collectors.__path__)) | _installed().keys())
+
+
+@cache
+def _built_in(folders: tuple[str, ...]) -> frozenset[str]:
+    """Return the names of the collectors in some folders. Cached: to import a file asks for each of them by name."""
+    return frozenset(module.name for module in pkgutil.iter_modules(folders) if module.ispkg)
 
 
 def spec(name: str) -> Spec:
