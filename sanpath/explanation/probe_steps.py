@@ -65,6 +65,7 @@ def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
             loads=loads_so_far,
             pauses=tuple(paused),
             parts=[_in_steps(part, names, paused) for part in facts.parts],
+            slowed=None if facts.slowed is None else _in_steps(facts.slowed, names, paused),
         )
         if step.experiment in _COMPARED and (not done or done[0].experiment != START):
             yield _not_compared(step, loads_of_step)
@@ -75,7 +76,7 @@ def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
 
 
 def _in_steps(part: Facts, names: Collection[str], paused: Sequence[Pause]) -> Facts:
-    """The facts of a part of the loads in these steps."""
+    """The facts of a part of the loads, or of their slow periods, in these steps."""
     steps = tuple(step for step in part.steps if step.name in names)
     return replace(part, steps=steps, loads=[x for x in part.loads if x.step in names], pauses=tuple(paused))
 
