@@ -107,12 +107,14 @@ def _generator(table: PlaceTable) -> Claim:
     else:
         words, weight = cpu_words, at_limit(cpu_ratio, PROCESSOR_ERROR)
     is_shared, place, machine = cpu_ratio is None, "", None
+    of_quota = at_limit(quota_ratio, PROCESSOR_ERROR) if quota_words else 0.0
     wanted, wanted_words, waits_on = _wanted(table)
-    if wanted_words and (of_wanted := at_limit(wanted, PROCESSOR_ERROR)) > max(0.0, weight):
-        words, weight, place, machine = wanted_words, of_wanted, "the cores that the load uses", waits_on
-    if quota_words and (of_quota := at_limit(quota_ratio, PROCESSOR_ERROR)) > weight:
+    of_wanted = at_limit(wanted, PROCESSOR_ERROR) if wanted_words else 0.0
+    if quota_words and of_quota > weight:
         # A quota is shared by all processes, however many there are, and holds them on cores that idle.
-        words, weight, is_shared, place, machine = quota_words, of_quota, True, "its CPU quota", None
+        words, weight, is_shared, place = quota_words, of_quota, True, "its CPU quota"
+    elif of_wanted > max(0.0, weight) and of_quota <= 0:  # What a quota stops waits for no other program.
+        words, weight, place, machine = wanted_words, of_wanted, "the cores that the load uses", waits_on
     evidence = [
         Evidence(words, weight),
         *_unused_slots(table),
