@@ -33,6 +33,7 @@ def test_nothing_is_concluded_from_a_switch_that_has_not_been_read_twice(seconds
         assert judged.limiter == "link:esx7/vmhba2--sw1/fc1/7"
     else:
         assert any("no whole window of sw1 yet" in reason for reason in judged.because)
+        assert not judged.suspects, "the idle path is no sign of a policy before a port is counted"
 
 
 def test_a_counter_at_its_limit_needs_no_other_source(tmp_path: Path) -> None:

@@ -75,7 +75,11 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
         windows=table.windows,
         suspects=suspects,
     )
-    if kind == "cannot_tell" or probability_of(first) < _needed(first[0], certainty):
+    if _is_awaited(table, first[0]):
+        # Suspects would be guesses at what a source is about to measure.
+        because = (*reasons, *throughput_in_words(facts.loads, load))
+        judged = replace(judged, because=because, suspects=(), experiments=())
+    elif kind == "cannot_tell" or probability_of(first) < _needed(first[0], certainty):
         # The verdict names nothing: the probability is that of the most probable suspect.
         named = next((group for group in groups if group[0].verdict != "cannot_tell"), ())
         because = _undecided_because(table, groups, reasons)
@@ -139,8 +143,7 @@ def _same_suspect(claim: Claim, first: Claim) -> bool:
 def _kind(table: PlaceTable, claim: Claim) -> tuple[VerdictKind, tuple[str, ...]]:
     """The kind of verdict that a claim comes to, and the reasons why it is not a better one."""
     kind = claim.verdict
-    if table.awaited and not (_is_counted(claim) and all(evidence.weight >= 0 for evidence in claim.evidence)):
-        # What a source is about to measure is not concluded from its not having been measured.
+    if _is_awaited(table, claim):
         return "cannot_tell", (f"the step has no whole window of {in_series(table.awaited)} yet",)
     if kind not in ("concurrency_limited", "demand_limited"):
         return kind, ()
@@ -231,6 +234,12 @@ def _confirmed(table: PlaceTable, claim: Claim) -> bool:
     if claim.verdict == "concurrency_limited" and is_unmeasured:
         return False
     return _is_counted(claim) or bool(table.towards_fewer or table.towards_more)
+
+
+def _is_awaited(table: PlaceTable, claim: Claim) -> bool:
+    """Whether a claim may follow from what a source has not measured yet: no counter stands at its limit."""
+    is_sure = _is_counted(claim) and all(evidence.weight >= 0 for evidence in claim.evidence)
+    return bool(table.awaited) and not is_sure
 
 
 def _is_counted(claim: Claim) -> bool:
