@@ -108,13 +108,12 @@ def _generator(table: PlaceTable) -> Claim:
         words, weight = cpu_words, at_limit(cpu_ratio, PROCESSOR_ERROR)
     is_shared, place, machine = cpu_ratio is None, "", None
     of_quota = at_limit(quota_ratio, PROCESSOR_ERROR) if quota_words else 0.0
-    wanted, wanted_words, waits_on = _wanted(table)
-    of_wanted = at_limit(wanted, PROCESSOR_ERROR) if wanted_words else 0.0
+    of_wait, wait_words, waits_on = _waits_for_core(table)
     if quota_words and of_quota > weight:
         # A quota is shared by all processes, however many there are, and holds them on cores that idle.
         words, weight, is_shared, place = quota_words, of_quota, True, "its CPU quota"
-    elif of_wanted > max(0.0, weight) and of_quota <= 0:  # What a quota stops waits for no other program.
-        words, weight, place, machine = wanted_words, of_wanted, "the cores that the load uses", waits_on
+    elif of_wait > max(0.0, weight) and of_quota <= 0:  # What a quota stops waits for no other program.
+        words, weight, place, machine = wait_words, of_wait, "the cores that the load uses", waits_on
     evidence = [
         Evidence(words, weight),
         *_unused_slots(table),
@@ -155,19 +154,19 @@ def _own_use(table: PlaceTable) -> tuple[float | None, str]:
     return (max(ran), f"its threads ran in {percent(max(ran))} of the time") if ran else (None, "")
 
 
-def _wanted(table: PlaceTable) -> tuple[float, str, str | None]:
-    """Share of the time in which the load's threads run on a core or wait for one that others take while other cores
-    idle, that in words, and the machine. A thread that never sleeps holds the load back, whoever else takes its core.
-    (0, "", None): it is not read, or they do not wait."""
+def _waits_for_core(table: PlaceTable) -> tuple[float, str, str | None]:
+    """The log-likelihood ratio that threads of the load wait for a core that others use while other cores idle, that
+    in words, and the machine. (0, "", None): it is not read, they hardly wait, or have one I/O outstanding each."""
     found: tuple[float, str, str | None] = (0.0, "", None)
-    for row in table.machine_rows:
+    has_several = (table.load.in_flight_configured or 0.0) > max(1.0, threads_of(table.facts, table.load))
+    for row in table.machine_rows if has_several else ():
         run, wait = (cast("float | None", row[f"load_thread_{what}_ratio"]) for what in ("run", "wait"))
         others_idle = 1 - number(row, "cpu_ratio") >= _ALL_BUSY
-        if run is None or wait is None or wait < _OTHERS_TAKE or not others_idle or run + wait <= found[0]:
+        if run is None or wait is None or wait < _OTHERS_TAKE or not others_idle:
             continue
-        waiting = f"wait for a core that others use in {percent(wait)}"
-        words = f"its threads run in {percent(run)} of the time, and {waiting}"
-        found = min(1.0, run + wait), words, str(row["entity"])
+        if (weight := _kept_from_cores(run, wait)) > found[0]:
+            waiting = f"wait for a core that others use in {percent(wait)}"
+            found = weight, f"its threads run in {percent(run)} of the time, and {waiting}", str(row["entity"])
     return found
 
 
@@ -276,10 +275,15 @@ def _in_run_queue(table: PlaceTable, row: FactRow, weight: float) -> Evidence | 
     if fewer is not None and weight > 0 and works_on_ios:
         words += f"; with fewer I/Os the processors were {percent(fewer)} busy"
         return Evidence(words, min(0.0, run_queue_weight(waiting / max(1 - ran, waiting, 1e-3), _USUAL_TURN)))
-    # It may also take turns with what serves its I/Os, in batches: then it sleeps like one with a single I/O.
+    return Evidence(words, min(0.0, _kept_from_cores(ran, waiting) - weight))
+
+
+def _kept_from_cores(ran: float, waiting: float) -> float:
+    """Log-likelihood ratio that the wait for a core limits a thread with several I/Os outstanding, by the shares of
+    the time in which it runs and waits: it never sleeps. It may also take turns with what serves its I/Os, in
+    batches: then it sleeps like one with a single I/O."""
     never_sleeps = (1 - _IN_BATCHES) * exp(at_limit(min(1.0, ran + waiting), PROCESSOR_ERROR))
-    in_batches = _IN_BATCHES * exp(run_queue_weight(waiting))
-    return Evidence(words, min(0.0, log(never_sleeps + in_batches) - weight))
+    return log(never_sleeps + _IN_BATCHES * exp(run_queue_weight(waiting)))
 
 
 def _hardly_waits(table: PlaceTable, weight: float) -> Iterator[Evidence]:
