@@ -231,7 +231,7 @@ def _cleared_load(facts: Facts, judgements: Sequence[Judgement], not_cleared: se
         return []
     if any(judged.kind not in _NOTHING_LIMITS and _reads_late(facts, judged) for judged in judgements):
         return []
-    if any(_may_fill_the_machine(facts, load) for load in loads):
+    if any(_may_fill_the_machine(facts, load) or _wants_a_core(facts, load) for load in loads):
         return []
     words, most_ops = f"its busiest process used {percent(busiest)} of a core at most", dict[str, float]()
     for load in loads:
@@ -256,6 +256,13 @@ def _may_fill_the_machine(facts: Facts, load: LoadFacts) -> bool:
         return False
     threads = threads_of(facts, load)
     return threads > 1 and threads * (load.cpu_ratio or 0.0) >= BUSY
+
+
+def _wants_a_core(facts: Facts, load: LoadFacts) -> bool:
+    """Whether the threads of a load run, or wait for a core, for as much of the time as a busy one runs."""
+    machines = machines_of(facts.topology, load.entity)
+    rows = [row for row in facts.tables["host"].select(step=load.step) if row["entity"] in machines]
+    return any(number(row, "load_thread_run_ratio") + number(row, "load_thread_wait_ratio") >= BUSY for row in rows)
 
 
 def as_far_as_valid(cleared: Sequence[Cleared], findings: Sequence[Finding]) -> Iterator[Cleared]:

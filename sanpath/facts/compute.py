@@ -98,7 +98,10 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     facts = _facts(recording, sampled)
     if sampled.in_slow_periods is None:
         return facts
+    in_all = {(load.step, load.direction): load for load in facts.loads}
     slowed = _facts(recording, sampled.in_slow_periods)
+    loads = [replace(load, in_all=in_all.get((load.step, load.direction))) for load in slowed.loads]
+    slowed = replace(slowed, loads=loads)
     return replace(facts, slow_periods=sampled.slow_periods, slowed=slowed)
 
 

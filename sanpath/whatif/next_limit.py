@@ -22,10 +22,17 @@ def with_next_limit(facts: Facts, judged: Judgement) -> Judgement:
     disappears then.
 
     `facts`: those that hold in its step. Unchanged where no counted link is full in the load's direction, or the link
-    carries a part of the load alone. A step that was not steady predicts nothing.
+    carries a part of the load alone, or is full for a part of the time, in which the figures of the step are not
+    those of the load. A step that was not steady predicts nothing.
     """
     first = next(iter(judged.bottlenecks), None)
-    if first is None or first.kind != "link" or first.utilisation is None or first.direction != judged.load.direction:
+    if (
+        first is None
+        or first.time_ratio is not None
+        or first.kind != "link"
+        or first.utilisation is None
+        or first.direction != judged.load.direction
+    ):
         return judged
     if not _is_of_all_parts(facts, first, judged.load):
         return judged

@@ -85,6 +85,11 @@ def test_a_thread_that_others_keep_from_its_core_limits_although_other_cores_idl
     assert found.summary.action == "Free the cores that the load uses of everything else, or use more or faster ones"
 
 
+def test_a_generator_whose_threads_wait_for_a_core_is_not_cleared(tmp_path: Path) -> None:
+    found = reads(tmp_path, 32, 2e-3, 6e-5, 0.44, waits=0.39, runs=0.44, together=0.6)
+    assert not [element for element in found.cleared if element.entity.startswith("load:")]
+
+
 @pytest.mark.parametrize("waits", [0.0, 0.1, 0.3])
 def test_a_thread_that_sleeps_is_not_kept_from_its_core(tmp_path: Path, waits: float) -> None:
     found = reads(tmp_path, 32, 2e-3, 2e-3, 0.3, waits=waits, runs=0.3, together=0.5)

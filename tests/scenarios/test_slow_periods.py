@@ -55,6 +55,14 @@ def test_a_link_that_is_full_for_a_part_of_a_step_is_named(tmp_path: Path, lengt
     assert f"{100 * bottleneck.time_ratio:.0f} % of the time" in found.summary.verdict
 
 
+def test_what_relief_of_a_part_of_the_time_brings_is_not_promised(tmp_path: Path) -> None:
+    """A faster port gives the load in the slow half what it has in the other, and no more."""
+    found = diagnosis_of(tmp_path, alternating((30.0, 30.0)))
+    assert found.verdict.next is None
+    waits = 30 * (8 - 1000 * 0.002) / (60 * 8)
+    assert found.verdict.bottlenecks[0].explains == pytest.approx(waits, rel=0.15)
+
+
 def test_a_link_that_is_full_all_of_the_time_is_so_without_a_share_of_it(tmp_path: Path) -> None:
     found = diagnosis_of(tmp_path, [(60.0, *BEHIND_OTHERS)])
     assert (found.verdict.grade, found.verdict.bottlenecks[0].time_ratio) == ("A", None)
@@ -68,6 +76,16 @@ def test_a_link_that_hardly_slows_a_load_for_a_while_does_not_limit_it(tmp_path:
 def test_slow_periods_in_which_a_source_was_not_read_are_not_judged_alone(tmp_path: Path) -> None:
     found = diagnosis_of(tmp_path, alternating((45.0, 15.0)), switch_every=20.0)
     assert all(bottleneck.time_ratio is None for bottleneck in found.verdict.bottlenecks)
+
+
+def test_slow_windows_are_those_of_one_level() -> None:
+    """A limit of 500 I/Os a second for a third of the time, and for another one I/Os take a fifth longer."""
+    in_flight, seconds = np.full(60, 16.0), np.ones(60)
+    operations = np.array([33_000.0] * 20 + [500.0] * 20 + [27_000.0] * 20)
+    found = slow_windows(operations, in_flight, seconds)
+    assert found is not None
+    assert set(operations[found.is_slow]) == {500.0}
+    assert found.time_ratio == pytest.approx(1 / 3)
 
 
 @settings(max_examples=60, deadline=None)

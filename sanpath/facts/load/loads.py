@@ -65,7 +65,8 @@ class LoadFacts:
     nothing but an array counts its I/Os, from their arrival on: those that wait above it are neither in its latency
     nor in its I/Os in flight. `failed_operations`: I/Os of both directions that failed; None: not counted. `whole`:
     the load that this is a part of; None: it is no part. `before`: what it did at its beginning, which is left out as
-    a ramp although nothing marks it as one; None: not known.
+    a ramp although nothing marks it as one; None: not known. `in_all`: of slow periods, what it did in all of their
+    step; None: it is that of all.
     """
 
     roots: tuple[str, ...]
@@ -103,6 +104,7 @@ class LoadFacts:
     failed_operations: float | None = None
     whole: LoadFacts | None = None
     before: LoadFacts | None = None
+    in_all: LoadFacts | None = None
 
     @property
     def seconds(self) -> float | None:

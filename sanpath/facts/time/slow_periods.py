@@ -23,6 +23,11 @@ _SLOWER = 1.1
 """The least ratio of its latency to that of the fastest ones: sanpath's own choice."""
 _AS_MANY = 1.15
 """Ratio of the outstanding I/Os, either way, up to which a window has as many as the fastest ones."""
+_SAME_LEVEL = 0.25
+"""Least ratio of what an I/O waits in a slow window to the mean over all that wait: windows of one cause have about
+one level, and a little slowness is not mixed with it. sanpath's own choice."""
+_EDGES = 2
+"""Windows at the edges of a period."""
 _LEAST_RATIO = 0.1
 """Share of the mean latency that passes because of them, from which slow periods count: sanpath's own choice."""
 
@@ -69,7 +74,10 @@ def slow_windows(operations: Numbers, in_flight: Numbers, seconds: Numbers) -> S
     usual = float(np.median(in_flight[fastest]))
     is_slow = moves & (latency > fast_seconds * max(_SLOWER, float(np.exp(_NOISE * noise))))
     is_slow &= (in_flight >= usual / _AS_MANY) & (in_flight <= usual * _AS_MANY)
-    lost = float(np.sum((ios * (latency - fast_seconds))[is_slow]))
+    waits = np.where(is_slow, ios * (latency - fast_seconds), 0.0)
+    usual_wait = float(np.sum(waits * (latency - fast_seconds))) / (float(np.sum(waits)) or 1.0)
+    is_slow &= latency - fast_seconds >= _SAME_LEVEL * usual_wait
+    lost = float(np.sum(waits[is_slow]))
     return SlowWindows(
         is_slow,
         usual,
@@ -81,7 +89,8 @@ def slow_windows(operations: Numbers, in_flight: Numbers, seconds: Numbers) -> S
 def slow_periods(step: Step, samples: Sequence[StepSamples]) -> SlowPeriods | None:
     """Return the slow periods of a step. None: it has none that count, or too few windows show its course.
 
-    `samples`: those of its loads in it.
+    `samples`: those of its loads in it. A period begins and ends within a window: its first and last are left out,
+    and so are periods without others.
     """
     work, waits = cumulative_work(samples, "ops"), cumulative_work(samples, "latency_seconds")
     if work is None or waits is None or len(work.limits) < 2:
@@ -92,7 +101,10 @@ def slow_periods(step: Step, samples: Sequence[StepSamples]) -> SlowPeriods | No
         return None
     edges = np.flatnonzero(np.diff(np.concatenate(([False], found.is_slow, [False])).astype(int)))
     periods = tuple(
-        replace(step, start=round(1e6 * limits[begin]), end=round(1e6 * limits[end]), began=None)
+        replace(step, start=round(1e6 * limits[begin + 1]), end=round(1e6 * limits[end - 1]), began=None)
         for begin, end in zip(edges[::2], edges[1::2], strict=True)
+        if end - begin > _EDGES
     )
+    if not periods:
+        return None
     return SlowPeriods(step, periods, found.time_ratio, found.latency_ratio)

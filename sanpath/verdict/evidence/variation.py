@@ -42,14 +42,18 @@ def slowdown_weight(load: LoadFacts) -> tuple[float, str]:
 
 def _slowed_since_it_began(load: LoadFacts) -> Iterator[tuple[float, float, str]]:
     """The same of a load whose I/Os took less time at its beginning, with as many outstanding, as while a cache had
-    room for them. A single window may be chance."""
-    before = load.before
-    if before is None or before.windows < 2 or not load.in_flight_measured:
-        return
-    as_many = 1 / _AS_MANY <= before.in_flight_measured / load.in_flight_measured <= _AS_MANY
-    if as_many and before.comparable(load):
-        share = max(0.0, 1 - before.latency_seconds / load.latency_seconds)
-        yield share, load.in_flight_measured, "since the load began, as many I/Os take longer"
+    room for them; and of its slow periods, whose I/Os take longer than those of all the step. A single window may be
+    chance."""
+    for other, words in (
+        (load.before, "since the load began, as many I/Os take longer"),
+        (load.in_all, "in the mean of the step as many I/Os take less time"),
+    ):
+        if other is None or other.windows < 2 or not load.in_flight_measured:
+            continue
+        as_many = 1 / _AS_MANY <= other.in_flight_measured / load.in_flight_measured <= _AS_MANY
+        if as_many and other.comparable(load):
+            share = max(0.0, 1 - other.latency_seconds / load.latency_seconds)
+            yield share, load.in_flight_measured, words
 
 
 def _slowed_windows(load: LoadFacts) -> tuple[float, float, str] | None:

@@ -70,7 +70,10 @@ _ALL_BUSY = 0.05
 _NOT_ONE_CORE = -3.0
 """Least log-odds of one full core as the limit on such a machine."""
 _OF_THE_LOAD = 0.9
-"""From this share of a core on, a process of the load accounts for a full core itself."""
+"""From this share of a core on, a process of the load accounts for a full core itself. So does one that waits for it:
+then it is that wait which limits."""
+_THREAD_ERROR = 0.05
+"""Standard error of the share of the time in which threads run or wait: the mean has helpers that sleep."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -282,7 +285,7 @@ def _kept_from_cores(ran: float, waiting: float) -> float:
     """Log-likelihood ratio that the wait for a core limits a thread with several I/Os outstanding, by the shares of
     the time in which it runs and waits: it never sleeps. It may also take turns with what serves its I/Os, in
     batches: then it sleeps like one with a single I/O."""
-    never_sleeps = (1 - _IN_BATCHES) * exp(at_limit(min(1.0, ran + waiting), PROCESSOR_ERROR))
+    never_sleeps = (1 - _IN_BATCHES) * exp(at_limit(min(1.0, ran + waiting), _THREAD_ERROR))
     return log(never_sleeps + _IN_BATCHES * exp(run_queue_weight(waiting)))
 
 
@@ -352,7 +355,8 @@ def _cores(table: PlaceTable) -> Iterator[Claim]:
             if weight > 0:
                 weight *= min(1.0, 2 * idle_ratio)
                 weight += max(_NOT_ONE_CORE, min(0.0, log(max(idle_ratio, 1e-3) / _ALL_BUSY)))
-            if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD:
+            kept_from = _waits_for_core(table)
+            if (table.load.cpu_ratio or 0.0) >= _OF_THE_LOAD or (kept_from[0] > 0 and kept_from[2] == entity):
                 weight = min(0.0, weight)
             evidence.insert(0, Evidence(f"the busiest core of {entity} is at {percent(used)}", weight))
             evidence += _busy_anyway(table, row, "busiest_core_ratio", weight)

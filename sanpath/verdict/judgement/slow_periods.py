@@ -55,12 +55,13 @@ def _of_step(judged: Judgement, slowed: Judgement | None, periods: SlowPeriods |
 
 
 def _in_step(bottleneck: Bottleneck, words: str, periods: SlowPeriods) -> Bottleneck:
-    """The bottleneck of slow periods as one of the step: without a ceiling, for it limits for a while only."""
+    """The bottleneck of slow periods as one of the step. It limits for a while only, so that it has no ceiling, and
+    without it the load would have what it has in the rest of the time."""
     return replace(
         bottleneck,
         ceiling_bytes_per_second=None,
         ceiling_ops_per_second=None,
-        explains=None if bottleneck.explains is None else min(bottleneck.explains, periods.latency_ratio),
+        explains=periods.latency_ratio,
         because=(*bottleneck.because[:1], words, *bottleneck.because[1:]),
         time_ratio=periods.time_ratio,
     )
