@@ -85,7 +85,8 @@ class BusyArray(EsxSan):
         out.entity("stats", "controller", "1")
         out.link("stats", "member_of", (("controller", "1"), ("array", "fa1")))
         for second in range(int(self.steps[-1].end)):
-            out.samples("stats", table, second, {"1": {"cpu_busy_ratio": self.busy, "media_busy_ratio": self.busy}})
+            busy = 0.02 if second <= self.steps[0].begin else self.busy
+            out.samples("stats", table, second, {"1": {"cpu_busy_ratio": busy, "media_busy_ratio": busy}})
 
 
 @pytest.mark.parametrize(

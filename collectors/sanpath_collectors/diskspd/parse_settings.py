@@ -93,7 +93,8 @@ def _read_target_setting(line: str, target: Target) -> None:
 
 
 def _read_target_phrase(line: str, target: Target) -> None:
-    if line.endswith("writethrough on"):
+    # Versions before 2.0.16 call -h "software and hardware cache disabled".
+    if line.endswith(("writethrough on", "software and hardware cache disabled")):
         target.write_through = True
     if line.startswith("performing "):
         mix = _MIX.search(line)

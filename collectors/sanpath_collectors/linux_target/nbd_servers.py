@@ -10,10 +10,11 @@ What a monitor adds to a running qemu-storage-daemon is in no command line.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from sanpath.plugin import read_json
 
 _NBD_PORT = 10809  # IANA
 _MOST_NODES = 64
@@ -138,8 +139,8 @@ def _fields(text: str) -> dict[str, str]:
     """
     if text.lstrip().startswith("{"):
         try:
-            return dict(_flat("", json.loads(text)))
-        except (ValueError, RecursionError):
+            return dict(_flat("", read_json(text)))
+        except ValueError:
             return {}
     # A comma that belongs to a value is written twice.
     parts = (part.replace("\0", ",").partition("=") for part in text.replace(",,", "\0").split(","))
