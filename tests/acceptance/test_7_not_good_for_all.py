@@ -70,7 +70,7 @@ def test_writes_that_slow_down_when_the_cache_is_full_are_not_extrapolated(recor
         ios_per_second=rate,
     )
     stamped(test, "test-not-steady")
-    assert "the last quarter of the step had 5" in test.report
+    assert "the last quarter of the step has 5" in test.report
     assert test.found.verdict.kind != "healthy"
     assert test.found.verdict.grade == "C"
     assert test.found.verdict.next is None

@@ -49,7 +49,7 @@ def innocent(test: Ran) -> None:
     [
         ("sw1", "stops", "A"),
         ("fa1", "stops", "A"),
-        ("fio", "stops", "C"),
+        ("fio", "stops", "A"),
         ("sw1", "is late", "A"),
         ("fa1", "is late", "A"),
         ("sw1", "freezes", "A"),
