@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isclose, sqrt
 
 from sanpath.facts.load.access import UNKNOWN_ACCESS, Access
@@ -104,7 +104,7 @@ class LoadFacts:
     failed_operations: float | None = None
     whole: LoadFacts | None = None
     before: LoadFacts | None = None
-    in_all: LoadFacts | None = None
+    in_all: LoadFacts | None = field(default=None, compare=False)
 
     @property
     def seconds(self) -> float | None:

@@ -12,7 +12,7 @@ from sanpath.facts.samples.cumulative import Numbers, cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Step
 
-LEAST_WINDOWS = 8
+_LEAST_WINDOWS = 8
 """With fewer windows a change may be chance."""
 _FASTEST_PART = 0.25
 """Share of the time with the lowest latency, which is that without what slows the load for a while."""
@@ -62,7 +62,7 @@ def slow_windows(operations: Numbers, in_flight: Numbers, seconds: Numbers) -> S
     completed count as none.
     """
     moves = (operations > 0) & (in_flight > 0)
-    if np.count_nonzero(moves) < LEAST_WINDOWS:
+    if np.count_nonzero(moves) < _LEAST_WINDOWS:
         return None
     latency = np.where(moves, in_flight, 1.0) / np.where(moves, operations, 1.0)
     ios = operations * seconds
