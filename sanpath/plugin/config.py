@@ -10,6 +10,8 @@ from sanpath.extras import Extra
 
 _REQUEST_SECONDS = 5.0
 """Long enough for a login: a source that is polled every second would have 0.8 s for it."""
+_LATE_SECONDS = 3.0
+"""Long enough for a busy device, or for an answer that was lost and is requested again: sanpath's own choice."""
 
 
 class SourceConfig(BaseModel):
@@ -25,7 +27,7 @@ class SourceConfig(BaseModel):
     collector: str = Field(description="which collector reads it")
     every_seconds: float = Field(default=10.0, gt=0, description="seconds between polls")
     timeout_seconds: float | None = Field(
-        default=None, gt=0, description="most that one poll may take; default: 0.8 of every_seconds"
+        default=None, gt=0, description="most that one poll may take; default: 0.8 of every_seconds, at least 3"
     )
 
     @property
@@ -35,8 +37,13 @@ class SourceConfig(BaseModel):
 
     @property
     def budget_seconds(self) -> float:
-        """The time after which the recorder ends a poll."""
+        """What a poll may take without delaying the next one."""
         return self.timeout_seconds or 0.8 * self.every_seconds
+
+    @property
+    def deadline_seconds(self) -> float:
+        """The time after which the recorder ends a poll. A late answer is one long window, none is a gap."""
+        return self.timeout_seconds or max(_LATE_SECONDS, self.budget_seconds)
 
     @property
     def request_seconds(self) -> float:

@@ -145,14 +145,14 @@ class Source:
                 async for entry in self._collector.inventory(self._opened):
                     self._sink.take(self.name, self._clock.now_us(), entry)
             self._inventory_due = now + INVENTORY_SECONDS
-        async with asyncio.timeout(self._config.budget_seconds):
+        async with asyncio.timeout(self._config.deadline_seconds):
             async for item in self._collector.poll(self._opened):
                 self._sink.take(self.name, self._clock.now_us(), item)
                 yield len(item.entity) if isinstance(item, Rows) else 0
 
     def _idle_deadline(self, least_seconds: float = OPEN_SECONDS) -> AbstractAsyncContextManager[None]:
         """Return the deadline of rare reads: while data arrive, at most until the next inventory is due."""
-        silent_seconds = max(least_seconds, self._config.budget_seconds)
+        silent_seconds = max(least_seconds, self._config.deadline_seconds)
         return _while_answering(self._cost, silent_seconds, INVENTORY_SECONDS)
 
     async def _update_back_off(self, failure: str) -> None:
