@@ -1,0 +1,200 @@
+"""Reads the samples of a recording in its steps, and beside these what else facts are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import duckdb
+
+from sanpath.facts.facts import CHART_KINDS, Samples
+from sanpath.facts.load.beginnings import beginnings
+from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
+from sanpath.facts.load.loads_from_samples import runs_in
+from sanpath.facts.load.machines_by_traffic import machines_by_traffic
+from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
+from sanpath.facts.storage.idle_arrays import KINDS as IDLE_KINDS
+from sanpath.facts.storage.idle_arrays import before_load
+from sanpath.facts.time.placement import PlacedInTime, place_in_time
+from sanpath.facts.time.recorder_coverage import deaths
+from sanpath.facts.time.slow_periods import SlowPeriods, slow_periods
+from sanpath.facts.time.steps import load_steps
+from sanpath.facts.time.unmarked_steps import find_unmarked_steps, last_busy_us
+from sanpath.model import Step
+from sanpath.recording.reading.recording import Recording
+from sanpath.topology.paths import on_paths
+from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
+from sanpath.topology.vm_moves import Report
+
+
+@dataclass(frozen=True, slots=True)
+class SampledSteps:
+    """What was sampled in some steps. `samples`: entity kind → its samples; `load_samples`: those of loads, single
+    figures included; `at_beginning`: those of loads before the steps begin, as of `beginnings`."""
+
+    steps: Sequence[Step]
+    samples: dict[str, list[StepSamples]]
+    load_samples: Sequence[StepSamples]
+    at_beginning: Sequence[StepSamples] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """The samples of a recording. `inventory` and `topology` have the machines that were inferred from traffic.
+
+    `in_slow_periods`: samples in the slow periods of those steps that have any, as if these were the steps; None: no
+    step has any. `before_load`: those of arrays before the load begins. `over_time`: as of Facts.
+    """
+
+    inventory: Sequence[Report]
+    topology: Topology
+    timed: PlacedInTime
+    in_steps: SampledSteps
+    slow_periods: Sequence[SlowPeriods]
+    in_slow_periods: SampledSteps | None
+    before_load: Samples
+    over_time: Samples
+
+
+def sample(recording: Recording, executor: Executor | None, over_time: bool) -> Sampled:
+    """Read the samples of a recording, and infer from them where its loads run. See compute."""
+    connection = recording.connect()
+    try:
+        return _sampled(_Reader(recording, connection, executor), over_time)
+    finally:
+        connection.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    recording: Recording
+    connection: duckdb.DuckDBPyConnection
+    executor: Executor | None
+
+    def samples(self, kind: str, intervals: Sequence[Step], topology: Topology | None = None) -> list[StepSamples]:
+        """Return the samples in some intervals, in more detail for what `topology` has on the loaded paths."""
+        loaded = on_paths(topology).get(kind, {}) if topology is not None else {}
+        return step_samples(self.recording, self.connection, kind, intervals, loaded, self.executor)
+
+    def summaries(self, kind: str, steps: Sequence[Step]) -> list[StepSamples]:
+        """Return samples of sources whose loads report a single figure: over the entire time it covers, booked to the
+        step."""
+        result = []
+        sources = self.recording.columns(kind).keys()
+        for step in steps:
+            for load in step.loads:
+                if load.summary_window is not None and load.source in sources:
+                    covered = replace(step, start=load.summary_window[0], end=load.summary_window[1], loads=(load,))
+                    result += [each for each in self.samples(kind, [covered]) if each.source == load.source]
+        return result
+
+    def busy_until(self, last_us: int, sources: Set[str], began_us: int) -> int | None:
+        """Return when loads of these sources were last busy, see load_steps. `last_us`: the end of the recording."""
+        until_now = Step("", began_us, last_us, "marks", (), None)
+        samples = [each for each in self.samples("load", [until_now]) if each.source in sources]
+        return last_busy_us(until_now, samples) if {each.source for each in samples} == sources else None
+
+
+def _sampled(reader: _Reader, over_time: bool) -> Sampled:
+    recording = reader.recording
+    inventory = recording.inventory()
+    topology = recording.remembered("topology", inventory, lambda: resolve(inventory))
+    timed = place_in_time(recording, reader.connection)
+    steps = _steps(reader, timed, topology)
+    # Samples for charts are queried along with those of the steps: a query costs more than its result.
+    with_recording = [*steps, ENTIRE_RECORDING] if over_time else steps
+
+    def read(kind: str, topology: Topology) -> list[StepSamples]:
+        return reader.samples(kind, with_recording if kind in CHART_KINDS else steps, topology)
+
+    summaries = {kind: reader.summaries(kind, steps) for kind in ("load", "host", "lun")}
+    of_loads = read("load", topology)
+    load_samples = [*_series(steps, _in_steps(of_loads)), *summaries["load"]]
+    for by_traffic, kind in ((machines_by_traffic, "lun"), (hosts_by_traffic, "volume")):
+        if inferred := by_traffic(topology, steps, load_samples, partial(read, kind, topology)):
+            inventory = [*inventory, *inferred]
+            topology = recording.remembered(f"topology by {kind}s", inventory, partial(resolve, inventory))
+    kinds = [kind for kind in recording.sample_kinds() if kind != "load"]
+    everything = {"load": of_loads} | {kind: read(kind, topology) for kind in kinds}
+    samples = {kind: _in_steps(of_kind) for kind, of_kind in everything.items()}
+    slow, in_slow_periods = _slow_periods(reader, steps, samples, topology)
+    samples["host"] = [*_series(steps, samples.get("host", ())), *summaries["host"]]
+    devices = samples.get("lun", [])
+    samples["lun"] = [*devices, *_read_by_no_other(topology, summaries["lun"], devices)]
+    return Sampled(
+        inventory,
+        topology,
+        timed,
+        SampledSteps(steps, samples, load_samples, reader.samples("load", beginnings(steps))),
+        slow,
+        in_slow_periods,
+        _before_load(reader, timed, everything),
+        {kind: _in_recording(everything[kind]) for kind in everything if over_time and kind in CHART_KINDS},
+    )
+
+
+def _steps(reader: _Reader, timed: PlacedInTime, topology: Topology) -> list[Step]:
+    recording = reader.recording
+    moments = [*(recording.polled() or ()), *(timed.received_us or ())]  # on the recorder's clock
+    first_us, last_us = (limit(moments, default=recording.started_us) for limit in (min, max))
+    steps = load_steps(timed.events, first_us, last_us, deaths(recording), partial(reader.busy_until, last_us))
+    return find_unmarked_steps(recording, reader.connection, topology, steps)
+
+
+def _slow_periods(
+    reader: _Reader, steps: Sequence[Step], samples: Samples, topology: Topology
+) -> tuple[list[SlowPeriods], SampledSteps | None]:
+    """Return the slow periods of steps whose loads all report a series, and what every source reported in them."""
+    series = [step for step in steps if all(load.summary_window is None for load in step.loads)]
+    loads = [(step, [each for each in samples["load"] if each.step == step.name]) for step in series]
+    found = (slow_periods(step, [each for each in of_step if runs_in(each, step)]) for step, of_step in loads)
+    slow = [periods for periods in found if periods is not None]
+    intervals = [period for each in slow for period in each.periods]
+    if not intervals:
+        return [], None
+    in_periods = {kind: reader.samples(kind, intervals, topology) for kind in samples}
+    slow = [each for each in slow if _sources_in(each.step, samples) <= _sources_in(each.step, in_periods)]
+    if not slow:
+        return [], None
+    return slow, SampledSteps([each.step for each in slow], in_periods, in_periods["load"])
+
+
+def _before_load(reader: _Reader, timed: PlacedInTime, samples: Samples) -> Samples:
+    idle = before_load(timed.events, reader.recording.started_us)
+    if idle is None or "controller" not in samples:
+        return {}
+    return {kind: reader.samples(kind, [idle]) for kind in IDLE_KINDS if kind in samples}
+
+
+def _in_steps(samples: Sequence[StepSamples]) -> list[StepSamples]:
+    return [each for each in samples if each.step != ENTIRE_RECORDING.name]
+
+
+def _in_recording(samples: Sequence[StepSamples]) -> list[StepSamples]:
+    return [each for each in samples if each.step == ENTIRE_RECORDING.name]
+
+
+def _sources_in(step: Step, samples: Mapping[str, Sequence[StepSamples]]) -> set[tuple[str, str]]:
+    """Return the sources that were read in a step, each with the kinds of entities that it reported."""
+    return {(kind, each.source) for kind, of_kind in samples.items() for each in of_kind if each.step == step.name}
+
+
+def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepSamples]:
+    """Return the samples of sources whose loads report a series in the step."""
+    single = {(step.name, load.source) for step in steps for load in step.loads if load.summary_window is not None}
+    return [each for each in samples if (each.step, each.source) not in single]
+
+
+def _read_by_no_other(
+    topology: Topology, summaries: Sequence[StepSamples], samples: Sequence[StepSamples]
+) -> list[StepSamples]:
+    """Return what results say of block devices in steps in which no other source has read these."""
+
+    def place(each: StepSamples) -> tuple[str, str | None]:
+        return each.step, topology.known_as.get((each.source, "lun", each.entity))
+
+    read = {place(each) for each in samples}
+    return [summary for summary in summaries if place(summary) not in read]
