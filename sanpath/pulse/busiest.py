@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from sanpath.catalogue.capacity import Capacity, Technology, link_capacity
 from sanpath.facts.fabric.links import ABOVE_LINE_RATE
+from sanpath.facts.samples.counters import PORT_SPEED
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.pulse.link_counters import WiredLink
 from sanpath.pulse.model import LinkNow
 from sanpath.pulse.poll_rounds import Batch, Rounds, Window
 
-SPEED = "link_speed_bits_per_second"
 MOST_LINKS = 8
 """Most links that are shown: sanpath's own choice."""
 _LONGEST = 3
@@ -48,7 +48,7 @@ def _uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[_LinkUse]:
         window = of_source.window(port.entity) if of_source is not None else None
         if of_source is None or window is None:
             continue
-        capacity = _capacity(link.technology, window.gauge(SPEED) or 0.0)
+        capacity = _capacity(link.technology, window.gauge(PORT_SPEED) or 0.0)
         if capacity is None:
             continue
         limit = ABOVE_LINE_RATE * capacity.data_bytes_per_second
@@ -112,8 +112,8 @@ def _utilisation(batch: Batch, before: Batch | None, counters: Sequence[str], te
     if before is None:
         return np.full(count, np.inf)
     seconds = (batch.times_us() - before.times_us()) / 1e6
-    speeds, speed_index = np.unique(batch.numbers(SPEED), return_inverse=True)
-    scale = batch.columns[SPEED].scale if SPEED in batch.columns else 0.0
+    speeds, speed_index = np.unique(batch.numbers(PORT_SPEED), return_inverse=True)
+    scale = batch.columns[PORT_SPEED].scale if PORT_SPEED in batch.columns else 0.0
     capacities = [_capacity(technology, speed * scale) if speed > 0 else None for speed in speeds.tolist()]
     # Without a known speed there is no utilisation.
     full = np.array([np.inf if c is None else c.data_bytes_per_second for c in capacities])[speed_index]

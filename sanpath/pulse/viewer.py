@@ -14,6 +14,7 @@ from sanpath.model import Event, Poll, Rows
 from sanpath.pulse.link_counters import WiredLink, wiring
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import METRICS, Newest
+from sanpath.pulse.pulses import Pulses
 from sanpath.recording.format.layout import read_manifest
 from sanpath.recording.format.writers import Start, ended, latest, starts
 from sanpath.recording.handover import LONGEST_BYTES, Hello, decoded, socket_path
@@ -35,6 +36,7 @@ class Viewer:
     def __init__(self, folder: Location) -> None:
         self._folder = folder
         self._newest = Newest()
+        self._pulses = Pulses(self._newest)
         self._starts: Sequence[Start] = ()
         self._flushed: dict[str, Flushed] = {}
         self._listening: dict[str, asyncio.Task[None]] = {}
@@ -72,7 +74,7 @@ class Viewer:
         now_us = time.time_ns() // 1000 + min(self._ahead_us.values(), key=abs, default=0)
         started_us = min(start.header.started_us for start in self._starts)
         sources = {source.name: source for start in self._starts for source in start.header.sources}
-        pulse = self._newest.pulse(now_us, started_us, list(sources.values()), self._wiring, bool(self._ahead_us))
+        pulse = self._pulses.pulse(now_us, started_us, list(sources.values()), self._wiring, bool(self._ahead_us))
         return replace(pulse, additions=sum(not start.header.recorder for start in self._starts))
 
     async def _update(self) -> None:

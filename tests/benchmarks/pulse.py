@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from sanpath.facts.samples.counters import PORT_SPEED
 from sanpath.model import Event, Rows
-from sanpath.pulse.busiest import SPEED
 from sanpath.pulse.link_counters import Port, WiredLink
 from sanpath.pulse.newest import Newest, narrowed
+from sanpath.pulse.pulses import Pulses
 from sanpath.recording.handover import decoded, encoded
 from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.pages.now import Now
@@ -57,7 +58,7 @@ class Recorded:
         self._second += 1
         moved = [self._second * 1_000_003 * (1 + number % 97) for number in range(len(self._ports))]
         values: dict[str, Sequence[int | float | None]] = {c.metric: moved for c in SWITCH_PORT.columns}
-        values[SPEED] = [8e3] * len(moved)  # As agents say it, in Mb/s.
+        values[PORT_SPEED] = [8e3] * len(moved)  # As agents say it, in Mb/s.
         rows = Rows(SWITCH_PORT, self._ports, [self._second * _US] * len(moved), values)
         done = [self._second * 1000]
         load = Rows(LOAD, ["job"], [self._second * _US], {c.metric: done for c in LOAD.columns})
@@ -73,6 +74,7 @@ class Watched:
 
     def __init__(self, ports: int) -> None:
         self._newest = Newest()
+        self._pulses = Pulses(self._newest)
         self._wiring = [
             WiredLink(f"link:host--sw/{n}", "fibre_channel", (Port("sw", f"port{n:06d}", *COUNTERS),))
             for n in range(ports)
@@ -92,7 +94,7 @@ class Watched:
             result = decoded(line)
             assert isinstance(result, tuple)
             self._newest.take(*result)
-        pulse = self._newest.pulse(self._second * _US, 0, [], self._wiring)
+        pulse = self._pulses.pulse(self._second * _US, 0, [], self._wiring)
         self.drawn.append(
             _cpu(lambda: Painter().screenful(self._look, Cursor(), self._steady, *SIZE, Now(pulse, 1.0)) and None)
         )

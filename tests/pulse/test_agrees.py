@@ -19,6 +19,7 @@ from sanpath.pulse.link_counters import wiring
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import Newest
 from sanpath.pulse.poll_rounds import NOW
+from sanpath.pulse.pulses import Pulses
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
@@ -46,9 +47,10 @@ def watched(recording: Recording, cuts: int = CUTS, seed: int = 7) -> Watched:
     drawn = random.Random(seed)
     moments = iter(sorted(drawn.randint(first, last) for _ in range(cuts)))
     newest, pulses, at = Newest(), [], next(moments)
+    current = Pulses(newest)
     for moment, source, item in reported:
         while at is not None and moment > at:
-            pulses.append((at, newest.pulse(at, recording.started_us, recording.declarations, links)))
+            pulses.append((at, current.pulse(at, recording.started_us, recording.declarations, links)))
             at = next(moments, None)
         newest.take(source, item)
     return Watched(recording, topology, pulses)

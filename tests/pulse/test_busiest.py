@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from sanpath.facts.samples.counters import PORT_SPEED
 from sanpath.model import Column, Rows, Table
-from sanpath.pulse.busiest import MOST_LINKS, SPEED, busiest_links
+from sanpath.pulse.busiest import MOST_LINKS, busiest_links
 from sanpath.pulse.link_counters import Port, WiredLink
 from sanpath.pulse.poll_rounds import Rounds
 
@@ -19,7 +20,7 @@ COUNTERS = ("bytes_tx_total", "bytes_rx_total")
 
 def polled(drawn: random.Random, bits: int) -> dict[str, Rounds]:
     """Two switches, some of whose ports are down, restart, wrap, answer late, appear, or count too much."""
-    table = Table("switch_port", (*(Column(name, bits) for name in COUNTERS), Column(SPEED, scale=1e6)))
+    table = Table("switch_port", (*(Column(name, bits) for name in COUNTERS), Column(PORT_SPEED, scale=1e6)))
     rounds = {source: Rounds(cached=True) for source in SOURCES}
     for source in SOURCES:
         counted = [drawn.choice((0, drawn.randrange(2**31), 2**32 - 3 * 10**8)) for _ in range(LINKS)]
@@ -40,7 +41,7 @@ def polled(drawn: random.Random, bits: int) -> dict[str, Rounds]:
                         table,
                         [f"port{index}" for index in range(number)][part],
                         seen[part],
-                        {**{n: v[part] for n, v in values.items()}, SPEED: speeds[:number][part]},
+                        {**{n: v[part] for n, v in values.items()}, PORT_SPEED: speeds[:number][part]},
                         times[part] if drawn.random() < 0.5 else None,
                     )
                 )

@@ -6,12 +6,15 @@ import asyncio
 import contextlib
 import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+from sanpath.cli.sessions.child_process import environment
 from sanpath.model import Event, Poll, Rows
 from sanpath.pulse.newest import Newest
 from sanpath.pulse.viewer import Viewer
@@ -261,3 +264,9 @@ def test_what_is_kept_does_not_grow() -> None:
         newest.take("fio", begun(number))
         newest.take("sw", Poll("sw", number, number, number, "ok"))
     assert len(list(newest.snapshot())) < 1_100
+
+
+def test_the_recorder_begins_without_the_libraries_of_the_analysis() -> None:
+    code = "import sys, sanpath.recorder.process; print({'networkx', 'rich', 'textual'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -20,6 +20,7 @@ from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.model import Event
 from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import Newest
+from sanpath.pulse.pulses import Pulses
 from sanpath.pulse.viewer import Viewer
 from sanpath.rulebook.site.options import Choice
 from sanpath.views.live.plain_lines import Lines, print_lines
@@ -141,9 +142,10 @@ def test_a_line_says_what_happens_now_and_what_limits_by_the_last_verdict() -> N
 
 def test_between_two_steps_a_line_names_the_last_and_leaves_out_what_its_links_carried() -> None:
     newest = Newest()
+    pulses = Pulses(newest)
     newest.take("fio", Event(10_000_000, "step-begin", {"step": "t16", "group": 0}))
     newest.take("fio", Event(23_000_000, "step-end", {"step": "t16", "group": 0}))
-    pulse = newest.pulse(25_000_000, 0, [])
+    pulse = pulses.pulse(25_000_000, 0, [])
     link = replace(PULSE.links[0], began_us=22_000_000, ended_us=24_000_000)
     line = pulse_line(replace(pulse, links=[link]), None)
     assert line == "sanpath: 0:25; between steps, t16 ended 0:02 ago"
@@ -151,7 +153,7 @@ def test_between_two_steps_a_line_names_the_last_and_leaves_out_what_its_links_c
     later = replace(link, began_us=24_000_000, ended_us=25_000_000)
     assert "98.4 %" in pulse_line(replace(pulse, links=[later]), None)
     newest.take("fio", Event(26_000_000, "step-begin", {"step": "t64", "group": 1}))
-    assert "between" not in pulse_line(newest.pulse(27_000_000, 0, []), None)
+    assert "between" not in pulse_line(pulses.pulse(27_000_000, 0, []), None)
 
 
 class SlowToClose(Film):

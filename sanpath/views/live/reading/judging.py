@@ -14,7 +14,7 @@ from sanpath.explanation.coverage import iso
 from sanpath.facts.timeline import Series, series
 from sanpath.model import Poll
 from sanpath.pulse.model import Freshness
-from sanpath.pulse.newest import FLUSH_DELAY_SECONDS, LATE_POLLS
+from sanpath.pulse.pulses import FLUSH_DELAY_SECONDS, LATE_POLLS
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location
