@@ -19,6 +19,8 @@ _FASTEST_PART = 0.25
 _NOISE = 4.0
 """A window is slower if its latency exceeds that of the fastest ones by this many times the usual difference of
 successive ones: sanpath's own choice, as for the steps of a load that marks none."""
+_ABOVE_MEDIAN = 0.5
+"""Standard errors: more would take the changes between short periods for noise. sanpath's own choice."""
 _SLOWER = 1.1
 """The least ratio of its latency to that of the fastest ones: sanpath's own choice."""
 _AS_MANY = 1.15
@@ -66,7 +68,7 @@ def slow_windows(operations: Numbers, in_flight: Numbers, seconds: Numbers) -> S
         return None
     latency = np.where(moves, in_flight, 1.0) / np.where(moves, operations, 1.0)
     ios = operations * seconds
-    noise = float(np.median(np.abs(np.diff(np.log(latency[moves])))))
+    noise = _noise(latency[moves])
     order = np.flatnonzero(moves)[np.argsort(latency[moves], kind="stable")]
     enough = int(np.searchsorted(np.cumsum(seconds[order]), _FASTEST_PART * float(np.sum(seconds[moves]))))
     fastest = order[: enough + 1]
@@ -84,6 +86,14 @@ def slow_windows(operations: Numbers, in_flight: Numbers, seconds: Numbers) -> S
         lost / float(np.sum((latency * ios)[moves])),
         float(np.sum(seconds[is_slow]) / np.sum(seconds[moves])),
     )
+
+
+def _noise(latencies: Numbers) -> float:
+    """Return the usual difference of successive latencies, as a ratio: of a few, half may be small by chance, so that it
+    is half a standard error above the median, by order statistics."""
+    differences = np.sort(np.abs(np.diff(np.log(latencies))))
+    count = len(differences)
+    return float(differences[min(int((count + _ABOVE_MEDIAN * np.sqrt(count)) / 2), count - 1)])
 
 
 def slow_periods(step: Step, samples: Sequence[StepSamples]) -> SlowPeriods | None:
