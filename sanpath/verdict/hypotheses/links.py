@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from sanpath.facts.fabric.links import is_faster
 from sanpath.facts.fabric.neighbours import WAITED_FOR
 from sanpath.facts.facts import Facts
 from sanpath.facts.storage.load_volumes import SHARED
-from sanpath.facts.table import number
+from sanpath.facts.table import FactValue, number
 from sanpath.model import Layer
 from sanpath.units import bandwidth, counted, percent
 from sanpath.verdict.evidence.likelihoods import BURSTS, NO_BURSTS, at_limit, stall_weight
@@ -133,7 +133,7 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     # Full against the direction of the payload: its ceiling is unknown.
     against = [link for link in full if link.row is not None and link.row["direction"] != load.direction]
     binding = sorted(against, key=lambda link: -link.filled)
-    binding = binding or sorted((link for link in full if link.ceiling <= lowest * (1 + COINCIDENT)), key=_order)
+    binding = binding or _binding(table, [link for link in full if link.ceiling <= lowest * (1 + COINCIDENT)])
     first, following = binding[0], _next(table, binding[0])
     return conclusion_of(
         table,
@@ -148,6 +148,27 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         utilisation=first.utilisation,
         explains=gain_of(following, load),
     )(claims)
+
+
+def _binding(table: PlaceTable, full: Sequence[PathLink]) -> list[PathLink]:
+    """Return those of some full links that bind the load, the first one first.
+
+    Hosts do not wait for each other: what some of them cross alone is no ceiling of the others. It comes after what
+    more of them cross, and binds with it only if all of these hosts are held so, each by a link of its own.
+    """
+    hosts = {link.entities: _hosts_over(table, link) for link in full}
+    ordered = sorted(full, key=lambda link: (-len(hosts[link.entities]), *_order(link)))
+    most = hosts[ordered[0].entities]
+    held: defaultdict[FactValue, set[str]] = defaultdict(set)
+    for link in full:
+        held[link.side] |= hosts[link.entities]
+    return [link for link in ordered if held[link.side] >= most]
+
+
+def _hosts_over(table: PlaceTable, link: PathLink) -> set[str]:
+    """Return the hosts of the load whose paths lead over a link; empty where none is known to."""
+    names = set(link.entities)
+    return {path.host for path in table.paths if names & {path.hba, path.array_port, *(c.id for c in path.cables)}}
 
 
 def _order(link: PathLink) -> tuple[bool, bool, float, tuple[str, ...]]:
