@@ -123,3 +123,16 @@ def test_paths_in_turn_are_judged_by_host(tmp_path: Path, first_share: float) ->
     found = diagnose(san.write())
     assert found.verdict.suspects[0].kind == "path_policy"
     assert "4 links of 2 hosts are busy" in " ".join(found.verdict.suspects[0].because)
+
+
+@pytest.mark.parametrize("slow", [("fc1/7",), ("fc1/9",), ("fc1/7", "fc1/9")])
+def test_a_full_link_of_one_host_is_no_ceiling_of_the_other(tmp_path: Path, slow: tuple[str, ...]) -> None:
+    """2GFC at some of the hosts is full as well as 4GFC at the array: they bind together only if it is so at all."""
+    hosts = [fast(port, 2 if port.name in slow else 8) for port in (HOST_PORT, OTHER_HOST)]
+    san = TwoHosts(tmp_path, ports=[*hosts, ARRAY_PORT])
+    half = (COUNTED / 2, NOTHING)
+    ports = {"fc1/7": half, "fc1/9": half, "fc1/1": (COUNTED, NOTHING)}
+    san.step("both", 128, read=Flow(X, 128 / X), seconds=40, ports=ports, array={"read": AtArray(0.00035, san=0.0047)})
+    (first, *_) = diagnose(san.write()).verdict.bottlenecks
+    assert first.entity == "link:sw1/fc1/1--fa1/CT0.FC0"
+    assert len(first.coincident) == (2 if len(slow) == 2 else 0)
