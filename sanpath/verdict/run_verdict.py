@@ -9,7 +9,7 @@ from math import hypot
 from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.load_events import has_generator
-from sanpath.facts.load.loads import SAME_THROUGHPUT, LoadFacts, flat_beyond
+from sanpath.facts.load.loads import CLEARLY_MORE, SAME_THROUGHPUT, LoadFacts, flat_beyond
 from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.model import START
 from sanpath.units import bandwidth, in_series, iops
@@ -34,7 +34,29 @@ def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
     that memory answered tell nothing about the storage, where others do."""
     start = {step.name for step in facts.steps if step.experiment == START}
     of_start = [j for j in judgements if j.load.step in start] or judgements
-    return deciding([j for j in of_start if not answered_by_memory(facts, j.load)] or of_start)
+    telling = [j for j in of_start if not answered_by_memory(facts, j.load)] or of_start
+    found = deciding(telling)
+    contradicting = _contradicting(facts, telling, found)
+    return max(contradicting, key=lambda j: j.load.outstanding, default=found)
+
+
+def _contradicting(facts: Facts, judgements: Sequence[Judgement], found: Judgement) -> list[Judgement]:
+    """The judgements that find another limit at the same throughput, in steps that have ended, with more of the same
+    I/Os outstanding. There is one limit where throughput is the same, and waits for it show more clearly with more
+    I/Os, even if too few windows tell for a grade."""
+    ended = {step.name for step in facts.steps if not step.is_open}
+    named = {element for bottleneck in found.bottlenecks for element in bottleneck.elements}
+    return [
+        other
+        for other in judgements
+        if other.load.step in ended
+        and other.load.comparable(found.load)
+        and other.load.outstanding >= CLEARLY_MORE * found.load.outstanding
+        and _is_as_fast([other.load], [found.load])
+        and named
+        and other.bottlenecks
+        and all(named.isdisjoint(bottleneck.elements) for bottleneck in other.bottlenecks)
+    ]
 
 
 def deciding(judgements: Sequence[Judgement]) -> Judgement:

@@ -132,7 +132,9 @@ def test_a_full_link_of_one_host_is_no_ceiling_of_the_other(tmp_path: Path, slow
     san = TwoHosts(tmp_path, ports=[*hosts, ARRAY_PORT])
     half = (COUNTED / 2, NOTHING)
     ports = {"fc1/7": half, "fc1/9": half, "fc1/1": (COUNTED, NOTHING)}
-    san.step("both", 128, read=Flow(X, 128 / X), seconds=40, ports=ports, array={"read": AtArray(0.00035, san=0.0047)})
+    san.step(
+        "both", 128, read=Flow(X, 128 / X), seconds=40, ports=ports, array={"read": AtArray(0.00035, san=0.0047)}
+    )
     (first, *_) = diagnose(san.write()).verdict.bottlenecks
     assert first.entity == "link:sw1/fc1/1--fa1/CT0.FC0"
     assert len(first.coincident) == (2 if len(slow) == 2 else 0)

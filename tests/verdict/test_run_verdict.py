@@ -10,7 +10,7 @@ import pytest
 from sanpath.diagnose import judge_recording
 from sanpath.model import DIRECTIONS
 from sanpath.verdict.model import WINDOWS, Judgement
-from sanpath.verdict.run_verdict import deciding
+from sanpath.verdict.run_verdict import deciding, deciding_of_run
 from tests.support.san import San
 from tests.support.stories import published
 
@@ -132,3 +132,21 @@ def test_a_step_that_has_hardly_begun_does_not_decide_beside_one_that_is_as_fast
     if windows > 0:
         unseen = replace(limited, windows=0)
         assert deciding([unseen, begun]) is begun
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+@pytest.mark.parametrize("names_the_same", [True, False])
+def test_of_two_limits_at_one_throughput_the_one_with_more_outstanding_ios_is_believed(
+    is_open: bool, names_the_same: bool, tmp_path: Path
+) -> None:
+    """The step with more of them was too short for a grade. While it goes on, its first window is not believed."""
+    facts, judgements = judge_recording(published(San(tmp_path)).write())
+    limited = deciding(judgements)
+    own = next(step for step in facts.steps if step.name == limited.load.step)
+    facts = replace(facts, steps=[own, replace(own, name="deeper", is_open=is_open)])
+    load = replace(limited.load, step="deeper", in_flight_measured=2 * limited.load.in_flight_measured)
+    (bottleneck, *_) = limited.bottlenecks
+    another = bottleneck if names_the_same else replace(bottleneck, entity="lun:sqlvm1/sda", coincident=())
+    short = replace(limited, load=load, windows=1, grade="C", bottlenecks=(another,))
+    decides = limited if is_open or names_the_same else short
+    assert deciding_of_run(facts, [limited, short]) is decides

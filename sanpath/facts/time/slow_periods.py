@@ -89,8 +89,8 @@ def slow_windows(operations: Numbers, in_flight: Numbers, seconds: Numbers) -> S
 
 
 def _noise(latencies: Numbers) -> float:
-    """Return the usual difference of successive latencies, as a ratio: of a few, half may be small by chance, so that it
-    is half a standard error above the median, by order statistics."""
+    """Return the usual difference of successive latencies, as a ratio. Of a few, half may be small by chance: it is
+    half a standard error above the median, by order statistics."""
     differences = np.sort(np.abs(np.diff(np.log(latencies))))
     count = len(differences)
     return float(differences[min(int((count + _ABOVE_MEDIAN * np.sqrt(count)) / 2), count - 1)])
