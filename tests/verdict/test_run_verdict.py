@@ -142,9 +142,10 @@ def test_of_two_limits_at_one_throughput_the_one_with_more_outstanding_ios_is_be
     """The step with more of them was too short for a grade. While it goes on, its first window is not believed."""
     facts, judgements = judge_recording(published(San(tmp_path)).write())
     limited = deciding(judgements)
-    own = next(step for step in facts.steps if step.name == limited.load.step)
-    facts = replace(facts, steps=[own, replace(own, name="deeper", is_open=is_open)])
-    load = replace(limited.load, step="deeper", in_flight_measured=2 * limited.load.in_flight_measured)
+    name = next(step.name for step in facts.steps if step.name != limited.load.step)
+    steps = tuple(replace(step, is_open=is_open and step.name == name) for step in facts.steps)
+    facts = replace(facts, steps=steps)
+    load = replace(limited.load, step=name, in_flight_measured=2 * limited.load.in_flight_measured)
     (bottleneck, *_) = limited.bottlenecks
     another = bottleneck if names_the_same else replace(bottleneck, entity="lun:sqlvm1/sda", coincident=())
     short = replace(limited, load=load, windows=1, grade="C", bottlenecks=(another,))
