@@ -34,6 +34,11 @@ _RISK: dict[Disruption, Risk] = {
 _ORDER: tuple[PlanPurpose, ...] = ("limit", "test", "risk")
 
 
+_COMMENT = "!"
+"""What begins a comment in the language of switches."""
+_WAIT = "! wait until all LUNs have all their paths again"
+
+
 @dataclass(slots=True)
 class _Draft:
     """A step under construction: `fixes` are the same action on several elements, `names` are the names that the key
@@ -152,8 +157,9 @@ def _in_order(drafts: list[_Draft], limiting: Sequence[Collection[str]]) -> list
 
 def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) -> PlanStep:
     fix = draft.fix
-    # The what-if predicts the effect of faster links, not of idle paths that are brought into use.
-    gains = (finding.gain for finding in draft.resolves if finding.gain and fix.relieves is None)
+    # The what-if predicts the effect of faster links, not of idle paths that are brought into use, nor of one more.
+    is_predicted = fix.relieves is None and not fix.adds_one
+    gains = (finding.gain for finding in draft.resolves if finding.gain and is_predicted)
     gain = next(gains, None)
     predicted = verdict.next.predicted_ops_per_second if gain and verdict.next is not None else None
     variants = _variants(draft.fixes)
@@ -174,6 +180,7 @@ def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) ->
         action=fix.action or _short_action(fix),
         risk=_RISK[fix.disruption],
         relieves_idle_paths=fix.relieves == "idle_path",
+        adds_one=fix.adds_one,
         variants=variants if len(variants) > 1 else (),
     )
 
@@ -194,7 +201,7 @@ def _variants(fixes: Sequence[Fix]) -> tuple[PlanVariant, ...]:
     return tuple(
         PlanVariant(
             platform_fixes[0].platform,
-            _merged_commands([fix.commands for fix in platform_fixes]),
+            _merged_commands([fix.commands for fix in platform_fixes], platform_fixes[0].disruption),
             _distinct_texts(fix.scope for fix in platform_fixes),
             _distinct_texts(fix.verify for fix in platform_fixes),
             _distinct_texts(fix.undo for fix in platform_fixes),
@@ -220,8 +227,13 @@ def _distinct_texts(texts: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(texts))
 
 
-def _merged_commands(commands: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """All commands; common first lines, such as `configure terminal`, stand once."""
+def _merged_commands(commands: Sequence[tuple[str, ...]], disruption: Disruption) -> tuple[str, ...]:
+    """All commands; common first lines, such as `configure terminal`, stand once. Between commands that each take a
+    path of its own down, a comment says to wait, if they have comments at all."""
     columns = zip(*commands, strict=False)
     common = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns)) if len(commands) > 1 else 0
-    return (*commands[0][:common], *(command for command_list in commands for command in command_list[common:]))
+    result = list(commands[0])
+    for following in commands[1:]:
+        wait = (_WAIT,) if disruption == "path" and following[0].startswith(_COMMENT) else ()
+        result += [*wait, *following[common:]]
+    return tuple(result)

@@ -95,6 +95,9 @@ class Fix(_RuleModel):
         description="idle_path: it brings idle paths into use, which relieves a saturated parallel link; "
         "controllers: it takes work off the controllers of a saturated array; failed_path: it repairs a failing path",
     )
+    adds_one: bool = Field(
+        default=False, description="it adds one more like the element, which at most doubles what both carry"
+    )
     reads_only: bool = Field(default=False, description="it only shows something, so it is not a step of a plan")
     name: Step | None = Field(default=None, description="the name by which `after` of other remedies refers to it")
     after: tuple[StepName, ...] = Field(

@@ -19,7 +19,7 @@ from sanpath.summary.path import summary_path
 from sanpath.summary.step_figures import in_flight, main_direction
 from sanpath.summary.verdict_line import verdict_line
 from sanpath.topology.topology import Topology
-from sanpath.units import bandwidth, count, duration, iops, outstanding, percent_rounded
+from sanpath.units import bandwidth, count, counted, duration, iops, outstanding, percent_rounded
 
 
 def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] = ()) -> Summary:
@@ -154,12 +154,20 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str
         next_words = f"the same link {following.change}" if following.entity in limiting else next_words
         depth = f"with {outstanding(in_flight(step))}"
         return f"up to {iops(high)}, latency down to {best} {depth}; next limit: {next_words}"
-    links = _usable_links(first, diagnosis.findings)
-    if first.relieves_idle_paths and links and step is not None and diagnosis.verdict.bottlenecks:
-        result = step.directions.get(diagnosis.verdict.bottlenecks[0].direction)
-        if result is not None:
+    bottleneck = next(iter(diagnosis.verdict.bottlenecks), None)
+    result = step.directions.get(bottleneck.direction) if step is not None and bottleneck is not None else None
+    # More links of the same speed bring nothing where a slow device holds back what is on them.
+    if bottleneck is not None and bottleneck.kind != "credit_stall" and result is not None:
+        links = _usable_links(first, diagnosis.findings)
+        if first.relieves_idle_paths and links:
             best_rate = iops(links * result.ops_per_second)
             return f"up to {best_rate} over {count(links)} links of the same speed; not tested"
+        if first.adds_one:
+            highest = following.predicted_ops_per_second[1] if following is not None else float("inf")
+            doubled = min(2 * result.ops_per_second, highest)
+            number = len(bottleneck.elements)
+            each = "it" if number == 1 else f"each of the {counted(number, 'link')}"
+            return f"up to {iops(doubled)} with one more beside {each}; not tested"
     if first.purpose == "test":
         return "a result that can be trusted"
     return None

@@ -71,7 +71,7 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
             "held_up_behind": None if row["receiver"] is None else leaving.has_waiting_frames,
             "forwarded_at_once": _is_forwarded_at_once(row, leaving),
             "holds_up_test": stalls_test.get(_key(row, "entity")),
-            "fastest_bits_per_second": fastest.get((str(row["step"]), str(row["direction"]))),
+            "fastest_array_bits_per_second": fastest.get((str(row["step"]), str(row["direction"]))),
         }
 
 
@@ -104,10 +104,10 @@ def _key(row: FactRow, end: str) -> Key:
 
 
 def _fastest(links: Sequence[FactRow]) -> dict[tuple[str, str], float]:
-    """Return (step, direction) → speed of the fastest link that carries the test."""
+    """Return (step, direction) → speed of the fastest link of an array that carries the test."""
     speeds: dict[tuple[str, str], float] = {}
     for link in links:
-        if link["on_loaded_path"] and link["negotiated_bits_per_second"] is not None:
+        if link["side"] == "array" and link["on_loaded_path"] and link["negotiated_bits_per_second"] is not None:
             key = (str(link["step"]), str(link["direction"]))
             speeds[key] = max(speeds.get(key, 0.0), number(link, "negotiated_bits_per_second"))
     return speeds
