@@ -38,8 +38,8 @@ class PlanStep:
     `purpose`: it relieves the limit, makes the test valid, or removes a risk that does not limit now. `action`: what
     it is, in a few words; `risk`: how severe an interruption it can cause. `variants`: the same action on several
     platforms, if none or several were seen; its own `commands` are then empty. `relieves_idle_paths`: it brings idle
-    paths into use; `adds_one`: it adds one more like each element that limits. `after`: numbers of the steps that have
-    to come before it. `gain_ops_per_second`: the what-if's prediction once all limits are relieved together;
+    paths into use; `adds_one`: it adds one more like each element that limits. `after`: numbers of the steps that
+    have to come before it. `gain_ops_per_second`: the what-if's prediction once all limits are relieved together;
     None: not computed.
     """
 

@@ -10,11 +10,15 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, complete_sum, sum_of_known
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
 from sanpath.model import DIRECTIONS, Scalar
-from sanpath.topology.paths import hosts_of, machines_of
+from sanpath.topology.paths import hosts_of, machines_of, root_of
 from sanpath.topology.topology import Topology
 
 _USED_RATIO = 0.2
-"""If no source reports which devices the load uses, a block device with this share of its I/Os counts as used."""
+"""If no source reports which devices the load uses, a block device with this share of its I/Os counts as used; and
+one with this share of what its machine does for the load, if that is missing without it."""
+_Part = tuple[float, float]
+"""Operations a second, and I/Os outstanding in the mean."""
+_NONE: _Part = (0.0, 0.0)
 _ALWAYS_RATIO = 1 - 1e-6
 """A share of at least this is 1.0, apart from the rounding of a mean."""
 _IDENTIFIERS = ("naa", "eui")
@@ -66,9 +70,7 @@ def under_test(
         roots = dict.fromkeys(root for load in step_loads for root in load.roots)
         hosts = _unique(host for root in roots for host in hosts_of(topology, root))
         machines = _unique([*(machine for root in roots for machine in machines_of(topology, root)), *hosts])
-        devices = _devices(
-            topology, list(roots), machines, step_samples, sum(load.ops_per_second for load in step_loads)
-        )
+        devices = _devices(topology, step_loads, machines, step_samples)
         # Where a port of the step miscounts, it is not known which links are on the loaded path.
         miscounts = bool(links.select(step=step, miscounts=True))
         busiest = None if miscounts else busiest_utilisation(links.select(step=step, on_loaded_path=True))
@@ -215,23 +217,20 @@ def in_flight_below_queue(samples: Sequence[StepSamples]) -> float | None:
 
 def _devices(
     topology: Topology,
-    roots: Sequence[str],
+    loads: Sequence[LoadFacts],
     machines: Sequence[str],
     samples: Mapping[str, Sequence[StepSamples]],
-    operations: float,
 ) -> list[str]:
-    machine_luns = dict.fromkeys(
-        lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")
-    )
-    named = [lun for root in roots for lun in topology.related(root, "targets", "lun")]
+    """Return the block devices that the loads of a step use."""
+    machine_luns = _luns_of(topology, machines)
+    named = [lun for load in loads for lun in _targets(topology, load)]
     disks = [disk for machine in machines for disk in topology.related(machine, "attached_to", "vdisk")]
     named += [lun for disk in disks for lun in topology.related(disk, "backed_by", "lun")]
     if not named:
-        named = [
-            lun
-            for lun in machine_luns
-            if (both_directions(samples.get(lun, ()), "ops") or 0.0) >= _USED_RATIO * operations
-        ]
+        # What a guest's device has in flight, its hypervisor's has as well.
+        guests = [machine for machine in machines if topology.entities[machine].kind == "vm"]
+        levels = guests, [machine for machine in machines if machine not in guests]
+        named = [lun for level in levels for lun in _used(topology, loads, level, samples)]
     if not named and len(machine_luns) == 1 and not any(map(samples.get, machine_luns)):
         named = list(machine_luns)  # the only one that any source knows; what it did was not counted
     identifiers = {
@@ -252,6 +251,95 @@ def _devices(
     below = [lower for lun in named for lower in _lower(topology, lun)]
     devices = dict.fromkeys([*named, *same_device, *below])
     return [lun for lun in devices if not _is_path(topology, lun)]
+
+
+def _luns_of(topology: Topology, machines: Iterable[str]) -> list[str]:
+    return _unique(lun for machine in machines for lun in topology.related(machine, "attached_to", "lun"))
+
+
+def _targets(topology: Topology, load: LoadFacts) -> list[str]:
+    """Return the LUNs that the loads name, or that each of the jobs does whose load names no target."""
+    named = []
+    for root in load.roots:
+        jobs = [job for job in load.jobs if job in topology.entities and root_of(topology, job) == root]
+        of_jobs = [topology.related(job, "targets", "lun") for job in jobs]
+        if topology.related(root, "targets"):
+            named += topology.related(root, "targets", "lun")
+        elif all(of_jobs):
+            named += [lun for luns in of_jobs for lun in luns]
+    return named
+
+
+def _used(
+    topology: Topology,
+    loads: Sequence[LoadFacts],
+    machines: Sequence[str],
+    samples: Mapping[str, Sequence[StepSamples]],
+) -> list[str]:
+    """Return the devices of machines with so many of the load's operations or outstanding I/Os that they are used.
+
+    What limits a machine's part of a load has few operations: that part is what it has outstanding (Little's law). As
+    a disk of other software may hold as many, no more devices count than account for the I/Os of the load."""
+    whole = sum(load.ops_per_second for load in loads), sum(load.in_flight_measured for load in loads)
+    of_machines = _wholes_of_machines(topology, loads, samples)
+    groups: list[tuple[Sequence[str], _Part]] = [(machines, whole)]
+    if of_machines:
+        groups = [((machine,), of_machines.get(machine, _NONE)) for machine in machines]
+    used: list[str] = []
+    for members, of_group in groups:
+        parts = {lun: _part(samples.get(lun, ())) for lun in _luns_of(topology, members)}
+        busy = [lun for lun, part in parts.items() if part[0] >= _USED_RATIO * whole[0]]
+        used += [*busy, *_also_used(topology, parts, busy, of_group, _USED_RATIO / max(1, len(members)))]
+    return used
+
+
+def _also_used(
+    topology: Topology, parts: Mapping[str, _Part], busy: Collection[str], whole: _Part, least: float
+) -> list[str]:
+    """Return the devices with at least a share of the operations or outstanding I/Os of a load that are missing in
+    those of its busy devices. Empty: they are not known to account for all.
+
+    `parts`: device → what it has."""
+    # The I/Os of a path, or of a part of a volume, are those of the device above it.
+    counted = [lun for lun in parts if not any(parts.get(upper, _NONE)[0] for upper in topology.uppers(lun, "lun"))]
+    known = _sum(parts[lun] for lun in counted if lun in busy)
+    found: list[str] = []
+    for lun in sorted(set(counted).difference(busy), key=lambda lun: (-parts[lun][1], lun)):
+        with_lun = _sum((known, parts[lun]))
+        limits = list(zip(with_lun, parts[lun], whole, strict=True))
+        # A part of what the device has may be an error of the two counts, or not the load's.
+        fits = all(together - _USED_RATIO * own <= limit for together, own, limit in limits)
+        if fits and any(own and own >= least * limit for _, own, limit in limits):
+            found.append(lun)
+            known = with_lun
+    return found if known[0] >= (1 - _USED_RATIO) * whole[0] else []
+
+
+def _wholes_of_machines(
+    topology: Topology, loads: Sequence[LoadFacts], samples: Mapping[str, Sequence[StepSamples]]
+) -> dict[str, _Part]:
+    """Return machine → what the jobs on it or in its guests have. Empty: it is not known of one of the jobs."""
+    wholes: dict[str, _Part] = {}
+    for job in dict.fromkeys(job for load in loads for job in load.jobs):
+        part = _part(samples.get(job, ()))
+        if not part[0]:
+            return {}
+        load = job if machines_of(topology, job) else root_of(topology, job)
+        machines = machines_of(topology, load)
+        if len(machines) != 1:
+            return {}
+        for machine in _unique([*machines, *hosts_of(topology, load)]):
+            wholes[machine] = _sum((wholes.get(machine, _NONE), part))
+    return wholes
+
+
+def _part(samples: Sequence[StepSamples]) -> _Part:
+    return both_directions(samples, "ops") or 0.0, in_flight(samples) or 0.0
+
+
+def _sum(parts: Iterable[_Part]) -> _Part:
+    operations, outstanding = zip(_NONE, *parts, strict=True)
+    return sum(operations, 0.0), sum(outstanding, 0.0)
 
 
 def _lower(topology: Topology, lun: str) -> list[str]:

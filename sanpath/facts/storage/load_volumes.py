@@ -181,12 +181,27 @@ def _same_traffic(load: LoadFacts, rows: Sequence[FactRow]) -> bool:
 
 def busy_luns(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> list[str]:
     """Return the LUNs of a load's machines whose volumes carry it, without those that have less than half the I/Os of
-    the busiest. Empty: not known."""
+    the busiest of the same load: both operations, and I/Os inside the array. Empty: not known."""
     volumes = volumes_of(topology, load, tables)
-    rows = [row for row in _busy_volumes(load, tables) if row["entity"] in volumes]
-    most = max((number(row, "ops_per_second") for row in rows), default=0.0)
-    busy = {row["entity"] for row in rows if number(row, "ops_per_second") > most / 2}
-    return sorted(lun for lun in machine_luns(topology, *load.roots) if topology.behind([lun], "volume") & busy)
+    rows = {row["entity"]: row for row in _busy_volumes(load, tables) if row["entity"] in volumes}
+    found: set[str] = set()
+    for root in load.roots:
+        behind = {lun: topology.behind([lun], "volume") & rows.keys() for lun in machine_luns(topology, root)}
+        own = [rows[volume] for volume in sorted({volume for each in behind.values() for volume in each})]
+        for measure in (_operations, _inside):
+            most = max(map(measure, own), default=0.0)
+            busy = {row["entity"] for row in own if measure(row) > most / 2}
+            found |= {lun for lun, each in behind.items() if each & busy}
+    return sorted(found)
+
+
+def _operations(row: FactRow) -> float:
+    return number(row, "ops_per_second")
+
+
+def _inside(row: FactRow) -> float:
+    """Return the mean number of I/Os inside the array, by Little's law; 0.0: their time is not known."""
+    return number(row, "ops_per_second") * number(row, "array_seconds")
 
 
 def _tolerance(load: LoadFacts, row: FactRow) -> float:
