@@ -12,9 +12,19 @@ Exit codes: section "Exit codes" of docs/output-contract.md.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from enum import Enum, IntEnum
 from pathlib import Path
+
+
+def command(*words: object) -> str:
+    """Return a command of sanpath as a person types it into a shell, with quotes where a word needs them.
+
+    >>> command("diagnose", "my test.sanpath")
+    "sanpath diagnose 'my test.sanpath'"
+    """
+    return shlex.join(("sanpath", *map(str, words)))
 
 
 class ExitCode(IntEnum):

@@ -51,6 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = f"sanpath: {scenario.name} at {arguments.address}"
         print(f"{what} needs an optional part that is not installed: pip install 'sanpath[lab]'", file=sys.stderr)
         return 2
+    except OSError as problem:
+        print(f"sanpath: {problem}; choose another --folder or --address", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from sanpath.errors import SanpathError, UsageError
+from sanpath.errors import SanpathError, UsageError, command
 from sanpath_lab import families
 from sanpath_lab.generator import FAMILY, draw_by_name
 from sanpath_lab.generator.reading import EVERYTHING, Reading
@@ -73,7 +73,7 @@ def _record(name: str, seed: int | None, into: Path) -> int:
 
     check(into)
     record(scenario, into, Defects(scenario, None, reading))
-    print(f"{into}: {scenario.title}\n    truth: {scenario.truth}\n    sanpath diagnose {into}")
+    print(f"{into}: {scenario.title}\n    truth: {scenario.truth}\n    {command('diagnose', into)}")
     return 0
 
 

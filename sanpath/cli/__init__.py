@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gc
 import sys
 from typing import Annotated, cast
@@ -92,12 +94,34 @@ def _print_wrong_usage(error: BaseException) -> None:
     print(f"sanpath: {line[:1].lower()}{line[1:]}; see {command} --help", file=sys.stderr)
 
 
+_REMEDIES = {
+    errno.EACCES: "use an account that may do this, or choose another place",
+    errno.EPERM: "use an account that may do this, or choose another place",
+    errno.EROFS: "choose another place",
+    errno.ENOSPC: "free space there, or choose another place",
+    errno.EDQUOT: "free space there, or choose another place",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+"""Error of the operating system → what to do about it."""
+
+
+def _operating_system_words(error: OSError) -> str:
+    """Where an error of the operating system is, what it is, and what to do."""
+    # An open file that cannot be written does not tell its name.
+    place = error.filename or ("the output" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "")
+    problem = error.strerror or str(error) or type(error).__name__
+    remedy = _REMEDIES.get(error.errno or 0, "check this path or address")
+    return ": ".join(str(part) for part in (place, f"{problem[:1].lower()}{problem[1:]}; {remedy}") if part)
+
+
 def main() -> None:
-    """Entry point. A mistake of the user, or another error that is raised on purpose, is one line and an exit code,
-    never a traceback."""
+    """Entry point. A mistake of the user, an error of the operating system, or another one that is raised on purpose,
+    is one line and an exit code, never a traceback."""
     gc.set_threshold(_GARBAGE_OBJECTS)
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code)
     except _WrongUsage as error:
         _print_wrong_usage(error)
         sys.exit(ExitCode.USAGE)
@@ -113,3 +137,11 @@ def main() -> None:
         # The reader of our output has gone (`| head`): nothing is left to be said.
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        print(f"sanpath: {_operating_system_words(error)}", file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except OSError:  # Python would try again at its end, and report that.
+            with contextlib.suppress(OSError):
+                sys.stdout.close()
+        sys.exit(ExitCode.USAGE)

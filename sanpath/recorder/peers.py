@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from sanpath.errors import UsageError
+from sanpath.errors import UsageError, command
 from sanpath.plugin import Item
 from sanpath.recording.format.writers import Start, latest, starts
 from sanpath.recording.storage.store import Location, Store
@@ -57,7 +57,7 @@ def refuse_second_load(all_starts: Iterable[Start], folder: Location, plan: str,
         state = f"has not ended (see on {first.header.host} whether it still runs)"
     raise UsageError(
         f"{folder}: the load of {first.recorder_id!r} {state}, and no second one is started: judge "
-        f"what was recorded with sanpath diagnose {folder}, or begin a new test with another --into"
+        f"what was recorded with {command('diagnose', folder)}, or begin a new test with another --into"
     )
 
 

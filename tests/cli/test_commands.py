@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +14,12 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import sanpath as sanpath_package
 from sanpath import __version__
 from sanpath.cli import app, main
 from sanpath.cli.sessions.child_process import environment
+from sanpath.errors import command as written
+from sanpath.recording.format import layout
 from tests.recorder.processes import sanpath
 
 HEAVY = ("duckdb", "numpy", "networkx", "textual", "h11", "pysnmp", "pyVmomi", "asyncssh")
@@ -151,6 +157,74 @@ def test_a_time_that_cannot_be_kept_is_one_line_and_records_nothing(tmp_path: Pa
     assert "'24' is not a time: write minutes, hours or days, such as 90m, 24h or 7d" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "r.sanpath").exists()
+
+
+@pytest.mark.parametrize(
+    "number", [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EIO, errno.ENOTDIR, errno.ECONNREFUSED, errno.EMFILE]
+)
+def test_an_error_of_the_operating_system_is_one_line_with_what_to_do(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(**_: object) -> None:
+        raise OSError(number, os.strerror(number), "/srv/a.sanpath/writers")
+
+    monkeypatch.setattr("sanpath.cli.app", fails)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert re.fullmatch(r"sanpath: /srv/a\.sanpath/writers: [a-z][^\n]*; [a-z][^\n]*\n", said), said
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("words", [["rules", "list"], ["--version"]])
+def test_an_output_that_is_full_is_one_line(words: list[str]) -> None:
+    arguments = [sys.executable, "-m", "sanpath", *words]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            arguments, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    remedy = "free space there, or choose another place"
+    assert done.stderr == f"sanpath: the output: no space left on device; {remedy}\n"
+
+
+def test_a_recording_that_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
+    layout.create(tmp_path / "a.sanpath")
+    (tmp_path / "a.sanpath" / "writers").write_text("in the way")
+    (tmp_path / "figures.csv").write_text("entity,quantity,value,source\narray:fa1,price,1 EUR,offer\n")
+    done = sanpath("import", "figures.csv", "--into", "a.sanpath", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("sanpath: ")
+
+
+def test_a_lab_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "lab").write_text("in the way")
+    done = sanpath("lab", "serve", "slow-media", "--folder", "lab", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "choose another --folder" in done.stderr
+
+
+def test_a_file_in_place_of_a_recording_is_to_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "my fio.json").write_text("{}")
+    for words in (["diagnose"], ["report"], ["topology"], ["whatif", "--relieve"]):
+        done = sanpath(*words, "my fio.json", cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr == "sanpath: my fio.json: is a file, not a recording: sanpath import 'my fio.json'\n"
+
+
+def test_every_command_that_is_suggested_can_be_pasted() -> None:
+    """Also where a path has spaces: a command with a path of its own is made in one place."""
+    sources = [
+        path
+        for part in ("sanpath", "lab")
+        for path in Path(sanpath_package.__file__).parents[1].glob(f"{part}/**/*.py")
+    ]
+    unquoted = re.compile(
+        r"""f["'].*sanpath [a-z]+ (?:\S+ )*\{(?:self\.)?_?(?:\w+\.)?(?:into|folder|file|recording)\}"""
+    )
+    assert [path for path in sources if unquoted.search(path.read_text(encoding="utf-8"))] == []
+    assert written("diagnose", Path("my test.sanpath")) == "sanpath diagnose 'my test.sanpath'"
 
 
 def test_every_summary_of_the_help_is_whole(tmp_path: Path) -> None:

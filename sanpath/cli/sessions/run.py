@@ -17,7 +17,7 @@ from sanpath.cli.output import checked, diagnosis_of, exit_code, rendered
 from sanpath.cli.sessions import live
 from sanpath.cli.sessions.exporter import served
 from sanpath.cli.sessions.recorder_process import Screen, record
-from sanpath.errors import UsageError
+from sanpath.errors import UsageError, command
 from sanpath.recorder.control import UNWRITTEN
 from sanpath.recording.storage.store import Location, store_at
 
@@ -96,7 +96,7 @@ class Session:
             folder = self._folder
             print(
                 f"sanpath: {folder} is incomplete, because its disk was full: free space there, or choose another "
-                f"place with --into, and run again; what was written is readable: sanpath diagnose {folder}",
+                f"place with --into, and run again; what was written is readable: {command('diagnose', folder)}",
                 file=sys.stderr,
             )
         return self._exit_code(diagnosis, interrupted) or int(recorder_failed)

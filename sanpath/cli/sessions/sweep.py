@@ -11,7 +11,7 @@ from sanpath.cli.options import FailOn, Format
 from sanpath.cli.output import exit_code
 from sanpath.cli.sessions.recorder_process import PROGRESS_SECONDS, Screen
 from sanpath.cli.sessions.run import Session
-from sanpath.errors import ExitCode, RecordingError, UsageError
+from sanpath.errors import ExitCode, RecordingError, UsageError, command
 from sanpath.recorder.request import RunRequest
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
@@ -34,7 +34,7 @@ def recorded_progress(folder: Location, plan: Plan) -> Progress:
     layout.check(folder, plan.digest)
     progress_so_far = _progress_of(folder, plan)
     if len(progress_so_far.done) == len(steps(plan)):
-        raise UsageError(f"{folder}: every step of this plan is recorded; sanpath diagnose {folder} judges them")
+        raise UsageError(f"{folder}: every step of this plan is recorded; {command('diagnose', folder)} judges them")
     return progress_so_far
 
 
@@ -79,9 +79,9 @@ class SweepSession(Session):
                 file=sys.stderr,
             )
         if left := len(self._steps) - len(now.done):
-            command = f"sanpath sweep {self._file} --into {self._request.folder}"
+            resume = command("sweep", self._file, "--into", self._request.folder)
             steps_left = f"{left} of {counted(len(self._steps), 'step')} left"
-            print(f"sanpath: {steps_left}; to resume: {command}", file=sys.stderr)
+            print(f"sanpath: {steps_left}; to resume: {resume}", file=sys.stderr)
         if left and not interrupted:
             return ExitCode.LOAD
         return exit_code(diagnosis, self._fail_on, interrupted)

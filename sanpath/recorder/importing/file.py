@@ -145,7 +145,7 @@ class ImportedFile:
                 if self.read_bytes > most:
                     raise CollectorError(
                         Failure.UNREADABLE,
-                        f"{self.name}: unpacks to more than {_MOST_UNPACKED_RATIO:,} times its size",
+                        f"{self.path.name}: unpacks to more than {_MOST_UNPACKED_RATIO:,} times its size",
                     )
                 yield chunk
 
@@ -167,7 +167,7 @@ class ImportedFile:
                 yield from rows
             self.read_bytes = self.path.stat().st_size
         except duckdb.Error as error:
-            raise CollectorError(Failure.UNREADABLE, f"{self.name}: {str(error).splitlines()[0]}") from error
+            raise CollectorError(Failure.UNREADABLE, f"{self.path.name}: {str(error).splitlines()[0]}") from error
         finally:
             connection.close()
 
@@ -193,7 +193,7 @@ class ImportedFile:
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         except _BROKEN as error:
-            raise CollectorError(Failure.UNREADABLE, f"{self.name}: is damaged: {error}") from error
+            raise CollectorError(Failure.UNREADABLE, f"{self.path.name}: is damaged: {error}") from error
 
     def _refuse_tar(self, block: bytes) -> None:
         """Raise UsageError if a content that begins with this block is files one after the other, of which a reader
@@ -206,7 +206,7 @@ class ImportedFile:
         try:
             return file.read(size)
         except _BROKEN as error:
-            raise CollectorError(Failure.UNREADABLE, f"{self.name}: is damaged: {error}") from error
+            raise CollectorError(Failure.UNREADABLE, f"{self.path.name}: is damaged: {error}") from error
 
 
 def is_zip(path: Path) -> bool:

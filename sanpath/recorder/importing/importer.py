@@ -259,7 +259,7 @@ class Importing:
                 progress(count)
         except CollectorError as error:
             if not self.rows and not self.steps:
-                name = files[0].name
+                name = files[0].path.name
                 raise UsageError(f"{name}: {str(error).removeprefix(f'{name}: ')}") from error
             failure = str(error)
             self.remarks.append(f"what follows could not be read: {error}")
@@ -433,4 +433,4 @@ def _refuse_twice(file: ImportedFile, recording: Recording | None, host: str | N
     others = of_other_hosts(recording, host) if recording is not None else set()
     digests = {event.detail.get("sha256") for source, event in imported if source not in others}
     if digests and file.path.stat().st_size <= _MOST_STORED_BYTES and _digest(file) in digests:
-        raise UsageError(f"{file.name}: is in the recording already")
+        raise UsageError(f"{file.path.name}: is in the recording already")

@@ -20,6 +20,8 @@ from sanpath.plugin import Item, ResultClock
 _HOUR_US = 3_600_000_000
 QUARTER_US = _HOUR_US // 4
 """Time zones differ by quarters of an hour."""
+_YEARS = range(1970, 2200)
+"""The years of a time that is given with an option: others are slips, and their ends lie beyond every calendar."""
 _OFFSET = re.compile(r"([+-])(\d{1,2}):?([0-5]\d)?")
 
 
@@ -45,6 +47,8 @@ def epoch_us(option: str, text: str, utc_offset: str | None = None) -> int:
         time = datetime.fromisoformat(text)
     except ValueError as error:
         raise UsageError(f"{option} {text}: write a time as 2026-01-31T14:00:00+01:00") from error
+    if time.year not in _YEARS:
+        raise UsageError(f"{option} {text}: write a time of the years {_YEARS.start} to {_YEARS.stop - 1}")
     if time.tzinfo is None and utc_offset is not None:
         time = time.replace(tzinfo=zone(utc_offset))
     return round(time.timestamp() * 1e6)

@@ -21,11 +21,11 @@ def recognised(file: ImportedFile, named: str | None) -> tuple[Spec, type[Result
     if (match := registry.result_reader(head, file.name, named)) is not None:
         return match
     if not head:
-        raise UsageError(f"{file.name}: is empty")
+        raise UsageError(f"{file.path.name}: is empty")
     if (what := other_file(head, file.name)) is not None:
-        raise UsageError(f"{file.name}: {what}")
+        raise UsageError(f"{file.path.name}: {what}")
     readers = ", ".join(registry.result_readers())
     raise UsageError(
-        f"{file.name}: is not a result that sanpath knows; name its --reader, one of: {readers}; or enter its "
+        f"{file.path.name}: is not a result that sanpath knows; name its --reader, one of: {readers}; or enter its "
         "figures by hand (sanpath collectors show figures)"
     )

@@ -7,14 +7,15 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from sanpath import __version__
-from sanpath.errors import RecordingError, UsageError
+from sanpath.errors import RecordingError, UsageError, command
 from sanpath.recording.format.documents import File, Manifest
 from sanpath.recording.format.writers import ended, starts
-from sanpath.recording.storage.store import Location, Store, store_at
+from sanpath.recording.storage.store import Location, Store, location, store_at
 
 FORMAT = 1
 SUFFIX = ".sanpath"
@@ -102,6 +103,8 @@ def read_manifest(folder: Location) -> Manifest:
     try:
         manifest = Manifest.decoded(store.read("manifest.json"))
     except (FileNotFoundError, NotADirectoryError):
+        if isinstance(file := location(folder), Path) and file.is_file():
+            raise RecordingError(f"{folder}: is a file, not a recording: {command('import', folder)}") from None
         if not store.exists():
             raise RecordingError(f"{folder}: there is no such recording") from None
         raise RecordingError(f"{folder}: is not a sanpath recording (it has no manifest.json)") from None

@@ -377,7 +377,7 @@ def test_files_without_times_are_runs_one_after_the_other(tmp_path: Path, option
 def test_a_file_that_nobody_reads_is_refused_in_one_line(tmp_path: Path, content: bytes, problem: str) -> None:
     file = tmp_path / "what.gz"
     file.write_bytes(content)
-    with pytest.raises(UsageError, match=problem):
+    with pytest.raises(UsageError, match=rf"^what\.gz: .*{problem}"):
         run(file, "--into", tmp_path / "a.sanpath")
     assert not (tmp_path / "a.sanpath").exists()
 
@@ -390,6 +390,8 @@ def test_a_file_that_nobody_reads_is_refused_in_one_line(tmp_path: Path, content
         (("--utc-offset", "Mars/Olympus"), "is not a time zone"),
         (("--reader", "snmp_switch"), "does not read result files"),
         (("--reader", "sqlo"), "did you mean sqlio"),
+        (("--at", "0001-01-01T00:00:00+14:00"), "write a time of the years 1970 to"),
+        (("--at", "9999-12-31T23:59:59-14:00"), "write a time of the years 1970 to"),
         (("--clock-behind", "nan"), "write seconds"),
         (("--clock-behind", "1e300"), "write seconds"),
     ],

@@ -82,7 +82,7 @@ def import_file(
 
     from sanpath.cli.sessions.import_progress import Progress
     from sanpath.config import Config, load_config
-    from sanpath.errors import UsageError
+    from sanpath.errors import UsageError, command
     from sanpath.model import SourceEntity, SourceLink
     from sanpath.recorder.importing.bundle import with_members
     from sanpath.recorder.importing.importer import ImportRequest, import_file, in_order
@@ -151,7 +151,7 @@ def import_file(
         if archive is not None and archive in imported_of:
             typer.echo(f"{archive.name}: not imported: {error}")
     if imported_from or not errors:
-        typer.echo(f"sanpath diagnose {folder}", err=True)
+        typer.echo(command("diagnose", folder), err=True)
     for error in errors[1:]:
         typer.echo(f"not imported: {error}", err=True)
     if errors:

@@ -58,7 +58,7 @@ def import_prometheus(
 ) -> None:
     """Add what a Prometheus server collected during a finished test to a recording."""
     from sanpath.config import source_from_keys
-    from sanpath.errors import UsageError
+    from sanpath.errors import UsageError, command
     from sanpath.recorder.importing.remote import Span, import_history, recorded_span
     from sanpath.recorder.importing.target import open_recording
 
@@ -90,7 +90,7 @@ def import_prometheus(
     config = source_from_keys({key: value for key, value in settings.items() if value is not None})
     for imported in import_history(config, into, span, url):
         typer.echo(_summary(imported, span))
-    typer.echo(f"sanpath diagnose {into}", err=True)
+    typer.echo(command("diagnose", into), err=True)
 
 
 def _summary(imported: ImportedSource, span: Span) -> str:
