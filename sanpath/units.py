@@ -33,14 +33,26 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e6:z.0f} µs"
 
 
+def long_duration(seconds: float) -> str:
+    """Format a duration of minutes and more: 45 s, 2 min 10 s, 3 h 5 min, 46 days 17 h from two days on."""
+    total_seconds = round(seconds)
+    if total_seconds < 60:
+        return f"{total_seconds} s"
+    if total_seconds < 3600:
+        return f"{total_seconds // 60} min {total_seconds % 60} s"
+    if total_seconds < 2 * 86_400:
+        return f"{total_seconds // 3600} h {total_seconds % 3600 // 60} min"
+    return f"{total_seconds // 86_400:,} days {total_seconds % 86_400 // 3600} h"
+
+
 def percent(ratio: float) -> str:
     """97.7 %; 0.05 % below a tenth of one."""
     return f"{ratio:z.{2 if 0 < ratio < 0.001 else 1}%}".replace("%", " %")
 
 
 def percent_change(ratio: float) -> str:
-    """+2.4 %, -0.3 %."""
-    return f"{100 * ratio:+z.1f} %"
+    """+2.4 %, -0.3 %; +300 % from 100 % on."""
+    return f"{100 * ratio:+z,.{0 if ratio >= 0.9995 else 1}f} %"
 
 
 def percent_rounded(ratio: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.units import bandwidth, count, duration, first_of, iops, percent
+from sanpath.units import bandwidth, count, duration, first_of, iops, long_duration, percent, percent_change
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,28 @@ def test_the_rest() -> None:
     assert percent(0.9769) == "97.7 %"
     assert (count(800.4), count(31.8), count(1.0)) == ("800", "31.8", "1")
     assert (count(0.0), count(0.012)) == ("0", "0.012"), "a light load is no idle one"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "reported"),
+    [(0.024, "+2.4 %"), (-0.003, "-0.3 %"), (0.9994, "+99.9 %"), (0.99951, "+100 %"), (3.0, "+300 %"), (0, "+0.0 %")],
+)
+def test_changes_from_a_hundred_percent_on_are_whole_percents(ratio: float, reported: str) -> None:
+    assert percent_change(ratio) == reported
+
+
+@pytest.mark.parametrize(
+    ("seconds", "reported"),
+    [
+        (45, "45 s"),
+        (130, "2 min 10 s"),
+        (11_100, "3 h 5 min"),
+        (4_035_871, "46 days 17 h"),
+        (10**9, "11,574 days 1 h"),
+    ],
+)
+def test_long_durations(seconds: float, reported: str) -> None:
+    assert long_duration(seconds) == reported
 
 
 def test_a_rounding_error_is_no_negative_time() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -78,12 +78,34 @@ ClusterOption = Annotated[
         "--cluster", metavar="URL", help="Compute on a dask cluster (tcp://…) whose workers can read the recording."
     ),
 ]
+SuffixFormatOption = Annotated[
+    Format | None,
+    typer.Option("--format", help="How to print the diagnosis; default: as the file's suffix says, else markdown."),
+]
 OutputOption = Annotated[Path, typer.Option("--into", "-o", help="The file to write; default: standard output.")]
 STANDARD_OUTPUT = Path("-")
+_FORMATS = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".json": "json",
+    ".txt": "text",
+    ".xml": "junit",
+    ".prom": "prometheus",
+}
+"""Suffix of a file → its format."""
+FormT = TypeVar("FormT", bound=StrEnum)
 # typer knows no unions: `location` gives a URL of an object store as a str.
 Recording = Annotated[
     Path, typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store.")
 ]
+
+
+def format_of(form: FormT | None, into: Path, default: FormT) -> FormT:
+    """The format that was asked for, else that of the file's suffix, as far as there is such a format."""
+    name = _FORMATS.get(into.suffix.lower())
+    return form or next((each for each in type(default) if each == name), default)
 
 
 def choice(rules: Path | None, config: Path | None, policy: PolicyOf | None) -> Choice:

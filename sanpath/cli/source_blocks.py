@@ -46,7 +46,7 @@ def first_action(checks: list[SourceCheck]) -> str:
 
     for check in checks:
         if not check.answers:
-            return f"not ready; first, for {printable(check.name)}: {check.remedy}"
+            return f"not ready; first, for {printable(check.name)}: {printable(check.message)}; {check.remedy}"
     for check in checks:
         if not check.fits:
             slower = f"set its every_seconds to {check.slower_seconds} or more"

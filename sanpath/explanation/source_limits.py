@@ -30,7 +30,7 @@ _TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
     "no-samples": lambda d: (
         f"the activity of {d.get('entity')}",
         str(d.get("why")),
-        "what it did afterwards is not known",
+        "what it did is not known",
     ),
     "values-missing": lambda d: (
         f"{d.get('series')} series of {d.get('entity')}",

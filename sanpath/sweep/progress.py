@@ -82,13 +82,3 @@ def step_seconds(plan: Plan, took: Sequence[float]) -> float:
     if plan.steady:
         measured += (plan.steady.at_most_seconds - plan.seconds) / 2
     return plan.warmup_seconds + measured + plan.pause_seconds + START_SECONDS
-
-
-def span(seconds: float) -> str:
-    """Format a duration for people: 45 s, 2 min 10 s, 3 h 5 min."""
-    total_seconds = round(seconds)
-    if total_seconds < 60:
-        return f"{total_seconds} s"
-    if total_seconds < 3600:
-        return f"{total_seconds // 60} min {total_seconds % 60} s"
-    return f"{total_seconds // 3600} h {total_seconds % 3600 // 60} min"

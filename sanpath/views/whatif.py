@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -24,7 +26,8 @@ def as_text(prediction: WhatIf, width: int | None = None) -> str:
     parts: list[RenderableType] = [
         Text(_setting(setting), style="bold" if setting.judged else "yellow") for setting in prediction.settings
     ]
-    for words in dict.fromkeys(words for _, words in prediction.relieved):
+    unknown = {step.unknown for step in prediction.steps}
+    for words in dict.fromkeys(words for _, words in prediction.relieved if words not in unknown):
         steps = [step for step, text in prediction.relieved if text == words]
         everywhere = len(steps) == len(prediction.relieved)
         parts.append(Text(printable(words if everywhere else f"{', '.join(steps)}: {words}"), style="bold"))
@@ -54,8 +57,23 @@ def check_text(check: Check) -> str:
 
 def between(interval: Interval) -> str:
     """6,250 - 12,595; one number where both ends are the same."""
-    low, high = (iops(end).removesuffix(" IOPS") for end in interval)
-    return high if interval[1] - interval[0] <= _CLOSE * interval[1] else f"{low} - {high}"
+    return _from_to(interval, lambda end: iops(end).removesuffix(" IOPS"))
+
+
+def _from_to(interval: Interval, text: Callable[[float], str]) -> str:
+    """Both ends, or one of them where they are the same, or are printed alike."""
+    low, high = map(text, interval)
+    return high if low == high or _is_one(interval) else f"{low} - {high}"
+
+
+def _is_one(interval: Interval) -> bool:
+    return interval[1] - interval[0] <= _CLOSE * interval[1]
+
+
+def _gain(interval: Interval, now: float) -> str:
+    """The change to both ends of a range in percent, +100 to +300 %; one number where the range is printed as one."""
+    low, high = (percent_change(end / now - 1) for end in interval)
+    return high if low == high or _is_one(interval) else f"{low.removesuffix(' %')} to {high}"
 
 
 def _setting(setting: Wanted) -> str:
@@ -83,7 +101,6 @@ def _table(steps: list[Prediction]) -> Table:
         predicted = step.likely_ops_per_second or step.predicted_ops_per_second
         assert predicted is not None  # noqa: S101 - only those are listed
         retained = step.kept_in_flight
-        gain = predicted[1] / step.ops_per_second - 1
         limit = f"{short(step.entity or '')} {step.change}".strip()
         table.add_row(
             Text(printable(step.step)),
@@ -92,7 +109,7 @@ def _table(steps: list[Prediction]) -> Table:
             iops(step.ops_per_second).removesuffix(" IOPS"),
             duration(step.latency_seconds),
             Text(short(step.limit) if step.limit else "?"),
-            f"{between(predicted)} ({percent_change(gain)})",
+            f"{between(predicted)} ({_gain(predicted, step.ops_per_second)})",
             _seconds((retained / predicted[1], retained / predicted[0])),
             Text(limit),
         )
@@ -100,5 +117,4 @@ def _table(steps: list[Prediction]) -> Table:
 
 
 def _seconds(interval: Interval) -> str:
-    low, high = (duration(end) for end in interval)
-    return low if interval[1] - interval[0] <= _CLOSE * interval[1] else f"{low} - {high}"
+    return _from_to(interval, duration)

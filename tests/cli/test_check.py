@@ -116,7 +116,9 @@ def test_one_silent_source_ends_with_1_and_one_line_with_its_remedy(
     assert "check its address" in line
     assert "(snmp_switch) DOES NOT ANSWER\n" in result.stdout
     assert "(flasharray) answers\n" in result.stdout
-    assert result.stdout.splitlines()[-1].startswith("not ready; first, for sw1: check its address")
+    last = result.stdout.splitlines()[-1]
+    assert last.startswith("not ready; first, for sw1: ")
+    assert line.endswith(last.removeprefix("not ready; first, for sw1: ")), "with its causes, a wrong community too"
 
 
 @pytest.mark.skipif(not HAVE_PROC, reason="no /proc/diskstats here")

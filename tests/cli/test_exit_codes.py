@@ -58,6 +58,32 @@ def test_diagnose_ends_with_what_was_found(
     assert json.loads(result.stdout)["run"]["load_exit_code"] == load_exit_code
 
 
+@pytest.mark.parametrize(
+    ("name", "beginning"),
+    [
+        ("x.html", "<!doctype html"),
+        ("x.HTM", "<!doctype html"),
+        ("x.json", "{"),
+        ("x.xml", "<?xml"),
+        ("x.md", "#"),
+        ("x.out", "#"),
+    ],
+)
+def test_the_suffix_of_the_file_says_its_format(tmp_path: Path, name: str, beginning: str) -> None:
+    folder, file = recording(tmp_path / "r.sanpath", 0), tmp_path / name
+    assert CliRunner().invoke(app, ["report", str(folder), "-o", str(file)]).exit_code == 0
+    assert file.read_text(encoding="utf-8").lower().startswith(beginning)
+    assert CliRunner().invoke(app, ["report", str(folder), "-o", str(file), "--format", "json"]).exit_code == 0
+    assert file.read_text(encoding="utf-8").startswith("{"), "what is asked for comes first"
+
+
+def test_the_suffix_says_the_format_of_a_comparison(tmp_path: Path) -> None:
+    folders = [str(recording(tmp_path / f"{name}.sanpath", 0)) for name in "ab"]
+    for name, beginning in (("x.html", "<!doctype html"), ("x.json", "{"), ("x.md", "#"), ("x.txt", "No step")):
+        assert CliRunner().invoke(app, ["compare", *folders, "-o", str(tmp_path / name)]).exit_code == 0
+        assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(beginning.lower())
+
+
 def test_run_ends_with_what_was_found(tmp_path: Path) -> None:
     in_doubt = sanpath("run", "--into", "r.sanpath", "--fail-on", "critical", "--", "true", cwd=tmp_path)
     assert in_doubt.returncode == 3, in_doubt.stderr

@@ -69,7 +69,7 @@ def test_another_element_in_its_place_is_moved(before: Diagnosis, tmp_path: Path
         replace(before, verdict=replace(before.verdict, bottlenecks=before.verdict.bottlenecks[:1])), after
     )
     assert found.outcome == "MOVED"
-    assert found.headline.startswith("MOVED to link:sw1/fc1/1--fa1/CT0.FC0: +100.0 % throughput")
+    assert found.headline.startswith("MOVED to link:sw1/fc1/1--fa1/CT0.FC0: +100 % throughput")
 
 
 def test_the_link_that_was_full_together_with_the_first_is_no_new_place(before: Diagnosis, tmp_path: Path) -> None:

@@ -136,10 +136,10 @@ def test_throughput_at_the_same_latency_is_read_between_steps_and_never_beyond(
     [
         (
             [("12,500 USD",), ("12,500 USD",)],
-            "before 6,250 IOPS at 2 USD each, after 12,500 IOPS at 1 USD each (+100.0 %)",
+            "before 6,250 IOPS at 2 USD each, after 12,500 IOPS at 1 USD each (+100 %)",
         ),
-        ([("6,250-12,500 EUR",), ()], "before 6,250 IOPS at 1 to 2 EUR each, after 12,500 IOPS (+100.0 %)"),
-        ([(), ("100 EUR", "100 USD")], "before 6,250 IOPS, after 12,500 IOPS (+100.0 %)"),
+        ([("6,250-12,500 EUR",), ()], "before 6,250 IOPS at 1 to 2 EUR each, after 12,500 IOPS (+100 %)"),
+        ([(), ("100 EUR", "100 USD")], "before 6,250 IOPS, after 12,500 IOPS (+100 %)"),
     ],
 )
 def test_prices_give_the_cost_of_an_operation_at_the_same_latency(
@@ -223,9 +223,7 @@ def test_the_command_tells_all_of_it(recordings: tuple[Recording, Recording]) ->
     reported = " ".join(reported.split())
     assert code == 0
     assert "changed: switch_port:sw1/fc1/7.speed: 4GFC → 8GFC" in reported
-    assert (
-        "at the same latency: read of 64 KiB at 20.0 ms: before 6,250 IOPS, after 12,500 IOPS (+100.0 %)" in reported
-    )
+    assert "at the same latency: read of 64 KiB at 20.0 ms: before 6,250 IOPS, after 12,500 IOPS (+100 %)" in reported
     assert "FIXED: speed-held-by-one-end link:esx7/vmhba2--sw1/fc1/7 read" in reported
     assert "model: t512 read: predicted 8,750 - 12,595 IOPS, reached 12,500 IOPS: as predicted" in reported
     code, reported = invoked(*folders, folders[0])

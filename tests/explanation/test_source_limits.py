@@ -49,6 +49,11 @@ def test_what_a_source_cannot_read_is_told(result: tuple[str, Event], what: str,
     assert entry.consequence
 
 
+def test_what_never_had_samples_has_no_afterwards() -> None:
+    (entry,) = reported_gaps([reported("no-samples", entity="esx7", why="the server has no samples of it")])
+    assert entry.consequence == "what it did is not known"
+
+
 def test_what_is_in_order_again_and_what_is_no_admission_is_not() -> None:
     back = reported(
         "host-state", host="esx7", **{"from": "disconnected", "to": "connected", "consequence": "read again"}

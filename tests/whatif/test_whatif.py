@@ -335,6 +335,36 @@ def test_the_command_prints_text_and_json() -> None:
     assert found["steps"][-1]["predicted_ops_per_second"] == pytest.approx([1.4 * 6_250, 12_595], rel=2e-3)
 
 
+@pytest.mark.parametrize(
+    ("interval", "reported"),
+    [
+        ((2_444.0, 4_888.0), "2,444 - 4,888 (+100 to +300 %)"),
+        ((1_222.0, 2_444.0), "1,222 - 2,444 (+0.0 to +100 %)"),
+        ((4_888.0, 4_888.0), "4,888 (+300 %)"),
+        ((4_860.0, 4_888.0), "4,888 (+300 %)"),
+    ],
+)
+def test_a_gain_is_that_of_the_range_before_it(interval: tuple[float, float], reported: str) -> None:
+    found = asked(recorded("published"), *BOTH)
+    step = replace(found.steps[-1], ops_per_second=1_222.0, likely_ops_per_second=interval)
+    assert reported in as_text(replace(found, steps=(step,)), 160)
+
+
+def test_ends_that_are_printed_alike_are_one_value() -> None:
+    found = asked(recorded("published"), *BOTH)
+    step = replace(found.steps[-1], kept_in_flight=0.64, likely_ops_per_second=(993.0, 1_005.0))
+    reported = as_text(replace(found, steps=(step,)), 160)
+    assert "0.64 ms" in reported
+    assert "0.64 ms - 0.64 ms" not in reported
+
+
+def test_what_cannot_be_relieved_is_said_once() -> None:
+    reported = as_text(asked(recorded("saturated_array"), relieve=True), 400)
+    lines = [line for line in reported.splitlines() if "nothing to relieve" in line]
+    assert lines
+    assert all(line.startswith("not predicted: ") for line in lines)
+
+
 def test_names_cannot_change_the_text() -> None:
     found = asked(recorded("published"), *BOTH)
     nasty = "[red]\x1b[2J\n# forged"

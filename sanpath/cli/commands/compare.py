@@ -18,6 +18,7 @@ from sanpath.cli.options import (
     PolicyOption,
     RulesOption,
     choice,
+    format_of,
 )
 from sanpath.errors import UsageError
 from sanpath.recording.storage.store import location
@@ -51,7 +52,10 @@ def compare(
             "--latency", metavar="TIME", help="Latency at which to compare throughput: 5ms; never extrapolated."
         ),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="How to print the comparison.")] = Form.text,
+    form: Annotated[
+        Form | None,
+        typer.Option("--format", help="How to print the comparison; default: as the file's suffix says, else text."),
+    ] = None,
     into: OutputOption = STANDARD_OUTPUT,
     rules: RulesOption = None,
     policy: PolicyOption = None,
@@ -67,6 +71,7 @@ def compare(
     from sanpath.cli.output import diagnosis_of, write
 
     latency_seconds = _latency_seconds(latency)
+    form = format_of(form, into, Form.text)
     if len(recordings) > 2 and form not in (Form.text, Form.json):
         raise UsageError(f"compare: three recordings or more are printed as text or json, not as {form.value}")
     judging = choice(rules, config, policy)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _HEAD = """\
 # What sanpath reads, and what no device reports. Fill it in, then: sanpath check, and sanpath run -- COMMAND
-# Delete the sources you do not have. What follows a # at once (#port: 161) is a key to be left out or changed.
+# Delete the sources you do not have. A line such as #port: 161, with no space after the #, is an optional key with
+# its default.
 # A secret is a reference, never the secret: env:NAME, file:PATH or keyring:SERVICE/USER
 # A load command needs no entry here; sanpath reads the output of what stands after --
 

@@ -7,26 +7,27 @@ from sanpath.cli.options import (
     ClusterOption,
     ConfigOption,
     Format,
-    FormatOption,
     OutputOption,
     PolicyOption,
     Recording,
     RulesOption,
+    SuffixFormatOption,
     choice,
+    format_of,
 )
 
 
 def report(
     recording: Recording,
     into: OutputOption = STANDARD_OUTPUT,
-    form: FormatOption = Format.markdown,
+    form: SuffixFormatOption = None,
     rules: RulesOption = None,
     policy: PolicyOption = None,
     config: ConfigOption = None,
     cluster: ClusterOption = None,
 ) -> None:
-    """Write the report of a recording, as Markdown unless another format is asked for."""
+    """Write the report of a recording, in the format of the file that is named, or as Markdown."""
     from sanpath.cli.output import diagnosis_of, rendered, write
 
     diagnosis = diagnosis_of(recording, choice(rules, config, policy), cluster)
-    write(rendered(diagnosis, form, recording), into, "report")
+    write(rendered(diagnosis, format_of(form, into, Format.markdown), recording), into, "report")

@@ -18,8 +18,8 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at
 from sanpath.sweep.matrix import steps
 from sanpath.sweep.plan import Plan
-from sanpath.sweep.progress import Progress, progress, remaining_seconds, span
-from sanpath.units import counted
+from sanpath.sweep.progress import Progress, progress, remaining_seconds
+from sanpath.units import counted, long_duration
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
@@ -128,7 +128,7 @@ class SweepSession(Session):
                 time.sleep(LOOK_SECONDS)
 
     def _left(self, now: Progress) -> str:
-        return span(remaining_seconds(self._plan, self._steps, now, time.time_ns() // 1000))
+        return long_duration(remaining_seconds(self._plan, self._steps, now, time.time_ns() // 1000))
 
 
 def _progress_of(folder: Location, plan: Plan) -> Progress:

@@ -9,6 +9,7 @@ from sanpath.plugin import ResultClock
 from sanpath.recorder.importing.placement import QUARTER_US, Placement, step_limits
 from sanpath.recorder.importing.target import of_other_hosts
 from sanpath.recording.reading.recording import Recording
+from sanpath.units import long_duration
 
 
 def steps_of_tool(recording: Recording, collector: str, *hosts: str | None) -> Iterator[tuple[str, int, int]]:
@@ -107,4 +108,4 @@ def outside_recording(placement: Placement, recording: Recording, collector: str
         shift = quarter_hours * QUARTER_US * (1 if last < began else -1)
         overlaps = first + shift <= ended and began <= last + shift
         hint = f"; {option} may be wrong by about {quarter_hours / 4:g} h" if overlaps and option else ""
-        yield f"it lies {gap_us / 1e6:,.0f} s away from everything else in the recording{hint}"
+        yield f"it lies {long_duration(gap_us / 1e6)} away from everything else in the recording{hint}"

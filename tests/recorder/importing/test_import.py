@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -327,6 +328,8 @@ def test_what_lies_outside_of_the_recording_is_said(tmp_path: Path) -> None:
     reported = run(written(tmp_path, sqlio()), "--into", folder, "--at", at(5 + 7200))
     assert "away from everything else in the recording" in reported
     assert "about 2 h" in reported
+    reported = run(written(tmp_path, sqlio("write"), "b.txt"), "--into", folder, "--at", at(5 + 46 * 86_400))
+    assert re.search(r"it lies 4\d days \d+ h away", reported)
 
 
 def test_runs_of_one_tool_that_follow_each_other_are_no_mistake_of_the_time_zone(tmp_path: Path) -> None:
