@@ -110,13 +110,13 @@ def test_one_silent_source_ends_with_1_and_one_line_with_its_remedy(
     config.write_text(yaml.safe_dump(document), encoding="utf-8")
     result = run("--config", str(config))
     assert result.exit_code == 1, result.output
-    (line,) = (line for line in result.stdout.splitlines() if str(silent_port) in line)
+    line, last = (line for line in result.stdout.splitlines() if str(silent_port) in line)
     assert "login" in line
     assert "unreachable" in line
     assert "check its address" in line
     assert "(snmp_switch) DOES NOT ANSWER\n" in result.stdout
     assert "(flasharray) answers\n" in result.stdout
-    last = result.stdout.splitlines()[-1]
+    assert last == result.stdout.splitlines()[-1]
     assert last.startswith("not ready; first, for sw1: ")
     assert line.endswith(last.removeprefix("not ready; first, for sw1: ")), "with its causes, a wrong community too"
 

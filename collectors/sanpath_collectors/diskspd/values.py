@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 _LIMIT = 2**60
 """Larger figures are damaged; sums of several below it still fit a counter."""
-_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,6})?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+")
+_SIZE = re.compile(r"(\d{1,18}(?:[.,]\d{1,6})?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
 def count(text: str | None) -> int | None:
@@ -19,9 +20,20 @@ def count(text: str | None) -> int | None:
 
 
 def number(text: str | None) -> float | None:
-    """A finite number that is not negative; None for anything else, such as "N/A"."""
+    """A finite number that is not negative; None for anything else, such as "N/A".
+
+    DiskSpd separates no thousands: a single comma is that of decimals, which a copy of the result may have.
+
+    >>> number("1.987"), number("1,987"), number("1,234.5"), number("1,2,3")
+    (1.987, 1.987, 1234.5, None)
+    """
+    digits = (text or "").strip()
+    if _THOUSANDS.fullmatch(digits):
+        digits = digits.replace(",", "")
+    elif digits.count(",") == 1 and "." not in digits:
+        digits = digits.replace(",", ".")
     try:
-        value = float((text or "").strip())
+        value = float(digits)
     except ValueError:
         return None
     return value if math.isfinite(value) and 0 <= value < _LIMIT else None
@@ -46,7 +58,7 @@ def size_bytes(text: str) -> float | None:
     (4096.0, 4096.0, 1572864.0, 1073741824.0, 65536.0)
     """
     match = _SIZE.fullmatch(text.strip())
-    return float(match[1]) * 1024.0 ** " KMGT".index(match[2].upper() or " ") if match else None
+    return float(match[1].replace(",", ".")) * 1024.0 ** " KMGT".index(match[2].upper() or " ") if match else None
 
 
 def time_us(text: str) -> int | None:

@@ -60,6 +60,8 @@ _MAX_CELLS = 100
 """Limit of the cells in a line of the long format: Get-Counter writes a dozen."""
 _MAX_COUNTERS = 100_000
 """More counters than any machine has."""
+EXPORT = "export it with points, or with ; between the cells"
+"""What to do about numbers whose commas have two meanings."""
 FEW = 4
 """Rows that cost no more one by one."""
 
@@ -115,6 +117,8 @@ class Wide(Format):
         cells = pdh.cells_of(line, self._separator, self._columns)
         if self._separator == pdh.RESAVED:
             cells = [cell.replace(b",", b".") for cell in cells]
+        elif self._separator == "," and pdh.has_split_decimals(line, cells, self._columns):
+            raise CollectorError(Failure.UNREADABLE, f"its numbers have decimal commas: {EXPORT}")
         time_us = self._time_us(cells[0]) if cells else None
         if time_us is None:
             yield Remark("no-time", "a row without a time that can be read is left out")

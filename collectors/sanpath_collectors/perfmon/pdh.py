@@ -28,6 +28,8 @@ RESAVED = ";"
 
 MOST = 1e15
 """A larger value is damaged: this is the bytes per second of a thousand arrays."""
+_DECIMAL_COMMA = re.compile(rb"\s*(?:0,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,})|\d+,\d+e[+-]?\d+)\s*", re.IGNORECASE)
+"""A number with a comma that separates decimals, and cannot separate thousands."""
 _SHORT = 2
 """Cells of so many octets are kept once: each would take twenty times its size."""
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -184,6 +186,12 @@ def cells_of(line: bytes, separator: str, expected: int) -> list[bytes]:
     return [short.setdefault(cell, cell) if len(cell) <= _SHORT else cell for cell in coded]
 
 
+def has_split_decimals(line: bytes, cells: Sequence[bytes], expected: int) -> bool:
+    """Whether the commas of decimals were taken for separators: no cell is quoted or has a point, and there are more
+    of them than there are columns."""
+    return len(cells) > expected and b'","' not in line and not any(b"." in cell for cell in cells[1:])
+
+
 def time_us(cell: bytes) -> int | None:
     """Parse `MM/DD/YYYY HH:MM:SS.mmm` to microseconds since the epoch, as if it were UTC; None: not a time.
 
@@ -226,9 +234,13 @@ def numbers(cells: Sequence[bytes]) -> list[float | None]:
 
 
 def number(cell: bytes) -> float | None:
-    """Parse the value of one cell."""
+    """Parse the value of one cell. A comma in it is that of decimals, unless it may be one of thousands.
+
+    >>> number(b"6250.5"), number(b"6250,5"), number(b"0,051"), number(b"6,250")
+    (6250.5, 6250.5, 0.051, None)
+    """
     try:
-        value = float(cell)
+        value = float(cell.replace(b",", b".") if _DECIMAL_COMMA.fullmatch(cell) else cell)
     except ValueError:
         return None
     return value if 0.0 <= value < MOST else None

@@ -51,7 +51,8 @@ class Use:
 
 @dataclass(slots=True)
 class Plan:
-    """The conversion of rows to samples. `warnings`: code and text, each reported once.
+    """The conversion of rows to samples. `warnings`: code and text, each reported once. `has_doubtful_commas`: a
+    value was left out whose comma may be one of decimals or of thousands.
 
     `items`: groups of entities and links, each read once. A generator makes its items when they are read: a header
     with 100,000 instances would take several times the memory otherwise.
@@ -60,6 +61,7 @@ class Plan:
     series: list[Series] = field(default_factory=list)
     items: list[Iterable[SourceEntity | SourceLink]] = field(default_factory=list)
     warnings: list[tuple[str, str]] = field(default_factory=list)
+    has_doubtful_commas: bool = False
     _columns: list[int] = field(default_factory=list)
     _derived: list[Callable[[Sequence[float | None]], float | None]] = field(default_factory=list)
     _pick: Callable[[Sequence[bytes]], Sequence[bytes]] | None = None
@@ -175,7 +177,10 @@ class Plan:
         return np.hstack((matrix, np.array(values, dtype=np.float64)))
 
     def _values(self, cells: Sequence[bytes]) -> Values:
-        values = numbers(self._picker()(cells))
+        picked = self._picker()(cells)
+        values = numbers(picked)
+        if None in values and not self.has_doubtful_commas:
+            self.has_doubtful_commas = any(v is None and b"," in c for v, c in zip(values, picked, strict=True))
         for combined in self._derived:
             values.append(combined(values))
         return values

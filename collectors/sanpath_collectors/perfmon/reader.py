@@ -22,7 +22,18 @@ from sanpath.plugin import (
 )
 from sanpath_collectors.perfmon import columns, pdh
 from sanpath_collectors.perfmon.block import Block
-from sanpath_collectors.perfmon.parse import FEW, Columns, Format, LogItem, Long, Remark, Row, Wide, long_header
+from sanpath_collectors.perfmon.parse import (
+    EXPORT,
+    FEW,
+    Columns,
+    Format,
+    LogItem,
+    Long,
+    Remark,
+    Row,
+    Wide,
+    long_header,
+)
 from sanpath_collectors.perfmon.plan import Plan
 
 _HEADER_WITHIN = 10
@@ -142,6 +153,9 @@ class CounterLog(ResultReader):
         for rows in self._plan.rows(time_us, previous_us, cells):
             self._samples += 1
             yield rows
+        if self._plan.has_doubtful_commas:
+            text = "numbers whose comma may be one of decimals or of thousands, as in 1,234, are left out"
+            self._warn("doubtful-commas", f"{text}: {EXPORT}")
 
     def _warn(self, code: str, text: str) -> None:
         if (code, text) not in self._reported:

@@ -3,6 +3,7 @@ sections, other encodings, damage."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,13 @@ def test_the_content_of_writes_is_not_known_from_a_pattern_that_stands_for_rando
         items = [*reader.feed(text.replace(">zero<", f">{pattern}<").encode()), *reader.finish()]
         fills.append({i.attributes.get("fill") for i in items if isinstance(i, SourceEntity)} - {None})
     assert fills == [{"zeros"}, set()]
+
+
+@pytest.mark.parametrize("text", [SERIES, OLD], ids=["XML", "text"])
+def test_decimal_commas_are_read_as_points(text: str) -> None:
+    """A result that was saved again in a country with decimal commas."""
+    commas = re.sub(r"(?<=[ \">|])(\d+)\.(\d{2,6})(?=[ \"<|%s\n]|MiB)", r"\1,\2", text)
+    assert commas != text
+    assert [i for i in read(commas.encode()) if isinstance(i, Rows)] == [
+        i for i in read(text.encode()) if isinstance(i, Rows)
+    ]

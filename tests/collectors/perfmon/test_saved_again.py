@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from sanpath.plugin import CollectorError, Event, Rows
-from sanpath_collectors.perfmon.reader import PerfMonLog
+from sanpath.plugin import CollectorError, Event, Item, Rows
+from sanpath_collectors.esxtop.reader import EsxtopLog
+from sanpath_collectors.perfmon.reader import CounterLog, PerfMonLog
 from tests.collectors.perfmon.test_perfmon import CASES, last, read, warnings
 
 ORIGINAL = (CASES / "typeperf-one-disk/typeperf.csv").read_text()
@@ -52,3 +53,36 @@ def test_days_with_slashes_that_are_not_american_are_refused_with_the_reason() -
 
 def test_text_of_the_same_form_with_commas_is_read_as_before() -> None:
     assert "no-time" not in warnings(read(ORIGINAL))
+
+
+READERS = [(PerfMonLog, ORIGINAL), (EsxtopLog, (CASES.parent / "esxtop/full-queue/esx7.csv").read_text())]
+
+
+def samples(reader: type[CounterLog], text: str) -> tuple[list[Item], list[Item]]:
+    """Samples and other items."""
+    log = reader("x")
+    items = [*log.feed(text.encode()), *log.finish()]
+    return [i for i in items if isinstance(i, Rows)], [i for i in items if not isinstance(i, Rows)]
+
+
+@pytest.mark.parametrize(("reader", "text"), READERS)
+def test_decimal_commas_in_quotes_are_read(reader: type[CounterLog], text: str) -> None:
+    commas = re.sub(r'"(\d+)\.(\d+)"', lambda m: f'"{m[1]},{m[2].ljust(4, "0")}"', text)
+    assert commas != text
+    assert samples(reader, commas) == samples(reader, text)
+
+
+@pytest.mark.parametrize(("reader", "text"), READERS)
+def test_decimal_commas_between_commas_are_refused_with_what_to_do(reader: type[CounterLog], text: str) -> None:
+    header, rows = text.strip().split("\n", 1)
+    commas = re.sub(r'"(\d+)\.(\d+)"', r"\1,\2", rows).replace('"', "")
+    with pytest.raises(CollectorError, match="decimal commas: export it with points, or with ; between the cells"):
+        samples(reader, f"{header}\n{commas}\n")
+
+
+@pytest.mark.parametrize(("reader", "text"), READERS)
+def test_a_comma_of_decimals_or_of_thousands_is_left_out_and_said(reader: type[CounterLog], text: str) -> None:
+    doubtful = re.sub(r'"([1-9]\d{0,2})\.\d+"', r'"\1,500"', text)
+    assert doubtful != text
+    (event,) = [i for i in samples(reader, doubtful)[1] if isinstance(i, Event) and "commas" in str(i.detail)]
+    assert "as in 1,234, are left out: export it with points" in str(event.detail["text"])
