@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,20 @@ def diagnosis_of(folder: Location, choice: Choice | None = None, cluster: str | 
     except (duckdb.IOException, duckdb.InvalidInputException) as error:
         # DuckDB reads the footer of a damaged segment when it is opened; its contents only when they are used.
         raise RecordingError(f"{folder}: is damaged: {str(error).splitlines()[0]}") from error
+
+
+def note_growth(folder: Location, what: str, so_far: str, is_text: bool) -> None:
+    """Say that a recording still grows, on standard error unless a text for people follows."""
+    import duckdb
+
+    from sanpath.recording.reading.recording import Recording
+    from sanpath.recording.reading.running import growth
+
+    certainty = None
+    with contextlib.suppress(duckdb.Error):  # Damage is reported when it is judged.
+        certainty = growth(Recording(folder))
+    if certainty is not None:
+        typer.echo(f"{what} {certainty} still {so_far}.", err=not is_text)
 
 
 def checked(choice: Choice) -> Choice:

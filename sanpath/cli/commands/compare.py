@@ -68,12 +68,16 @@ def compare(
     Three recordings or more are shown side by side."""
     if len(recordings) < 2:
         raise UsageError("compare: name two recordings, BEFORE and AFTER, or more systems")
-    from sanpath.cli.output import diagnosis_of, write
+    from sanpath.cli.output import diagnosis_of, note_growth, write
 
     latency_seconds = _latency_seconds(latency)
     form = format_of(form, into, Form.text)
     if len(recordings) > 2 and form not in (Form.text, Form.json):
         raise UsageError(f"compare: three recordings or more are printed as text or json, not as {form.value}")
+    names = ("BEFORE", "AFTER") if len(recordings) == 2 else tuple(map(str, recordings))
+    for name, folder in zip(names, recordings, strict=True):
+        is_text = form is Form.text and into == STANDARD_OUTPUT
+        note_growth(folder, name, "being recorded: this is the comparison so far", is_text)
     judging = choice(rules, config, policy)
     runs = [diagnosis_of(folder, judging, cluster) for folder in recordings]
     printed = _several if len(runs) > 2 else _two

@@ -27,7 +27,8 @@ def report(
     cluster: ClusterOption = None,
 ) -> None:
     """Write the report of a recording, in the format of the file that is named, or as Markdown."""
-    from sanpath.cli.output import diagnosis_of, rendered, write
+    from sanpath.cli.output import diagnosis_of, note_growth, rendered, write
 
+    note_growth(recording, "The test", "running: this is the report so far", is_text=False)
     diagnosis = diagnosis_of(recording, choice(rules, config, policy), cluster)
     write(rendered(diagnosis, format_of(form, into, Format.markdown), recording), into, "report")
