@@ -48,11 +48,12 @@ def note_growth(folder: Location, what: str, so_far: str, is_text: bool) -> None
     """Say that a recording still grows, on standard error unless a text for people follows."""
     import duckdb
 
+    from sanpath.errors import RecordingError
     from sanpath.recording.reading.recording import Recording
     from sanpath.recording.reading.running import growth
 
     certainty = None
-    with contextlib.suppress(duckdb.Error):  # Damage is reported when it is judged.
+    with contextlib.suppress(duckdb.Error, RecordingError):  # Reported when it is judged.
         certainty = growth(Recording(folder))
     if certainty is not None:
         typer.echo(f"{what} {certainty} still {so_far}.", err=not is_text)
