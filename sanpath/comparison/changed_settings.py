@@ -19,6 +19,25 @@ _NAMES: Mapping[str, tuple[str, str]] = {
     "controller_type": ("adapter type", "needs a VM restart"),
 }
 """Setting → its name, and what changing it costs (`disruption` of the rules); the cheapest to change first."""
+_LABELS = frozenset(
+    (
+        *(
+            "description",
+            "alias",
+            "symbolic_name",
+            "domain_id",
+            "serial",
+            "make",
+            "vendor",
+            "model",
+            "os",
+            "hypervisor",
+        ),
+        *("wwnn", "node_wwn", "fabric_wwn", "wwid", "uuid", "nqn", "target_nqn", "target_iqn", "subsystem_serial"),
+        *("pci_device", "device_number", "if_type", "esxcli_unknown", "host_name", "computer_name"),
+    )
+)
+"""What tells entities apart, and is no setting."""
 _FOLLOWS = {
     ("", "path_policy_native"): "path_policy",
     ("vdisk", "queue_depth"): "controller_type",
@@ -30,9 +49,10 @@ named."""
 
 def changed_settings(differences: Sequence[Difference]) -> tuple[str, ...]:
     """Names of the settings that differ, each once and in alphabetical order. Entities that only one of the runs has
-    are left out."""
-    changed = {(difference.entity, difference.setting) for difference in differences}
-    return tuple(sorted({_name(d.setting) for d in differences if d.setting != "used" and not _follows(d, changed)}))
+    are left out, and what only one of them read."""
+    settings = [d for d in differences if d.setting not in ("used", *_LABELS) and d.read_only_in is None]
+    changed = {(difference.entity, difference.setting) for difference in settings}
+    return tuple(sorted({_name(d.setting) for d in settings if not _follows(d, changed)}))
 
 
 def confounded(differences: Sequence[Difference]) -> str | None:

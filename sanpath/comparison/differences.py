@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sanpath.diagnosis.model import Diagnosis, LatencyBudget, Setting
 from sanpath.rulebook.model import SEVERITIES, Finding
@@ -13,6 +14,22 @@ from sanpath.units import duration
 Value = str | int | float | bool
 _MENDABLE = ("cause", "culprit", "risk", "symptom")
 """Roles of findings that a change is meant to resolve."""
+_NONE_IS_A_VALUE = ("limit_", "qos_")
+"""Parts of the names of settings that are not there where nothing is set."""
+_COUNTED_PATHS = frozenset(
+    (
+        "paths",
+        "usable_paths",
+        "waiting_paths",
+        "down_paths",
+        "lost_paths",
+        "usable_links",
+        "initiators",
+        "target_ports",
+    )
+)
+"""Facts of findings that are about several paths, and settings that count them."""
+_PATH_PORTS = ("hba", "switch_port", "array_port")
 _MOVED = 0.05
 """Share of the latency from which a moved wait is reported."""
 
@@ -26,13 +43,22 @@ class Difference:
     before: Value | None
     after: Value | None
 
+    @property
+    def read_only_in(self) -> Literal["BEFORE", "AFTER"] | None:
+        """The only run that read the setting, so that it may be the same in both. None: both did, or it is one of
+        which no value means that there is none, such as a limit."""
+        if self.setting == "used" or any(word in self.setting for word in _NONE_IS_A_VALUE):
+            return None
+        return "AFTER" if self.before is None else "BEFORE" if self.after is None else None
+
 
 @dataclass(frozen=True, slots=True)
 class FindingOutcome:
     """What became of a finding.
 
-    `outcome`: FIXED, NO CHANGE, MOVED, WORSE, NEW, or CANNOT TELL where the second run did not observe its element.
-    `moved_to`: where the same was found instead.
+    `outcome`: FIXED, NO CHANGE, MOVED, WORSE, NEW, or CANNOT TELL where the second run did not observe its element;
+    GONE where the paths that it was about are no longer there, or no longer read. `moved_to`: where the same
+    was found instead.
     """
 
     rule: str
@@ -78,6 +104,7 @@ def outcomes(before: Diagnosis, after: Diagnosis) -> Iterator[FindingOutcome]:
     judged = {finding.rule for finding in after.findings}
     without_facts = {rule for gap in after.unobserved for rule in gap.rules} - judged
     entities, directions = reported_entities(after), {d for step in after.steps for d in step.directions}
+    has_fewer_paths = _has_fewer_paths(before, after)
     moved_keys: set[tuple[str, str, str]] = set()
     for key, finding in old.items():
         rule, entity, direction = key
@@ -96,8 +123,23 @@ def outcomes(before: Diagnosis, after: Diagnosis) -> Iterator[FindingOutcome]:
             moved_keys.add(moved[0])
             yield FindingOutcome(*key, "MOVED", moved[0][1])
         else:
-            yield FindingOutcome(*key, "FIXED")
+            is_gone = has_fewer_paths and not _COUNTED_PATHS.isdisjoint(finding.evidence)
+            yield FindingOutcome(*key, "GONE" if is_gone else "FIXED")
     yield from (FindingOutcome(*key, "NEW") for key in new if not _alike(key, old) and key not in moved_keys)
+
+
+def _has_fewer_paths(before: Diagnosis, after: Diagnosis) -> bool:
+    """Whether the second run has fewer paths to a LUN, or fewer ports on the paths of the test."""
+    ports: Counter[str] = Counter()
+    for difference in differences(before, after):
+        old, new = difference.before, difference.after
+        if difference.setting == "used":
+            ports[difference.entity.partition(":")[0]] += 1 if new else -1
+        elif difference.setting not in _COUNTED_PATHS:
+            continue
+        elif isinstance(old, int | float) and isinstance(new, int | float) and new < old:
+            return True
+    return any(ports[kind] < 0 for kind in _PATH_PORTS)
 
 
 def _alike(key: tuple[str, str, str], others: Iterable[tuple[str, str, str]]) -> tuple[str, str, str] | None:

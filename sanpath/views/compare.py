@@ -120,10 +120,13 @@ def reached_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def setting_lines(comparison: Comparison) -> Iterator[str]:
-    """Settings that differ, and entities that only one of the runs used."""
+    """Settings that differ or that one run read, and entities that only one of the runs used."""
     for difference in comparison.differences:
         if difference.setting == "used":
             yield f"in use only {'after' if difference.before is None else 'before'}: {difference.entity}"
+        elif (run := difference.read_only_in) is not None:
+            value = difference.after if run == "AFTER" else difference.before
+            yield f"read only in {run}: {difference.entity}.{difference.setting}: {_value(difference.setting, value)}"
         else:
             was, now = (_value(difference.setting, value) for value in (difference.before, difference.after))
             yield f"changed: {difference.entity}.{difference.setting}: {was} → {now}"
@@ -133,7 +136,8 @@ def finding_lines(comparison: Comparison) -> Iterator[str]:
     """What became of each finding, how good the model's prediction was, and its next prediction."""
     for finding in comparison.findings:
         to = f" to {finding.moved_to}" if finding.moved_to else ""
-        yield f"{finding.outcome}{to}: {finding.rule} {finding.entity} {finding.direction}"
+        gone = ": its paths are no longer there, or no longer read" if finding.outcome == "GONE" else ""
+        yield f"{finding.outcome}{to}: {finding.rule} {finding.entity} {finding.direction}{gone}"
     for check in comparison.checks:
         yield f"model: {check_text(check)}"
     if comparison.next is not None:

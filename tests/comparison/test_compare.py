@@ -335,5 +335,23 @@ def test_several_settings_at_once_cannot_be_told_apart() -> None:
         "3 settings changed at once (adapter type, path policy, queue depth): this comparison cannot show which of "
         "them helped; change one first: path policy (no downtime)."
     )
+    names = [
+        Difference("switch:sw1", setting, before, after)
+        for setting, before, after in (
+            ("description", "old", "new"),
+            ("domain_id", 1, 2),
+            ("make", "brocade", "cisco"),
+            ("serial", "a", "b"),
+        )
+    ]
+    assert confounded([*names, policy]) is None, "a name is no setting"
+    read_once = [
+        Difference("host:esx7", "os_version", None, "8.0.2"),
+        Difference(lun, "scheduler", "none", None),
+        Difference(disk, "controller_type", None, "pvscsi"),
+    ]
+    assert changed_settings([*read_once, policy]) == ("path policy",)
+    limit = Difference(disk, "limit_ops_per_second", None, 5000.0)
+    assert changed_settings([limit, policy]) == ("IOPS limit", "path policy"), "no limit is a setting"
     ends = [Difference(f"switch_port:sw1/fc1/{n}", "speed", "4GFC", "8GFC") for n in (1, 7)]
     assert changed_settings(ends) == ("link speed",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from sanpath.comparison.differences import outcomes
 from sanpath.comparison.same_latency import at_latency, interpolated
 from sanpath.comparison.side_by_side import side_by_side
 from sanpath.diagnose import judge_recording as judgements_of
-from sanpath.diagnosis.model import CurvePoint, Diagnosis
+from sanpath.diagnosis.model import CurvePoint, Diagnosis, Setting
 from sanpath.facts.figures.model import FigureComparison, FigureValue
 from sanpath.recording.reading.recording import Recording
+from sanpath.rulebook.model import Finding
 from sanpath.views import systems
-from sanpath.views.compare import reached_lines
+from sanpath.views.compare import finding_lines, reached_lines, setting_lines
 from sanpath_collectors.figures.parse import figure
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, diagnosed, judged
@@ -299,3 +301,44 @@ def test_the_headline_says_that_latency_decides(tmp_path: Path) -> None:
         "(the load paces itself, so latency decides; differences below 10.0 % are chance)"
         in compare(runs[0], runs[1]).headline
     )
+
+
+def of_paths(run: Diagnosis, paths: float, *, found: bool, ports: Sequence[str] = ()) -> Diagnosis:
+    """The run with a LUN of so many usable paths, and a load over one of several links or not."""
+    load, links = next(c.load for c in run.verdict.curves), {"usable_links": 2.0}
+    hit = Finding("single-path-in-use", "t", "risk", "medium", load, "read", ("s",), "hit", links, "", "", ())
+    settings = [Setting("lun:esx7/rdm1", "usable_paths", paths), *(Setting(port, "speed", "8GFC") for port in ports)]
+    return replace(run, configuration=settings, findings=(hit,) if found else ())
+
+
+@pytest.mark.parametrize(
+    ("paths", "ports", "outcome"),
+    [
+        ((2.0, 2.0), ((), ()), "FIXED"),
+        ((2.0, 4.0), ((), ()), "FIXED"),
+        ((2.0, 1.0), ((), ()), "GONE"),
+        ((2.0, 2.0), (("hba:a", "hba:b"), ("hba:a",)), "GONE"),
+        ((2.0, 2.0), (("hba:a", "hba:b"), ("hba:a", "hba:c")), "FIXED"),
+    ],
+)
+def test_a_finding_about_paths_is_gone_with_them_and_not_fixed(
+    runs: tuple[Diagnosis, Diagnosis],
+    paths: tuple[float, float],
+    ports: tuple[Sequence[str], Sequence[str]],
+    outcome: str,
+) -> None:
+    before = of_paths(runs[0], paths[0], found=True, ports=ports[0])
+    after = of_paths(runs[0], paths[1], found=False, ports=ports[1])
+    (found,) = [each for each in outcomes(before, after) if each.rule == "single-path-in-use"]
+    assert found.outcome == outcome
+    lines = [line for line in finding_lines(compare(before, after)) if "single-path-in-use" in line]
+    assert [line.endswith("no longer there, or no longer read") for line in lines] == [outcome == "GONE"]
+
+
+def test_what_one_run_read_is_no_change(runs: tuple[Diagnosis, Diagnosis]) -> None:
+    known = Setting("switch_port:sw1/fc1/7", "port_mode", "F")
+    more = replace(runs[0], configuration=(*runs[0].configuration, known))
+    for before, after, name in ((runs[0], more, "AFTER"), (more, runs[0], "BEFORE")):
+        comparison = compare(before, after)
+        assert list(setting_lines(comparison)) == [f"read only in {name}: switch_port:sw1/fc1/7.port_mode: F"]
+        assert comparison.changed_settings == ()
