@@ -51,7 +51,7 @@ def recorder(folder: Path) -> Iterator[None]:
         path.unlink()
 
 
-def told(*words: str | Path) -> tuple[str, str]:
+def printed_by(*words: str | Path) -> tuple[str, str]:
     result = CliRunner().invoke(app, list(map(str, words)))
     assert result.exit_code == 0, result.output
     return result.stdout, result.stderr
@@ -78,19 +78,19 @@ def test_a_verdict_of_a_running_test_says_so_first(tmp_path: Path) -> None:
     folder = recording(tmp_path / "a.sanpath")
     line = "The test is still running: this is the verdict so far.\n"
     with recorder(folder):
-        assert told("diagnose", folder)[0].startswith(line)
-        printed, said = told("diagnose", folder, "--format", "json")
+        assert printed_by("diagnose", folder)[0].startswith(line)
+        printed, said = printed_by("diagnose", folder, "--format", "json")
         assert (json.loads(printed)["run"]["complete"], said) == (False, line)
-        assert told("report", folder)[1] == "The test is still running: this is the report so far.\n"
-    assert "still running" not in "".join(told("diagnose", folder))
+        assert printed_by("report", folder)[1] == "The test is still running: this is the report so far.\n"
+    assert "still running" not in "".join(printed_by("diagnose", folder))
 
 
 def test_a_comparison_with_a_running_test_says_which(tmp_path: Path) -> None:
     ended, folder = recording(tmp_path / "a.sanpath", ended=True), recording(tmp_path / "b.sanpath")
     with recorder(folder):
-        assert told("compare", ended, folder)[0].startswith("AFTER is still being recorded: ")
-        assert told("compare", folder, ended)[0].startswith("BEFORE is still being recorded: ")
-        printed, said = told("compare", ended, folder, "--format", "json")
+        assert printed_by("compare", ended, folder)[0].startswith("AFTER is still being recorded: ")
+        assert printed_by("compare", folder, ended)[0].startswith("BEFORE is still being recorded: ")
+        printed, said = printed_by("compare", ended, folder, "--format", "json")
         assert json.loads(printed)
         assert said.startswith("AFTER is still being recorded: ")
-    assert "being recorded" not in "".join(told("compare", ended, folder))
+    assert "being recorded" not in "".join(printed_by("compare", ended, folder))
