@@ -16,7 +16,7 @@ _DIRECTION = "{direction}"
 
 
 def group(rules: Sequence[Rule], judgements: Sequence[RowOutcome], step: str = "") -> list[Finding]:
-    """Group the judgements of `judge(rules, ...)`: hits first, then by severity.
+    """Group the judgements of `judge(rules, ...)`: hits first, then by severity; of a rule the worst first.
 
     `rules` must include every rule that was judged. A finding shows the figures of `step` if the rule is a hit in it,
     otherwise those of the worst judgement.
@@ -31,7 +31,8 @@ def group(rules: Sequence[Rule], judgements: Sequence[RowOutcome], step: str = "
         _finding(by_id[key[0]], judgements_of_group, worst[key[0]], step)
         for key, judgements_of_group in groups.items()
     ]
-    return sorted(_in_both_directions(by_id, findings, worst), key=_rank)
+    together = _in_both_directions(by_id, findings, worst)
+    return sorted(together, key=lambda finding: _rank(finding, worst[finding.rule]))
 
 
 def _in_both_directions(
@@ -90,6 +91,9 @@ def _badness(judgement: RowOutcome | Finding, worst: tuple[str, int] | None) -> 
     return sign * value if isinstance(value, int | float) else float("-inf")
 
 
-def _rank(finding: Finding) -> tuple[bool, int, str, str, str]:
+def _rank(finding: Finding, worst: tuple[str, int] | None) -> tuple[bool, int, str, float, str, str]:
+    """Of several elements the worst comes first."""
     severity = SEVERITIES.index(finding.severity)
-    return finding.outcome != "hit", severity, finding.rule, finding.entity, finding.direction
+    is_unknown = finding.outcome != "hit"
+    badness = 0.0 if is_unknown else _badness(finding, worst)
+    return is_unknown, severity, finding.rule, -badness, finding.entity, finding.direction

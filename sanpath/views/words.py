@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.masking import printable
-from sanpath.topology.names import in_words, short_name
+from sanpath.topology.names import in_words, noun, short_name
 from sanpath.units import (
     bandwidth,
     counted,
@@ -428,17 +429,18 @@ def share_text(seconds: float, total: float) -> str:
 
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
-    """Findings grouped by rule and direction: the first of each group, and the others of it."""
-    groups: dict[tuple[str, str], list[Finding]] = {}
+    """Findings grouped by rule, direction and what follows for this run: the first of each group, and the others."""
+    groups: dict[tuple[str | None, ...], list[Finding]] = {}
     for finding in findings:
-        groups.setdefault((finding.rule, finding.direction), []).append(finding)
+        of_group = (finding.rule, finding.direction, finding.role, finding.in_this_run, finding.gain)
+        groups.setdefault(of_group, []).append(finding)
     return [(group[0], group[1:]) for group in groups.values()]
 
 
 def finding_text(finding: Finding, other_findings: Sequence[Finding]) -> str:
-    """One finding in a sentence, with the other elements that have it, and their number."""
-    named = first_of([short(other.entity) for other in other_findings], _NAMED)
-    also = f" Also on {named} ({len(other_findings) + 1} in all)." if other_findings else ""
+    """One finding in a sentence, with the other elements that have it, their values, and how many they are."""
+    named = first_of([_with_values(other, finding) for other in other_findings], _NAMED)
+    also = f" Also on {named}: {_in_all((finding, *other_findings))}." if other_findings else ""
     in_this_run = f" {finding.in_this_run[0].upper()}{finding.in_this_run[1:]}." if finding.in_this_run else ""
     gain = f" Fixing it: {finding.gain}." if finding.gain else ""
     return sentence(f"{finding.summary}.{also}{in_this_run}{gain}")
@@ -446,3 +448,24 @@ def finding_text(finding: Finding, other_findings: Sequence[Finding]) -> str:
 
 _NAMED = 3
 """At most so many elements of one finding are named: a fabric has hundreds."""
+_VALUE = re.compile(
+    r"\d+(?:[.,]\d+)*(?: (?:%|[µm]?s|[KMGT]i?B|[KMG]b/s|[MG]B/s|bytes|IOPS)(?![\w/]))?|[^\s,;:()]+|\S"
+)
+"""A number with its unit, or a word."""
+
+
+def _with_values(finding: Finding, first: Finding) -> str:
+    """The name of an element, and its own values where those of the first one are others."""
+    own, of_first = (_VALUE.findall(each.summary.replace(each.entity, "-")) for each in (finding, first))
+    differing = dict.fromkeys(a for a, b in zip(own, of_first, strict=False) if a != b)
+    name = short(finding.entity)
+    return f"{name} ({', '.join(differing)})" if differing and len(own) == len(of_first) else name
+
+
+def _in_all(findings: Sequence[Finding]) -> str:
+    """How many elements a finding is about, with their noun if all have the same: 2 sources."""
+    nouns = {noun(finding.entity) for finding in findings if " " not in finding.entity}
+    if len(nouns) > 1 or not nouns or nouns & {"media"} or any(" " in finding.entity for finding in findings):
+        return f"{len(findings)} in all"
+    word = nouns.pop()
+    return f"{len(findings)} {word}{'es' if word.endswith('ch') else 's'}"

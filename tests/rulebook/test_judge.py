@@ -182,6 +182,12 @@ def test_one_finding_a_rule_entity_and_direction() -> None:
     assert found[0].fix == LINK_FULL.fix
 
 
+def test_of_several_elements_the_worst_comes_first() -> None:
+    rows = [row(f"link:{name}", utilisation=used) for name, used in (("a", 0.95), ("b", 0.984), ("c", 0.96))]
+    found = group([LINK_FULL], judge([LINK_FULL], links(*rows)))
+    assert [finding.entity for finding in found] == ["link:b", "link:c", "link:a"]
+
+
 @pytest.mark.parametrize(("step", "shown"), [("t=2", 0.96), ("t=16", 0.977), ("t=64", 0.977), ("", 0.977)])
 def test_the_step_of_the_verdict_is_shown_where_the_rule_fired_in_it(step: str, shown: float) -> None:
     table = links(

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.views import json, markdown, progress, text
+from sanpath.views import json, markdown, progress, text, words
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, STORIES, X, diagnosed, judged
 
@@ -228,3 +228,30 @@ def test_time_that_waits_for_a_configured_limit_is_called_so_wherever_it_is_enfo
     for report in (text.render(found, width=160), markdown.render(found)):
         (row,) = [line for line in report.splitlines() if "waits for the configured limit" in line]
         assert row.strip(" |").startswith("configured limit")
+
+
+def test_what_is_said_of_a_group_of_findings_holds_for_each_of_its_elements() -> None:
+    """Elements of which another conclusion is true are told apart, and each has its own value."""
+    limits = replace(diagnosed("published").findings[0], in_this_run="it limits this run")
+    first = replace(limits, entity="link:a--b", summary="link:a--b runs at 2 Gb/s, others at 16 Gb/s")
+    second = replace(limits, entity="link:c--d", summary="link:c--d runs at 4 Gb/s, others at 16 Gb/s")
+    third = replace(limits, entity="link:e--f", summary="link:e--f runs at 2 Gb/s, others at 16 Gb/s")
+    free = replace(second, entity="link:g--h", in_this_run="it does not limit this run: x does")
+    groups = words.grouped([first, second, third, free])
+    assert groups == [(first, [second, third]), (free, [])]
+    text_of_group = words.finding_text(*groups[0])
+    assert "a - b runs at 2 Gb/s, others at 16 Gb/s. Also on c - d (4 Gb/s), e - f: 3 links. It" in text_of_group
+
+
+@pytest.mark.parametrize(
+    ("entities", "in_all"),
+    [
+        (("source:sw1", "source:sw2"), "2 sources"),
+        (("switch:sw1", "switch:sw2"), "2 switches"),
+        (("load:a > array:x", "load:a > volume:x/y"), "2 in all"),
+        (("array:x", "volume:x/y"), "2 in all"),
+    ],
+)
+def test_the_elements_of_a_finding_are_counted_as_what_they_are(entities: tuple[str, str], in_all: str) -> None:
+    first, second = (replace(diagnosed("published").findings[0], entity=entity, summary=entity) for entity in entities)
+    assert f": {in_all}." in words.finding_text(first, [second])
