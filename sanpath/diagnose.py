@@ -216,7 +216,9 @@ def _digest(rules: Sequence[Rule]) -> str:
 
 def _step(facts: Facts, step: Step, judgements: Sequence[Judgement], notes: Sequence[str]) -> StepResult:
     loads = [f for f in facts.loads if f.step == step.name]
-    windows = min((j.windows for j in judgements), default=0)
+    decided = deciding(judgements) if judgements else None
+    windows = decided.windows if decided is not None else 0
+    others = [j for j in judgements if j is not decided]
     return StepResult(
         name=step.name,
         start=iso(step.start),
@@ -225,7 +227,7 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement], notes: Sequ
         directions={f.direction: _direction(f, facts) for f in loads},
         in_flight=in_flight(facts.in_step(step.name), step, loads),
         windows_used=windows,
-        valid=(*_validity_notes(facts, step, windows, loads), *_moved(facts, step), *notes),
+        valid=(*_validity_notes(facts, step, windows, loads, others), *_moved(facts, step), *notes),
         verdict=_step_verdict(judgements),
         seen_at_array=any(load.seen_at_array for load in loads),
     )
@@ -321,12 +323,22 @@ def _step_verdict(judgements: Sequence[Judgement]) -> StepVerdict:
     )
 
 
-def _validity_notes(facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts]) -> list[str]:
+def _validity_notes(
+    facts: Facts, step: Step, windows: int, loads: Sequence[LoadFacts], others: Sequence[Judgement]
+) -> list[str]:
+    """Remarks on the step. `windows`: of the direction that its verdict rests on. `others`: the other directions."""
     notes = []
     # A load that reports a single figure has enough windows; other sources have windows of their own.
     if windows < WINDOWS and not (windows == 1 and loads and all(load.summary for load in loads)):
         reason = "too short" if windows else "too short, or a source gave nothing"
         notes.append(f"{reason}: {counted(windows, 'complete window')} of the slowest source, {WINDOWS} are needed")
+    else:
+        notes += [
+            f"too short for its {j.load.direction}s: {counted(j.windows, 'complete window')} of the slowest source, "
+            f"{WINDOWS} are needed; the verdict does not rest on them"
+            for j in others
+            if j.windows < WINDOWS and not j.load.summary
+        ]
     if any(load.summary and not load.series for load in loads):
         notes.append("whether the step was steady is not known: the load gave one figure for all of it")
     if step.origin == "found":

@@ -151,8 +151,8 @@ class StepVerdict:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """One step. `windows_used`: whole windows of its slowest source. `valid`: what the step is not valid for.
-    `seen_at_array`: nothing but an array counted its I/Os, from their arrival on.
+    """One step. `windows_used`: whole windows of the slowest source that its verdict rests on. `valid`: what the step
+    is not valid for. `seen_at_array`: nothing but an array counted its I/Os, from their arrival on.
     """
 
     name: str

@@ -79,7 +79,8 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     time_words = (
         f": I/Os spend {duration(sum(array_seconds))} of {duration(total)} in it{without}" if is_short else ""
     )
-    doubts = any(f.role == "validity" and f.outcome == "hit" for f in diagnosis.findings)
+    own_steps = {step.name, WHOLE_RUN}  # What is wrong with another step is told as a finding.
+    doubts = any(f.role == "validity" and f.outcome == "hit" and own_steps & set(f.steps) for f in diagnosis.findings)
     validity = " The test itself is in doubt: see Findings." if doubts else ""
     return f"{subject} is not the problem{time_words}{_tested_rate(cleared)}.{validity}"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sanpath.diagnose import _step, judge_recording
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -17,6 +19,19 @@ def test_more_in_flight_than_configured_asks_for_a_look_at_units_and_joins(tmp_p
     san.step("s", 8, read=Flow(2000, 0.008), array={"read": AtArray(0.001)})
     (step,) = judged(san.write()).steps
     assert any("more outstanding I/Os (16) than configured (8)" in note for note in step.valid)
+
+
+def test_a_step_counts_the_windows_of_the_direction_that_its_verdict_rests_on(tmp_path: Path) -> None:
+    """Of the other direction it is said that it has too few, and that nothing rests on them."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    san.step("s", 64, read=Flow(500, 0.1), write=Flow(6250, 1e-3))
+    facts, judgements = judge_recording(san.write())
+    few = [replace(j, windows=6 if j.load.direction == "read" else 2) for j in judgements]
+    step = _step(facts, facts.steps[0], few, [])
+    assert step.windows_used == 6
+    (note,) = (note for note in step.valid if "too short" in note)
+    assert note.startswith("too short for its writes: 2 complete windows")
+    assert note.endswith("the verdict does not rest on them")
 
 
 def test_the_deciding_step_is_the_one_with_most_in_flight_among_equals() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.experiment import VerdictKind
+from sanpath.facts.table import WHOLE_RUN
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.summary.path import summary_path
 from sanpath.summary.summarise import summary
@@ -55,6 +56,18 @@ def test_the_array_is_acquitted_only_where_it_was_cleared_and_is_not_blamed(name
     if "array is not the problem" in (found.summary.acquittal or ""):
         assert any(c.entity.startswith(("array:", "volume:")) for c in found.cleared)
         assert not any(b.layer.startswith("array") for b in found.verdict.bottlenecks)
+
+
+@pytest.mark.parametrize(("steps", "in_doubt"), [(("t16",), False), (("t16", "t800"), True), ((WHOLE_RUN,), True)])
+def test_a_doubt_is_told_beside_the_verdict_only_of_the_step_that_it_rests_on(
+    steps: tuple[str, ...], in_doubt: bool
+) -> None:
+    found = diagnosed("published")
+    assert found.verdict.from_step == "t800"
+    doubt = replace(found.findings[0], role="validity", outcome="hit", severity="low", steps=steps)
+    said = summary(replace(found, findings=[doubt]), resolve(recorded("published").inventory()))
+    assert ("in doubt" in (said.acquittal or "")) == in_doubt
+    assert (doubt.title in (said.consequence or "")) == ("t800" in steps)
 
 
 def test_the_published_test_is_told_in_three_lines() -> None:
