@@ -10,6 +10,7 @@ from sanpath.diagnosis.model import Bottleneck, Verdict
 from sanpath.facts.table import WHOLE_RUN, FactRow, FactTable
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
+from sanpath.rulebook.kinds import units
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.remedy import applicable_remedies
 from sanpath.topology.names import short_name
@@ -66,7 +67,9 @@ def findings(
         limits = named.has(finding, each_of[finding.rule], kinds.get(finding.rule, ()))
         attributes = {"platform": platform, "switch_make": switch_make(topology, rows)}
         reported = {name: value for name, value in attributes.items() if value is not None}
-        finding = replace(finding, fix=applicable_remedies(finding.fix, rows, reported))
+        deciding_last = sorted(rows, key=lambda row: row["step"] == verdict.from_step)
+        fixes = applicable_remedies(finding.fix, deciding_last, reported, units(each_of[finding.rule]))
+        finding = replace(finding, fix=fixes)
         if limits and finding.role == "validity" and kinds.get(finding.rule):
             # What makes the test another one than it seems to be also holds it back.
             finding = replace(finding, role="cause")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
+from sanpath.facts.fabric.link_measures import with_saturation
 from sanpath.facts.fabric.links import link_rows
 from sanpath.facts.fabric.neighbours import with_neighbour_facts
 from sanpath.facts.fabric.switch_ports import switch_port_rows
@@ -37,12 +38,12 @@ from sanpath.facts.part import facts_of_part
 from sanpath.facts.peers.peer_rows import compared, peer_rows
 from sanpath.facts.sampled import Sampled, SampledSteps, sample
 from sanpath.facts.sources import source_rows
-from sanpath.facts.storage.array_ports import array_port_rows, front_end_rows
+from sanpath.facts.storage.array_ports import array_port_rows, front_end_rows, with_ports_in_paths
 from sanpath.facts.storage.arrays import array_rows
 from sanpath.facts.storage.clusters import local_read_shares, media_rows, node_rows
 from sanpath.facts.storage.controllers import controller_rows
 from sanpath.facts.storage.idle_arrays import idle_arrays
-from sanpath.facts.storage.load_volumes import path_pair_rows
+from sanpath.facts.storage.load_volumes import judged_sides, path_pair_rows
 from sanpath.facts.storage.pauses import pauses
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.recorder_coverage import absences, presences
@@ -92,7 +93,14 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
             "controller",
             tuple(controller_rows(topology, events, known.get("controller", ()), compared(tables["peer"].rows))),
         ),
-        "source": FactTable("source", tuple(source_rows(recording, steps, known, sampled.timed.clocks, events))),
+        "source": FactTable(
+            "source",
+            tuple(
+                source_rows(
+                    recording, steps, known, sampled.timed.clocks, events, judged_sides(topology, loads, tables)
+                )
+            ),
+        ),
         "figure": FactTable("figure", tuple(figure_rows(figures))),
     }
     distributions = histograms(steps, events)
@@ -149,7 +157,9 @@ def _tables(
         for kind, entity_samples in all_samples.items()
     }
     planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
-    links = FactTable("link", tuple(with_neighbour_facts(link_rows(topology, steps, loads, samples))))
+    links = FactTable(
+        "link", tuple(with_saturation(with_neighbour_facts(link_rows(topology, steps, loads, samples))))
+    )
     tested = under_test(topology, loads, samples, links)
     groups = FactTable("control_group", tuple(control_group_rows(topology, tested)))
     tables = {"plane": planes, "link": links, "control_group": groups}
@@ -157,15 +167,16 @@ def _tables(
     for kind in ("array", "volume"):
         rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
         tables[kind] = FactTable(kind, tuple(rows_of_kind))
+    multipath = tuple(multipath_rows(topology, tested, events, {step.name: step for step in steps}))
     rows: dict[str, Iterable[FactRow]] = {
         "load": load_rows(topology, loads, tables, tested),
         "path_pair": path_pair_rows(topology, loads, tables),
         "switch_port": switch_port_rows(topology, steps, links, samples.get("switch_port", ())),
         "tcp_connection": tcp_connection_rows(topology, loads, samples.get("tcp_connection", ())),
         "array_port": array_port_rows(topology, steps, samples.get("array_port", ())),
-        "array_front": front_end_rows(topology, steps, loads, links),
+        "array_front": with_ports_in_paths(front_end_rows(topology, steps, loads, links), multipath),
         "device": device_rows(topology, tested),
-        "multipath": multipath_rows(topology, tested, events, {step.name: step for step in steps}),
+        "multipath": multipath,
         "host": host_rows(topology, tested),
         "initiator": initiator_rows(topology, tested),
         "virtual_disk": virtual_disk_rows(topology, tested),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
+from math import ceil
 
 from sanpath.catalogue.catalogue import parts
 from sanpath.catalogue.states import WORKING_STATES
@@ -18,6 +19,12 @@ from sanpath.recording.reading.recording import Recording
 
 _POLLED = ("switch_port", "array", "volume")
 """Kinds whose windows a verdict needs, in addition to those of the load."""
+_NEEDED = 4
+"""Whole windows of a step that its verdict needs for a better grade than the lowest."""
+Judged = Mapping[tuple[str, str], Collection[str]]
+"""(source, step) → its ids of the arrays or volumes whose figures stand for the array's side of the test."""
+_Windows = dict[str, tuple[int, float]]
+"""Step → how many windows, and their mean length in seconds."""
 _EVENTS = {"restarts": "device-restarted", "missing_samples": "samples-missing"}
 _INFORMATIVE_SEVERITIES = ("info", "hidden")
 """Severities of alerts that inform and do not warn."""
@@ -29,10 +36,11 @@ def source_rows(
     samples: Mapping[str, Sequence[StepSamples]],
     clocks: Mapping[str, ClockOffset],
     events: SourceEvents,
+    judged: Judged,
 ) -> Iterator[FactRow]:
     """Yield one row for each source, over the entire run."""
     polls = recording.polls()
-    windows = _windows(samples)
+    windows = _windows(samples, steps, judged)
     for declaration in recording.declarations:
         source_polls = [poll for poll in polls if poll.source == declaration.name]
         done = [poll for poll in source_polls if poll.outcome != "skipped"]
@@ -57,7 +65,7 @@ def source_rows(
             "longest_gap_seconds": longest_gap(done, _steps_of(declaration.name, steps)),
             "clock_offset_seconds": clock.seconds if clock is not None else None,
             "clock_uncertainty_seconds": clock.uncertainty_seconds if clock is not None else None,
-            "fewest_windows": _fewest_windows(steps, windows.get(declaration.name, {})),
+            **_window_facts(steps, windows.get(declaration.name), declaration.every_seconds),
             **{fact: float(counts[name]) for fact, name in _EVENTS.items()},
             "complaints": float(len(complaints)),
             "complaint": complaints[0] if complaints else None,
@@ -106,17 +114,43 @@ def longest_gap(done: Sequence[Poll], own_steps: Sequence[Step]) -> float | None
     return max(((later - earlier) / 1e6 for earlier, later in gaps), default=None)
 
 
-def _windows(samples: Mapping[str, Sequence[StepSamples]]) -> dict[str, dict[str, int]]:
-    """Return source → step → the most windows of an entity."""
-    windows: defaultdict[str, dict[str, int]] = defaultdict(dict)
+def _windows(
+    samples: Mapping[str, Sequence[StepSamples]], steps: Sequence[Step], judged: Judged
+) -> dict[str, _Windows]:
+    """Return source → step → its windows: the most that one of its entities has, but those of `judged`."""
+    seconds = {step.name: step.seconds for step in steps}
+    groups: defaultdict[tuple[str, str], dict[str, tuple[int, float]]] = defaultdict(dict)
     for kind in _POLLED:
-        for sample in samples.get(kind, ()):
-            if not sample.by_hand:
-                by_step = windows[sample.source]
-                by_step[sample.step] = max(by_step.get(sample.step, 0), sample.windows)
+        for sample in (sample for sample in samples.get(kind, ()) if not sample.by_hand):
+            entities = judged.get((sample.source, sample.step), ()) if kind != "switch_port" else ()
+            if entities and sample.entity not in entities:
+                continue
+            group = sample.entity if entities else "switch" if kind == "switch_port" else "array"
+            of_group = groups[sample.source, sample.step]
+            if sample.windows >= of_group.get(group, (0, 0.0))[0]:
+                length = sample.length_seconds or seconds.get(sample.step, 0.0)
+                of_group[group] = sample.windows, length / max(1, sample.windows)
+    windows: defaultdict[str, _Windows] = defaultdict(dict)
+    for (source, step), of_group in groups.items():
+        windows[source][step] = min(of_group.values())
     return windows
 
 
-def _fewest_windows(steps: Sequence[Step], windows: Mapping[str, int]) -> float | None:
-    """Return the windows of a source in the step in which it has the fewest. None: it has none in any step."""
-    return float(min(windows.get(step.name, 0) for step in steps)) if windows else None
+def _fewest(steps: Sequence[Step], windows: _Windows) -> tuple[int, str]:
+    """Return the windows in the step in which they are fewest, and that step."""
+    return min(((windows.get(step.name, (0, 0.0))[0], step.name) for step in steps), key=lambda found: found[0])
+
+
+def _window_facts(steps: Sequence[Step], windows: _Windows | None, every_seconds: float) -> FactRow:
+    """Return the windows of a source in the step in which it has the fewest. Without values: it has none in any step.
+
+    `every_seconds`: their length where the source gave none. A step may begin in the middle of a window."""
+    if windows is None:
+        return dict.fromkeys(("fewest_windows", "fewest_windows_step", "seconds_of_four_windows"))
+    number, step = _fewest(steps, windows)
+    _, length = windows.get(step) or max(windows.values())
+    return {
+        "fewest_windows": float(number),
+        "fewest_windows_step": step,
+        "seconds_of_four_windows": float(ceil((_NEEDED + 1) * (length or every_seconds) - 0.01)),
+    }

@@ -2,16 +2,19 @@
 
 In a command, `<name>` in lower case stands for a fact of the entity: `interface <switch_port>`. A placeholder
 remains, for a person to fill in, if its fact is not known or could have a meaning for a shell: a command for the
-wrong port is worse than none. Where the remedy names its shell, a name with blanks is put in quotes.
+wrong port is worse than none. Where the remedy names its shell, a name with blanks is put in quotes. What is said
+about the commands may hold numbers, too, in the units of their facts.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import isfinite
 
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.rulebook.model import Fix
+from sanpath.rulebook.summary import in_unit
 from sanpath.rulebook.text import did_you_mean
 
 _PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
@@ -45,20 +48,24 @@ def check(commands: Iterable[str], names: Collection[str]) -> None:
 
 
 def applicable_remedies(
-    fixes: Sequence[Fix], rows: Sequence[FactRow], context: Mapping[str, FactValue] | None = None
+    fixes: Sequence[Fix],
+    rows: Sequence[FactRow],
+    context: Mapping[str, FactValue] | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> tuple[Fix, ...]:
     """Return the remedies that apply to an entity with these rows of facts, filled with the facts.
 
     A condition on an unknown fact counts as met. But if the make of a device is not known, the remedies of all makes
-    are merged into one without commands: nobody should type the commands of another make. `context`: facts that the
-    rows lack: the make of the switches at the entity, the platform of the test's hosts."""
+    are merged into one without commands: nobody should type the commands of another make. Of several rows with a fact
+    the last one counts. `context`: facts that the rows lack: the make of the switches at the entity, the platform of
+    the test's hosts. `units`: fact → unit."""
     reported = {name: value for row in rows for name, value in row.items() if value is not None}
     facts = {**(context or {}), **reported}
     result: list[Fix] = []
     for fix in (fix for fix in fixes if _applies(fix, facts)):
         unknown = next((name for name in _PLATFORM_FACTS if name in fix.only_if and name not in facts), None)
         if unknown is None:
-            result.append(_filled(fix, facts))
+            result.append(_filled(fix, facts, units or {}))
             continue
         # Placeholders remain: the remedy is one step of the plan for all ports that it applies to.
         generic = _without_commands(fix, _PLATFORM_FACTS[unknown])
@@ -115,18 +122,27 @@ _ON_SWITCH = "! on <switch>"
 """A comment in the language of switches: several of them may have a port of the same name."""
 
 
-def _filled(fix: Fix, facts: Mapping[str, FactValue]) -> Fix:
+def _filled(fix: Fix, facts: Mapping[str, FactValue], units: Mapping[str, str]) -> Fix:
     def fill(text: str) -> str:
         return _PLACEHOLDER.sub(lambda match: _value(facts.get(match[1]), match[0], fix), text)
+
+    numbers = {
+        name: in_unit(value, units.get(name, ""))
+        for name, value in facts.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    }
+
+    def fill_words(text: str) -> str:
+        return fill(_PLACEHOLDER.sub(lambda match: numbers.get(match[1], match[0]), text))
 
     names_port = any("<switch_port>" in command for command in fix.commands)
     heading = (_ON_SWITCH,) if names_port and "switch" in facts else ()
     return fix.model_copy(
         update={
             "commands": tuple(fill(command) for command in (*heading, *fix.commands)),
-            "scope": fill(fix.scope),
-            "verify": fill(fix.verify),
-            "undo": fill(fix.undo),
+            "scope": fill_words(fix.scope),
+            "verify": fill_words(fix.verify),
+            "undo": fill_words(fix.undo),
         }
     )
 

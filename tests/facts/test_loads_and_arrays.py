@@ -12,8 +12,10 @@ from sanpath.diagnose import diagnose
 from sanpath.facts.compute import compute
 from sanpath.facts.load.access import Access
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.table import number
-from sanpath.model import Direction, Scalar
+from sanpath.facts.storage.arrays import _set_limits
+from sanpath.facts.table import FactRow, number
+from sanpath.model import Direction, Entity, Scalar
+from sanpath.topology.topology import Topology
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -262,3 +264,22 @@ def test_windows_in_which_all_io_stalled_are_part_of_the_load(tmp_path: Path) ->
     stalled = sum(seconds for ops, seconds in found.series if not ops)
     assert stalled == pytest.approx(30, abs=1.5)
     assert all(found.series[index][0] for index in (0, -1))
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"),
+    [
+        ({"qos_bytes_per_second": 400e6}, "qos_bytes_per_second"),
+        ({"qos_bytes_per_second": 400e6, "qos_ops_per_second": 1000}, "qos_ops_per_second"),
+        ({"qos_bytes_per_second": 400e6, "group_qos_bytes_per_second": 100e6}, None),
+        ({}, None),
+    ],
+)
+def test_of_the_limits_that_are_set_for_a_volume_the_one_that_is_used_most_is_known(
+    limits: dict[str, float], most: str | None
+) -> None:
+    entity = Entity("volume:fa1/vg1/vol1", "volume", "vg1/vol1", {}, limits, ())
+    row: FactRow = {"entity": entity.id, "step": "s", "bytes_per_second": 100e6, "ops_per_second": 450.0}
+    (found,) = _set_limits(Topology({entity.id: entity}), [row, dict(row)]).values()
+    assert (found["volume_name"], found["limit_used_most"]) == ("vg1/vol1", most)
+    assert found["qos_ops_per_second"] == limits.get("qos_ops_per_second")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sanpath.facts.compute import compute
 from sanpath.facts.facts import Facts
-from sanpath.facts.sources import longest_gap
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.sources import _window_facts, _windows, longest_gap
+from sanpath.facts.storage.array_ports import with_ports_in_paths
 from sanpath.facts.table import FactRow
-from sanpath.model import Poll
+from sanpath.model import Poll, Step
 from sanpath_collectors.flasharray.tables import ARRAY, ARRAY_PORT
 from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
 from tests.support.recording import RecordingBuilder
@@ -201,6 +204,28 @@ def test_the_step_with_the_fewest_windows_counts() -> None:
     assert number_of(only(computed("published"), "source", "source:sw1")["fewest_windows"]) >= 8
 
 
+def test_steps_that_are_too_short_are_named_with_the_length_that_is_needed() -> None:
+    """The switch is read every second: a step of five holds four of its windows, wherever it begins."""
+    row = only(computed("too_short"), "source", "source:sw1")
+    assert row["fewest_windows_step"] == "s"
+    assert row["seconds_of_four_windows"] == pytest.approx(5 * number_of(row["every_seconds"]), abs=1)
+
+
+@pytest.mark.parametrize(
+    ("judged", "fewest", "seconds"),
+    [((), 20, 5), (("array:fa1",), 20, 5), (("volume:fa1/v",), 2, 50), (("array:fa1", "volume:fa1/v"), 2, 50)],
+)
+def test_the_windows_of_what_is_judged_count(judged: tuple[str, ...], fewest: int, seconds: float) -> None:
+    """An array may give values of its own every second, and those of its volumes every ten."""
+    step = Step("s", 0, 20_000_000, "marks", (), None)
+    often = StepSamples("fa1", "array:fa1", "s", samples=20)
+    seldom = StepSamples("fa1", "volume:fa1/v", "s", samples=2)
+    samples = {"array": [often], "volume": [seldom, replace(seldom, entity="volume:fa1/w", samples=1)]}
+    row = _window_facts([step], _windows(samples, [step], {("fa1", "s"): judged})["fa1"], 1.0)
+    assert (row["fewest_windows"], row["seconds_of_four_windows"]) == (fewest, seconds)
+    assert set(_window_facts([step], None, 1.0).values()) == {None}
+
+
 def test_data_reduction_is_compared_with_the_first_step(tmp_path: Path) -> None:
     out = RecordingBuilder(tmp_path / "a.sanpath")
     out.source("fa1", "flasharray", ARRAY)
@@ -225,3 +250,14 @@ def test_what_a_device_says_is_wrong_with_it_is_counted(tmp_path: Path) -> None:
     out.event("fa1", 2, "hardware-state", component="CH0.FAN2", state="ok")
     (row,) = compute(out.write()).tables["source"]
     assert (row["complaints"], row["complaint"]) == (2.0, "a drive has failed (warning)")
+
+
+@pytest.mark.parametrize(
+    ("target_ports", "arrays", "in_paths"), [(4.0, 1, True), (2.0, 1, False), (None, 1, None), (4.0, 2, None)]
+)
+def test_zones_lack_no_port_to_which_the_lun_has_a_path(
+    target_ports: float | None, arrays: int, in_paths: bool | None
+) -> None:
+    front: list[FactRow] = [{"entity": f"array:{n}", "step": "s", "reachable_ports": 4.0} for n in range(arrays)]
+    found = with_ports_in_paths(front, [{"step": "s", "target_ports": target_ports}])
+    assert {row["all_ports_in_paths"] for row in found} == {in_paths}

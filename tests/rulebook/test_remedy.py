@@ -42,6 +42,26 @@ def test_what_is_not_known_stays_for_a_person_to_fill_in() -> None:
     assert "<naa>" in fix.undo
 
 
+def test_what_is_said_of_a_command_holds_numbers_in_their_units_and_those_of_the_last_row() -> None:
+    """Commands hold none: in which unit they take a number is their own affair."""
+    fix = SPEED.model_copy(update={"commands": ("limit <rate>",), "scope": "Below <rate>, port <rate_limited>."})
+    rows: list[dict[str, FactValue]] = [{"rate": 5e6, "rate_limited": True}, {"rate": 83.7e6}]
+    (got,) = remedy.applicable_remedies([fix], rows, units={"rate": "bytes per second"})
+    assert (got.scope, got.commands) == ("Below 83.7 MB/s, port <rate_limited>.", ("limit <rate>",))
+
+
+@pytest.mark.parametrize(
+    ("used", "commands"), [("bytes", ["bw_qos"]), ("ops", ["iops_qos"]), (None, ["bw_qos", "iops_qos"])]
+)
+def test_only_the_limit_that_is_reached_is_cleared(used: str | None, commands: list[str]) -> None:
+    rule = find_rule(load_rulebook(), "configured-cap")
+    fact = None if used is None else f"qos_{used}_per_second"
+    row: dict[str, FactValue] = {"volume_name": "vg1/vol1", "limit_used_most": fact}
+    got = [command for fix in remedy.applicable_remedies(rule.fix, [row]) for command in fix.commands]
+    assert [command.rpartition(" ")[2] for command in got] == [f"{name}=0'" for name in commands]
+    assert all("name=vg1/vol1 " in command for command in got)
+
+
 def test_a_fact_of_any_step_fills_it() -> None:
     (fix,) = remedy.applicable_remedies([SPEED], [{"switch_port": "fc1/7"}, {"switch_port": None}])
     assert fix.commands[0] == "interface fc1/7"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 from sanpath.catalogue.capacity import Technology, payload_ratio
@@ -29,6 +29,13 @@ def filled_ratio(row: FactRow) -> float | None:
 def is_saturated(row: FactRow) -> bool:
     """Return whether a link is full in the mean and in nearly every window."""
     return (filled_ratio(row) or 0.0) >= FULL and number(row, "full_windows_ratio") >= _FULL_WINDOWS
+
+
+def with_saturation(rows: Iterable[FactRow]) -> list[FactRow]:
+    """Return rows of links with whether the link is saturated in their direction in any of the steps."""
+    known = list(rows)
+    saturated = {(row["entity"], row["direction"]) for row in known if row["on_loaded_path"] and is_saturated(row)}
+    return [{**row, "saturated_in_a_step": (row["entity"], row["direction"]) in saturated} for row in known]
 
 
 def wire_seconds(links: FactTable, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sanpath.facts.fabric.link_measures import FULL, filled_ratio
 from sanpath.facts.host.port_utilisation import port_use
@@ -78,6 +78,22 @@ def front_end_rows(
                     **zoning,
                     "hosts_utilisation": busiest_utilisation(host_links),
                 }
+
+
+def with_ports_in_paths(rows: Iterable[FactRow], multipath: Iterable[FactRow]) -> Iterator[FactRow]:
+    """Yield rows of front ends with whether a LUN of the test has a working path to each of the ports in reach.
+
+    Of several arrays that is not known: whose the target ports of a LUN are does not count."""
+    known = list(rows)
+    most: dict[str, float] = {}
+    for row in multipath:
+        if row["target_ports"] is not None:
+            most[str(row["step"])] = max(most.get(str(row["step"]), 0.0), number(row, "target_ports"))
+    is_single = len({row["entity"] for row in known}) == 1
+    for row in known:
+        ports = most.get(str(row["step"])) if is_single else None
+        in_paths = None if ports is None else ports >= number(row, "reachable_ports")
+        yield {**row, "all_ports_in_paths": in_paths}
 
 
 def _last_cables(paths: Sequence[IoPath], array: str) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from sanpath.facts.host.tested_machines import busiest_utilisation
 from sanpath.facts.load.loads import LoadFacts
@@ -69,16 +70,43 @@ def array_rows(
 
 
 def _with_limits_used(topology: Topology, kind: str, rows: Sequence[FactRow]) -> list[FactRow]:
-    """Return the rows with the shares in use of cloud limits and of the slots of block devices."""
+    """Return the rows with the shares in use of cloud limits and of the slots of block devices, and what limits the
+    array sets."""
+    set_limits = _set_limits(topology, rows)
     shares, slots = limit_shares(topology, kind, rows), _device_slots(topology, rows)
     return [
         {
             **row,
             **shares.get((str(row["entity"]), str(row["step"])), dict.fromkeys(SHARES)),
             "device_slots_ratio": slots.get((str(row["entity"]), str(row["step"]))),
+            **set_limits[str(row["entity"]), str(row["step"])],
         }
         for row in rows
     ]
+
+
+def _set_limits(topology: Topology, rows: Sequence[FactRow]) -> dict[tuple[str, str], FactRow]:
+    """Return (volume, step) → its name at the array, the limits that are set for it alone, and the one that it uses
+    more of, both directions together."""
+    result: dict[tuple[str, str], FactRow] = {}
+    for key in {(str(row["entity"]), str(row["step"])): None for row in rows}:
+        kind, _, name = key[0].partition(":")
+        attributes = topology.entities[key[0]].attributes if kind == "volume" and key[0] in topology.entities else {}
+        own = [row for row in rows if (row["entity"], row["step"]) == key]
+        limits: dict[str, float | None] = {}
+        used: dict[str, float] = {}
+        for rate, fact in (("bytes_per_second", "qos_bytes_per_second"), ("ops_per_second", "qos_ops_per_second")):
+            limit = attributes.get(fact)
+            is_own = isinstance(limit, int | float) and limit > 0 and not attributes.get(f"group_{fact}")
+            limits[fact] = float(cast(float, limit)) if is_own else None
+            if is_own:
+                used[fact] = sum(number(row, rate) for row in own) / float(cast(float, limit))
+        result[key] = {
+            "volume_name": name.partition("/")[2] or None if kind == "volume" else None,
+            **limits,
+            "limit_used_most": max(used, key=used.__getitem__, default=None),
+        }
+    return result
 
 
 def _growth_and_gain(

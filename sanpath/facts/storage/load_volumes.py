@@ -79,6 +79,23 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     }
 
 
+def judged_sides(
+    topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[str, FactTable]
+) -> dict[tuple[str, str], set[str]]:
+    """Return (source, step) → its own ids of the arrays and volumes that `array_side` takes for the loads."""
+    rows = [(load.step, row) for load in loads if (row := array_side(topology, load, tables)) is not None]
+    own_ids: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    of_rows = {row["entity"] for _, row in rows}
+    for (source, _, own_id), entity in topology.known_as.items():
+        if entity in of_rows:
+            own_ids[entity].append((source, own_id))
+    sides: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for step, row in rows:
+        for source, own_id in own_ids[str(row["entity"])]:
+            sides[source, step].add(own_id)
+    return sides
+
+
 def _foreign_ratio(load: LoadFacts, row: FactRow) -> float | None:
     """Return the share of a row's bytes that is not the load's. None: not known."""
     if not row["bytes_per_second"] or not load.bytes_per_second:
