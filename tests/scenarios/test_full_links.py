@@ -8,9 +8,21 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.table import number
 from tests.support.recording import Number
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
-from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, X, diagnosed, fast, judged, published
+from tests.support.stories import (
+    COUNTED,
+    NOTHING,
+    SECOND_HBA,
+    STORIES,
+    X,
+    computed,
+    diagnosed,
+    fast,
+    judged,
+    published,
+)
 
 HOST_LINK, ARRAY_LINK = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"
 # A full 4GFC link of 64 KiB blocks: 32 frames and the response, (32 x 2,076 + 52) / (32 x 2,108 + 84) of 425 MB/s.
@@ -427,3 +439,42 @@ def test_a_counter_that_misses_bytes_acquits_no_link(tmp_path: Path, port: str, 
     assert [part.why for part in found.unobserved if part.what == link] == [
         "its counter misses bytes that have passed the link"
     ]
+
+
+@pytest.mark.parametrize("name", sorted(STORIES))
+def test_a_second_path_is_asked_for_only_where_the_test_has_none(name: str) -> None:
+    found = diagnosed(name)
+    asked = [line for bottleneck in found.verdict.bottlenecks for line in bottleneck.overturn_if]
+    side = {row["side"] for row in computed(name).tables["link"].rows if row["entity"] in _limiting(found)}
+    used = {
+        row["entity"]
+        for row in computed(name).tables["link"].select(step=found.verdict.from_step, on_loaded_path=True)
+        if row["side"] in side and number(row, "share") >= 0.2
+    }
+    if any(line.startswith("a second path") for line in asked):
+        assert len(used) <= 1
+    if name == "unequal":
+        assert "a run in which this path carries less and IOPS stay the same" in asked
+        assert len(used) == 2
+
+
+def _limiting(found: Diagnosis) -> set[str]:
+    return {entity for bottleneck in found.verdict.bottlenecks for entity in bottleneck.elements}
+
+
+def test_a_link_that_is_saturated_in_a_step_is_no_risk_in_another(tmp_path: Path) -> None:
+    san = San(tmp_path)
+    for n, share in ((8, 0.9), (64, 1.0)):
+        ports = {port.name: (share * COUNTED, NOTHING) for port in san.ports}
+        san.step(f"t{n}", n, read=Flow(share * X, n / (share * X)), ports=ports, array={"read": AtArray(0.0004)})
+    found = judged(san.write())
+    assert {"link-full"} == {
+        f.rule for f in found.findings if f.rule in ("link-full", "link-busy") and f.outcome == "hit"
+    }
+
+
+def test_a_link_that_is_nearly_saturated_and_never_more_is_a_risk(tmp_path: Path) -> None:
+    san = San(tmp_path)
+    ports = {port.name: (0.9 * COUNTED, NOTHING) for port in san.ports}
+    san.step("t", 8, read=Flow(0.9 * X, 8 / (0.9 * X)), ports=ports, array={"read": AtArray(0.0004)})
+    assert any(f.rule == "link-busy" and f.outcome == "hit" for f in judged(san.write()).findings)

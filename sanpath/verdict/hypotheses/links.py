@@ -12,6 +12,7 @@ from sanpath.diagnosis.model import Next
 from sanpath.facts.fabric.capacities import capacity_at
 from sanpath.facts.fabric.link_measures import is_saturated
 from sanpath.facts.fabric.links import is_faster
+from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.fabric.neighbours import WAITED_FOR
 from sanpath.facts.facts import Facts
 from sanpath.facts.storage.load_volumes import SHARED
@@ -139,7 +140,7 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         table,
         _layer(table.facts, binding),
         (first.words,) if against else tuple(_because(table, first)),
-        tuple(_overturn(first, is_alone=len(binding) == 1)),
+        tuple(_overturn(first, _another_path(table, binding))),
         ceiling_ratio=lowest / load.bytes_per_second if lowest and not against else None,
         following=following,
         entity=first.entities[0],
@@ -206,13 +207,21 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
         yield "a little less than a saturated link carries: without data of the array, a cap there is possible"
 
 
-def _overturn(link: PathLink, is_alone: bool) -> Iterator[str]:
+def _another_path(table: PlaceTable, binding: Sequence[PathLink]) -> str:
+    """What another path would have to do to overturn the verdict. The test may use one already."""
+    named = {entity for link in binding for entity in link.entities}
+    others = (row for row in table.links if row["on_loaded_path"] and row["entity"] not in named)
+    if any(row["side"] == binding[0].side and number(row, "share") >= IN_USE for row in others):
+        return "a run in which this path carries less and IOPS stay the same"
+    return f"{'a second' if len(binding) == 1 else 'another'} path that carries bytes of the test at the same IOPS"
+
+
+def _overturn(link: PathLink, another_path: str) -> Iterator[str]:
     row = link.row
     if row is None:
         yield from _UNCOUNTED_OVERTURN
         return
-    path = "a second path" if is_alone else "another path"
-    yield f"{path} that carries bytes of the test at the same IOPS"
+    yield another_path
     if number(row, "foreign_ratio") <= SHARED:
         yield "another host that causes more than 5 % of the bytes of this link; none was seen"
     if row["technology"] == "fibre_channel":
