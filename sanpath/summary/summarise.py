@@ -28,9 +28,10 @@ def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] 
     path, off_path, other_paths = summary_path(diagnosis, topology)
     step = next((candidate for candidate in diagnosis.steps if candidate.name == diagnosis.verdict.from_step), None)
     action, number, gain = _action(diagnosis, topology, step)
+    reason, _, consequences = diagnosis.verdict.headline.partition(":")
     unjudged = Summary(
-        verdict=_no_verdict(diagnosis),
-        consequence=diagnosis.verdict.headline,
+        verdict=_begun_with_a_capital(reason),
+        consequence=_begun_with_a_capital(consequences.strip()) or None,
         path=path,
         off_path=off_path,
         more_paths=other_paths,
@@ -49,9 +50,8 @@ def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] 
     )
 
 
-def _no_verdict(diagnosis: Diagnosis) -> str:
-    reason = diagnosis.verdict.headline.partition(":")[0]
-    return f"{reason[:1].upper()}{reason[1:]}"
+def _begun_with_a_capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _acquittal(diagnosis: Diagnosis, step: StepResult) -> str | None:

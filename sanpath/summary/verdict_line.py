@@ -17,6 +17,10 @@ from sanpath.verdict.model import LEAST_PROBABILITY
 _FULL = 0.8
 """Utilisation from which the link to a slow device is called saturated: sanpath's own choice. A device that does not
 drain leaves its link idle in between."""
+_FULL_QUEUE = 0.95
+"""Share of its slots from which a queue is called full, as in the rule lun-queue-limits."""
+_NEARLY_FULL = 0.8
+"""Share from which it is called nearly full: sanpath's own choice. A queue that holds fewer has a lower limit."""
 _MOST_WORDS = 12
 """A line of more is not read at a glance: sanpath's own choice."""
 _BY_MEMORY = "test-answered-by-cache"
@@ -141,7 +145,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "lun" | "hba" | "vdisk":
             name = f"{noun_of(topology, first.entity)} {with_owner(first.entity)}"
             names = with_others(name, diagnosis.verdict.bottlenecks)
-            alone = f"Queue of {name} is full{_depth(first, step)}"
+            full, slots = _fullness(first, step)
+            alone = _fitting(f"Queue of {name} is {full}{slots}", f"Queue of {name} is {full}")
             return alone if names == name else _fitting(f"Queues of {names} are full", alone)
         case "drive" if first.coincident:
             also = counted(len(first.coincident), "other")
@@ -160,11 +165,17 @@ def _device(topology: Topology, first: Bottleneck) -> str:
     return f"{name} of {readable(hosts[0])}" if hosts and readable(hosts[0]) not in name else name
 
 
-def _depth(first: Bottleneck, step: StepResult) -> str:
+def _fullness(first: Bottleneck, step: StepResult) -> tuple[str, str]:
+    """Whether a queue is full, or nearly so, and its slots, each in words."""
     planes = [p for p in step.in_flight.planes if p.entity == first.entity and p.admitted]
+    if not planes:
+        return "full", ""
+    slots = planes[0].admitted or 0.0
+    used = sum(p.measured[1] + p.others for p in planes if p.plane == planes[0].plane)
+    if _NEARLY_FULL <= used / slots < _FULL_QUEUE:
+        return "nearly full", f" ({used:.0f} of {count(slots)})"
     # A limit below the reported depth may be what holds the I/Os back.
-    admitted = sum(p.measured[1] + p.others for p in planes if p.plane == planes[0].plane)
-    return f" ({counted(min(planes[0].admitted or 0.0, admitted), 'slot')})" if planes else ""
+    return "full", f" ({counted(slots if used >= _FULL_QUEUE * slots else used, 'slot')})"
 
 
 def _array(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, step: StepResult) -> str:

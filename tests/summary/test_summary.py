@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.experiment import VerdictKind
+from sanpath.diagnosis.model import PlaneInFlight
 from sanpath.facts.table import WHOLE_RUN
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.summary.path import summary_path
@@ -184,3 +185,29 @@ def test_of_several_hosts_the_one_with_the_limit_is_drawn(limit: str) -> None:
     assert [element.entity for element in path] == [f"load:fio/{host}/job", f"host:{host}", limit]
     assert path[-1].role == "limits"
     assert not off_path
+
+
+@pytest.mark.parametrize(
+    ("used", "full"),
+    [(32, "full (32 slots)"), (31, "full (32 slots)"), (26.4, "nearly full (26 of 32)"), (8, "full (8 slots)")],
+)
+def test_a_queue_is_full_from_95_percent_of_its_slots(used: float, full: str) -> None:
+    """Where many fewer are used, a limit below the depth that was read holds the I/Os back."""
+    found, topology = diagnosed("published"), resolve(recorded("published").inventory())
+    (step,) = (step for step in found.steps if step.name == found.verdict.from_step)
+    (bottleneck,) = found.verdict.bottlenecks
+    lun = next(entity.id for entity in topology.of_kind("lun"))
+    plane = PlaneInFlight("host_lun", lun, "read", (used, used), admitted=32)
+    verdict = replace(found.verdict, bottlenecks=(replace(bottleneck, entity=lun, kind="lun"),))
+    in_flight = replace(step.in_flight, planes=(plane,))
+    said = summary(replace(found, verdict=verdict, steps=[replace(step, in_flight=in_flight)], plan=()), topology)
+    assert said.verdict.endswith(f"is {full}")
+    assert len(said.verdict.split()) <= 12
+    assert said.action == "Raise the queue depth of device sqlvm1 sda above 32"
+
+
+def test_where_nothing_is_judged_no_sentence_is_said_twice(tmp_path: Path) -> None:
+    found = judged(San(tmp_path).write())
+    said = [found.summary.verdict, *filter(None, [found.summary.consequence])]
+    assert ": ".join(said).lower() == found.verdict.headline.lower()
+    assert all(line[:1].isupper() for line in said)
