@@ -14,6 +14,8 @@ from sanpath.views.cells import WORTH_A_ROW
 
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
 
+_RELIEVED = ("credit_stall", "lun", "vdisk")
+"""Kinds of a bottleneck that `sanpath whatif --relieve` relieves, besides links, limits and path policies."""
 MAX_OFF_PATH = 3
 """At most so many elements off the path are named: an array has many ports."""
 
@@ -106,7 +108,20 @@ def gain_text(diagnosis: Diagnosis) -> str | None:
     step = first_step(diagnosis)
     if diagnosis.summary.gain or step is None or step.purpose != "limit":
         return diagnosis.summary.gain
-    return "not known, because this run does not show what would limit next"
+    reason = "not known, because this run does not show what would limit next"
+    return f"{reason}; `sanpath whatif RECORDING --relieve` estimates it" if _is_estimated(diagnosis) else reason
+
+
+def _is_estimated(diagnosis: Diagnosis) -> bool:
+    """Whether a what-if knows how to relieve the limit."""
+    verdict = diagnosis.verdict
+    first = next(iter(verdict.bottlenecks), None)
+    if first is None or first.kind == "link":
+        uses = [use for use in diagnosis.elements if first is not None and use.entity == first.entity]
+        return any(use.step == verdict.from_step and use.utilisation is not None for use in uses)
+    if first.kind == "path_policy":
+        return bool(first.coincident)
+    return verdict.kind == "configured_cap" or first.kind in _RELIEVED
 
 
 def test_name(diagnosis: Diagnosis) -> str:

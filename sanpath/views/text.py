@@ -76,7 +76,7 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield Padding(Text(printable(step.scope), style="dim"), (0, 0, 0, 2))
         yield from _commands(step.commands)
     if (gain := first_screen.gain_text(diagnosis)) is not None:
-        yield Text(printable(f"  Expected gain: {gain}"))
+        yield Padding(Text(printable(f"Expected gain: {gain}")), (0, 0, 0, 2))
 
 
 _ROLES = {"limits": "bold red", "waits": "yellow", None: ""}

@@ -64,6 +64,8 @@ GRADES = {
 
 _WITH_DEVICES = ("guest", "host")
 """Layers whose parts of a latency budget end at the clock of a block device."""
+_LEAST_SECONDS = 0.5e-6
+"""Less prints as 0."""
 _SHOWN = 0.01
 """Suspects with a lower probability are not listed."""
 
@@ -175,14 +177,16 @@ def middle(interval: tuple[float, float]) -> float:
 
 def timed_parts(budget: LatencyBudget) -> list[BudgetPart]:
     """Parts of the budget that take at least half a microsecond: the others print as 0."""
-    return [part for part in budget.parts if abs(middle(part.seconds)) >= 0.5e-6]
+    return [part for part in budget.parts if abs(middle(part.seconds)) >= _LEAST_SECONDS]
 
 
 def rest_of(budget: LatencyBudget) -> tuple[str, str]:
     """What the remainder of a budget is: its name and where it lies. The last clock that was read, a block device's,
     holds it where nothing below has a clock."""
-    last = budget.parts[-1] if budget.parts else None
-    if last is None or last.layer not in _WITH_DEVICES or middle(budget.unexplained_seconds) <= 0:
+    last, rest = budget.parts[-1] if budget.parts else None, middle(budget.unexplained_seconds)
+    if rest <= -_LEAST_SECONDS:
+        return "overlap", f"parts overlap by {duration(-rest)}: their clocks or windows differ"
+    if last is None or last.layer not in _WITH_DEVICES or rest <= 0:
         return "unexplained", "in no measured part"
     return "not split", f"in {short(last.entity)} or behind it; no source tells which"
 
@@ -429,10 +433,13 @@ def share_text(seconds: float, total: float) -> str:
 
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
-    """Findings grouped by rule, direction and what follows for this run: the first of each group, and the others."""
-    groups: dict[tuple[str | None, ...], list[Finding]] = {}
+    """Findings grouped by rule, direction and what follows for this run: the first of each group, and the others.
+
+    A sentence of other words has values that cannot be named in the place of those of the first."""
+    groups: dict[tuple[str | int | None, ...], list[Finding]] = {}
     for finding in findings:
-        of_group = (finding.rule, finding.direction, finding.role, finding.in_this_run, finding.gain)
+        words = len(_values(finding))
+        of_group = (finding.rule, finding.direction, finding.role, finding.in_this_run, finding.gain, words)
         groups.setdefault(of_group, []).append(finding)
     return [(group[0], group[1:]) for group in groups.values()]
 
@@ -456,10 +463,14 @@ _VALUE = re.compile(
 
 def _with_values(finding: Finding, first: Finding) -> str:
     """The name of an element, and its own values where those of the first one are others."""
-    own, of_first = (_VALUE.findall(each.summary.replace(each.entity, "-")) for each in (finding, first))
-    differing = dict.fromkeys(a for a, b in zip(own, of_first, strict=False) if a != b)
+    pairs = zip(_values(finding), _values(first), strict=False)
+    differing = dict.fromkeys(own for own, of_first in pairs if own != of_first)
     name = short(finding.entity)
-    return f"{name} ({', '.join(differing)})" if differing and len(own) == len(of_first) else name
+    return f"{name} ({', '.join(differing)})" if differing else name
+
+
+def _values(finding: Finding) -> list[str]:
+    return _VALUE.findall(finding.summary.replace(finding.entity, "-"))
 
 
 def _in_all(findings: Sequence[Finding]) -> str:

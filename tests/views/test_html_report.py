@@ -317,7 +317,7 @@ def test_a_partial_recording_still_gives_a_page(tmp_path: Path, left_out: set[st
 def test_an_empty_recording_says_that_nothing_was_seen(tmp_path: Path) -> None:
     RecordingBuilder(tmp_path / "empty.sanpath").write(ended=False)
     page = Page(rendered(diagnosis_of(tmp_path / "empty.sanpath"), Format.html, tmp_path / "empty.sanpath"))
-    assert "no I/O of a load was recorded" in page.words
+    assert "No I/O of a load was recorded" in page.words
     assert "No source was read" in page.words
     assert "healthy" not in page.words.lower()
     assert not page.all("canvas")

@@ -10,7 +10,8 @@ import pytest
 from rich.cells import cell_len
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.views import json, markdown, progress, text, words
+from sanpath.views import first_screen, json, markdown, progress, text
+from sanpath.views.words import finding_text, grouped
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, STORIES, X, diagnosed, judged
 
@@ -124,7 +125,9 @@ def test_a_negative_rest_is_shown() -> None:
         text.render(diagnosed("array_slower_than_the_load"), 100),
         markdown.render(diagnosed("array_slower_than_the_load")),
     ):
-        assert re.search(r"unexplained\W+-0\.60 ms", report)
+        assert re.search(r"overlap\W+-0\.60 ms", report)
+        assert "parts overlap by 0.60 ms" in report
+        assert "unexplained" not in report.partition("Not measured")[0]
 
 
 def test_what_a_step_is_not_good_for_is_said() -> None:
@@ -237,9 +240,10 @@ def test_what_is_said_of_a_group_of_findings_holds_for_each_of_its_elements() ->
     second = replace(limits, entity="link:c--d", summary="link:c--d runs at 4 Gb/s, others at 16 Gb/s")
     third = replace(limits, entity="link:e--f", summary="link:e--f runs at 2 Gb/s, others at 16 Gb/s")
     free = replace(second, entity="link:g--h", in_this_run="it does not limit this run: x does")
-    groups = words.grouped([first, second, third, free])
-    assert groups == [(first, [second, third]), (free, [])]
-    text_of_group = words.finding_text(*groups[0])
+    other_words = replace(second, entity="link:i--j", summary="link:i--j runs at 1 Gb/s, which is its only speed")
+    groups = grouped([first, second, third, free, other_words])
+    assert groups == [(first, [second, third]), (free, []), (other_words, [])]
+    text_of_group = finding_text(*groups[0])
     assert "a - b runs at 2 Gb/s, others at 16 Gb/s. Also on c - d (4 Gb/s), e - f: 3 links. It" in text_of_group
 
 
@@ -253,5 +257,34 @@ def test_what_is_said_of_a_group_of_findings_holds_for_each_of_its_elements() ->
     ],
 )
 def test_the_elements_of_a_finding_are_counted_as_what_they_are(entities: tuple[str, str], in_all: str) -> None:
-    first, second = (replace(diagnosed("published").findings[0], entity=entity, summary=entity) for entity in entities)
-    assert f": {in_all}." in words.finding_text(first, [second])
+    first, second = (
+        replace(diagnosed("published").findings[0], entity=entity, summary=entity) for entity in entities
+    )
+    assert f": {in_all}." in finding_text(first, [second])
+
+
+@pytest.mark.parametrize(
+    ("kind", "coincident", "is_estimated"),
+    [
+        *(("link", (), True), ("lun", (), True), ("array", (), False), ("drive", (), False)),
+        *(("path_policy", ("link:a--b",), True), ("path_policy", (), False)),
+    ],
+)
+def test_where_a_gain_is_not_known_the_command_that_estimates_it_is_named(
+    kind: str, coincident: tuple[str, ...], is_estimated: bool
+) -> None:
+    found = diagnosed("published")
+    (bottleneck,) = found.verdict.bottlenecks
+    verdict = replace(found.verdict, bottlenecks=(replace(bottleneck, kind=kind, coincident=coincident),))
+    unknown = replace(found, verdict=verdict, summary=replace(found.summary, gain=None))
+    gain = first_screen.gain_text(unknown) or ""
+    assert gain.startswith("not known")
+    assert ("sanpath whatif RECORDING --relieve" in gain) == is_estimated
+
+
+def test_the_second_line_of_what_is_gained_is_indented_like_the_first() -> None:
+    lines = text.render(diagnosed("published"), 80).splitlines()
+    (first,) = (number for number, line in enumerate(lines) if "Expected gain" in line)
+    assert lines[first].startswith("  Expected")
+    assert lines[first + 1].startswith("  ") or not lines[first + 1]
+    assert not lines[first + 1].startswith("   ")
