@@ -7,7 +7,8 @@ import pytest
 from sanpath.model import Event, Scalar
 from sanpath.sweep.matrix import steps
 from sanpath.sweep.plan import Plan
-from sanpath.sweep.progress import STEP_BEGIN, STEP_END, progress, remaining_seconds, span
+from sanpath.sweep.progress import STEP_BEGIN, STEP_END, progress, remaining_seconds
+from sanpath.units import long_duration
 
 PLAN = Plan.model_validate(
     {"target": {"filename": "a"}, "seconds": 10, "warmup_seconds": 2, "matrix": {"in_flight": [1, 2, 4, 8]}}
@@ -59,4 +60,4 @@ def test_a_step_that_takes_longer_than_the_others_does_not_eat_their_time() -> N
     ("seconds", "reported"), [(0.4, "0 s"), (59.4, "59 s"), (130, "2 min 10 s"), (3 * 3600 + 300, "3 h 5 min")]
 )
 def test_time_as_a_person_says_it(seconds: float, reported: str) -> None:
-    assert span(seconds) == reported
+    assert long_duration(seconds) == reported
