@@ -42,8 +42,8 @@ TITLES = {kind: f"{words[:1].upper()}{words[1:]}" for kind, words in KIND_WORDS.
 KINDS = {kind: title.upper() for kind, title in TITLES.items()}
 _NOT_MEASURED = "Not measured"
 """What cannot be told further where the place of the limit is as good as certain, and nothing reads it."""
-_NAMED = 5
-"""Most elements that are named in one line of evidence; the others are counted."""
+_NAMED = 3
+"""At most so many elements of one finding, or of one line of evidence, are named: a fabric has hundreds."""
 
 LAYERS = {
     "load": "load",
@@ -453,8 +453,6 @@ def finding_text(finding: Finding, other_findings: Sequence[Finding]) -> str:
     return sentence(f"{finding.summary}.{also}{in_this_run}{gain}")
 
 
-_NAMED = 3
-"""At most so many elements of one finding are named: a fabric has hundreds."""
 _VALUE = re.compile(
     r"\d+(?:[.,]\d+)*(?: (?:%|[µm]?s|[KMGT]i?B|[KMG]b/s|[MG]B/s|bytes|IOPS)(?![\w/]))?|[^\s,;:()]+|\S"
 )
