@@ -21,20 +21,8 @@ _NAMES: Mapping[str, tuple[str, str]] = {
 """Setting → its name, and what changing it costs (`disruption` of the rules); the cheapest to change first."""
 _LABELS = frozenset(
     (
-        *(
-            "description",
-            "alias",
-            "symbolic_name",
-            "domain_id",
-            "serial",
-            "make",
-            "vendor",
-            "model",
-            "os",
-            "hypervisor",
-        ),
-        *("wwnn", "node_wwn", "fabric_wwn", "wwid", "uuid", "nqn", "target_nqn", "target_iqn", "subsystem_serial"),
-        *("pci_device", "device_number", "if_type", "esxcli_unknown", "host_name", "computer_name"),
+        *("description", "alias", "symbolic_name", "host_name", "domain_id", "serial", "device_number", "pci_device"),
+        *("wwnn", "fabric_wwn", "wwid", "uuid", "nqn", "target_nqn", "target_iqn"),
     )
 )
 """What tells entities apart, and is no setting."""
