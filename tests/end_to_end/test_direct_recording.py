@@ -41,10 +41,10 @@ def over_sockets(folder: Path) -> Mapping[str, Diagnosis]:
     """Scenario → what is said of it when it is read over sockets: both fabrics while a vCenter is read, most of which
     is waiting.
 
-    Two steps of either fabric. With the vCenter, one of four paths is dead and one on standby; one step, long enough
-    for a host that samples itself every 20 s.
+    Two steps of either fabric, long enough for four windows on a busy machine. With the vCenter, one of four paths is
+    dead and one on standby; one step, long enough for a host that samples itself every 20 s.
     """
-    short = {"threads": [1, 8], "ramp_seconds": 1.5, "measured_seconds": 8}
+    short = {"threads": [1, 8], "ramp_seconds": 1.5, "measured_seconds": 12}
     for name in FABRICS:
         _written(folder, name, load_scenario(name).model_dump(mode="json"), short)
     scenario = load_scenario(VCENTER).model_dump(mode="json")
