@@ -41,7 +41,7 @@ def start(command: Sequence[str], *, lab: str, log_file: Path, environment: dict
         )
 
 
-def wait_until(ready: Callable[[], bool], awaited: str, seconds: float = 20.0) -> None:
+def wait_until(ready: Callable[[], bool], awaited: str, seconds: float = 60.0) -> None:
     """Wait until `ready`. Raises LabError after `seconds`, which is long because the machine may be busy.
 
     `awaited`: what the message of the error names.
