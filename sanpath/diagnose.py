@@ -40,6 +40,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.load_events import warnings
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.sources import WINDOWS
 from sanpath.facts.storage.load_volumes import array_side, operation_bytes, same_operations
 from sanpath.facts.table import FactRow, number
 from sanpath.model import MARK, Event, Step
@@ -52,7 +53,7 @@ from sanpath.summary.summarise import summary
 from sanpath.topology.paths import host_of
 from sanpath.units import counted
 from sanpath.verdict.judgement.slow_periods import judge_loads
-from sanpath.verdict.model import WINDOWS, Judgement
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict, verdicts_of_other_io
 from sanpath.whatif.configuration import configuration
 from sanpath.whatif.next_limit import with_next_limit

@@ -9,13 +9,14 @@ from sanpath.diagnosis.model import Cleared
 from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts, flat_over_load
+from sanpath.facts.sources import WINDOWS
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.rulebook.model import Finding
 from sanpath.topology.paths import array_of, machines_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.step import BUSY, response_small
-from sanpath.verdict.model import WINDOWS, Judgement
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.processors import quota_used
 from sanpath.verdict.places.submission import threads_of

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sanpath.diagnosis.model import Unobserved
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.load_events import SourceEvents
+from sanpath.facts.sources import WINDOWS
 from sanpath.facts.table import number
 from sanpath.model import Event, Scalar
 from sanpath.recording.format.documents import Declaration
 from sanpath.units import first_of
 from sanpath.verdict.evidence.step import uncounted_cables
-from sanpath.verdict.model import WINDOWS
 
 _MOST_NAMED = 4
 """Number of similar entries that are named; the others are counted."""

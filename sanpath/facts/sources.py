@@ -19,7 +19,7 @@ from sanpath.recording.reading.recording import Recording
 
 _POLLED = ("switch_port", "array", "volume")
 """Kinds whose windows a verdict needs, in addition to those of the load."""
-_NEEDED = 4
+WINDOWS = 4
 """Whole windows of a step that its verdict needs for a better grade than the lowest."""
 Judged = Mapping[tuple[str, str], Collection[str]]
 """(source, step) → its ids of the arrays or volumes whose figures stand for the array's side of the test."""
@@ -152,5 +152,5 @@ def _window_facts(steps: Sequence[Step], windows: _Windows | None, every_seconds
     return {
         "fewest_windows": float(number),
         "fewest_windows_step": step,
-        "seconds_of_four_windows": float(ceil((_NEEDED + 1) * (length or every_seconds) - 0.01)),
+        "seconds_of_four_windows": float(ceil((WINDOWS + 1) * (length or every_seconds) - 0.01)),
     }

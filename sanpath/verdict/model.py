@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from sanpath.diagnosis.model import Bottleneck, Grade, Next, Suspect
     from sanpath.facts.load.loads import LoadFacts
 
-WINDOWS = 4
-"""Whole windows that a grade better than C needs."""
 LEAST_PROBABILITY: Mapping[Grade, float] = {"A": 0.97, "B": 0.85}
 """The probability that a grade needs; any other verdict is C."""
 NAMED = 0.6

@@ -11,10 +11,11 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.load.loads import CLEARLY_MORE, SAME_THROUGHPUT, LoadFacts, flat_beyond
 from sanpath.facts.load.untimed_devices import UntimedDevice
+from sanpath.facts.sources import WINDOWS
 from sanpath.model import START
 from sanpath.units import bandwidth, in_series, iops
 from sanpath.verdict.evidence.step import answered_by_memory
-from sanpath.verdict.model import WINDOWS, Judgement
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.scaling import same_io
 from sanpath.verdict.places.set_limits import RATES, Rate
 

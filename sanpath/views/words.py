@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sanpath.diagnosis.experiment import KIND_WORDS
+from sanpath.facts.sources import WINDOWS
 from sanpath.masking import printable
 from sanpath.topology.names import in_words, noun, short_name
 from sanpath.units import (
@@ -21,7 +22,7 @@ from sanpath.units import (
     percent,
     percent_likely,
 )
-from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS
+from sanpath.verdict.model import LEAST_PROBABILITY, NAMED
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.experiment import Experiment

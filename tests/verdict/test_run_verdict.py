@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import judge_recording
+from sanpath.facts.sources import WINDOWS
 from sanpath.model import DIRECTIONS
-from sanpath.verdict.model import WINDOWS, Judgement
+from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import deciding, deciding_of_run
 from tests.support.san import San
 from tests.support.stories import published

@@ -16,6 +16,7 @@ from sanpath.diagnosis.model import Grade, Suspect
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.sources import WINDOWS
 from sanpath.units import in_series, percent, percent_likely
 from sanpath.verdict.evidence.healthy import not_healthy, rate_met
 from sanpath.verdict.evidence.step import answered_by_memory, drift, not_seen
@@ -23,7 +24,7 @@ from sanpath.verdict.evidence.variation import held_back_for_a_while
 from sanpath.verdict.hypotheses.claim import Claim, name_of, probability_of
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import rank_claims
-from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, WINDOWS, Judgement
+from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, Judgement
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.scaling import throughput_in_words
 from sanpath.verdict.places.table import HARDLY, PlaceTable, place_tables
