@@ -164,7 +164,7 @@ class ReplayHttp:
     """`plugin.Http` from the http.yaml of a folder. A request that is not recorded gets status 404."""
 
     def __init__(self, folder: Path, cost: Cost) -> None:
-        entries = yaml.safe_load((folder / "http.yaml").read_text(encoding="utf-8"))
+        entries = yaml.load((folder / "http.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
         self._answers = [_answer(folder, entry) for entry in entries]
         self._places: dict[tuple[str, str], list[int]] = {}
         for place, answer in enumerate(self._answers):
@@ -236,7 +236,7 @@ class RecordedMachine(LocalMachine):
         self._cost.requests += 1
         answers: dict[str, Any] = {}
         for path in sorted(self._folder.glob("*.commands.yaml"))[: self._states()]:
-            answers |= yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+            answers |= yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) or {}
         answer = answers.get(" ".join(command))
         if answer is None:
             return CommandReply(NO_PROGRAM, b"", b"not recorded")
