@@ -126,14 +126,14 @@ def _filled(fix: Fix, facts: Mapping[str, FactValue], units: Mapping[str, str]) 
     def fill(text: str) -> str:
         return _PLACEHOLDER.sub(lambda match: _value(facts.get(match[1]), match[0], fix), text)
 
-    numbers = {
-        name: in_unit(value, units.get(name, ""))
-        for name, value in facts.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    }
+    def number(placeholder: re.Match[str]) -> str:
+        value = facts.get(placeholder[1])
+        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+            return in_unit(value, units.get(placeholder[1], ""))
+        return placeholder[0]
 
     def fill_words(text: str) -> str:
-        return fill(_PLACEHOLDER.sub(lambda match: numbers.get(match[1], match[0]), text))
+        return fill(_PLACEHOLDER.sub(number, text))
 
     names_port = any("<switch_port>" in command for command in fix.commands)
     heading = (_ON_SWITCH,) if names_port and "switch" in facts else ()
