@@ -30,7 +30,7 @@ class Work:
     until: Numbers
 
     def rates(self, limits: Numbers) -> Numbers:
-        """Mean rate between each two neighbouring limits. Outside of all windows no work is done."""
+        """Mean rate between each two neighbouring limits, of each row. Outside of all windows no work is done."""
         return np.asarray(np.diff(np.interp(limits, self.limits, self.until)) / np.diff(limits))
 
 

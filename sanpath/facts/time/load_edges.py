@@ -34,6 +34,8 @@ _TRUSTED_SECONDS = 1.0
 """An offset below this, or below its own uncertainty, shifts nothing."""
 _PAUSE_RATIO = 0.5
 """Throughput has an edge where it falls below this share of its highest."""
+_SHIFTS_AT_ONCE = 100
+"""A matrix of so many rows of windows is computed at a time: sanpath's own choice, for memory."""
 _MAX_WINDOWS = 2000
 """Most windows that are compared at each offset: sanpath's own choice, for its computing time."""
 _MIN_WINDOWS = 4
@@ -190,15 +192,17 @@ def _work_in(work: Work, begin: float, end: float) -> float:
 def _unexplained(load: Work, limits: Numbers, rates: Numbers, shifts: Numbers) -> Numbers:
     """Return the share of the variance of `rates` that the load, shifted, leaves unexplained; one value for each
     shift."""
-    seconds = np.diff(limits)
-    fits = [max(0.0, _correlation(load.rates(limits - shift), rates, seconds)) for shift in shifts]
-    return np.asarray(1 - np.square(fits))
-
-
-def _correlation(first: Numbers, second: Numbers, weights: Numbers) -> float:
-    deviations = first - np.average(first, weights=weights), second - np.average(second, weights=weights)
-    spread = float(np.sqrt(np.prod([(weights * np.square(each)).sum() for each in deviations])))
-    return float((weights * deviations[0] * deviations[1]).sum()) / spread if spread else 0.0
+    weights = np.diff(limits) / (limits[-1] - limits[0])
+    deviations = rates - rates @ weights
+    of_source = np.square(deviations) @ weights
+    unexplained = []
+    for part in np.array_split(shifts, 1 + len(shifts) // _SHIFTS_AT_ONCE):
+        of_load = load.rates(limits - part[:, np.newaxis])
+        of_load -= (of_load @ weights)[:, np.newaxis]
+        spread = np.sqrt((np.square(of_load) @ weights) * of_source)
+        correlation = np.divide((of_load * deviations) @ weights, spread, np.zeros_like(spread), where=spread > 0)
+        unexplained.append(1 - np.square(np.maximum(0.0, correlation)))
+    return np.concatenate(unexplained)
 
 
 def _sources(samples: Samples, kinds: Sequence[str]) -> list[str]:
