@@ -153,6 +153,11 @@ def hosts_of(topology: Topology, load: str) -> list[str]:
     return list(dict.fromkeys(hosts))
 
 
+def hosts_of_all(topology: Topology, loads: Iterable[str]) -> list[str]:
+    """Return the hosts that any of these loads runs on."""
+    return list(dict.fromkeys(host for load in loads for host in hosts_of(topology, load)))
+
+
 def host_of(topology: Topology, load: str) -> str | None:
     """Return the host a load runs on, directly or in a virtual machine. None: not known."""
     machine = machine_of(topology, load)

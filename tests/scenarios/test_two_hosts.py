@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,20 @@ from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_HBA, X, fast
 
 
+@dataclass(slots=True)
 class TwoHosts(San):
-    """Half of every step's load runs on esx7, half on esx9; fio on esx9 begins a moment later."""
+    """The load of every step runs on esx7 and esx9; fio on esx9 begins a moment later.
+
+    `shares`: of operations and of I/Os in flight that each has."""
+
+    shares: Mapping[str, tuple[float, float]] = field(
+        default_factory=lambda: {"esx7": (0.5, 0.5), "esx9": (0.5, 0.5)}
+    )
 
     def _load(self, out: RecordingBuilder, last: float) -> None:
         for host, late in (("esx7", 0.0), ("esx9", 0.4)):
             root = f"{host}/fio"
+            operations, in_flight = self.shares[host]
             out.source(root, "fio", LOAD)
             out.entity(root, "load", root, ids={"name": (root,)})
             out.link(root, "runs_on", (("load", root), ("host", host)))
@@ -36,17 +45,21 @@ class TwoHosts(San):
                     "loads": job,
                     "block_bytes": step.block,
                 }
-                out.event(root, step.begin + late, "step-begin", **mark, offered=step.in_flight / 2)
+                out.event(root, step.begin + late, "step-begin", **mark, offered=in_flight * step.in_flight)
                 out.event(root, step.end + late, "step-end", **mark)
             for second in range(int(last) + 1):
                 out.poll(root, second)
                 jobs = {f"{root}/{s.name}": self._job(s, second) for s in self.steps if s.begin <= second}
-                halves = {
-                    job: {n: v // 2 if isinstance(v, int) else v for n, v in values.items()}
+                own = {
+                    job: {
+                        name: round(value * (in_flight if name.startswith("latency") else operations))
+                        for name, value in values.items()
+                        if value is not None and name.endswith("_total")
+                    }
                     for job, values in jobs.items()
                 }
-                if halves:
-                    out.samples(root, LOAD, second, halves)
+                if own:
+                    out.samples(root, LOAD, second, own)
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +151,16 @@ def test_a_full_link_of_one_host_is_no_ceiling_of_the_other(tmp_path: Path, slow
     (first, *_) = diagnose(san.write()).verdict.bottlenecks
     assert first.entity == "link:sw1/fc1/1--fa1/CT0.FC0"
     assert len(first.coincident) == (2 if len(slow) == 2 else 0)
+
+
+def test_a_busy_link_of_one_host_is_not_what_the_ios_of_the_other_wait_for(tmp_path: Path) -> None:
+    """64 I/Os of esx7 take 17 ms over a link that is a third full, 16 of esx9 take 1.6 ms over one that is 81 %
+    full."""
+    ports = [fast(HOST_PORT, 8), fast(OTHER_HOST, 8), fast(ARRAY_PORT, 16)]
+    san = TwoHosts(tmp_path, ports=ports, shares={"esx7": (0.27, 0.8), "esx9": (0.73, 0.2)})
+    for n, ops in ((20, 2.0 * X), (80, 2.22 * X)):
+        counted = {"fc1/7": 0.27, "fc1/9": 0.73, "fc1/1": 1.0}
+        filled = {name: (share * ops / X * COUNTED, NOTHING) for name, share in counted.items()}
+        san.step(f"t{n}", n, read=Flow(ops, n / ops), seconds=40, ports=filled, array={"read": AtArray(0.00035)})
+    found = diagnose(san.write())
+    assert "link:esx9/vmhba2--sw1/fc1/9" not in {suspect.entity for suspect in found.verdict.suspects}

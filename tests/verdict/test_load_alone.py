@@ -38,7 +38,9 @@ def link(name: str, side: str, bytes_per_second: float) -> FactRow:
 def table_of(rows: list[FactRow], **more: Any) -> Any:
     """The table of a load that reads 200 MB/s, and of which no port is known."""
     load = SimpleNamespace(step="s", direction="read", bytes_per_second=LOAD, operation_bytes=65536.0)
-    return SimpleNamespace(load=load, rows=lambda kind, **_: rows if kind == "link" else [], **more)
+    return SimpleNamespace(
+        load=load, facts=SimpleNamespace(parts=()), rows=lambda kind, **_: rows if kind == "link" else [], **more
+    )
 
 
 FOREIGN = st.lists(st.floats(0.3e9, 1.6e9), min_size=1, max_size=4)

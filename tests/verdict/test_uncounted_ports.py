@@ -20,7 +20,7 @@ def table_of(kind: str, rows: tuple[FactRow, ...], ports: set[str], array: FactR
     about = SimpleNamespace(attributes={"technology": "ethernet"})
     topology = SimpleNamespace(entities=dict.fromkeys(ports, about), related=lambda *_: [])
     return SimpleNamespace(
-        facts=SimpleNamespace(topology=topology),
+        facts=SimpleNamespace(topology=topology, parts=()),
         load=SimpleNamespace(step="q8", direction="read", bytes_per_second=1e9, operation_bytes=None),
         rows=lambda name, **_: list(tables.get(name, ())),
         paths=(),

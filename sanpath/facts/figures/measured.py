@@ -11,7 +11,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.loads_from_samples import load_facts_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, Step
-from sanpath.topology.paths import hosts_of, initiators_of, io_paths, targets_of
+from sanpath.topology.paths import hosts_of_all, initiators_of, io_paths, targets_of
 from sanpath.topology.topology import Topology
 
 _LOAD_QUANTITIES = ("latency", "throughput", "io_size", "share_within")
@@ -145,7 +145,7 @@ def _crossed(topology: Topology, load: LoadFacts) -> set[str]:
     arrays = {array for end in (*ports, *volumes) for array in topology.related(end, "member_of", "array")}
     initiators = {path.hba for path in io_paths(topology, *load.roots)}
     initiators = initiators or {hba for root in load.roots for hba in initiators_of(topology, root)}
-    hosts = {host for root in load.roots for host in hosts_of(topology, root)}
+    hosts = set(hosts_of_all(topology, load.roots))
     return {
         *(volumes if len(volumes) == 1 else ()),
         *(arrays if len(arrays) == 1 else ()),

@@ -12,7 +12,7 @@ from sanpath.facts.load.host_loads import MOVED_ABOVE
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import Scalar
-from sanpath.topology.paths import hosts_of, luns_of, machines_of
+from sanpath.topology.paths import hosts_of_all, luns_of, machines_of
 from sanpath.topology.topology import Topology
 
 BLOCK_LAYERS = ("guest_block", "windows_disk", "host_block")
@@ -78,7 +78,7 @@ def _shared_device(
     if len(rows) == 1 and rows[0]["entity"] in path:
         return rows[0]
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
-    hosts = {host for root in load.roots for host in hosts_of(topology, root)} - machines
+    hosts = set(hosts_of_all(topology, load.roots)) - machines
     guests = {guest for host in hosts for guest in topology.related(host, "runs_on", "vm")}
     disks = {disk for guest in guests for disk in topology.related(guest, "attached_to", "vdisk")}
     own = planes.select(step=load.step, direction=load.direction, plane="vscsi")
@@ -227,7 +227,7 @@ def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterat
     if jobs and all(map(_is_over_network, jobs)):
         return
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
-    hosts = {host for root in load.roots for host in hosts_of(topology, root)} - machines
+    hosts = set(hosts_of_all(topology, load.roots)) - machines
     for level in (machines, hosts):
         luns = {lun for machine in level for lun in topology.related(machine, "attached_to", "lun")}
         if not luns & path:

@@ -10,7 +10,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, complete_sum, sum_of_known
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
 from sanpath.model import DIRECTIONS, Scalar
-from sanpath.topology.paths import hosts_of, machines_of, root_of
+from sanpath.topology.paths import hosts_of, hosts_of_all, machines_of, root_of
 from sanpath.topology.topology import Topology
 
 _USED_RATIO = 0.2
@@ -68,7 +68,7 @@ def under_test(
         main = max(step_loads, key=lambda load: (load.bytes_per_second, load.ops_per_second))
         step_samples = by_step.get(step, {})
         roots = dict.fromkeys(root for load in step_loads for root in load.roots)
-        hosts = _unique(host for root in roots for host in hosts_of(topology, root))
+        hosts = hosts_of_all(topology, roots)
         machines = _unique([*(machine for root in roots for machine in machines_of(topology, root)), *hosts])
         devices = _devices(topology, step_loads, machines, step_samples)
         # Where a port of the step miscounts, it is not known which links are on the loaded path.
@@ -137,7 +137,7 @@ def device_names(topology: Topology, lun: str) -> dict[str, FactValue]:
 
 def platform_of_hosts(topology: Topology, loads: Iterable[LoadFacts]) -> str | None:
     """Return the platform of the hosts of the test. None: not known, or they differ."""
-    hosts = {host for load in loads for root in load.roots for host in hosts_of(topology, root)}
+    hosts = hosts_of_all(topology, (root for load in loads for root in load.roots))
     platforms = {platform(topology, host) for host in hosts}
     return platforms.pop() if len(platforms) == 1 else None
 

@@ -18,8 +18,9 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactValue, number
 from sanpath.model import Layer
+from sanpath.topology.paths import hosts_of_all
 from sanpath.units import bandwidth, counted, percent
-from sanpath.verdict.evidence.likelihoods import BURSTS, NO_BURSTS, at_limit, stall_weight
+from sanpath.verdict.evidence.likelihoods import BURSTS, NO_BURSTS, UNEXPLAINED, at_limit, stall_weight
 from sanpath.verdict.evidence.step import flat_words
 from sanpath.verdict.hypotheses.claim import (
     SELDOM,
@@ -47,6 +48,8 @@ _ELSEWHERE = -3.0
 """Log-odds of a link of unknown use where another one moves exactly the load's bytes: sanpath's own choice."""
 _REMAINING = 0.5
 """Share of a link's utilisation that stays in a pause of the test, from which the reader has to know."""
+_TOO_LONG = -6.0
+"""Least log-odds of a link whose hosts have too few I/Os in flight for the wait: sanpath's own choice, 1 to 400."""
 _CAP_UNREAD = -1.2
 """Log-odds of a link that stays just below a full one, where no source shows whether a cap holds it there: sanpath's
 own choice, 0.3 to 1."""
@@ -80,6 +83,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence = [*_evidence(table, link, use_probability), *(signs if link.cables else ())]
         if other_alone:
             evidence.append(Evidence("another port moves exactly the bytes of the test", _ELSEWHERE))
+        evidence += _held_share(table, link, links)
         claim = Claim("link", link.entities[0], explains, evidence, conclude, group="links", may_explain=may_explain)
         yield replace(claim, others_share=number(link.row or {}, "foreign_ratio"))
     unread = [link for link in table.uncounted if not any(link in known.entities for known in links)]
@@ -116,6 +120,26 @@ def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iter
         yield Evidence(words, max(0.0, stall_weight(stall)) / 2)
     if _may_be_capped(table, link):
         yield Evidence("without data of the array, a cap just below it is possible", _CAP_UNREAD)
+
+
+def _held_share(table: PlaceTable, link: PathLink, links: Sequence[PathLink]) -> Iterator[Evidence]:
+    """Evidence against a link that only some hosts cross: I/Os of the others do not wait for it, nor for links of
+    that side that are as full. By Little's law, these hosts' share of the I/Os in flight is the most that their wait
+    can be of the latency of all."""
+    facts, load = table.facts, table.load
+    parts = [part for of_part in facts.parts for part in of_part.loads if part.whole == load]
+    as_full = (other for other in links if other.side == link.side and other.filled >= (1 - COINCIDENT) * link.filled)
+    held = {host for other in as_full for host in _hosts_over(table, other)} if parts else set()
+    if not held:
+        return
+    crossing = sum(
+        part.in_flight_measured for part in parts if not held.isdisjoint(hosts_of_all(facts.topology, part.roots))
+    )
+    share = crossing / sum(part.in_flight_measured for part in parts)
+    waited = sum(table.segments[index].wait[1] for index in table.transfer) / load.latency_seconds
+    if waited > share:
+        words = f"only {percent(share)} of the outstanding I/Os are of hosts that cross it"
+        yield Evidence(words, max(_TOO_LONG, (share - waited) / UNEXPLAINED))
 
 
 def _may_be_capped(table: PlaceTable, link: PathLink) -> bool:

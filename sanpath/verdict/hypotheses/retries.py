@@ -12,7 +12,7 @@ from math import log
 from sanpath.facts.fabric.link_measures import filled_ratio
 from sanpath.facts.fabric.load_shares import LOADED
 from sanpath.facts.table import FactRow, number
-from sanpath.topology.paths import hosts_of
+from sanpath.topology.paths import hosts_of_all
 from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, counted
 from sanpath.verdict.evidence.tail import tail_weight
@@ -110,7 +110,7 @@ def _failed_paths(table: PlaceTable) -> Iterator[Claim]:
     """A claim for each LUN of the load with a path that failed in the step, or comes and goes around it: its I/Os
     wait for a time-out first."""
     topology, load = table.facts.topology, table.load
-    hosts = {host for root in load.roots for host in hosts_of(topology, root)}
+    hosts = set(hosts_of_all(topology, load.roots))
     for row in table.rows("multipath"):
         if hosts.isdisjoint(topology.related(str(row["entity"]), "attached_to")):
             continue

@@ -9,7 +9,7 @@ from sanpath.diagnosis.model import Bottleneck, Grade
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
-from sanpath.topology.paths import hosts_of
+from sanpath.topology.paths import hosts_of_all
 from sanpath.units import count, duration, outstanding
 from sanpath.verdict.hypotheses.claim import name_of
 from sanpath.verdict.judgement.judge import judge_all
@@ -167,7 +167,7 @@ def _is_possible(together: Judgement, part: Judgement) -> bool:
 
 
 def _hosts_of(facts: Facts, load: LoadFacts) -> list[str]:
-    return list(dict.fromkeys(host for root in load.roots for host in hosts_of(facts.topology, root)))
+    return hosts_of_all(facts.topology, load.roots)
 
 
 def _of_part(facts: Facts, together: Judgement, part: Judgement) -> Judgement:
