@@ -10,8 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
+# How long an example takes says more about the machine than about sanpath.
+settings.register_profile("sanpath", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", settings.get_profile("sanpath"), derandomize=True)
+settings.load_profile("sanpath")
+
 COMPUTING, WAITING, MEASURING, ALONE = "computing", "waiting", "measuring", "alone"
 SLOW = "slow"
 OWN_DATABASES = {

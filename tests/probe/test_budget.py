@@ -39,7 +39,7 @@ def plans(draw: st.DrawFn) -> ProbePlan:
     )
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(plans(), st.data())
 def test_no_step_is_outside_its_budget(drawn: ProbePlan, data: st.DataObject) -> None:
     """The storage moves as much as it likes, in the warm-up as well; only the limit of the rate holds it."""
@@ -69,7 +69,7 @@ def test_no_step_is_outside_its_budget(drawn: ProbePlan, data: st.DataObject) ->
     assert budget.bytes is None or moved <= budget.bytes * (1 + 1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(plans(), st.integers(10_000, 10**9))
 def test_fio_is_held_at_the_limit_over_all_its_processes(drawn: ProbePlan, limit: int) -> None:
     order = start_order(drawn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sanpath.probe.choice import best_choice, expected_bits, outcome_probability, separates
@@ -63,7 +63,6 @@ def test_only_fewer_outstanding_ios_are_tried_again() -> None:
     assert choice.experiment is fewer
 
 
-@settings(deadline=None)
 @given(shares, st.data())
 def test_information_is_never_negative_and_never_above_what_is_unknown(
     weights: list[float], data: st.DataObject

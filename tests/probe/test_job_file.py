@@ -182,7 +182,7 @@ lines = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines)
 def test_no_text_of_a_job_becomes_another_option(tmp_path: Path, given_lines: list[tuple[str, str]]) -> None:
     """Whatever stands in it, it is refused in one line, or its steps have options of fixed lists alone."""

@@ -43,7 +43,7 @@ def closed_network(demands: list[float], delay_seconds: float) -> Measure:
     return lambda number: points[number - 1]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.floats(1e-5, 2e-3), min_size=1, max_size=5), st.floats(0, 0.02))
 def test_of_any_closed_network(demands: list[float], delay_seconds: float) -> None:
     measure = closed_network(demands, delay_seconds)
@@ -58,7 +58,7 @@ def test_of_any_closed_network(demands: list[float], delay_seconds: float) -> No
     assert calm * best <= result.high * (1 + 1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.floats(1e-4, 3e-4), st.floats(0.01, 0.02), st.floats(1, 1.6))
 def test_a_first_step_that_counted_too_few_ios(demand: float, delay_seconds: float, error: float) -> None:
     """One I/O at a time meets a rare time-out once or never in a step. The knee is at 34 I/Os or more: of fewer, the
@@ -74,7 +74,7 @@ def test_a_first_step_that_counted_too_few_ios(demand: float, delay_seconds: flo
     assert result.in_flight == pytest.approx(swept(exact).in_flight, rel=0.1)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.floats(0.01, 0.3), st.floats(1e-5, 2e-3))
 def test_of_throughput_that_falls_again(contention: float, coherency: float) -> None:
     """The Universal Scalability Law is not concave past its peak; the peak is found all the same."""

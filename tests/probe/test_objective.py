@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sanpath.errors import UsageError
@@ -22,7 +22,6 @@ def search(latency_seconds: Callable[[int], float], most: int = 256, share: int 
     return steps, number
 
 
-@settings(deadline=None)
 @given(st.floats(1e-5, 4e-3), st.floats(1e-7, 1e-3), st.integers(8, 1024), st.integers(1, 4))
 def test_of_any_growing_latency(least: float, growth: float, most: int, share: int) -> None:
     def latency_seconds(number: int) -> float:

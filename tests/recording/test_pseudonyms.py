@@ -28,7 +28,7 @@ def spelled(digits: str) -> list[str]:
     return [digits, digits.upper(), f"0x{digits}", ":".join(pairs), "-".join(pairs).upper(), ".".join(pairs)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(NAMES, min_size=1, max_size=8, unique=True))
 def test_other_names_stay_others_and_what_is_put_together_stays_so(names: list[str]) -> None:
     found = taken(*names, *(f"{a}/{b}" for a in names for b in names))
@@ -41,7 +41,7 @@ def test_other_names_stay_others_and_what_is_put_together_stays_so(names: list[s
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(NAMES, min_size=1, max_size=6))
 def test_joins_that_do_not_look_at_capitals_are_found_again(names: list[str]) -> None:
     found = taken(*names, *(name.lower() for name in names))
@@ -50,7 +50,7 @@ def test_joins_that_do_not_look_at_capitals_are_found_again(names: list[str]) ->
             assert normalise("iqn", found.pseudonymise(name)) == normalise("iqn", found.pseudonymise(name.lower()))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(WWN, min_size=1, max_size=6, unique=True))
 def test_a_world_wide_name_is_one_in_every_spelling_and_no_other_becomes_it(digits: list[str]) -> None:
     found = taken(*(form for one in digits for form in spelled(one)))
@@ -60,7 +60,7 @@ def test_a_world_wide_name_is_one_in_every_spelling_and_no_other_becomes_it(digi
     assert len(set.union(*new)) == len(digits)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(TRUST), min_size=2, max_size=2), st.data())
 def test_keys_that_are_none_stay_none(kinds: list[str], data: st.DataObject) -> None:
     """An address of zeros joins nothing before, and must not afterwards."""
@@ -69,7 +69,7 @@ def test_keys_that_are_none_stay_none(kinds: list[str], data: st.DataObject) -> 
         assert (normalise(kind, taken(value).pseudonymise(value)) is None) == (normalise(kind, value) is None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(min_size=12, max_size=12).filter(any))
 def test_a_serial_number_is_still_in_the_identifiers_made_of_it(raw: bytes) -> None:
     serial = raw.hex()

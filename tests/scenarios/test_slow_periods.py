@@ -88,7 +88,7 @@ def test_slow_windows_are_those_of_one_level() -> None:
     assert found.time_ratio == pytest.approx(1 / 3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10**6), noise=st.floats(0, 0.3), windows=st.integers(8, 300), depth=st.floats(1, 512))
 def test_a_load_whose_latency_scatters_has_no_slow_periods(
     seed: int, noise: float, windows: int, depth: float
@@ -101,7 +101,7 @@ def test_a_load_whose_latency_scatters_has_no_slow_periods(
     assert found.latency_ratio < 0.2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rates=st.lists(st.floats(10, 1e5), min_size=8, max_size=60), unit=st.sampled_from([2.0**-10, 64.0]))
 def test_slow_windows_do_not_depend_on_units(rates: Sequence[float], unit: float) -> None:
     operations, in_flight, seconds = np.array(rates), np.full(len(rates), 8.0), np.ones(len(rates))

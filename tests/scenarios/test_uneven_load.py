@@ -116,7 +116,7 @@ def too_few(verdict: Verdict) -> float:
     return sum(s.probability for s in verdict.suspects if s.verdict == "concurrency_limited")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), noise=st.floats(0, 0.1), mean=st.integers(1000, 50_000))
 def test_what_only_lacks_ios_takes_as_long_at_any_time(seed: int, noise: float, mean: int) -> None:
     """Something slows 16 I/Os down to a third for half of the time: that is no want of more of them. Even noise of a

@@ -102,7 +102,7 @@ def json_text(version: str, run: dict[str, int]) -> bytes:
 
 
 @pytest.mark.parametrize("version", BANNERS)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(run=RUNS, indentation=st.sampled_from(["", "    ", "\t", LOST]))
 def test_normal_text_of_every_version_tells_the_same(version: str, run: dict[str, int], indentation: str) -> None:
     reported = Reported.of_report(normal_text(version, run, indentation), since=0)
@@ -126,7 +126,7 @@ def test_normal_text_of_every_version_tells_the_same(version: str, run: dict[str
 
 
 @pytest.mark.parametrize("version", ["3", "2.17", "2.1"])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(run=RUNS)
 def test_documents_of_every_version_tell_the_same(version: str, run: dict[str, int]) -> None:
     reported = Reported.of_report(json_text(version, run), since=0)

@@ -171,7 +171,7 @@ def test_an_uptime_that_wraps_after_497_days_is_no_restart() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=12, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(data=st.data())
 def test_no_answer_is_too_bad(case: Path, data: st.DataObject) -> None:
     """Values of other types, absurd numbers, short indexes: an agent may answer what it likes."""
