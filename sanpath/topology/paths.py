@@ -22,8 +22,8 @@ MOST_PATHS = 200_000
 """A hundred hosts of four ports each have 51,200 to an array of 128. A file of some kilobytes can name millions."""
 _MOST_SEARCHED = 50_000_000
 """Most links that are searched for the paths of a load: 500 initiators in a fabric of 50,000 ports. Minutes."""
-
-
+_VOLUME_KEYS = {"naa", "eui"}
+"""Identifiers that a LUN and the volume behind it have in common."""
 _OPPOSITE: dict[Literal["host", "array"], Literal["host", "array"]] = {"host": "array", "array": "host"}
 
 
@@ -185,7 +185,8 @@ def initiators_of(topology: Topology, load: str) -> list[str]:
 def _initiators(topology: Topology, host: str) -> list[str]:
     found = topology.initiators_of_hosts.get(host)
     if found is None:  # Needed hundreds of times in a diagnosis.
-        found = topology.initiators_of_hosts[host] = _with_paths(topology, host, _linked(topology, host))
+        paths = _paths_of_luns(topology, topology.related(host, "attached_to", "lun"))
+        found = topology.initiators_of_hosts[host] = _with_paths(topology, paths, _linked(topology, host))
     return found
 
 
@@ -197,17 +198,20 @@ def _linked(topology: Topology, host: str) -> list[str]:
     return linked or adapters
 
 
-def _with_paths(topology: Topology, host: str, linked: Sequence[str]) -> list[str]:
-    """Return the adapters over which paths lead; all, where one of the host's paths does not say over which."""
-    luns = topology.related(host, "attached_to", "lun")
-    ends = [topology.related(path, "attached_to", "hba") for lun in luns for path in topology.members(lun, "path")]
+def _with_paths(topology: Topology, paths: Iterable[str], adapters: Sequence[str]) -> list[str]:
+    """Return the adapters over which paths lead; all, where one of the paths does not say over which."""
+    ends = [topology.related(path, "attached_to", "hba") for path in paths]
     if not ends or not all(ends):
-        return list(linked)
+        return list(adapters)
     level = leading = {hba for hbas in ends for hba in hbas}
     while level:  # The ports of a bond, or the port of a VLAN, carry what its paths carry.
         level = {port for hba in level for port in topology.members(hba, "hba")} - leading
         leading = leading | level
-    return [hba for hba in linked if hba in leading]
+    return [hba for hba in adapters if hba in leading]
+
+
+def _paths_of_luns(topology: Topology, luns: Iterable[str]) -> list[str]:
+    return [path for lun in luns for path in topology.members(lun, "path")]
 
 
 def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
@@ -250,8 +254,15 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
     volumes = topology.behind([*topology.related(load, "targets"), *luns_of(topology, load)], "volume")
     for host in [] if volumes else hosts_of(topology, load):
         presented = topology.related(host, "presents", "volume")
-        volumes |= set(presented) if len(presented) == 1 else set()
+        volumes |= {volume for volume in presented if len(presented) == 1 and _may_be_behind(topology, load, volume)}
     return ports, volumes
+
+
+def _may_be_behind(topology: Topology, load: str, volume: str) -> bool:
+    """Return whether a volume to which no identifier leads may be that of a load: one of its LUNs has none of the
+    kinds that the volume has, or its LUNs are not known."""
+    luns, comparable = luns_of(topology, load), _VOLUME_KEYS & topology.entities[volume].ids.keys()
+    return not luns or any(comparable.isdisjoint(topology.entities[lun].ids) for lun in luns)
 
 
 def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
@@ -275,17 +286,25 @@ def visible_ports(topology: Topology, paths: Iterable[IoPath]) -> dict[str, set[
 
 
 def _of_multipathing(topology: Topology, paths: Sequence[IoPath]) -> list[IoPath]:
-    """Leave out the target ports to which the multipathing of an initiator has no path, where all its paths say where
-    they lead. Stays as it is for an initiator whose paths lead to none of these ports: they may lie on a switch that
-    is not read."""
-    led_to: dict[str, set[str]] = {}
-    for hba in {path.hba for path in paths}:
-        ends = [
-            topology.related(path, "targets", "array_port") for path in topology.related(hba, "attached_to", "path")
-        ]
-        led_to[hba] = {port for ports in ends for port in ports} if all(ends) else set()
-    reached = {path.hba for path in paths if path.array_port in led_to[path.hba]}
-    return [path for path in paths if path.hba not in reached or path.array_port in led_to[path.hba]]
+    """Leave out what the multipathing has no path to: that of the load's LUNs, else that of the initiator.
+
+    Target ports count where all its paths say where they lead. Nothing is left out where nothing would remain of a
+    load or of an initiator: its paths may lie on a switch that is not read."""
+    of_load = {load: _paths_of_luns(topology, luns_of(topology, load)) for load in {path.load for path in paths}}
+    over = {load: set(_with_paths(topology, of_load[load], [path.hba for path in paths])) for load in of_load}
+    paths = [path for path in paths if path.hba in over[path.load] or not over[path.load]]
+    led_to: dict[tuple[str, str], set[str]] = {}
+    for load, hba in {(path.load, path.hba) for path in paths}:
+        of_hba = topology.related(hba, "attached_to", "path")
+        own = [path for path in of_hba if path in of_load[load]] or of_hba
+        ends = [topology.related(path, "targets", "array_port") for path in own]
+        led_to[load, hba] = {port for ports in ends for port in ports} if all(ends) else set()
+    reached = {(path.load, path.hba) for path in paths if path.array_port in led_to[path.load, path.hba]}
+    return [
+        path
+        for path in paths
+        if (path.load, path.hba) not in reached or path.array_port in led_to[path.load, path.hba]
+    ]
 
 
 def cabled_paths(topology: Topology, *loads: str) -> list[IoPath]:

@@ -134,6 +134,44 @@ def test_an_initiator_whose_multipathing_leads_to_no_port_that_was_read_keeps_it
     assert len(ends(listed)) == 4
 
 
+OTHER_NAA = "naa.600508b400105e210000900000490000"
+
+
+def lun(name: str, ids: dict[str, tuple[str, ...]], *paths: str) -> list[tuple[str, int, SourceEntity | SourceLink]]:
+    """A LUN of the host with these of the paths that `multipathing` lists."""
+    return [
+        ("vc", 0, SourceEntity("lun", name, name, ids)),
+        sentence("vc", f"lun:{name} attached_to host:esx7"),
+        *(sentence("vc", f"path:{path} member_of lun:{name}") for path in paths),
+    ]
+
+
+def test_a_load_takes_the_paths_of_the_lun_that_it_names() -> None:
+    listed = [
+        *multipathing("p1", "vmhba2", TARGETS["CT0.FC0"]),
+        *multipathing("p2", "vmhba2", TARGETS["CT1.FC0"]),
+        *multipathing("p3", "vmhba3", TARGETS["CT1.FC0"]),
+        *lun("data", {}, "p1"),
+        *lun("backup", {}, "p2", "p3"),
+    ]
+    assert len(ends(san(*listed))) == 3
+    names_one = san(*listed, sentence("config", "load:fio targets lun:data"))
+    assert ends(names_one) == {("hba:esx7/vmhba2", "array_port:fa1/CT0.FC0")}
+
+
+@pytest.mark.parametrize(
+    ("ids", "is_volume"), [({"naa": (NAA,)}, True), ({}, True), ({"naa": (OTHER_NAA,)}, False)], ids=str
+)
+def test_a_volume_with_another_identifier_is_not_that_of_the_load(
+    ids: dict[str, tuple[str, ...]], is_volume: bool
+) -> None:
+    """It is the only one that the array presents to the host; another array may present the LUN."""
+    presented = ("fa1", 0, SourceLink("presents", ("volume", "vol01"), ("host", "esx7"), "connections"))
+    host = ("fa1", 0, SourceEntity("host", "esx7", "esx7", {"name": ("esx7",)}))
+    found = san(host, presented, *lun("data", ids), sentence("config", "load:fio targets lun:data"))
+    assert targets_of(found, "load:fio")[1] == ({"volume:fa1/vol01"} if is_volume else set())
+
+
 def test_two_fabrics_do_not_mix() -> None:
     assert ends(san(switches=2)) == {
         ("hba:esx7/vmhba2", "array_port:fa1/CT0.FC0"),
