@@ -40,40 +40,41 @@ def document(status: Json) -> Json:
 
 def job_options(status: Json, number: int) -> dict[str, str]:
     """Return the options of a job. fio prints every option as a string."""
+    load, job = status["load"], status["jobs"][number]
     options = {
         "ioengine": "libaio",
-        "direct": "1" if status["direct"] else "0",
-        "rw": "randrw" if status["direction"] == "mixed" else f"rand{status['direction']}",
-        "bs": f"{status['block_bytes'] // 1024}k",
-        "iodepth": str(status["outstanding_per_thread"]),
-        "numjobs": str(status["jobs"][number]["threads"]),
-        "ramp_time": f"{status['ramp_seconds']:g}",
-        "runtime": f"{status['measured_seconds']:g}",
-        "filename": f"/dev/{status['jobs'][number]['disk']}",
+        "direct": "1" if load["direct"] else "0",
+        "rw": "randrw" if load["direction"] == "mixed" else f"rand{load['direction']}",
+        "bs": f"{load['block_bytes'] // 1024}k",
+        "iodepth": str(load["outstanding_per_thread"]),
+        "numjobs": str(job["threads"]),
+        "ramp_time": f"{load['ramp_seconds']:g}",
+        "runtime": f"{load['measured_seconds']:g}",
+        "filename": f"/dev/{job['disk']}",
     }
-    if status["ios_per_second"]:
+    if load["ios_per_second"]:
         # fio's rate is that of each process.
-        processes = status["jobs"][number]["threads"] * status["jobs_at_once"]
-        options["rate_iops"] = f"{status['ios_per_second'] / processes:.0f}"
-    if status["direction"] == "mixed":
-        options["rwmixread"] = f"{100 * (1 - (status['write_ratio'] or 0.5)):.0f}"
-    if status["zeros"]:
+        processes = job["threads"] * load["jobs"]
+        options["rate_iops"] = f"{load['ios_per_second'] / processes:.0f}"
+    if load["direction"] == "mixed":
+        options["rwmixread"] = f"{100 * (1 - (load['write_ratio'] or 0.5)):.0f}"
+    if load["zeros"]:
         options["zero_buffers"] = "1"
-    if status["working_set_bytes"]:
-        options["size"] = str(status["working_set_bytes"])
-    if status["jobs"][number]["group"] and status["gap_seconds"]:
-        options["exec_prerun"] = f"sleep {status['gap_seconds']:g}"
+    if load["working_set_bytes"]:
+        options["size"] = str(load["working_set_bytes"])
+    if job["group"] and load["gap_seconds"]:
+        options["exec_prerun"] = f"sleep {load['gap_seconds']:g}"
     return options
 
 
 def _job(status: Json, number: int) -> Json:
-    job = status["jobs"][number]
+    load, job = status["load"], status["jobs"][number]
     ramping = status["jobs"][0]["phase"] == "ramp"
     started = job["phase"] != "waiting"
     thread_ms = round((job["runtime_seconds"] if started else status["elapsed_seconds"]) * 1000) * job["threads"]
     ios = _ios(job)
     directions = {
-        direction: _direction(status, job, direction if status["direction"] in (direction, "mixed") else None)
+        direction: _direction(status, job, direction if load["direction"] in (direction, "mixed") else None)
         for direction in ("read", "write")
     }
     directions["trim"] = _direction(status, job, None)
@@ -87,16 +88,16 @@ def _job(status: Json, number: int) -> Json:
         **directions,
         "sync": {"total_ios": 0, "lat_ns": _latency(None, 0)},
         "job_runtime": thread_ms,
-        "usr_cpu": _percent(ios * status["user_seconds_per_io"], thread_ms / 1000),
-        "sys_cpu": _percent(ios * status["system_seconds_per_io"], thread_ms / 1000),
+        "usr_cpu": _percent(ios * load["user_seconds_per_io"], thread_ms / 1000),
+        "sys_cpu": _percent(ios * load["system_seconds_per_io"], thread_ms / 1000),
         "ctx": ios,
         "majf": 0,
         "minf": 14 * job["threads"] if started else 0,
-        "iodepth_level": _depths(status["outstanding_per_thread"] if ios else None, DEPTHS),
+        "iodepth_level": _depths(load["outstanding_per_thread"] if ios else None, DEPTHS),
         "iodepth_submit": _depths(4 if ios else None, BATCHES),
         "iodepth_complete": _depths(4 if ios else None, BATCHES),
         **_latency_shares([job["read"]["latency"], job["write"]["latency"]]),
-        "latency_depth": status["outstanding_per_thread"],
+        "latency_depth": load["outstanding_per_thread"],
         "latency_target": 0,
         "latency_percentile": 100.0,
         "latency_window": 0,
@@ -114,7 +115,7 @@ def _ios(job: Json) -> int:
 
 def _direction(status: Json, job: Json, direction: str | None) -> Json:
     """One direction of a job, all zero for None."""
-    block = status["block_bytes"]
+    block = status["load"]["block_bytes"]
     counted = job[direction] if direction else None
     ios = counted["ios"] if counted else 0
     runtime = job["runtime_seconds"] if counted else 0.0
@@ -244,8 +245,8 @@ def summary(status: Json) -> str:
         counted = sum(latency["count"] for latency in latencies) or 1
         mean = sum(latency["mean"] * latency["count"] for latency in latencies) / counted
         lines.append(
-            f"{job['name']}: (groupid={job['group']}, jobs={job['threads']}): err= 0: {status['direction']}: "
-            f"IOPS={iops:.0f}, BW={iops * status['block_bytes'] / 2**20:.0f}MiB/s, "
+            f"{job['name']}: (groupid={job['group']}, jobs={job['threads']}): err= 0: {status['load']['direction']}: "
+            f"IOPS={iops:.0f}, BW={iops * status['load']['block_bytes'] / 2**20:.0f}MiB/s, "
             f"lat avg={mean / 1e6:.2f} msec\n"
         )
     return "".join(lines)

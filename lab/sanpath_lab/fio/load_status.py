@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sanpath_lab.physics.host_model import Disk
 from sanpath_lab.physics.load_model import Job, LoadRun, Phase, Tally
-from sanpath_lab.scenario import LoadDirection
 from sanpath_lab.simulation import Simulation
 
 
@@ -60,27 +60,14 @@ class DiskStatus:
 
 @dataclass(frozen=True, slots=True)
 class LoadStatus:
-    """The run. `now_ms`: the load generator's wall clock, milliseconds since the epoch."""
+    """The run. `now_ms`: the load generator's wall clock, milliseconds since the epoch. `load`: its definition."""
 
     now_ms: int
     elapsed_seconds: float
     remaining_seconds: float
     finished: bool
-    direction: LoadDirection
-    block_bytes: int
-    outstanding_per_thread: int
-    ramp_seconds: float
-    measured_seconds: float
-    gap_seconds: float
+    load: dict[str, Any]
     submit_seconds: float
-    user_seconds_per_io: float
-    system_seconds_per_io: float
-    jobs_at_once: int
-    write_ratio: float | None
-    ios_per_second: float | None
-    zeros: bool
-    working_set_bytes: int | None
-    direct: bool
     jobs: tuple[JobStatus, ...]
     disks: tuple[DiskStatus, ...]
 
@@ -160,21 +147,8 @@ def load_status(simulation: Simulation, run: LoadRun, disks_before: Sequence[Dis
         elapsed_seconds=now - run.began_at,
         remaining_seconds=_remaining_seconds(run, now),
         finished=run.finished,
-        direction=load.direction,
-        block_bytes=load.block_bytes,
-        outstanding_per_thread=load.outstanding_per_thread,
-        ramp_seconds=load.ramp_seconds,
-        measured_seconds=load.measured_seconds,
-        gap_seconds=load.gap_seconds,
+        load=load.model_dump(),
         submit_seconds=simulation.scenario.host.submit_seconds,
-        user_seconds_per_io=load.user_seconds_per_io,
-        system_seconds_per_io=load.system_seconds_per_io,
-        jobs_at_once=load.jobs,
-        write_ratio=load.write_ratio,
-        ios_per_second=load.ios_per_second,
-        zeros=load.zeros,
-        working_set_bytes=load.working_set_bytes,
-        direct=load.direct,
         jobs=tuple(_job_status(job, now, load.jobs > 1) for job in run.jobs),
         disks=tuple(map(_since, disks_before, disk_status(simulation))),
     )

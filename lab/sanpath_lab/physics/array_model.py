@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from heapq import heapreplace
 from math import log
+from operator import add, sub
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sanpath_lab.physics.events import EventQueue
 from sanpath_lab.physics.exchange import Exchange
 from sanpath_lab.physics.fabric import Fabric
 from sanpath_lab.physics.fibre_channel import FCP_RSP_BYTES, FCP_XFER_RDY_BYTES, sequence_of
-from sanpath_lab.physics.qos import QosLimit
 from sanpath_lab.physics.write_cache import WriteBuffer
-from sanpath_lab.scenario import Array, Direction, Scenario, ServiceTime
+from sanpath_lab.scenario import Array, Direction, Scenario, ServiceTime, Volume
 
 RETAINED_SECONDS = 3600
 """How long one-second samples are retained."""
@@ -37,24 +37,13 @@ class Totals:
     qos_limit_seconds: float = 0.0
 
     def __add__(self, addend: Totals) -> Totals:
-        return Totals(
-            self.ops + addend.ops,
-            self.bytes + addend.bytes,
-            self.service_seconds + addend.service_seconds,
-            self.queue_seconds + addend.queue_seconds,
-            self.san_seconds + addend.san_seconds,
-            self.qos_limit_seconds + addend.qos_limit_seconds,
-        )
+        return self._combined(add, addend)
 
     def __sub__(self, earlier: Totals) -> Totals:
-        return Totals(
-            self.ops - earlier.ops,
-            self.bytes - earlier.bytes,
-            self.service_seconds - earlier.service_seconds,
-            self.queue_seconds - earlier.queue_seconds,
-            self.san_seconds - earlier.san_seconds,
-            self.qos_limit_seconds - earlier.qos_limit_seconds,
-        )
+        return self._combined(sub, earlier)
+
+    def _combined(self, operation: Callable[[float, float], Any], other: Totals) -> Totals:
+        return Totals(*(operation(getattr(self, name), getattr(other, name)) for name in Totals.__slots__))
 
 
 class Nexus(NamedTuple):
@@ -99,6 +88,21 @@ class Snapshot:
             and (volume is None or nexus.volume == volume)
         )
         return sum(wanted, Totals())
+
+
+class QosLimit:
+    """The QoS limits of one volume, without a burst allowance: I/Os that arrive faster than they allow wait."""
+
+    def __init__(self, volume: Volume) -> None:
+        self._seconds_per_byte = 1 / volume.bandwidth_limit if volume.bandwidth_limit else 0.0
+        self._seconds_per_io = 1 / volume.iops_limit if volume.iops_limit else 0.0
+        self._free_at = 0.0
+
+    def admit(self, arrival: float, payload_bytes: int) -> float:
+        """Return when an I/O is admitted. Times are in simulated seconds."""
+        start = max(arrival, self._free_at)
+        self._free_at = start + max(payload_bytes * self._seconds_per_byte, self._seconds_per_io)
+        return start
 
 
 class SimulatedArray:
