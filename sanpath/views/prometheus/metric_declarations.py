@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from sanpath.diagnosis.model import Diagnosis, DirectionResult, ElementUse, StepResult
+from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
 from sanpath.diagnosis.source_accounts import SourceAccount
 from sanpath.views import words
 
@@ -39,12 +39,21 @@ def _step(value: Callable[[StepResult], float | None]) -> Callable[[Diagnosis], 
     return lambda diagnosis: [((), value(step))] if (step := current(diagnosis)) is not None else []
 
 
-def _load(value: Callable[[DirectionResult], float | None]) -> Callable[[Diagnosis], Shown]:
+def _load(name: str, meaning: str, value: Callable[[DirectionResult], float | None]) -> Metric:
     def read(diagnosis: Diagnosis) -> Shown:
         step = current(diagnosis)
         return [((direction,), value(result)) for direction, result in step.directions.items()] if step else []
 
-    return read
+    return Metric(f"load_{name}", meaning, read, ("direction",))
+
+
+def _bottleneck(
+    name: str, meaning: str, value: Callable[[Bottleneck], float | None], kind: Literal["gauge", "info"] = "gauge"
+) -> Metric:
+    def read(diagnosis: Diagnosis) -> Shown:
+        return [((b.entity, b.kind, b.layer, b.direction), value(b)) for b in diagnosis.verdict.bottlenecks]
+
+    return Metric(name, meaning, read, ("entity", "entity_kind", "layer", "direction"), kind)
 
 
 def _percentiles(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float | None]]:
@@ -56,7 +65,7 @@ def _percentiles(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float 
         yield (direction, "100"), latency.max
 
 
-def _element(value: Callable[[ElementUse], float | None]) -> Callable[[Diagnosis], Shown]:
+def _element(name: str, meaning: str, value: Callable[[ElementUse], float | None]) -> Metric:
     def read(diagnosis: Diagnosis) -> Shown:
         step = current(diagnosis)
         used = [element for element in diagnosis.elements if step is not None and element.step == step.name]
@@ -65,11 +74,15 @@ def _element(value: Callable[[ElementUse], float | None]) -> Callable[[Diagnosis
         loaded = {True: "yes", False: "no", None: "unknown"}
         return [((e.entity, e.kind, e.direction, loaded[e.on_loaded_path]), value(e)) for e in used]
 
-    return read
+    return Metric(f"element_{name}", meaning, read, ("entity", "entity_kind", "direction", "loaded_path"))
 
 
-def _source(value: Callable[[SourceAccount], float | None]) -> Callable[[Diagnosis], Shown]:
-    return lambda diagnosis: [((s.name, s.kind), value(s)) for s in diagnosis.sources]
+def _source(name: str, meaning: str, value: Callable[[SourceAccount], float | None]) -> Metric:
+    def read(diagnosis: Diagnosis) -> Shown:
+        return [((s.name, s.kind), value(s)) for s in diagnosis.sources]
+
+    kind: Literal["counter", "gauge"] = "counter" if name.endswith("_total") else "gauge"
+    return Metric(f"source_{name}", meaning, read, ("source", "collector"), kind)
 
 
 def _moment(iso: str | None) -> float | None:
@@ -103,10 +116,6 @@ def _unexplained(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float 
         yield (budget.lun, budget.direction), words.middle(budget.unexplained_seconds)
 
 
-_BOTTLENECK = ("entity", "entity_kind", "layer", "direction")
-_ELEMENT = ("entity", "entity_kind", "direction", "loaded_path")
-_SOURCE = ("source", "collector")
-
 METRICS = (
     Metric(
         "run",
@@ -119,24 +128,21 @@ METRICS = (
     Metric("run_complete", "1: every writer ended normally.", _value(lambda d: d.run.complete)),
     Metric("verdict", "1 for the kind of the run's verdict so far, 0 for the others.", _verdict, ("kind",)),
     Metric("verdict_grade", "1 for the grade of that verdict, 0 for the others.", _grade, ("grade",)),
-    Metric(
+    _bottleneck(
         "bottleneck",
         "What limits the run so far; an element with the same limit elsewhere on the path has a series of its own.",
-        lambda d: [((b.entity, b.kind, b.layer, b.direction), 1) for b in d.verdict.bottlenecks],
-        _BOTTLENECK,
+        lambda _: 1,
         kind="info",
     ),
-    Metric(
+    _bottleneck(
         "bottleneck_utilisation_ratio",
         "Utilisation of the limit in the step of the verdict.",
-        lambda d: [((b.entity, b.kind, b.layer, b.direction), b.utilisation) for b in d.verdict.bottlenecks],
-        _BOTTLENECK,
+        lambda b: b.utilisation,
     ),
-    Metric(
+    _bottleneck(
         "bottleneck_explained_ratio",
         "Share of the latency that would disappear with the limit.",
-        lambda d: [((b.entity, b.kind, b.layer, b.direction), b.explains) for b in d.verdict.bottlenecks],
-        _BOTTLENECK,
+        lambda b: b.explains,
     ),
     Metric(
         "knee_operations",
@@ -166,24 +172,9 @@ METRICS = (
     ),
     Metric("step_verdict", "1 for the kind of the step's verdict, 0 for the others.", _step_verdict, ("kind",)),
     Metric("step_windows", "Complete windows of the slowest source in the step.", _step(lambda s: s.windows_used)),
-    Metric(
-        "load_operations_per_second",
-        "Throughput, mean of the step.",
-        _load(lambda r: r.ops_per_second),
-        ("direction",),
-    ),
-    Metric(
-        "load_bytes_per_second",
-        "Payload throughput, mean of the step.",
-        _load(lambda r: r.bytes_per_second),
-        ("direction",),
-    ),
-    Metric(
-        "load_latency_seconds",
-        "Latency that the load sees, mean of the step.",
-        _load(lambda r: r.latency_seconds.mean),
-        ("direction",),
-    ),
+    _load("operations_per_second", "Throughput, mean of the step.", lambda r: r.ops_per_second),
+    _load("bytes_per_second", "Payload throughput, mean of the step.", lambda r: r.bytes_per_second),
+    _load("latency_seconds", "Latency that the load sees, mean of the step.", lambda r: r.latency_seconds.mean),
     Metric(
         "load_latency_percentile_seconds",
         "Percentiles of the latency, where the load reports them: 50, 95, 99; 100 is its maximum.",
@@ -208,49 +199,28 @@ METRICS = (
         _unexplained,
         ("lun", "direction"),
     ),
-    Metric(
-        "element_utilisation_ratio",
-        "Load of an element over its capacity.",
-        _element(lambda e: e.utilisation),
-        _ELEMENT,
-    ),
-    Metric("element_bytes_per_second", "Bytes counted at it.", _element(lambda e: e.bytes_per_second), _ELEMENT),
-    Metric(
-        "element_capacity_bytes_per_second",
-        "Bytes that the element can carry.",
-        _element(lambda e: e.capacity_bytes_per_second),
-        _ELEMENT,
-    ),
-    Metric(
-        "element_foreign_bytes_per_second",
+    _element("utilisation_ratio", "Load of an element over its capacity.", lambda e: e.utilisation),
+    _element("bytes_per_second", "Bytes counted at it.", lambda e: e.bytes_per_second),
+    _element("capacity_bytes_per_second", "Bytes that the element can carry.", lambda e: e.capacity_bytes_per_second),
+    _element(
+        "foreign_bytes_per_second",
         "Bytes on the element that are not the test's.",
-        _element(lambda e: e.foreign_bytes_per_second),
-        _ELEMENT,
+        lambda e: e.foreign_bytes_per_second,
     ),
-    Metric("source_polls_total", "Polls that were made.", _source(lambda s: s.polls), _SOURCE, kind="counter"),
-    Metric("source_failures_total", "Polls that failed.", _source(lambda s: s.failures), _SOURCE, kind="counter"),
-    Metric("source_gaps_total", "Polls that were skipped.", _source(lambda s: s.gaps), _SOURCE, kind="counter"),
-    Metric(
-        "source_requests_total", "Requests to the source.", _source(lambda s: s.requests), _SOURCE, kind="counter"
-    ),
-    Metric(
-        "source_poll_seconds_total",
-        "Time spent on polls.",
-        _source(lambda s: s.cost_seconds),
-        _SOURCE,
-        kind="counter",
-    ),
-    Metric("source_interval_seconds", "Time between polls.", _source(lambda s: s.every_seconds), _SOURCE),
-    Metric(
-        "source_clock_offset_seconds",
+    _source("polls_total", "Polls that were made.", lambda s: s.polls),
+    _source("failures_total", "Polls that failed.", lambda s: s.failures),
+    _source("gaps_total", "Polls that were skipped.", lambda s: s.gaps),
+    _source("requests_total", "Requests to the source.", lambda s: s.requests),
+    _source("poll_seconds_total", "Time spent on polls.", lambda s: s.cost_seconds),
+    _source("interval_seconds", "Time between polls.", lambda s: s.every_seconds),
+    _source(
+        "clock_offset_seconds",
         "Clock of the source minus that of the recorder.",
-        _source(lambda s: s.clock_offset_seconds),
-        _SOURCE,
+        lambda s: s.clock_offset_seconds,
     ),
-    Metric(
-        "source_last_answer_timestamp_seconds",
+    _source(
+        "last_answer_timestamp_seconds",
         "When the source last answered; no series: never.",
-        _source(lambda s: _moment(s.last_answer)),
-        _SOURCE,
+        lambda s: _moment(s.last_answer),
     ),
 )
