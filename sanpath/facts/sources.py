@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import ceil
 
 from sanpath.catalogue.catalogue import parts
-from sanpath.catalogue.states import WORKING_STATES
+from sanpath.catalogue.values import WORKING_STATES
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples

@@ -25,8 +25,7 @@ from __future__ import annotations
 from pydantic import SecretStr
 
 from sanpath.catalogue.cloud import Cloud, CloudLimit, clouds
-from sanpath.catalogue.load_engines import FIO_OVER_NETWORK
-from sanpath.catalogue.states import WORKING_STATES
+from sanpath.catalogue.values import FIO_OVER_NETWORK, WORKING_STATES
 from sanpath.errors import CollectorError, Failure
 from sanpath.extras import SNMPV3 as SNMPV3_EXTRA
 from sanpath.extras import SSH as SSH_EXTRA

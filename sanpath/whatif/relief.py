@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.catalogue.catalogue import capacities
-from sanpath.catalogue.path_policies import IN_TURN_POLICIES
+from sanpath.catalogue.values import IN_TURN_POLICIES
 from sanpath.diagnosis.model import Bottleneck
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from sanpath.catalogue.capacity import Capacity, link_capacity
-from sanpath.catalogue.path_policies import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
+from sanpath.catalogue.values import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts

@@ -11,7 +11,7 @@ from typing import Any
 
 from sanpath import registry
 from sanpath.catalogue import catalogue
-from sanpath.catalogue.path_policies import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
+from sanpath.catalogue.values import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.config import _JOIN_KEYS as CONFIG_KEYS
 from sanpath.model import Event, SourceEntity, SourceLink
 from sanpath.plugin import Item

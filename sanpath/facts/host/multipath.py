@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sanpath.catalogue.path_policies import SINGLE_PATH_POLICIES
+from sanpath.catalogue.values import SINGLE_PATH_POLICIES
 from sanpath.facts.host.local_drives import local_drives
 from sanpath.facts.host.tested_machines import (
     UnderTest,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sanpath.facts.host.planes import BLOCK_LAYERS
 from sanpath.facts.host.queue_depths import requests_held, virtqueue_slots, with_command_windows
 from sanpath.facts.host.tested_machines import as_number
-from sanpath.facts.samples.clocks import running_clocks
-from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.samples.step_samples import StepSamples, running_clocks
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.paths import machines_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.catalogue.catalogue import planes as catalogue_planes
-from sanpath.catalogue.load_engines import FIO_OVER_NETWORK
+from sanpath.catalogue.values import FIO_OVER_NETWORK
 from sanpath.facts.load.host_loads import MOVED_ABOVE
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number

@@ -30,7 +30,7 @@ from sanpath.facts.samples.sample_arrays import (
     entity_ranges,
     timed_samples,
 )
-from sanpath.model import Column, Step
+from sanpath.model import DIRECTIONS, Column, Step
 from sanpath.recording.reading.recording import Recording
 
 ENTIRE_RECORDING = Step("* the whole recording *", 0, 2**62, "whole run", (), None)
@@ -393,3 +393,13 @@ def counter_ratio(sample: StepSamples, numerator: str, denominator: str) -> floa
     """The rate of one counter over that of another. None: one is not reported, or the denominator did not grow."""
     above, below = sample.rate(numerator), sample.rate(denominator)
     return above / below if above is not None and below else None
+
+
+def running_clocks(samples: Iterable[StepSamples]) -> set[tuple[str, str]]:
+    """Return (source, its own id) of each entity whose I/O time has grown in any step.
+
+    A counter that never grows while I/Os complete does not exist: md before Linux 5.9 counts I/Os and no time. In a
+    single step, a coarse clock may show no time for short I/Os.
+    """
+    times = tuple(f"latency_seconds_{direction}_total" for direction in DIRECTIONS)
+    return {(sample.source, sample.entity) for sample in samples if sample.moved(times)}

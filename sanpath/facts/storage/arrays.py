@@ -7,8 +7,7 @@ from typing import cast
 
 from sanpath.facts.host.tested_machines import busiest_utilisation
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.clocks import running_clocks
-from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
+from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates, running_clocks
 from sanpath.facts.storage.cloud_limits import COUNTED, SHARES, limit_shares
 from sanpath.facts.storage.controllers import UNKNOWN_USE, controller_use
 from sanpath.facts.table import FactRow, FactTable, number

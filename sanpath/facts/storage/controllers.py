@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
-from sanpath.catalogue.states import WORKING_STATES
+from sanpath.catalogue.values import WORKING_STATES
 from sanpath.facts.host.tested_machines import cpu_busy_ratio
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.step_samples import FEWEST_OPERATIONS, StepSamples, tcp_retransmit_ratio

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from math import log
 from statistics import fmean
 
-from sanpath.catalogue.path_policies import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
+from sanpath.catalogue.values import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, in_series, percent
