@@ -47,13 +47,9 @@ def _slow_array_under_test(san: San, speed: int) -> Label:
     """The ports of the test's own array are slow."""
     san.array_gigabit = [speed, speed]
     fill(san, speed)
-
-    def relief(san: San) -> None:
-        san.array_gigabit = [2 * speed, 2 * speed]
-
     ports = (san.array_port(0), san.array_port(1))
     label = {"findings": ["link-full"], "forbidden": CAUSES_ELSEWHERE, "cleared": [_SECOND_ARRAY, *_ports(san)]}
-    return san.truth("bottleneck", "array_front", *ports, **label), relief
+    return san.truth("bottleneck", "array_front", *ports, **label), {"array_gigabit": [2 * speed, 2 * speed]}
 
 
 def _behind(san: San, media: int) -> Label:

@@ -26,13 +26,9 @@ def cache_resident(san: San) -> Label:
         speed = san.random.choice((4, 8))
         san.host_gigabit = [speed, speed]
         fill(san, speed)
-
-        def relief(san: San) -> None:
-            san.host_gigabit = [2 * speed, 2 * speed]
-
         ports = (san.host_port(0), san.host_port(1))
         label = {"findings": [*findings, "link-full"], "forbidden": CAUSES_ELSEWHERE}
-        return san.truth("bottleneck", "host", *ports, **label), relief
+        return san.truth("bottleneck", "host", *ports, **label), {"host_gigabit": [2 * speed, 2 * speed]}
     san.rate, san.threads, san.outstanding = san.random.uniform(800, 3000), (8, 16), san.random.choice((2, 4))
     forbidden = (*CAUSES_ELSEWHERE, "link-full")
     return san.truth("demand_limited", "load", also=["healthy"], findings=findings, forbidden=forbidden), None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sanpath_lab.families.san import San
 from sanpath_lab.scenario import Scenario
 
-Relief = Callable[[San], None]
+Relief = Mapping[str, Any]
+"""Attributes of a SAN without its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Case:
 
 
 Label = tuple[dict[str, object], Relief | None]
-"""The label of a drawn SAN, and the function that relieves its limit; None: it cannot be relieved."""
+"""The label of a drawn SAN, and what relieves its limit; None: it cannot be relieved."""
 Draw = Callable[[San], Label]
 """Makes the fault of a family in a SAN."""
 
@@ -37,5 +39,6 @@ def drawn(family: str, seed: int, draw: Draw) -> Case:
     scenario = san.scenario(truth)
     if relief is None:
         return Case(family, seed, scenario)
-    relief(san)
+    for name, value in relief.items():
+        setattr(san, name, value)
     return Case(family, seed, scenario, san.scenario(truth))

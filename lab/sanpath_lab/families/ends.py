@@ -65,12 +65,8 @@ def lun_queue(san: San) -> Label:
     san.tail_seconds = san.service_seconds * 0.1
     san.block_bytes = san.random.choice((8, 16, 32)) * _KIB
     san.threads, san.outstanding = (1, san.queue_depth, 2 * san.queue_depth), 2
-
-    def relief(san: San) -> None:
-        san.queue_depth = san.lun_queue_depth = _ENOUGH
-
     truth = san.truth("bottleneck", "guest", "lun:sqlvm1/sda", findings=["lun-queue-limits"], forbidden=_NONE[:3])
-    return truth, relief
+    return truth, {"queue_depth": _ENOUGH, "lun_queue_depth": _ENOUGH}
 
 
 def queue_depth_twin(san: San) -> Label:
@@ -79,12 +75,8 @@ def queue_depth_twin(san: San) -> Label:
     san.service_seconds = san.random.uniform(5e-3, 8e-3)
     san.tail_seconds = san.service_seconds * 0.1
     san.threads, san.outstanding, san.path_policy = (2, 16, 64), 8, "most_recently_used"
-
-    def relief(san: San) -> None:
-        san.queue_depth = san.lun_queue_depth = _ENOUGH
-
     truth = san.truth("bottleneck", "guest", "lun:sqlvm1/sda", findings=["lun-queue-limits"], forbidden=_NONE[:3])
-    return truth, relief
+    return truth, {"queue_depth": _ENOUGH, "lun_queue_depth": _ENOUGH}
 
 
 def queue_above_link(san: San) -> Label:
@@ -92,12 +84,8 @@ def queue_above_link(san: San) -> Label:
     san.queue_depth, san.block_bytes = 32, 64 * _KIB
     san.host_gigabit, san.path_policy = [4, 4], "most_recently_used"
     san.threads, san.outstanding = (2, 16, 64), 8
-
-    def relief(san: San) -> None:
-        san.host_gigabit = [8, 8]
-
     truth = san.truth("bottleneck", "host", san.host_port(0), findings=["link-full"], forbidden=["lun-queue-limits"])
-    return truth, relief
+    return truth, {"host_gigabit": [8, 8]}
 
 
 def vscsi_queue(san: San) -> Label:
@@ -109,13 +97,9 @@ def vscsi_queue(san: San) -> Label:
     san.tail_seconds = san.service_seconds * 0.1
     san.block_bytes = san.random.choice((8, 16, 32)) * _KIB
     san.threads, san.outstanding, san.measured_seconds = (1, 8), depth // san.random.choice((2, 4)), 43.0
-
-    def relief(san: San) -> None:
-        san.queue_depth = san.lun_queue_depth = _ENOUGH
-
     disks = ("lun:sqlvm1/sda", "vdisk:sqlvm1/scsi0:0")
     label = {"findings": ["vscsi-queue-limits"], "forbidden": _NONE[:3]}
-    return san.truth("bottleneck", "guest", *disks, **label), relief
+    return san.truth("bottleneck", "guest", *disks, **label), {"queue_depth": _ENOUGH, "lun_queue_depth": _ENOUGH}
 
 
 def controller(san: San) -> Label:
@@ -166,11 +150,8 @@ def qos(san: San) -> Label:
         san.bandwidth_limit = round(iops * san.block_bytes)
     san.threads, san.outstanding = (1, 8, 16), 4
     label = {"findings": ["configured-cap"], "forbidden": ("link-full", "array-service-grows")}
-
-    def relief(san: San) -> None:
-        san.iops_limit = san.bandwidth_limit = None
-
-    return san.truth("configured_cap", "array_front", "volume:fa1/vol01", **label), relief
+    truth = san.truth("configured_cap", "array_front", "volume:fa1/vol01", **label)
+    return truth, {"iops_limit": None, "bandwidth_limit": None}
 
 
 def two_faults(san: San) -> Label:

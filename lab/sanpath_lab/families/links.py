@@ -21,12 +21,9 @@ def slow_host_edge(san: San) -> Label:
     speed = san.random.choice((4, 8))
     san.host_gigabit = [speed, speed]
     fill(san, speed)
-
-    def relief(san: San) -> None:
-        san.host_gigabit = [2 * speed, 2 * speed]
-
     ports = (san.host_port(0), san.host_port(1))
-    return san.truth("bottleneck", "host", *ports, findings=["link-full"], forbidden=CAUSES_ELSEWHERE), relief
+    truth = san.truth("bottleneck", "host", *ports, findings=["link-full"], forbidden=CAUSES_ELSEWHERE)
+    return truth, {"host_gigabit": [2 * speed, 2 * speed]}
 
 
 def slow_array_edge(san: San) -> Label:
@@ -34,12 +31,9 @@ def slow_array_edge(san: San) -> Label:
     speed = san.random.choice((4, 8))
     san.array_gigabit = [speed, speed]
     fill(san, speed)
-
-    def relief(san: San) -> None:
-        san.array_gigabit = [2 * speed, 2 * speed]
-
     ports = (san.array_port(0), san.array_port(1))
-    return san.truth("bottleneck", "array_front", *ports, findings=["link-full"], forbidden=CAUSES_ELSEWHERE), relief
+    truth = san.truth("bottleneck", "array_front", *ports, findings=["link-full"], forbidden=CAUSES_ELSEWHERE)
+    return truth, {"array_gigabit": [2 * speed, 2 * speed]}
 
 
 def isl(san: San) -> Label:
@@ -49,12 +43,9 @@ def isl(san: San) -> Label:
     speed = san.random.choice((4, 8))
     san.isl_gigabit = [speed, speed]
     fill(san, speed)
-
-    def relief(san: San) -> None:
-        san.isl_gigabit = [FULL_SPEED, FULL_SPEED]
-
     ports = (*san.isl_ports(0), *san.isl_ports(1))
-    return san.truth("bottleneck", "fabric", *ports, findings=["link-full"], forbidden=CAUSES_ELSEWHERE), relief
+    truth = san.truth("bottleneck", "fabric", *ports, findings=["link-full"], forbidden=CAUSES_ELSEWHERE)
+    return truth, {"isl_gigabit": [FULL_SPEED, FULL_SPEED]}
 
 
 def single_path(san: San) -> Label:
@@ -63,12 +54,9 @@ def single_path(san: San) -> Label:
     san.host_gigabit = [speed, speed]
     san.path_policy = "most_recently_used"
     fill(san, speed)
-
-    def relief(san: San) -> None:
-        san.host_gigabit = [2 * speed, 2 * speed]
-
     findings = ["link-full", "single-path-in-use"]
-    return san.truth("bottleneck", "host", san.host_port(0), findings=findings, forbidden=CAUSES_ELSEWHERE), relief
+    truth = san.truth("bottleneck", "host", san.host_port(0), findings=findings, forbidden=CAUSES_ELSEWHERE)
+    return truth, {"host_gigabit": [2 * speed, 2 * speed]}
 
 
 def unequal_paths(san: San) -> Label:
@@ -86,12 +74,8 @@ def path_slicing(san: San) -> Label:
     san.host_gigabit = [speed, speed]
     san.ios_per_path = 1000
     fill(san, speed)
-
-    def relief(san: San) -> None:
-        san.ios_per_path = 1
-
     elements = (san.host_port(0), san.host_port(1), "lun:sqlvm1/sda")
-    return san.truth("bottleneck", "host", *elements, findings=["path-serialised"]), relief
+    return san.truth("bottleneck", "host", *elements, findings=["path-serialised"]), {"ios_per_path": 1}
 
 
 def noisy_port(san: San) -> Label:

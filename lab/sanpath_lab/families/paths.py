@@ -23,12 +23,8 @@ def dead_path(san: San) -> Label:
         ), None
     san.host_gigabit = [speed, speed]
     fill(san, speed)
-
-    def relief(san: San) -> None:
-        san.host_gigabit = [2 * speed, 2 * speed]
-
     label = {"findings": ["paths-down", "link-full"], "forbidden": (*CAUSES_ELSEWHERE, *_POLICY)}
-    return san.truth("bottleneck", "host", san.host_port(1 - dead), **label), relief
+    return san.truth("bottleneck", "host", san.host_port(1 - dead), **label), {"host_gigabit": [2 * speed, 2 * speed]}
 
 
 def mru_active_passive(san: San) -> Label:
@@ -41,10 +37,7 @@ def mru_active_passive(san: San) -> Label:
     at_host = ends is san.host_gigabit
     ends[:] = [speed, speed]
     fill(san, speed)
-
-    def relief(_san: San) -> None:
-        ends[:] = [2 * speed, 2 * speed]
-
     port = san.host_port(1 - standby) if at_host else san.array_port(1 - standby)
     label = {"findings": ["link-full"], "forbidden": (*CAUSES_ELSEWHERE, *_POLICY)}
-    return san.truth("bottleneck", "host" if at_host else "array_front", port, **label), relief
+    truth = san.truth("bottleneck", "host" if at_host else "array_front", port, **label)
+    return truth, {"host_gigabit" if at_host else "array_gigabit": [2 * speed, 2 * speed]}
