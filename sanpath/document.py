@@ -72,13 +72,7 @@ def read_document(path: Path) -> tuple[Document, Any]:
 
     Raises ConfigError for a file that is not YAML or has a key twice, UsageError when the file cannot be read.
     """
-    try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(_MOST_CHARACTERS + 1)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: is not UTF-8 text") from error
+    text = read_text(path, _MOST_CHARACTERS + 1)
     if len(text) > _MOST_CHARACTERS:
         raise UsageError(f"{path}: is too long for a configuration file ({_MOST_CHARACTERS:,} characters)")
     try:
@@ -86,6 +80,17 @@ def read_document(path: Path) -> tuple[Document, Any]:
     except DocumentError as error:
         raise ConfigError(path, error.line, error.key, _without_values(error.problem)) from error
     return Document(path, lines), data
+
+
+def read_text(path: Path, characters: int) -> str:
+    """Return the first characters of a file. Raises UsageError: it cannot be read, or is not UTF-8."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(characters)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is not UTF-8 text") from error
 
 
 def parse(text: str, strict: bool = False) -> tuple[dict[Place, int], Any]:

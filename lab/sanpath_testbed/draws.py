@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import mean, median
 
-from sanpath_testbed.outcome import PROBES, Outcome
+from sanpath_testbed.outcome import PROBES, Outcome, grouped
 from sanpath_testbed.relations import RELATIONS, meaning
 
 _HEAD = """## Draws
@@ -47,7 +47,7 @@ def report(outcomes: Sequence[Outcome]) -> str:
 def by_fault(outcomes: Sequence[Outcome]) -> str:
     """Render the table of faults, with a last row for all of them."""
     head = ("fault", "draws", "AC@1", "AC@3", "acquitted", "convicted", "open", "Brier")
-    rows = [_row(fault, cases) for fault, cases in sorted(_grouped(outcomes, lambda o: o.fault or "").items())]
+    rows = [_row(fault, cases) for fault, cases in sorted(grouped(outcomes, lambda o: o.fault or "").items())]
     return render_table(head, [*rows, _row("**all**", outcomes)])
 
 
@@ -191,7 +191,7 @@ def reliability(outcomes: Sequence[Outcome]) -> str:
         return ""
     head = ("", "cases", "said", "right")
     grades = [
-        _reliable(f"grade {grade}", group) for grade, group in sorted(_grouped(judged, lambda o: o.grade).items())
+        _reliable(f"grade {grade}", group) for grade, group in sorted(grouped(judged, lambda o: o.grade).items())
     ]
     bands = [
         (low, high, [o for o in judged if o.probability is not None and low <= o.probability < high])
@@ -228,13 +228,6 @@ def render_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Render a table of Markdown."""
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)]
     return "\n".join(lines) + "\n"
-
-
-def _grouped(outcomes: Sequence[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
-    groups: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for o in outcomes:
-        groups[key(o)].append(o)
-    return groups
 
 
 def _ratio(count: int, total: int) -> str:

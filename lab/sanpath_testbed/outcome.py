@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sanpath.diagnosis.model import Diagnosis, Suspect, Verdict
@@ -264,3 +265,11 @@ def _names_element(name: str, elements: Sequence[str]) -> bool:
         ):
             return True
     return False
+
+
+def grouped(outcomes: Iterable[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
+    """Return outcomes by what `key` says of each."""
+    groups: defaultdict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[key(outcome)].append(outcome)
+    return groups

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from sanpath_testbed import draws, probe_chapters
 from sanpath_testbed.defects import MEANINGS
-from sanpath_testbed.outcome import Outcome
+from sanpath_testbed.outcome import Outcome, grouped
 
 _HEAD = """# How often the verdict is right
 
@@ -57,7 +56,7 @@ def families(outcomes: Sequence[Outcome]) -> str:
 
 
 def _families(clean: Sequence[Outcome]) -> str:
-    by_family = _grouped(clean, lambda o: o.family)
+    by_family = grouped(clean, lambda o: o.family)
     head = ("family", "cases", "AC@1", "AC@3", "false", "precision", "recall", "prediction", "held")
     rows = [_row(name, cases) for name, cases in sorted(by_family.items())]
     rows.append(_row("**all**", clean))
@@ -103,7 +102,7 @@ def _defects(outcomes: Sequence[Outcome]) -> str:
     lines = ["## What defects of the data do", "", head, "|---|---|---|---|---|"]
     without = {(o.family, o.seed): o for o in outcomes if o.defect is None}
     diagnosable = [o for o in outcomes if o.defect and o.diagnosable]
-    for defect, cases in sorted(_grouped(diagnosable, lambda o: str(o.defect)).items()):
+    for defect, cases in sorted(grouped(diagnosable, lambda o: str(o.defect)).items()):
         without_defect = [without[key] for o in cases if (key := (o.family, o.seed)) in without]
         meaning = next(text for name, text in MEANINGS.items() if name == defect)
         right_count, right_without = (
@@ -127,13 +126,6 @@ def _wrong(clean: Sequence[Outcome]) -> str:
         named = ", ".join(dict.fromkeys(o.named[:3])) or "nothing"
         lines.append(f"| {o.family} | {o.seed} | {o.kind} ({o.grade}) | {named} |")
     return "\n".join(lines) + "\n"
-
-
-def _grouped(outcomes: Iterable[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
-    groups: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for o in outcomes:
-        groups[key(o)].append(o)
-    return groups
 
 
 def _share(count: int, total: int) -> str:

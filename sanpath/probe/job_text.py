@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sanpath.document import read_text
 from sanpath.errors import ConfigError, UsageError
 
 _MOST_CHARACTERS = 1 << 16
@@ -45,13 +46,7 @@ def read_options(path: Path) -> dict[str, Option]:
     """
     if path.exists() and not path.is_file():
         raise UsageError(f"{path}: is not a regular file")  # A plan may name a pipe, and opening it would not end.
-    try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(_MOST_CHARACTERS + 1)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: is not UTF-8 text") from error
+    text = read_text(path, _MOST_CHARACTERS + 1)
     if len(text) > _MOST_CHARACTERS:
         raise ConfigError(path, None, "", "is too long for a job file")
     shared: dict[str, Option] = {}

@@ -11,13 +11,13 @@ from sanpath.plugin import (
     Failure,
     Item,
     LoadProfile,
-    ResultReader,
     SourceEntity,
     text_of,
     warning,
     without_none,
 )
 from sanpath_collectors.jetstress.parse import duration_seconds, number
+from sanpath_collectors.jetstress.report import FormReader
 from sanpath_collectors.jetstress.xml_form import XmlForm
 
 # Possessive quantifiers: each comment has one end. Without them n comments match in 2^n combinations.
@@ -28,23 +28,16 @@ _GLOBAL_THREADS_SINCE = 15
 """Since Jetstress 2013 (version 15) ThreadCount is the number for all databases together, before it for each one."""
 
 
-class ConfigurationReader(ResultReader):
+class ConfigurationReader(FormReader[XmlForm]):
     """Reads one JetstressConfig.xml. It gives no samples, only the load with its settings."""
 
-    def __init__(self, load: str) -> None:
-        super().__init__(load)
-        self._form = XmlForm()
+    form = XmlForm
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - any name will do
         """Recognise it by its root and by elements that only this file has."""
         text = text_of(head)[0]
         return _ROOT.match(text) is not None and _TYPICAL_ELEMENT.search(text) is not None
-
-    def feed(self, added: bytes) -> Iterable[Item]:
-        """Collect the XML. All items come from `finish`."""
-        self._form.feed(added)
-        return ()
 
     def finish(self) -> Iterable[Item]:
         """Yield the load. Raises CollectorError(UNREADABLE) when the file has no settings of a test."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from sanpath.plugin import CollectorError, Decoder, Failure
+from sanpath.plugin import Decoder
 from sanpath_collectors.jetstress.document import Document
 
 _HEADINGS = frozenset(("title", "legend", "caption", "h1", "h2", "h3", "h4", "h5", "h6"))
@@ -15,8 +15,6 @@ _LONGEST_CELL = 1 << 20
 """In characters; the remainder of a longer cell is dropped."""
 _LONGEST_TAG = 16 << 10
 """Limit of a tag with its attributes, which take fifty times their length in memory. A report has no attributes."""
-_LARGEST = 64 << 20
-"""Limit of a report in bytes."""
 
 
 class HtmlForm:
@@ -25,15 +23,9 @@ class HtmlForm:
     def __init__(self) -> None:
         self.document = Document()
         self._decoder, self._tags = Decoder(), _Tags(self.document)
-        self._total_bytes = 0
 
     def feed(self, added: bytes) -> None:
-        """Add a chunk. Raises CollectorError(UNREADABLE) when the file is larger than any report."""
-        self._total_bytes += len(added)
-        if self._total_bytes > _LARGEST:
-            raise CollectorError(
-                Failure.UNREADABLE, "is larger than any report of Jetstress: 64 MiB are read at most"
-            )
+        """Add a chunk."""
         text = self._decoder.feed(added)
         for start in range(0, len(text), _LONGEST_TAG):
             self._tags.feed(text[start : start + _LONGEST_TAG])

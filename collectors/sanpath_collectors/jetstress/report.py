@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Generic, TypeVar
 
 from sanpath.plugin import CollectorError, Failure, Item, ResultReader, text_of, warning
 from sanpath_collectors.jetstress.html_form import HtmlForm
 from sanpath_collectors.jetstress.outcome import Outcome
 from sanpath_collectors.jetstress.xml_form import XmlForm
 
+FormT = TypeVar("FormT", HtmlForm, XmlForm)
+_LARGEST = 64 << 20
+"""Limit of a file in bytes."""
 _HTML = re.compile(r"<(?:html|fieldset|table)\b", re.IGNORECASE)
 _XML = re.compile(r"\s*<(?:\?xml|[\w:]+[\s>])")
 _CONTENT = re.compile(
@@ -25,20 +28,31 @@ def is_report(text: str) -> bool:
     return "jetstress" in text.lower() and _CONTENT.search(text) is not None
 
 
-class Report(ResultReader):
-    """Reads one report. `file_name`: can contain the begin of the test; "" where it is not known."""
+class FormReader(ResultReader, Generic[FormT]):
+    """Reads one file of the form `form`. All items come from `finish`."""
 
-    file_name = ""
-    form: ClassVar[type[HtmlForm] | type[XmlForm]]
+    form: type[FormT]
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
-        self._form = self.form()
+        self._form: FormT = self.form()
+        self._total_bytes = 0
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Collect the report. All items come from `finish`."""
+        """Collect the file. Raises CollectorError(UNREADABLE) when it is larger than any report."""
+        self._total_bytes += len(added)
+        if self._total_bytes > _LARGEST:
+            raise CollectorError(
+                Failure.UNREADABLE, "is larger than any report of Jetstress: 64 MiB are read at most"
+            )
         self._form.feed(added)
         return ()
+
+
+class Report(FormReader[FormT]):
+    """Reads one report. `file_name`: can contain the begin of the test; "" where it is not known."""
+
+    file_name = ""
 
     def finish(self) -> Iterable[Item]:
         """Yield the items. Raises CollectorError(UNREADABLE) when the report has no result."""
@@ -56,7 +70,7 @@ class Report(ResultReader):
             )
 
 
-class HtmlReport(Report):
+class HtmlReport(Report[HtmlForm]):
     """Reads one HTML report."""
 
     form = HtmlForm
@@ -68,7 +82,7 @@ class HtmlReport(Report):
         return _HTML.search(text) is not None and is_report(text)
 
 
-class XmlReport(Report):
+class XmlReport(Report[XmlForm]):
     """Reads one XML report: the content of the HTML report in elements."""
 
     form = XmlForm

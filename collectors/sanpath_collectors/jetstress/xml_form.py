@@ -14,7 +14,6 @@ from sanpath_collectors.jetstress.document import Document, Row
 from sanpath_collectors.jetstress.parse import folded, measure
 
 _NAMES = ("name", "instance", "instancename", "databaseinstance", "database", "databasename", "logicaldisk")
-_LARGEST = 64 << 20
 _LONGEST_TEXT = 1 << 20
 _DEEPEST = 200
 """Limit of nested elements."""
@@ -47,16 +46,10 @@ class XmlForm:
         self.elements: dict[str, int] = {}
         self.cut = False
         self._open: list[_Element] = []
-        self._total_bytes = 0
         self._parser = DefusedXMLParser(target=self, forbid_dtd=True)
 
     def feed(self, added: bytes) -> None:
-        """Add a chunk. Raises CollectorError(UNREADABLE) when the file is larger than any report, or has a DTD."""
-        self._total_bytes += len(added)
-        if self._total_bytes > _LARGEST:
-            raise CollectorError(
-                Failure.UNREADABLE, "is larger than any report of Jetstress: 64 MiB are read at most"
-            )
+        """Add a chunk. Raises CollectorError(UNREADABLE) when the file has a DTD."""
         if self.cut:
             return
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sanpath.facts.host.tested_machines import UnderTest
+from sanpath.facts.host.tested_machines import UnderTest, as_number
 from sanpath.facts.load.validity import validity_facts
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.model import DIRECTIONS, Direction
@@ -45,7 +45,7 @@ def _is_other(
 ) -> bool:
     name = f"bytes_per_second_{direction}"
     tested = sum(load.bytes_per_second for load in step.loads if load.direction == direction)
-    own, *others = [_number(uses[each].get(name)) for each in (port, *(each for each in network if each != port))]
+    own, *others = [as_number(uses[each].get(name)) for each in (port, *(each for each in network if each != port))]
     if own is None or not all(load.bytes_per_second for load in step.loads):
         return False
     if tested < _NONE_OF * own:
@@ -59,7 +59,3 @@ def _is_other(
 def _is_network_port(topology: Topology, port: str) -> bool:
     is_ethernet = topology.entities[port].attributes.get("technology") == "ethernet"
     return is_ethernet and not topology.related(port, "attached_to", "path")
-
-
-def _number(value: FactValue) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

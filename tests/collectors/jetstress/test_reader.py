@@ -11,7 +11,6 @@ import pytest
 from sanpath import registry
 from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath_collectors.jetstress import html_form, xml_form
 from sanpath_collectors.jetstress.dates import DateOrder, time_us, time_us_in_name
 from sanpath_collectors.jetstress.parse import decimal_mark, duration_seconds, measure, number
 from sanpath_collectors.jetstress.reader import JetstressReader
@@ -185,11 +184,11 @@ def test_a_log_whose_dates_may_be_read_in_two_ways_says_so() -> None:
     assert [item.name for item in items if isinstance(item, Event)][1:] == ["step-begin", "ramp-end", "step-end"]
 
 
-@pytest.mark.parametrize("form", [html_form, xml_form])
-def test_a_file_that_is_too_large_is_refused(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(form, "_LARGEST", 4096)
+@pytest.mark.parametrize("file", [PASS, XML])
+def test_a_file_that_is_too_large_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sanpath_collectors.jetstress.report._LARGEST", 4096)
     with pytest.raises(CollectorError, match="64 MiB"):
-        read(PASS if form is html_form else XML)
+        read(file)
 
 
 @pytest.mark.parametrize(
