@@ -50,11 +50,6 @@ def report(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> s
     return "\n".join(sections)
 
 
-def families(outcomes: Sequence[Outcome]) -> str:
-    """Render the table of families."""
-    return _families([o for o in outcomes if o.defect is None])
-
-
 def _families(clean: Sequence[Outcome]) -> str:
     by_family = grouped(clean, lambda o: o.family)
     head = ("family", "cases", "AC@1", "AC@3", "false", "precision", "recall", "prediction", "held")

@@ -88,7 +88,7 @@ def with_arrays_by_volume(topology: Topology, tables: Mapping[str, FactTable]) -
         and (array := array_of(topology, str(row["entity"]))) not in reported
         and array != row["entity"]
     ]
-    return {**tables, "array": FactTable("array", (*arrays, *rows))} if rows else tables
+    return {**tables, "array": FactTable((*arrays, *rows))} if rows else tables
 
 
 def validity_notes(findings: Sequence[Finding], step: str) -> Iterator[str]:

@@ -90,18 +90,16 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
     tables = _joined([_tables(placement, loads, known, clocks, events) for placement in placements])
     tables |= {
         "controller": FactTable(
-            "controller",
-            tuple(controller_rows(topology, events, known.get("controller", ()), compared(tables["peer"].rows))),
+            tuple(controller_rows(topology, events, known.get("controller", ()), compared(tables["peer"].rows)))
         ),
         "source": FactTable(
-            "source",
             tuple(
                 source_rows(
                     recording, steps, known, sampled.timed.clocks, events, judged_sides(topology, loads, tables)
                 )
-            ),
+            )
         ),
-        "figure": FactTable("figure", tuple(figure_rows(figures))),
+        "figure": FactTable(tuple(figure_rows(figures))),
     }
     distributions = histograms(steps, events)
     facts = Facts(
@@ -137,7 +135,7 @@ def _by_their_devices(
 ) -> list[LoadFacts]:
     """Return the loads, with what they do not report themselves by the block devices that do their I/O."""
     if any(load.is_mean_of_both for load in loads):
-        planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
+        planes = FactTable(tuple(plane_rows(topology, samples, clocks)))
         loads = list(split_by_devices(topology, loads, planes))
     return list(with_device_series(topology, loads, samples.get("lun", ())))
 
@@ -156,17 +154,15 @@ def _tables(
         kind: [sample for sample in entity_samples if sample.step in names]
         for kind, entity_samples in all_samples.items()
     }
-    planes = FactTable("plane", tuple(plane_rows(topology, samples, clocks)))
-    links = FactTable(
-        "link", tuple(with_saturation(with_neighbour_facts(link_rows(topology, steps, loads, samples))))
-    )
+    planes = FactTable(tuple(plane_rows(topology, samples, clocks)))
+    links = FactTable(tuple(with_saturation(with_neighbour_facts(link_rows(topology, steps, loads, samples)))))
     tested = under_test(topology, loads, samples, links)
-    groups = FactTable("control_group", tuple(control_group_rows(topology, tested)))
+    groups = FactTable(tuple(control_group_rows(topology, tested)))
     tables = {"plane": planes, "link": links, "control_group": groups}
     controllers = samples.get("controller", ())
     for kind in ("array", "volume"):
         rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
-        tables[kind] = FactTable(kind, tuple(rows_of_kind))
+        tables[kind] = FactTable(tuple(rows_of_kind))
     multipath = tuple(multipath_rows(topology, tested, events, {step.name: step for step in steps}))
     rows: dict[str, Iterable[FactRow]] = {
         "load": load_rows(topology, loads, tables, tested),
@@ -184,9 +180,9 @@ def _tables(
         "media": media_rows(topology, tested),
         "peer": peer_rows(topology, tested),
     }
-    return tables | {kind: FactTable(kind, tuple(found)) for kind, found in rows.items()}
+    return tables | {kind: FactTable(tuple(found)) for kind, found in rows.items()}
 
 
 def _joined(tables: Sequence[Mapping[str, FactTable]]) -> dict[str, FactTable]:
     kinds = dict.fromkeys(kind for table in tables for kind in table)
-    return {kind: FactTable(kind, tuple(row for table in tables for row in table[kind])) for kind in kinds}
+    return {kind: FactTable(tuple(row for table in tables for row in table[kind])) for kind in kinds}

@@ -119,10 +119,6 @@ class Facts:
         """Return the operations a second of all loads of a step, both directions."""
         return sum(load.ops_per_second for load in self.loads_in(step))
 
-    def load(self, step: str, direction: str) -> LoadFacts | None:
-        """Return the load of one step and direction. None: there was no I/O."""
-        return next((f for f in self.loads if f.step == step and f.direction == direction), None)
-
     def row_of(self, load: LoadFacts) -> FactRow:
         """Return the row of a load in the table of loads."""
         (row,) = self.tables["load"].select(step=load.step, direction=load.direction, entity=load.entity)

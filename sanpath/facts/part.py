@@ -29,13 +29,13 @@ def facts_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Facts:
     `samples`: entity kind → its samples.
     """
     topology, loads, tables = facts.topology, part.loads, dict(facts.tables)
-    links = FactTable("link", tuple(_links_of_part(facts, part, samples)))
+    links = FactTable(tuple(_links_of_part(facts, part, samples)))
     tables["link"], controllers = links, samples.get("controller", ())
     for kind in ("array", "volume"):
         rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
-        tables[kind] = FactTable(kind, tuple(rows_of_kind))
+        tables[kind] = FactTable(tuple(rows_of_kind))
     tested = under_test(topology, loads, samples, links)
-    tables["load"] = FactTable("load", tuple(load_rows(topology, loads, tables, tested)))
+    tables["load"] = FactTable(tuple(load_rows(topology, loads, tables, tested)))
     return replace(facts, steps=tuple(part.steps), loads=loads, tables=tables, loads_of_test=facts.loads)
 
 

@@ -21,7 +21,6 @@ class FactTable:
     row has is not known either.
     """
 
-    kind: str
     rows: tuple[FactRow, ...]
     _indices: dict[str, Mapping[FactValue, Sequence[FactRow]]] = field(
         default_factory=dict, repr=False, compare=False

@@ -9,25 +9,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from operator import itemgetter
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 
-from sanpath.catalogue.capacity import Capacity, Technology, link_capacity
+from sanpath.catalogue.capacity import Technology, link_capacity
 from sanpath.facts.fabric.links import ABOVE_LINE_RATE
 from sanpath.facts.samples.counters import PORT_SPEED
-from sanpath.model import DIRECTIONS, Direction
+from sanpath.model import DIRECTIONS
 from sanpath.pulse.link_counters import WiredLink
 from sanpath.pulse.model import LinkNow
-from sanpath.pulse.poll_rounds import Batch, Rounds, Window
+from sanpath.pulse.poll_rounds import Batch, Rounds
 
 MOST_LINKS = 8
 """Most links that are shown: sanpath's own choice."""
 _LONGEST = 3
 """At most so many differences are combined when the newest one exceeds the capacity of the link."""
-_LinkUse = tuple[float, WiredLink, Direction, float, Capacity, Window]
-"""(utilisation, link, direction, bytes per second, capacity, window)."""
 _Floats = npt.NDArray[np.float64]
 _capacity = lru_cache(link_capacity)
 
@@ -35,14 +33,10 @@ _capacity = lru_cache(link_capacity)
 def busiest_links(wiring: Sequence[WiredLink], rounds: Mapping[str, Rounds]) -> list[LinkNow]:
     """Return the busiest links, the busiest first. `rounds`: source → the rounds of its switch ports."""
     uses = [use for link in _likely(wiring, rounds) for use in _uses(link, rounds)]
-    busiest = sorted(uses, key=itemgetter(0), reverse=True)[:MOST_LINKS]
-    return [
-        LinkNow(link.entity, direction, utilisation, rate, capacity.name, *window.limits)
-        for utilisation, link, direction, rate, capacity, window in busiest
-    ]
+    return sorted(uses, key=attrgetter("utilisation"), reverse=True)[:MOST_LINKS]
 
 
-def _uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[_LinkUse]:
+def _uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[LinkNow]:
     for port in link.ports:
         of_source = rounds.get(port.source)
         window = of_source.window(port.entity) if of_source is not None else None
@@ -65,7 +59,7 @@ def _uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[_LinkUse]:
             if rate is not None and rate <= limit
         ]
         for direction, rate in plausible:
-            yield rate / capacity.data_bytes_per_second, link, direction, rate, capacity, window
+            yield LinkNow(link.entity, direction, rate / capacity.data_bytes_per_second, *window.limits)
         if plausible:
             return
 

@@ -35,8 +35,6 @@ class LinkNow:
     entity: str
     direction: Direction
     utilisation: float
-    bytes_per_second: float
-    speed: str
     began_us: int
     ended_us: int
 

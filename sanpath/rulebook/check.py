@@ -55,7 +55,7 @@ def _outcomes(rules: Sequence[Rule]) -> dict[tuple[str, int], RowOutcome]:
             str(row["entity"]): (rule.id, number) for row, (rule, number, _) in zip(rows, tests, strict=True)
         }
         rules_of_group = list({rule.id: rule for rule, _, _ in tests}.values())
-        for judgement in judge(rules_of_group, {table: FactTable(table, rows)}, limits, statuses=STATUSES):
+        for judgement in judge(rules_of_group, {table: FactTable(rows)}, limits, statuses=STATUSES):
             if test_by_entity[judgement.entity][0] == judgement.rule:
                 result[test_by_entity[judgement.entity]] = judgement
     return result

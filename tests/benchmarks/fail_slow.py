@@ -55,7 +55,7 @@ def score(data: Path, unit_seconds: float, limits: Mapping[str, float] | None = 
         rows = tuple(peer_rows(path, unit_seconds))
         drives = [(path.parent.parent.name, path.parent.name, str(row["entity"])) for row in rows]
         result.days.update(drives)
-        hit = {j.entity for j in judge([rule], {"peer": FactTable("peer", rows)}, policy) if j.outcome == "hit"}
+        hit = {j.entity for j in judge([rule], {"peer": FactTable(rows)}, policy) if j.outcome == "hit"}
         result.hits.update(drive for drive in drives if drive[2] in hit)
     return result
 

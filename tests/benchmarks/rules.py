@@ -26,7 +26,7 @@ def measure() -> str:
         result = [evaluated(condition, columns, ENTITIES) for condition in conditions]
         seconds.append(time.perf_counter() - began)
     began = time.perf_counter()
-    judged = judge(rules, {"link": FactTable("link", rows)}, include_clear=False)
+    judged = judge(rules, {"link": FactTable(rows)}, include_clear=False)
     whole = time.perf_counter() - began
     hits = sum(len(outcomes.hit) for outcomes in result)
     return (

@@ -141,7 +141,7 @@ def test_volumes_of_one_name_on_two_arrays_each_have_their_own_first_data_reduct
         for array, ratios in reductions.items()
         for step, reduction in zip(("a", "b"), ratios, strict=True)
     ]
-    rows = array_rows(topology, "volume", loads, FactTable("link", ()), samples)
+    rows = array_rows(topology, "volume", loads, FactTable(()), samples)
     assert {(row["entity"], row["step"]): row["data_reduction_change"] for row in rows} == {
         ("volume:fa1/v", "a"): 0.0,
         ("volume:fa1/v", "b"): 0.0,

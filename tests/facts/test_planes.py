@@ -167,7 +167,7 @@ def test_the_clock_of_a_load_is_that_of_the_upper_device_unless_it_idles(
     above: float, counted: set[str], carrying: str
 ) -> None:
     topology, samples = stacked(above)
-    planes = FactTable("plane", tuple(plane_rows(topology, {"lun": samples}, {"lun": {}})))
+    planes = FactTable(tuple(plane_rows(topology, {"lun": samples}, {"lun": {}})))
     load = LoadFacts(("load:fio",), "s", "read", 9, READS, READS * 4096, 0.001, None, 1.0, None)
     assert {row["entity"] for row in parallel_devices(topology, load, planes, "guest_block")} == counted
     assert [row["entity"] for row in planes_of(topology, load, planes)] == [carrying]
@@ -244,7 +244,7 @@ def test_a_slow_disk_that_moves_little_is_the_load_s_where_the_others_lack_it(
         rates = {"ops_read_total": [rate], "bytes_read_total": [4096 * rate], LATENCY: [rate * latency]}
         samples.append(StepSamples(machine, disk, "s", seconds=[1.0], rates=rates))
     topology = resolve(inventory)
-    planes = FactTable("plane", tuple(plane_rows(topology, {"lun": samples}, {"lun": {}})))
+    planes = FactTable(tuple(plane_rows(topology, {"lun": samples}, {"lun": {}})))
     load = LoadFacts(("load:fio",), "s", "read", 9, READS, READS * 4096, 0.002, None, 0.002 * READS, None)
     (row,) = planes_of(topology, load, planes)
     assert row.get("devices") == devices

@@ -145,5 +145,5 @@ def test_a_lun_of_few_operations_is_the_busiest_of_its_own_load_and_an_idle_one_
     ops = sum(each for of_host in luns.values() for each, _ in of_host.values())
     roots = ("load:db1/fio", "load:db2/fio")
     load = LoadFacts(roots, "s", "read", 10, ops, 4096 * ops, 128 / ops, 128, 128, None)
-    tables = {"volume": FactTable("volume", tuple(rows)), "array": FactTable("array", ())}
+    tables = {"volume": FactTable(tuple(rows)), "array": FactTable(())}
     assert busy_luns(topology, load, tables) == ["lun:db1/a", "lun:db2/b", "lun:db2/c"]

@@ -34,7 +34,7 @@ def outcome(when: str, **facts: FactValue) -> str:
         tests=(),
     )
     row = {"entity": "link:a", "step": "1", "direction": "read", **facts}
-    (judgement,) = judge([rule], {"link": FactTable("link", (row,))})
+    (judgement,) = judge([rule], {"link": FactTable((row,))})
     return judgement.outcome
 
 

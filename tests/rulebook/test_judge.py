@@ -33,7 +33,7 @@ def row(
 
 
 def links(*rows: dict[str, FactValue]) -> dict[str, FactTable]:
-    return {"link": FactTable("link", rows)}
+    return {"link": FactTable(rows)}
 
 
 def test_hit_names_direction_utilisation_and_speed() -> None:
@@ -82,7 +82,7 @@ def test_each_rule_judges_every_row_of_its_own_table() -> None:
     }
     tables = {
         **links(row(), row(direction="write", utilisation=0.01)),
-        "path_pair": FactTable("path_pair", (pair,)),
+        "path_pair": FactTable((pair,)),
     }
     judgements = judge([GAP, LINK_FULL], tables)
     assert [(j.rule, j.direction, j.outcome) for j in judgements] == [
@@ -275,7 +275,7 @@ def test_what_names_no_direction_is_told_once_and_what_does_twice() -> None:
         | {"round_trip_seconds_min": seconds[direction]}
         for direction, step in (("read", "1"), ("read", "2"), ("write", "2"), ("write", "3"))
     ]
-    (finding,) = group([distance], judge([distance], {"tcp_connection": FactTable("tcp_connection", rows)}))
+    (finding,) = group([distance], judge([distance], {"tcp_connection": FactTable(rows)}))
     assert (finding.direction, finding.steps) == ("both", ("1", "2", "3"))
     assert finding.summary == "tcp_connection:a--b: the shortest round trip takes 5.1 ms; no I/O is faster"
     full = group([LINK_FULL], judge([LINK_FULL], links(row(), row(direction="write"))))

@@ -36,7 +36,7 @@ def crc(per_minute: float) -> dict[str, FactTable]:
         "crc_errors_per_minute": per_minute,
         "invalid_words_per_minute": 0.0,
     }
-    return {"switch_port": FactTable("switch_port", (row,))}
+    return {"switch_port": FactTable((row,))}
 
 
 @pytest.mark.parametrize(

@@ -160,8 +160,7 @@ def test_loads_on_one_host_share_its_limit(tmp_path: Path, machine: str, is_limi
     flow = Flow(3050.0, 16 / 3050)
     san.step("q16", 16, read=flow, disk={"read": flow}, array={"read": AtArray(0.00035)})
     facts = compute(san.write())
-    load = facts.load("q16", "read")
-    assert load is not None
+    load = next(load for load in facts.loads if load.step == "q16" and load.direction == "read")
     limits = list(configured_limits(facts, replace(load, roots=(*load.roots, "load:second"))))
     assert [limit.words for limit in limits] == ["the QoS limit of 3,050 IOPS of the host esx7"] * is_limited
 

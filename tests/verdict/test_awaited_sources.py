@@ -41,7 +41,7 @@ def test_a_counter_at_its_limit_needs_no_other_source(tmp_path: Path) -> None:
     facts, judgements = judge_recording(published(San(tmp_path)).write())
     known = facts.tables["source"].rows
     sources = [{**row, "every_seconds": 600.0} if row["entity"] == "source:fa1" else row for row in known]
-    unread = {kind: FactTable(kind, ()) for kind in ("array", "volume")}
-    tables = {**facts.tables, **unread, "source": FactTable("source", tuple(sources))}
+    unread = {kind: FactTable(()) for kind in ("array", "volume")}
+    tables = {**facts.tables, **unread, "source": FactTable(tuple(sources))}
     for before, judged in zip(judgements, judge_parts(replace(facts, tables=tables), facts.loads), strict=True):
         assert (judged.limiter, judged.grade) == (before.limiter, before.grade)

@@ -27,7 +27,7 @@ def asked(
     entity = "array:a1" if machine.startswith("volume:") else machine
     own = [{**row, "entity": entity} for row in rows]
     neighbour = [{**row, "entity": "array:a2", "busy": 1.0} for row in rows]
-    tables = {table: FactTable(table, (*neighbour, *own))}
+    tables = {table: FactTable((*neighbour, *own))}
     topology = SimpleNamespace(related=lambda *_: ["array:a1"] if machine.startswith("volume:") else [])
     facts = SimpleNamespace(tables=tables, topology=topology, idle_arrays=idle or {})
     return question(cast(Any, facts), LOADS[1], LOADS[:1], machine, "busy")

@@ -16,7 +16,7 @@ PORT = "hba:db1/eth0"
 
 def table_of(kind: str, rows: tuple[FactRow, ...], ports: set[str], array: FactRow | None = None) -> Any:
     """The table of a load that reads 1 GB/s, with rows of one kind of port."""
-    tables = {name: FactTable(name, rows if name == kind else ()) for name in ("initiator", "array_port")}
+    tables = {name: FactTable(rows if name == kind else ()) for name in ("initiator", "array_port")}
     about = SimpleNamespace(attributes={"technology": "ethernet"})
     topology = SimpleNamespace(entities=dict.fromkeys(ports, about), related=lambda *_: [])
     return SimpleNamespace(

@@ -102,11 +102,6 @@ class Columns:
         ]
 
     @property
-    def bins(self) -> Sequence[float | None]:
-        """Upper bounds of the latency bins in seconds; None: no bound."""
-        return tuple(upper for upper, _ in self._bins)
-
-    @property
     def has_time_stamps(self) -> bool:
         """Whether each row has a time stamp, as in updates."""
         return "timestamp" in self._index

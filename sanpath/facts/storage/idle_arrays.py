@@ -39,7 +39,7 @@ def before_load(events: SourceEvents, first_us: int) -> Step | None:
 
 def idle_arrays(topology: Topology, samples: Mapping[str, Sequence[StepSamples]]) -> dict[str, IdleArray]:
     """Return the arrays whose controllers were read before the load. `samples`: kind → samples in `before_load`."""
-    rows = list(array_rows(topology, "array", (), FactTable("link", ()), samples.get("array", ())))
+    rows = list(array_rows(topology, "array", (), FactTable(()), samples.get("array", ())))
     return {
         array: IdleArray(
             use,

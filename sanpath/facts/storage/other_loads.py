@@ -44,7 +44,7 @@ def volumes_of_others(recording: Recording, begin_us: int, end_us: int) -> Mappi
         samples = step_samples(recording, connection, "volume", [Step("now", begin_us, end_us, "found", (), None)])
     finally:
         connection.close()
-    return loads_of_others(topology, array_rows(topology, "volume", (), FactTable("link", ()), samples))
+    return loads_of_others(topology, array_rows(topology, "volume", (), FactTable(()), samples))
 
 
 def loads_of_others(topology: Topology, rows: Iterable[FactRow]) -> dict[str, OtherLoad]:

@@ -58,7 +58,7 @@ def pauses(
         samples = {kind: step_samples(recording, connection, kind, steps) for kind in kinds}
     finally:
         connection.close()
-    volumes = list(array_rows(topology, "volume", (), FactTable("link", ()), samples.get("volume", ())))
+    volumes = list(array_rows(topology, "volume", (), FactTable(()), samples.get("volume", ())))
     links = list(link_rows(topology, steps, loads, samples))
     return tuple(
         Pause(

@@ -34,7 +34,7 @@ class StepWatch:
     """
 
     def __init__(self, plan: Plan, step: SweepStep, experiment: str = "", why: str = "") -> None:
-        self._step, self._ramps = step, plan.warmup_seconds > 0
+        self._ramps = plan.warmup_seconds > 0
         self._marks: dict[str, Scalar] = {"step": step.name, "offered": step.in_flight}
         self._marks |= {"experiment": experiment, "why": why} if experiment else {}
         steady = plan.steady

@@ -26,8 +26,8 @@ PULSE = Pulse(
     began_us=1,
     ended_us=1_000_001,
     links=(
-        LinkNow(HOST_LINK, "read", 0.984, 418.3e6, "4GFC", 1, 2),
-        LinkNow(ARRAY_LINK, "read", 0.42, 178.5e6, "4GFC", 1, 2),
+        LinkNow(HOST_LINK, "read", 0.984, 1, 2),
+        LinkNow(ARRAY_LINK, "read", 0.42, 1, 2),
     ),
     ages={"sw1": Freshness(1.0, 0.4, late=False), "fa1": Freshness(2.0, 41.0, late=True)},
     live=True,
