@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from sanpath_lab.physics.events import EventQueue
 from sanpath_lab.physics.exchange import Exchange
@@ -37,21 +38,20 @@ CREDIT_TICK_SECONDS = 2.5e-6
 """Unit in which switches count the time without transmit credit (tim_txcrd_z, TxWait)."""
 
 
+@dataclass(slots=True, eq=False)
 class Burst:
     """Frames of one exchange on their way over `frame_path`.
 
     `arrived`: called at its end; None: further bursts of the exchange follow.
     """
 
-    __slots__ = ("arrived", "came_over", "exchange", "frame_path", "hop", "sequence")
-
-    def __init__(
-        self, exchange: Exchange, sequence: Sequence, frame_path: tuple[LinkDirection, ...], arrived: Arrived | None
-    ) -> None:
-        self.exchange, self.sequence, self.frame_path, self.arrived = exchange, sequence, frame_path, arrived
-        self.hop = 0
-        self.came_over: LinkDirection | None = None
-        """The link whose receive buffer it occupies; None: no link yet."""
+    exchange: Exchange
+    sequence: Sequence
+    frame_path: tuple[LinkDirection, ...]
+    arrived: Arrived | None
+    hop: int = 0
+    came_over: LinkDirection | None = None
+    """The link whose receive buffer it occupies; None: no link yet."""
 
 
 class LinkDirection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import cycle
 from random import Random
 from typing import Literal
@@ -18,30 +19,33 @@ SAMPLE_SECONDS = 0.5
 """fio's own period for iops_min, iops_max and iops_mean."""
 
 
+@dataclass(slots=True)
 class Tally:
     """Statistics of a job in one direction. `ios` restarts when the ramp ends; latencies are of I/Os after it."""
 
-    def __init__(self) -> None:
-        self.ios = 0
-        self.latency = LatencyHistogram()
-        self.iops_samples: list[float] = []
+    ios: int = 0
+    latency: LatencyHistogram = field(default_factory=LatencyHistogram)
+    iops_samples: list[float] = field(default_factory=list)
 
 
+@dataclass(slots=True, eq=False)
 class Job:
     """A job of a step, and its statistics, which restart when the ramp ends.
 
     `step`: number of the step, from 0. `number`: number of the job in the step, from 0. `disk`, `volume`: names.
     """
 
-    def __init__(self, step: int, number: int, threads: int, disk: str, volume: str) -> None:
-        self.step, self.number, self.threads = step, number, threads
-        self.disk, self.volume = disk, volume
-        self.phase: Phase = "waiting"
-        self.in_flight = 0
-        self.by_direction: dict[Direction, Tally] = {"read": Tally(), "write": Tally()}
-        self.counting_since = 0.0
-        """Start of the statistics in simulated seconds."""
-        self.ended_at = 0.0
+    step: int
+    number: int
+    threads: int
+    disk: str
+    volume: str
+    phase: Phase = "waiting"
+    in_flight: int = 0
+    by_direction: dict[Direction, Tally] = field(default_factory=lambda: {"read": Tally(), "write": Tally()})
+    counting_since: float = 0.0
+    """Start of the statistics in simulated seconds."""
+    ended_at: float = 0.0
 
     @property
     def ios(self) -> int:
