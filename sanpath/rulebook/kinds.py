@@ -1,9 +1,10 @@
-"""The facts of each fact table, and whether each is a number, a truth value or a name."""
+"""The facts of each fact table, whether each is a number, a truth value or a name, and names like a mistaken one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Literal
 
 from sanpath.catalogue import catalogue
@@ -66,3 +67,10 @@ def _kind(unit: str) -> FactKind:
     if unit == "truth":
         return "truth"
     return "name" if unit == "name" else "number"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return `; did you mean 'utilisation'?`, or an empty string if no name is similar."""
+    # difflib's default cutoff of 0.6 misses truncated words: "utill" against "utilisation" scores 0.5.
+    similar = get_close_matches(name, list(names), n=1, cutoff=0.45)
+    return f"; did you mean {similar[0]!r}?" if similar else ""

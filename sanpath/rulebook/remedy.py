@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isfinite
 
 from sanpath.facts.table import FactRow, FactValue
+from sanpath.rulebook.kinds import did_you_mean
 from sanpath.rulebook.model import Fix
 from sanpath.rulebook.summary import in_unit
-from sanpath.rulebook.text import did_you_mean
 
 _PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
 _HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")

@@ -22,10 +22,9 @@ from sanpath.errors import ConfigError, UsageError
 from sanpath.masking import printable
 from sanpath.rulebook import remedy, summary
 from sanpath.rulebook.condition import ConditionError, compile_condition
-from sanpath.rulebook.kinds import FactKind, fact_kinds, is_kind
+from sanpath.rulebook.kinds import FactKind, did_you_mean, fact_kinds, is_kind
 from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
 from sanpath.rulebook.site.options import POLICIES
-from sanpath.rulebook.text import did_you_mean
 from sanpath.yaml_cache import cached
 
 MAX_BYTES = 64 * 1024

@@ -44,8 +44,8 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
     }
     links = links_at(inventory, moment_us)
     _add_configured(entities, links)
-    links |= {(CONFIG, link): None for link in of_numbered_loads(entities, links, declared_by=CONFIG)}
-    for source, item in list(on_only_machine(entities, links, declared_by=CONFIG)):
+    links |= {(CONFIG, link): None for link in of_numbered_loads(entities, links)}
+    for source, item in list(on_only_machine(entities, links)):
         if isinstance(item, SourceEntity):
             entities[source, item.kind, item.local_id] = item
         else:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from sanpath.model import SourceEntity, SourceLink
+from sanpath.recording.format.layout import CONFIG
 from sanpath.topology.keys import Local, label_of
 from sanpath.topology.machine_names import spellings
 
@@ -20,15 +21,15 @@ _NUMBERED = re.compile(r"(.+)-\d+")
 
 
 def on_only_machine(
-    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]], declared_by: str
+    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]]
 ) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
     """Yield (source, entity or link) for each source with a load or block devices that says nothing of its machine.
 
     Nothing if the recording has several machines. A hypervisor does not count: the file is of the guest that is read,
-    or of the only one that there is. `declared_by`: the source name of sanpath.yaml.
+    or of the only one that there is.
     """
-    parts = _without_machine(entities, links, declared_by)
-    machines = _machines(entities, links, declared_by) if parts else []
+    parts = _without_machine(entities, links)
+    machines = _machines(entities, links) if parts else []
     if len(machines) != 1:
         return
     for source, locals_of_source in parts.items():
@@ -50,12 +51,11 @@ def on_machine(
 
 
 def of_numbered_loads(
-    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]], declared_by: str
+    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]]
 ) -> Iterator[SourceLink]:
     """Yield a line of sanpath.yaml about a load once more for each further result file of it, such as `fio-2`.
 
-    Not for a file with a line of its own, nor for one of another machine. `declared_by`: the source name of
-    sanpath.yaml.
+    Not for a file with a line of its own, nor for one of another machine.
     """
     machines: dict[str, set[str]] = defaultdict(set)
     declared: dict[str, list[SourceLink]] = defaultdict(list)
@@ -63,7 +63,7 @@ def of_numbered_loads(
         kind, name = link.from_end
         if kind == "load" and link.relation == "runs_on":
             machines[name].add(link.to_end[1].casefold())
-        if kind == "load" and source == declared_by:
+        if kind == "load" and source == CONFIG:
             declared[name].append(link)
     for name in dict.fromkeys(local_id for _, kind, local_id in entities if kind == "load"):
         first = match[1] if (match := _NUMBERED.fullmatch(name)) else ""
@@ -72,13 +72,13 @@ def of_numbered_loads(
 
 
 def _without_machine(
-    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]], declared_by: str
+    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]]
 ) -> dict[str, list[tuple[str, str]]]:
     """Return source → its loads and block devices, of sources that report no machine."""
     placed = {
         link.from_end
         for source, link in links
-        if link.relation == "runs_on" or (link.relation == "attached_to" and source == declared_by)
+        if link.relation == "runs_on" or (link.relation == "attached_to" and source == CONFIG)
     }
     jobs = {(source, link.from_end[1]) for source, link in links if link.relation == "member_of"}
     with_machine = {source for source, kind, _ in entities if kind in ("host", "vm", "array")}
@@ -92,11 +92,9 @@ def _without_machine(
     return parts
 
 
-def _machines(
-    entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]], declared_by: str
-) -> list[str]:
+def _machines(entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]]) -> list[str]:
     """Return the names of the machines that are read or declared: an array only knows hosts."""
-    arrays = {source for source, kind, _ in entities if kind == "array"} - {declared_by}
+    arrays = {source for source, kind, _ in entities if kind == "array"} - {CONFIG}
     names = [label_of(entities, local) for local in entities if local[1] == "host" and local[0] not in arrays]
     guests: dict[str, set[str]] = defaultdict(set)
     for source, link in links:

@@ -6,7 +6,9 @@ from itertools import pairwise, product
 from random import Random
 from typing import Any
 
-from sanpath_lab.scenario import Direction, PathState, Scenario, VirtualController
+from pydantic import BaseModel
+
+from sanpath_lab.scenario import Array, Direction, Host, Load, PathState, Scenario, VirtualController
 
 HOST_PORTS, ISL_PORTS, ARRAY_PORTS, OTHER_ARRAY_PORTS = range(1, 9), (9, 10), (11, 12), (13, 14)
 """Port numbers of a switch by use, counted from 1."""
@@ -191,10 +193,8 @@ class San:
                 ],
                 "guest_memory": None if self.memory_bytes is None else {"capacity_bytes": self.memory_bytes},
                 "host": {
+                    **self._of_same_name(Host),
                     "name": self.host,
-                    "lun_queue_depth": self.lun_queue_depth,
-                    "path_policy": self.path_policy,
-                    "timeout_seconds": self.timeout_seconds,
                     "hbas": [self._hba(fabric) for fabric in range(self.fabrics)],
                 },
                 "neighbours": [{**n, "volume": self._volume(n["volume"])} for n in self.neighbours],
@@ -213,25 +213,20 @@ class San:
             }
         )
 
+    def _of_same_name(self, model: type[BaseModel]) -> dict[str, Any]:
+        """The attributes that are fields of a part of the scenario."""
+        return {name: value for name, value in vars(self).items() if name in model.model_fields}
+
     def _load(self) -> dict[str, Any]:
         return {
+            **self._of_same_name(Load),
             "virtual_machine": "sqlvm1",
             "direction": self.direction if self.write_ratio is None else "mixed",
-            "write_ratio": self.write_ratio,
-            "jobs": self.jobs,
-            "block_bytes": self.block_bytes,
             "outstanding_per_thread": self.outstanding,
-            "threads": self.threads,
-            "ramp_seconds": self.ramp_seconds,
-            "measured_seconds": self.measured_seconds,
             "gap_seconds": 1,
             "user_seconds_per_io": self.cpu_seconds_per_io / 3,
             "system_seconds_per_io": self.cpu_seconds_per_io * 2 / 3,
-            "one_core_per_thread": self.one_core_per_thread,
             "ios_per_second": self.rate,
-            "zeros": self.zeros,
-            "working_set_bytes": self.working_set_bytes,
-            "direct": self.direct,
         }
 
     def _disk(self) -> dict[str, Any]:
@@ -281,17 +276,11 @@ class San:
     def _array(self) -> dict[str, Any]:
         service = {"minimum_seconds": self.service_seconds, "tail_seconds": self.tail_seconds}
         return {
+            **self._of_same_name(Array),
             "name": "fa1",
             "id": "5f1c0b7e-6a1d-4c55-9d0e-2b8f4d3a9c10",
             "version": "6.6.3",
             "model": "FA-X20R4",
-            "access": self.access,
-            "command_seconds": self.command_seconds,
-            "entry_seconds": self.entry_seconds,
-            "parallel_servers": self.parallel_servers,
-            "parallel_media": self.parallel_media,
-            "cache_bytes": self.cache_bytes,
-            "write_cache": self.write_cache,
             "read": service,
             "write": service,
             "ports": [

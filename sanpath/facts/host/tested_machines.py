@@ -173,9 +173,9 @@ def cpu_busy_ratio(samples: Sequence[StepSamples]) -> float | None:
     return busy / total if busy is not None and total else gauge(samples, "cpu_busy_ratio")
 
 
-def both_directions(samples: Sequence[StepSamples], prefix: str, suffix: str = "_total") -> float | None:
+def both_directions(samples: Sequence[StepSamples], prefix: str) -> float | None:
     """Return the sum of a counter's rates for reads and for writes. None: neither is reported."""
-    return sum_of_known(rate(samples, f"{prefix}_{direction}{suffix}") for direction in DIRECTIONS)
+    return sum_of_known(rate(samples, f"{prefix}_{direction}_total") for direction in DIRECTIONS)
 
 
 def is_always(share: float) -> bool:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from sanpath.errors import UsageError
+from sanpath.rulebook.kinds import did_you_mean
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.rule_files import find_rule
 from sanpath.rulebook.site.options import PolicyName
-from sanpath.rulebook.text import did_you_mean
 
 Policy = Mapping[str, Mapping[str, float]]
 """Rule id → limit name → value, in the unit of the rule's own limit."""
