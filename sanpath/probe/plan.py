@@ -109,7 +109,6 @@ class ProbePlan(Section):
     def sweep_plan(self, allow_writes: bool = False) -> SweepPlan:
         """The plan of a sweep with a single step: the load as it is named. Unless writes are allowed, fio itself
         refuses them."""
-        load = self.load
         refuses_writes = self.engine == "fio" and not allow_writes
         return SweepPlan(
             engine=self.engine,
@@ -120,14 +119,7 @@ class ProbePlan(Section):
             seconds=self.seconds,
             warmup_seconds=self.warmup_seconds,
             pause_seconds=self.pause_seconds,
-            matrix=Matrix(
-                block_bytes=(load.block_bytes,),
-                read_ratio=(load.read_ratio,),
-                access=(load.access,),
-                working_set_bytes=(load.working_set_bytes,),
-                threads=(load.threads,),
-                in_flight=(load.in_flight,),
-            ),
+            matrix=Matrix.model_validate(self.load.model_dump(exclude={"job_file"})),
             fio=self.fio,
         )
 

@@ -37,32 +37,12 @@ class SweepStep:
 
 def steps(plan: Plan) -> tuple[SweepStep, ...]:
     """Return the steps in the order of the run."""
-    matrix = plan.matrix
-    combinations = product(
-        matrix.block_bytes,
-        matrix.read_ratio,
-        matrix.access,
-        matrix.working_set_bytes,
-        matrix.targets,
-        matrix.files,
-        matrix.threads,
-        matrix.in_flight,
-    )
+    varied = plan.matrix.model_dump()
     sweep_steps = []
-    for number, (block, ratio, access, size, targets, files, threads, in_flight) in enumerate(combinations, start=1):
-        step = SweepStep(
-            f"step-{number:02d}",
-            "",
-            block,
-            ratio,
-            access == "random",
-            size,
-            targets or plan.target.number,
-            files,
-            threads,
-            in_flight,
-        )
-        sweep_steps.append(_named(plan, step))
+    for number, values in enumerate(product(*varied.values()), start=1):
+        chosen = dict(zip(varied, values, strict=True))
+        chosen |= {"random": chosen.pop("access") == "random", "targets": chosen["targets"] or plan.target.number}
+        sweep_steps.append(_named(plan, SweepStep(f"step-{number:02d}", "", **chosen)))
     return tuple(_repetition(step, number) for number in range(1, plan.repeats + 1) for step in sweep_steps)
 
 
