@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sanpath.catalogue.catalogue import facts
 from sanpath.diagnosis.model import Diagnosis
@@ -21,19 +20,8 @@ _MOST = 400
 Rows = Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Appendix:
-    """Tables of the report. `hidden`: how many entities and joins were left out."""
-
-    entities: Rows
-    joins: Rows
-    unjoined: Rows
-    sources: Rows
-    hidden: int
-
-
-def appendix(diagnosis: Diagnosis, topology: Topology) -> Appendix:
-    """The tables of a run."""
+def appendix(diagnosis: Diagnosis, topology: Topology) -> dict[str, Rows | int]:
+    """The tables of a run by their names, and how many entities and joins are hidden: left out."""
     shown_entities = [e for e in sorted(topology.entities.values(), key=lambda e: e.id) if e.kind != "link"]
     entities = [
         (
@@ -48,13 +36,13 @@ def appendix(diagnosis: Diagnosis, topology: Topology) -> Appendix:
         (link.from_entity, link.relation.replace("_", " "), link.to_entity, "; ".join(link.evidence))
         for link in sorted(topology.links, key=lambda k: (k.relation, k.from_entity, k.to_entity))
     ]
-    return Appendix(
-        entities[:_MOST],
-        joins[:_MOST],
-        [(u.subject, u.reason) for u in topology.unjoined[:_MOST]],
-        [_source(source) for source in diagnosis.sources],
-        max(0, len(entities) - _MOST) + max(0, len(joins) - _MOST),
-    )
+    return {
+        "entities": entities[:_MOST],
+        "joins": joins[:_MOST],
+        "unjoined": [(u.subject, u.reason) for u in topology.unjoined[:_MOST]],
+        "sources": [_source(source) for source in diagnosis.sources],
+        "hidden": max(0, len(entities) - _MOST) + max(0, len(joins) - _MOST),
+    }
 
 
 def evidence(finding: Finding) -> Rows:
