@@ -35,7 +35,7 @@ def test_what_the_test_gains_and_others_lose_is_a_full_array(tmp_path: Path) -> 
     verdict = shared(tmp_path, (2700.0, 2022.0, 1520.0)).verdict
     (bottleneck,) = verdict.bottlenecks
     assert (verdict.kind, bottleneck.entity, bottleneck.layer) == ("bottleneck", "array:fa1", "array_back")
-    assert any("what the test gained, other hosts lost" in reason for reason in bottleneck.because)
+    assert any("what the test gained, others lost" in reason for reason in bottleneck.because)
 
 
 def test_an_array_that_does_more_for_the_test_and_as_much_for_others_is_not_full(tmp_path: Path) -> None:

@@ -11,15 +11,23 @@ from functools import partial
 from math import isclose
 
 from sanpath.facts.fabric.link_measures import wire_seconds
-from sanpath.facts.load.loads import FLAT, flat_beyond, flat_over_load
-from sanpath.facts.storage.load_volumes import SHARED, volumes_of
+from sanpath.facts.load.loads import flat_beyond, flat_over_load
+from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import NO_BURSTS, UNEXPLAINED, at_limit, beyond_usual
 from sanpath.verdict.evidence.step import slowed_within
-from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, conclusion_of, share_gone
+from sanpath.verdict.hypotheses.claim import (
+    UNREAD,
+    Claim,
+    Conclusion,
+    Evidence,
+    conclusion_of,
+    share_gone,
+    taken_from_others,
+)
 from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, with_free_slots
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, below_queues
 from sanpath.verdict.places.processors import as_busy_with_fewer
@@ -40,11 +48,6 @@ _READ_LATE = 4.0
 _SLOWED = 3.0
 """Log-likelihood ratio where the array took clearly longer and the load got clearly less within one step. Nothing
 else does that."""
-_TAKEN = 1.5
-"""Log-likelihood ratio where the test's gain is other hosts' loss."""
-_MOST_LEFT = 0.55
-"""Share of the test's gain that the array as a whole must gain less than, for other hosts to have lost the rest: one
-half, plus a tolerance for measured throughputs."""
 _PART_UNREPORTED = -2.5
 """Log-odds that a part of the array limits which is neither controller nor media, or only one of many: sanpath's own
 choice, 1 to 12."""
@@ -217,35 +220,11 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
         )
         yield Evidence(words, _SLOWED)
     yield from _parts(table, row)
-    if _takes_from_others(table, row):
-        words = "the array as a whole does no more than at a lower load: what the test gained, other hosts lost"
-        yield Evidence(words, _TAKEN)
+    yield from taken_from_others(table)
     # It is busy only while an I/O is inside (utilisation law).
     inside = table.in_flight_inside("array_queue", "array_service") / max(1e-3, 1 - table.others_share)
     if (weight := at_limit(min(1.0, inside), DEPTH_ERROR)) < 0:
         yield Evidence(f"{inside:.2f} I/Os are inside on average, so it idles", max(_IDLES, weight))
-
-
-def _takes_from_others(table: PlaceTable, array: FactRow) -> bool:
-    """Whether the test's gain from more I/Os in flight was a loss of other hosts.
-
-    The test then did clearly more than with half as many I/Os in flight or fewer, and the array as a whole gained
-    less than half of that.
-    """
-    facts, load, entity = table.facts, table.load, array_of(table.facts.topology, str(array["entity"]))
-
-    def rates(step: str) -> tuple[float, float]:
-        rows = facts.tables["array"].select(step=step, entity=entity)
-        of_test = sum(other.ops_per_second for other in facts.test_loads_in(step))
-        return of_test, sum(number(row, "ops_per_second") for row in rows)
-
-    test, whole = rates(load.step)
-    lighter = [rates(other.step) for other in facts.loads if other.comparable(load) and other.at_most_half(load)]
-    return whole > test * (1 + SHARED) and any(
-        test > (1 + FLAT) * lighter_test and whole - lighter_whole < _MOST_LEFT * (test - lighter_test)
-        for lighter_test, lighter_whole in lighter
-        if lighter_whole
-    )
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:

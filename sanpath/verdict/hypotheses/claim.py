@@ -25,6 +25,8 @@ SELDOM = -1.0
 """Log-odds, before any reading, of what seldom limits: processors of a machine (strong machines test storage), a core
 (adapters spread their interrupts), a hypervisor's thread (it serves some 100,000 I/Os a second), a data sheet's
 promise, and a plateau that stands at a link's payload by chance."""
+_TAKEN = 1.5
+"""Log-likelihood ratio of what is full and shared where the test's gain is others' loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,12 @@ class Evidence:
 def weighed(weight: float, words: str) -> list[Evidence]:
     """A reading as evidence; none where it weighs nothing."""
     return [Evidence(words, weight)] if weight else []
+
+
+def taken_from_others(table: PlaceTable) -> list[Evidence]:
+    """Evidence for a full element that others use too: what the test gains with more I/Os in flight, they lose."""
+    words = "the array as a whole does no more than at a lower load: what the test gained, others lost"
+    return [Evidence(words, _TAKEN)] if table.takes_from_others else []
 
 
 @dataclass(frozen=True, slots=True)

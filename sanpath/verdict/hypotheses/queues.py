@@ -13,7 +13,7 @@ from statistics import fmean
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, LoadFacts
-from sanpath.facts.storage.load_volumes import busy_luns
+from sanpath.facts.storage.load_volumes import SHARED, busy_luns
 from sanpath.facts.table import number
 from sanpath.units import count, duration, outstanding, percent
 from sanpath.verdict.evidence.likelihoods import (
@@ -23,7 +23,15 @@ from sanpath.verdict.evidence.likelihoods import (
     free_slots,
     full_queue,
 )
-from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Conclusion, Evidence, conclusion_of, share_gone
+from sanpath.verdict.hypotheses.claim import (
+    UNREAD,
+    Claim,
+    Conclusion,
+    Evidence,
+    conclusion_of,
+    share_gone,
+    taken_from_others,
+)
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, HostQueue, host_queues, in_slots_of
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.segments import segments
@@ -87,9 +95,11 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence = (
             *_evidence(table, segment, segment.queue, admitted),
             *_waiting_below(table, segment.slots or admitted),
+            *(taken_from_others(table) if segment.queue.others_share > SHARED else ()),
         )
         kind, conclude = str(segment.entity).partition(":")[0], partial(_conclude, table, segment.queue)
-        yield Claim(kind, segment.entity, frozenset({index}), evidence, conclude, hidden=hidden)
+        share = segment.queue.others_share
+        yield Claim(kind, segment.entity, frozenset({index}), evidence, conclude, hidden=hidden, others_share=share)
 
 
 def _waiting_below(table: PlaceTable, slots: float) -> Iterator[Evidence]:
@@ -230,11 +240,16 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
     seen = "there is near its limit" if is_seen else "that was measured there is near its limit"
     admitted, offered = queue.admitted, load.in_flight_measured
     ratio = admitted / queue.below.seconds / load.ops_per_second if queue.below.seconds else None
+    # Coarse clocks may show more I/Os than it has slots.
+    fits = min(1.0, queue.depth / queue.held) if queue.depth and queue.held else 1.0
+    of_others = ""
     if queue.in_slots is not None:
         # The other devices of the load have free slots, and do as much as before once this one has more.
         admitted, offered, ratio = queue.in_slots, queue.in_slots + queue.waiting, None
+    elif queue.others_share > SHARED:
+        of_others = f" beside {count(fits * queue.others_admitted)} of others"
     because = (
-        f"the queue lets {count(min(admitted, queue.depth or inf))} I/Os through, {count(offered)} are offered",
+        f"the queue lets {count(fits * admitted)} I/Os through{of_others}, {count(offered)} are offered",
         f"below it an I/O takes {duration(queue.below.seconds)}, and nothing {seen}",
     )
     gone = share_gone(queue.below.seconds, load.latency_seconds)

@@ -93,8 +93,14 @@ class HostQueue:
 
     @property
     def held(self) -> float:
-        """Mean number of I/Os in its slots: of this direction, or of both where they are those of one device."""
-        return self.admitted if self.in_slots is None else self.in_slots
+        """Mean number of I/Os in its slots: of this direction, or of both where they are those of one device, and
+        of others."""
+        return self.admitted + self.others_admitted if self.in_slots is None else self.in_slots
+
+    @property
+    def others_share(self) -> float:
+        """Share of what it lets through that is not the test's."""
+        return min(1.0, self.others_admitted / self.held) if self.held else 0.0
 
     @property
     def waiting(self) -> float:

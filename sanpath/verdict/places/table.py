@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from sanpath.facts.facts import Facts
-from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.storage.load_volumes import array_side, volumes_of
+from sanpath.facts.load.loads import FLAT, LoadFacts
+from sanpath.facts.storage.load_volumes import SHARED, array_side, volumes_of
 from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import DIRECTIONS, Step
-from sanpath.topology.paths import IoPath, hosts_of, initiators_of, io_paths, machines_of, targets_of
+from sanpath.topology.paths import IoPath, array_of, hosts_of, initiators_of, io_paths, machines_of, targets_of
 from sanpath.units import duration
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.latency_segment import GAPS, LatencySegment
@@ -36,6 +36,9 @@ _FEWER = 0.8
 """A lighter step has at most this share of the I/Os in flight."""
 _AS_FAST = 1.25
 """Ratio to the least latency of lighter steps up to which a step with fewer I/Os in flight shows less of a queue."""
+_MOST_LEFT = 0.55
+"""Share of the test's gain that the array as a whole must gain less than, for others to have lost the rest: one half,
+plus a tolerance for measured throughputs."""
 _POLLS_OF_A_WINDOW = 3.0
 """Intervals within which a source gives a whole window: of two polls, one may be late, as of LATE_POLLS."""
 
@@ -187,6 +190,30 @@ class PlaceTable:
         bytes_per_second = sum(number(row, "bytes_per_second") for row in rows)
         tests = sum(load.bytes_per_second or 0.0 for load in self.facts.loads_in(self.step.name))
         return max(0.0, 1 - tests / bytes_per_second) if bytes_per_second else 0.0
+
+    @property
+    def takes_from_others(self) -> bool:
+        """Whether the test's gain from more I/Os in flight was a loss of others.
+
+        The test then did clearly more than with half as many I/Os in flight or fewer, and the array as a whole gained
+        less than half of that.
+        """
+        if self.array is None:
+            return False
+        facts, load, entity = self.facts, self.load, array_of(self.facts.topology, str(self.array["entity"]))
+
+        def rates(step: str) -> tuple[float, float]:
+            rows = facts.tables["array"].select(step=step, entity=entity)
+            of_test = sum(other.ops_per_second for other in facts.test_loads_in(step))
+            return of_test, sum(number(row, "ops_per_second") for row in rows)
+
+        test, whole = rates(load.step)
+        lighter = [rates(other.step) for other in facts.loads if other.comparable(load) and other.at_most_half(load)]
+        return whole > test * (1 + SHARED) and any(
+            test > (1 + FLAT) * lighter_test and whole - lighter_whole < _MOST_LEFT * (test - lighter_test)
+            for lighter_test, lighter_whole in lighter
+            if lighter_whole
+        )
 
     def seconds(self, indices: Iterable[int]) -> float:
         """Seconds that an I/O spends in these segments."""
