@@ -184,13 +184,49 @@ def test_a_link_between_switches_carries_the_share_of_the_initiators_that_lead_o
     assert (one_path[ISL_1.id], one_path[ISL_2.id]) == pytest.approx((1.0, 0.0))
 
 
-def test_parallel_links_share_what_crosses_them() -> None:
-    other = replace(ISL_2, group=ISL_1.group)
-    crossed = crossings([path(A, ISL_1, P), path(A, other, P)])
-    shares = shares_of_test(
-        {A: 100.0, ISL_1: 90.0, other: 30.0}, 100, {"host": {A.id}, ISL_1.group: {ISL_1.id, other.id}}, {}, crossed
-    )
-    assert (shares[ISL_1.id], shares[other.id]) == pytest.approx((0.75, 0.25))
+THIRD = between(10, ISL_1.group)
+PARALLEL = (ISL_1, replace(ISL_2, group=ISL_1.group), THIRD)
+
+
+def shares_of_parallel(counted: Sequence[float], *at_initiators: float) -> list[float | None]:
+    """The shares of parallel links that count so much. They carry all of a test of 100, which leaves by one or two
+    initiators."""
+    hosts, isls = (A, B)[: len(at_initiators)], PARALLEL[: len(counted)]
+    crossed = crossings([path(host, isl, P) for host in hosts for isl in isls])
+    cables = {"host": {host.id for host in hosts}, ISL_1.group: {isl.id for isl in isls}}
+    rates = dict(zip((*hosts, *isls), (*at_initiators, *counted), strict=True))
+    shares = shares_of_test(rates, 100, cables, {}, crossed)
+    return [shares[isl.id] for isl in isls]
+
+
+def test_parallel_links_that_spread_all_exchanges_share_what_crosses_them() -> None:
+    """Others use them as well: 400 in all, as many on each. Of the test's bytes alone each has what it counts."""
+    assert shares_of_parallel((200.0, 200.0), 100.0) == pytest.approx([0.5, 0.5])
+    assert shares_of_parallel((75.0, 25.0), 100.0) == pytest.approx([0.75, 0.25])
+    assert shares_of_parallel((250.0, 0.0), 100.0) == pytest.approx([1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("counted", "shares"),
+    [
+        ((100.2, 200.0), [1.0, 0.0]),
+        ((200.0, 99.8, 200.0), [0.0, 1.0, 0.0]),
+        ((90.0, 30.0), [0.7, 0.1]),
+        ((300.0, 400.0), [None, None]),
+        ((100.0, 100.0, 200.0), [None, None, None]),
+    ],
+)
+def test_unequal_parallel_links_pin_flows(counted: Sequence[float], shares: Sequence[float | None]) -> None:
+    """Had they spread exchanges, they would carry equal bytes. So one carries what the initiator sends, if it is the
+    only one that counts as much; else only what the others cannot have carried is certain."""
+    expected = [share if share is None else pytest.approx(share) for share in shares]
+    assert shares_of_parallel(counted, 100.0) == expected
+
+
+def test_flows_of_two_initiators_may_be_on_one_of_unequal_parallel_links_or_on_two() -> None:
+    assert shares_of_parallel((100.0, 200.0), 60.0, 40.0) == pytest.approx([1.0, 0.0])
+    assert shares_of_parallel((60.0, 300.0), 60.0, 40.0) == pytest.approx([0.6, 0.4])
+    assert shares_of_parallel((60.0, 300.0, 40.0), 60.0, 40.0) == pytest.approx([0.6, 0.0, 0.4])
 
 
 def test_where_some_paths_of_an_initiator_stay_on_its_switch_only_counted_bytes_tell() -> None:

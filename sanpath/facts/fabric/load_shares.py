@@ -32,6 +32,8 @@ IN_USE = 0.2
 """From this share of the test's bytes on, a link is in use and not just probed."""
 _SAME_FLOW = 0.01
 """Counters of two ports of one switch, read in one poll, differ by less where they count the same frames."""
+_EQUAL = 1.1
+"""Ratio of the bytes of parallel links from which they do not spread all exchanges evenly: sanpath's own choice."""
 
 _MISSES = 0.8
 """Ports that together count less than this share of what has passed them miscount. The cache of an agent hides less:
@@ -176,8 +178,11 @@ def shares_of_test(
     for side, possible in test_cables.items():
         side_rates = {cable: byte_rate for cable, byte_rate in byte_rates.items() if cable.id in possible}
         if side not in ("host", "array"):
-            through = _share_through((crossed or {}).get(side), shares, test_cables.get("host", ()))
-            shares |= _between_switches(side_rates, test_byte_rate, most_own_byte_rate, through)
+            crossing = (crossed or {}).get(side)
+            through = _share_through(crossing, shares, test_cables.get("host", ()))
+            always = crossing.always if crossing is not None else ()
+            flows = [(rate, shares.get(cable.id) or 0.0) for cable, rate in byte_rates.items() if cable.id in always]
+            shares |= _between_switches(side_rates, test_byte_rate, most_own_byte_rate, through, flows)
             continue
         if side == "array" and operations:
             counts = {cable: sum(operations.get(port, 0.0) for port in cable.devices) for cable in side_rates}
@@ -217,22 +222,44 @@ def _share_through(crossed: Crossing | None, shares: Shares, host_links: Collect
 
 
 def _between_switches(
-    byte_rates: Mapping[Cable, float], test_byte_rate: float, most_own_byte_rate: float, through: float | None
+    byte_rates: Mapping[Cable, float],
+    test_byte_rate: float,
+    most_own_byte_rate: float,
+    through: float | None,
+    flows: Sequence[tuple[float, float]],
 ) -> Shares:
     """Return the shares of parallel links between two switches.
 
-    The links spread exchanges by source, destination and exchange (FC-SW), so that each carries the same share of the
-    test as of all traffic. `through`: share of the test that crosses all of them. Where that is None, shares are
-    known only while the links carry no foreign bytes."""
+    Links that spread exchanges by source, destination and exchange (FC-SW) carry equal bytes, and each the same share
+    of the test as of all traffic. Unequal ones pin flows: one carries what an initiator sends if it counts as many
+    bytes. `through`: share of the test that crosses all of them. Where that is None, shares are known only while the
+    links carry no foreign bytes. `flows`: bytes a second, and share of the test, of each initiator whose paths all
+    cross them."""
     total = sum(byte_rates.values())
     if not total:
         return {}
-    if through is not None:
+    if through is None:
+        is_own = test_byte_rate and total <= most_own_byte_rate
+        return {cable.id: byte_rate / test_byte_rate if is_own else None for cable, byte_rate in byte_rates.items()}
+    own = through * test_byte_rate
+    is_spread = max(byte_rates.values()) <= _EQUAL * min(rate for rate in byte_rates.values() if rate)
+    if is_spread or not own or total <= through * most_own_byte_rate:
         return {cable.id: through * byte_rate / total for cable, byte_rate in byte_rates.items()}
-    return {
-        cable.id: byte_rate / test_byte_rate if test_byte_rate and total <= most_own_byte_rate else None
+    flows = [*flows, (sum(rate for rate, _ in flows), through), (own, through)]
+    found = {
+        cable.id: share
         for cable, byte_rate in byte_rates.items()
+        for rate, share in flows
+        if share and isclose(byte_rate, rate, rel_tol=_SAME_FLOW)
     }
+    if sum(found.values()) > through + LOADED:
+        found = {}  # Several links carry as much.
+    left = through - sum(found.values())
+    rest = {cable.id: byte_rate for cable, byte_rate in byte_rates.items() if cable.id not in found}
+    if left < LOADED:
+        return {**found, **dict.fromkeys(rest, 0.0)}
+    certain = {link: _certain_share(rate, sum(rest.values()), left * test_byte_rate) for link, rate in rest.items()}
+    return {**found, **{link: share and left * share for link, share in certain.items()}}
 
 
 def _certain_share(byte_rate: float, total: float, test_byte_rate: float) -> float | None:
