@@ -1,4 +1,4 @@
-"""No switch is read: what the host's initiators can carry still names a full link."""
+"""No switch is read: what the host's initiators and the target ports of its LUN can carry still names a full link."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from tests.support.stories import judged
 
 PAYLOAD = 409.6e6
 """Bytes a second of 64 KiB blocks through 4GFC: 97.7 % of what a full link reads, less headers."""
+SECOND_TARGET = Port("fc1/2", "CT1.FC0", "524a937000000002", host="")
 SECOND = Port("fc1/8", "vmhba3", "21000024ff000002", host="esx7")
 
 
-def plateau(folder: Path, ports: Sequence[Port], ops: float) -> Diagnosis:
+def plateau(folder: Path, ports: Sequence[Port], ops: float, lun_paths: Sequence[tuple[str, str]] = ()) -> Diagnosis:
     """Twice the I/Os in flight give twice the latency, and the array answers in 0.3 ms."""
-    san = San(folder, ports=[*ports, ARRAY_PORT], leave_out={"switch"})
+    with_targets = ports if any(not port.host for port in ports) else [*ports, ARRAY_PORT]
+    san = San(folder, ports=with_targets, leave_out={"switch"}, lun_paths=lun_paths)
     for in_flight in (64, 128):
         san.step(
             f"q{in_flight}", in_flight, read=Flow(ops, in_flight / ops), array={"read": AtArray(0.0003, san=None)}
@@ -53,3 +55,33 @@ def test_what_the_initiators_can_carry_together_is_their_limit(
 def test_initiators_that_can_carry_more_are_not_accused(tmp_path: Path, share: float) -> None:
     found = plateau(tmp_path, [port(HOST_PORT, 4)], share * PAYLOAD / (64 * KIB))
     assert not any(bottleneck.entity.startswith("hba:") for bottleneck in found.verdict.bottlenecks)
+
+
+@pytest.mark.parametrize(
+    ("speeds", "links", "names"),
+    [
+        ((4,), 1, {"array_port:fa1/CT0.FC0"}),
+        ((4, 4), 2, {"array_port:fa1/CT0.FC0", "array_port:fa1/CT1.FC0"}),
+        ((16, 4), 2, {"array_port:fa1/CT1.FC0"}),
+    ],
+    ids=["one", "two", "the slower of two"],
+)
+def test_what_the_target_ports_of_the_lun_can_carry_together_is_its_limit(
+    tmp_path: Path, speeds: Sequence[float], links: int, names: set[str]
+) -> None:
+    targets = [port(made, speed) for made, speed in zip((ARRAY_PORT, SECOND_TARGET), speeds, strict=False)]
+    lun_paths = [(HOST_PORT.device, target.device) for target in targets]
+    found = plateau(tmp_path, [port(HOST_PORT, 32), *targets], links * PAYLOAD / (64 * KIB), lun_paths)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert {bottleneck.entity, *bottleneck.coincident} == names
+    assert any("were not measured" in words for words in bottleneck.because)
+
+
+@pytest.mark.parametrize(("share", "targets_with_path"), [(0.6, 1), (0.85, 1), (1.0, 2), (1.0, 0)], ids=str)
+def test_target_ports_that_can_carry_more_or_that_no_path_leads_to_are_not_accused(
+    tmp_path: Path, share: float, targets_with_path: int
+) -> None:
+    targets = [port(made, 4) for made in (ARRAY_PORT, SECOND_TARGET)]
+    lun_paths = [(HOST_PORT.device, target.device) for target in targets[:targets_with_path]]
+    found = plateau(tmp_path, [port(HOST_PORT, 32), *targets], share * PAYLOAD / (64 * KIB), lun_paths)
+    assert not any(bottleneck.entity.startswith("array_port:") for bottleneck in found.verdict.bottlenecks)

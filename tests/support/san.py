@@ -113,6 +113,7 @@ class San:
     flushes, and operations on files such as open, that it waits for. `slowest_seconds`: its longest I/O,
     None: not reported. `drift`: by which share of it the load's latency rises from the beginning of a step to its
     end, evenly. `make`: of the switches. `zones`: initiator and target port by their WWPNs; sw1 reports them.
+    `lun_paths`: initiator and target port of each path of the machine's LUN.
     `array_hosts`: volume → the array's name of the host that it presents it to, first that of the test. The load then
     runs on db1, whose adapters and LUNs no source reports. `one_step`: the steps are periods of the first one, which
     follow each other without a gap.
@@ -146,6 +147,7 @@ class San:
     drift: float = 0.0
     make: str | None = "cisco"
     zones: Sequence[tuple[str, str]] = ()
+    lun_paths: Sequence[tuple[str, str]] = ()
     array_hosts: Mapping[str, str] = field(default_factory=dict)
     one_step: bool = False
     steps: list[_Step] = field(default_factory=list)
@@ -230,6 +232,14 @@ class San:
                 name = f"{port.host}/{port.device}"
                 out.entity("config", "hba", name, ids={"wwpn": (port.wwpn,)}, attributes=_capable(port.capable))
                 out.say(f"hba:{name} attached_to host:{port.host}")
+        for hba, target in self.lun_paths:
+            out.entity("config", "path", f"{hba}-{target}")
+            for end in (
+                "member_of lun:sqlvm1/sda",
+                f"attached_to hba:esx7/{hba}",
+                f"targets array_port:fa1/{target}",
+            ):
+                out.say(f"path:{hba}-{target} {end}")
 
     def _load(self, out: RecordingBuilder, last: float) -> None:
         out.entity("fio", "load", "fio", ids={"name": ("fio",)})

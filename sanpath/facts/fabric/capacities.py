@@ -20,7 +20,7 @@ def cable_capacity(topology: Topology, links: FactTable, cable: Cable) -> Capaci
     if counted and not speeds:
         return None
     port_speed = port.attributes.get("speed_bits_per_second")
-    if port.kind == "hba":
+    if port.kind != "switch_port":
         port_speed = port_speed or port.attributes.get("capable_bits_per_second")
     technology = port.attributes.get("technology") or ("fibre_channel" if "wwpn" in port.ids else None)
     return capacity_at(technology, speeds[-1] if speeds else port_speed)

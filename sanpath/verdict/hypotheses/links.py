@@ -103,7 +103,7 @@ def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iter
     weight = at_limit(link.filled, link.error, NO_BURSTS if link.is_steady else BURSTS)
     if link.cables:
         port = table.facts.topology.entities[link.cables[0].switch_port]
-        is_speed_known = port.kind != "hba" or port.attributes.get("speed_bits_per_second") is not None
+        is_speed_known = port.kind == "switch_port" or port.attributes.get("speed_bits_per_second") is not None
         least = _OTHERS_MAY_FILL[str(link.side)] if is_speed_known else _SLOWER
         yield Evidence(link.words, max(weight, least))
         yield Evidence("their bytes were not measured", SELDOM)

@@ -10,8 +10,10 @@ within a few percent of each other, so a plateau at what these links carry toget
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import Literal
 
 from sanpath.catalogue.capacity import Capacity, payload_ratio
 from sanpath.facts.fabric.capacities import cable_capacity
@@ -19,7 +21,7 @@ from sanpath.facts.fabric.link_measures import filled_ratio
 from sanpath.facts.fabric.load_shares import LOADED
 from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import DIRECTIONS
-from sanpath.topology.paths import Cable
+from sanpath.topology.paths import Cable, luns_of
 from sanpath.topology.paths import cables as all_cables
 from sanpath.units import bandwidth, percent
 from sanpath.verdict.places.table import PlaceTable
@@ -181,7 +183,10 @@ def _is_for_storage(table: PlaceTable, port: str) -> bool:
 
 
 def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
-    """The links at the host and at the array whose bytes nobody counts, together: they share what the load moves."""
+    """The links at the host and at the array whose bytes nobody counts, together: they share what the load moves.
+
+    Initiators, and target ports of the load's LUNs, that no switch was seen to be cabled to may carry it as well.
+    """
     load = table.load
     if load.operation_bytes is None:
         return
@@ -189,11 +194,14 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
     counted = {str(row["entity"]): row for row in rows if row["utilisation"] is not None}
     carried = {row["entity"] for row in table.facts.tables["link"] if row["on_loaded_path"]}
     cables = {cable.id: cable for path in table.paths for cable in path.cables}
-    # Initiators that no switch was seen to be cabled to may carry the load as well.
     seen = {device for cable in all_cables(table.facts.topology) for device in cable.devices} if cables else set()
-    unseen = (hba for hba in table.initiators if hba not in seen and hba.partition(":")[2] not in counted_ends)
+    led_to = _led_to(table)
+    sides: dict[str, Literal["host", "array"]] = dict.fromkeys(table.initiators, "host")
+    sides.update(dict.fromkeys(led_to, "array"))
     cables |= {
-        hba: Cable(id=hba, switch_port=hba, device=hba, side="host", facing="host", group="host") for hba in unseen
+        port: Cable(id=port, switch_port=port, device=port, side=side, facing=side, group=side)
+        for port, side in sides.items()
+        if port not in seen and port.partition(":")[2] not in counted_ends
     }
     for side in ("host", "array"):
         at_side = [cable for cable in cables.values() if cable.side == side]
@@ -210,6 +218,7 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         counted_rows = [counted[cable.id] for cable in at_side if cable.id in counted]
         elsewhere = sum(number(r, "bytes_per_second") - number(r, "foreign_bytes_per_second") for r in counted_rows)
         leading = {path.hba for path in table.paths for cable in links if cable in path.cables}
+        leading |= {hba for cable in links for hba in led_to.get(cable.id, ())}
         moved = min(max(0.0, load.bytes_per_second - elsewhere), _left_for(table, leading))
         payload = speed.data_bytes_per_second * payload_ratio(speed.technology, load.operation_bytes)
         ceiling = payload * len(links)
@@ -231,6 +240,22 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
             cables=slowest,
             speed=speed,
         )
+
+
+def _led_to(table: PlaceTable) -> dict[str, set[str]]:
+    """Target port → initiators from which usable paths of the load's LUNs lead to it. Empty: not known of all."""
+    topology, led_to = table.facts.topology, defaultdict[str, set[str]](set)
+    for root in table.load.roots:
+        luns = topology.behind(luns_of(topology, root), "lun")
+        paths = [path for lun in luns for path in topology.members(lun, "path")]
+        usable = [path for path in paths if topology.entities[path].attributes.get("usable") is not False]
+        ends = [topology.related(path, "targets", "array_port") for path in usable]
+        if not ends or not all(ends):
+            return {}
+        for path, ports in zip(usable, ends, strict=True):
+            for port in ports:
+                led_to[port] |= set(topology.related(path, "attached_to", "hba"))
+    return led_to
 
 
 def _left_for(table: PlaceTable, initiators: Set[str]) -> float:
