@@ -179,3 +179,23 @@ def test_half_of_the_bytes_are_not_most_of_them(tmp_path: Path) -> None:
     assert "other hosts fill it" not in verdict.headline
     assert "the load's own queue" in verdict.headline
     assert any("is not the test's" in line for line in verdict.bottlenecks[0].because)
+
+
+@pytest.mark.parametrize(("others", "first"), [(0.7, ARRAY_LINK), (0.0, SECOND_HOST_LINK)])
+def test_of_full_links_one_that_is_in_a_row_with_another_comes_last(
+    tmp_path: Path, others: float, first: str
+) -> None:
+    """The test's second link and its target port are full one behind the other: either alone brings nothing. Another
+    host fills the other target port, which alone is in the way there, or nobody does."""
+    targets = (ARRAY_PORT, SECOND_TARGET, ARRAY_PORT)
+    ports = [HOST_PORT, SECOND_HBA, OTHER_HOST, ARRAY_PORT, SECOND_TARGET]
+    zones = [(hba.wwpn, target.wwpn) for hba, target in zip(ports[:3], targets, strict=True)]
+    san = San(tmp_path, ports=ports, zones=zones)
+    for n in (16, 64):
+        moved = zip(ports, (0.3, 1.0, others, 0.3 + others, 1.0), strict=True)
+        counted = {port.name: (share * COUNTED, NOTHING) for port, share in moved}
+        array = {"read": AtArray(0.0004, san=n / 1.3 / X - 0.0005, others=others * X)}
+        san.step(f"q{n}", n, read=Flow(1.3 * X, n / 1.3 / X), ports=counted, array=array)
+    (bottleneck,) = judged(san.write()).verdict.bottlenecks
+    assert bottleneck.entity == first
+    assert SECOND_ARRAY_LINK in bottleneck.coincident

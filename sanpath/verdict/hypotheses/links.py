@@ -179,10 +179,15 @@ def _binding(table: PlaceTable, full: Sequence[PathLink]) -> list[PathLink]:
     """Return those of some full links that bind the load, the first one first.
 
     Hosts do not wait for each other: what some of them cross alone is no ceiling of the others. It comes after what
-    more of them cross, and binds with it only if all of these hosts are held so, each by a link of its own.
+    more of them cross, and binds with it only if all of these hosts are held so, each by a link of its own. One
+    that is in a row with another on every path in use brings nothing alone: it comes after one that is not.
     """
     hosts = {link.entities: _hosts_over(table, link) for link in full}
-    ordered = sorted(full, key=lambda link: (-len(hosts[link.entities]), *_order(link)))
+    carrying = _carrying_paths(table)
+    paths = {link.entities: carrying.intersection(_paths_over(table, link)) for link in full}
+    crossed = Counter(index for of_link in paths.values() for index in of_link)
+    in_a_row = {link: all(crossed[i] > 1 for i in of_link) and bool(of_link) for link, of_link in paths.items()}
+    ordered = sorted(full, key=lambda k: (-len(hosts[k.entities]), in_a_row[k.entities], *_order(k)))
     most = hosts[ordered[0].entities]
     held: defaultdict[FactValue, set[str]] = defaultdict(set)
     for link in full:
@@ -192,8 +197,20 @@ def _binding(table: PlaceTable, full: Sequence[PathLink]) -> list[PathLink]:
 
 def _hosts_over(table: PlaceTable, link: PathLink) -> set[str]:
     """Return the hosts of the load whose paths lead over a link; empty where none is known to."""
-    names = set(link.entities)
-    return {path.host for path in table.paths if names & {path.hba, path.array_port, *(c.id for c in path.cables)}}
+    return {table.paths[index].host for index in _paths_over(table, link)}
+
+
+def _paths_over(table: PlaceTable, link: PathLink) -> list[int]:
+    """Return the indices of the load's paths that lead over a link."""
+    names, paths = set(link.entities), enumerate(table.paths)
+    return [i for i, path in paths if names & {path.hba, path.array_port, *(c.id for c in path.cables)}]
+
+
+def _carrying_paths(table: PlaceTable) -> set[int]:
+    """Return the indices of the load's paths without a link that carries hardly any of it."""
+    rows = table.rows("link", direction=table.load.direction, on_loaded_path=False)
+    idle = {row["entity"] for row in rows}
+    return {i for i, path in enumerate(table.paths) if idle.isdisjoint(cable.id for cable in path.cables)}
 
 
 def _order(link: PathLink) -> tuple[bool, bool, float, tuple[str, ...]]:
