@@ -185,7 +185,7 @@ def initiators_of(topology: Topology, load: str) -> list[str]:
 def _initiators(topology: Topology, host: str) -> list[str]:
     found = topology.initiators_of_hosts.get(host)
     if found is None:  # Needed hundreds of times in a diagnosis.
-        paths = _paths_of_luns(topology, topology.related(host, "attached_to", "lun"))
+        paths = paths_of_luns(topology, topology.related(host, "attached_to", "lun"))
         found = topology.initiators_of_hosts[host] = _with_paths(topology, paths, _linked(topology, host))
     return found
 
@@ -210,7 +210,8 @@ def _with_paths(topology: Topology, paths: Iterable[str], adapters: Sequence[str
     return [hba for hba in adapters if hba in leading]
 
 
-def _paths_of_luns(topology: Topology, luns: Iterable[str]) -> list[str]:
+def paths_of_luns(topology: Topology, luns: Iterable[str]) -> list[str]:
+    """Return the paths of multipath LUNs."""
     return [path for lun in luns for path in topology.members(lun, "path")]
 
 
@@ -290,7 +291,7 @@ def _of_multipathing(topology: Topology, paths: Sequence[IoPath]) -> list[IoPath
 
     Target ports count where all its paths say where they lead. Nothing is left out where nothing would remain of a
     load or of an initiator: its paths may lie on a switch that is not read."""
-    of_load = {load: _paths_of_luns(topology, luns_of(topology, load)) for load in {path.load for path in paths}}
+    of_load = {load: paths_of_luns(topology, luns_of(topology, load)) for load in {path.load for path in paths}}
     over = {load: set(_with_paths(topology, of_load[load], [path.hba for path in paths])) for load in of_load}
     paths = [path for path in paths if path.hba in over[path.load] or not over[path.load]]
     led_to: dict[tuple[str, str], set[str]] = {}

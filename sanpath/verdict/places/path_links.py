@@ -21,7 +21,7 @@ from sanpath.facts.fabric.link_measures import filled_ratio
 from sanpath.facts.fabric.load_shares import LOADED
 from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import DIRECTIONS
-from sanpath.topology.paths import Cable, luns_of
+from sanpath.topology.paths import Cable, luns_of, paths_of_luns
 from sanpath.topology.paths import cables as all_cables
 from sanpath.units import bandwidth, percent
 from sanpath.verdict.places.table import PlaceTable
@@ -246,8 +246,7 @@ def _led_to(table: PlaceTable) -> dict[str, set[str]]:
     """Target port → initiators from which usable paths of the load's LUNs lead to it. Empty: not known of all."""
     topology, led_to = table.facts.topology, defaultdict[str, set[str]](set)
     for root in table.load.roots:
-        luns = topology.behind(luns_of(topology, root), "lun")
-        paths = [path for lun in luns for path in topology.members(lun, "path")]
+        paths = paths_of_luns(topology, topology.behind(luns_of(topology, root), "lun"))
         usable = [path for path in paths if topology.entities[path].attributes.get("usable") is not False]
         ends = [topology.related(path, "targets", "array_port") for path in usable]
         if not ends or not all(ends):

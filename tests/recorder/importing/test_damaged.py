@@ -43,8 +43,12 @@ def test_aliases_in_figures_are_not_walked_through() -> None:
 
 @pytest.mark.parametrize("limit", ["..", ".", "1.2.3", "9" * 400])
 def test_a_bin_of_iometer_with_a_limit_that_is_no_number_is_none(limit: str) -> None:
-    assert Columns([f"0 to {limit} uS"], ",").bins == ()
-    assert Columns(["50 to 100.5 uS"], ",").bins == (pytest.approx(100.5e-6),)
+    names = "Target Type,Target Name,Access Specification Name,# Disks,IOps,Read IOps,Write IOps,Queue Depth"
+    counted = "Read I/Os,Bytes Read,Write I/Os,Bytes Written"
+    header = f"{names},{counted},0 to {limit} uS,50 to 100.5 uS".split(",")
+    row = Columns(header, ",").parse_row("ALL,All,4K,1,10,10,0,8,7,28672,0,0,3,7")
+    assert row is not None
+    assert row.bins == ((pytest.approx(100.5e-6), 7),)
 
 
 def test_percentiles_of_fio_below_zero_are_none() -> None:
