@@ -14,6 +14,7 @@ import yaml
 from sanpath.cli.sessions.child_process import environment
 from sanpath.cli.sessions.lab_process import ServedLab, served
 from sanpath_lab.scenario import load_scenario
+from tests.support.failed_sources import failed_sources
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +25,7 @@ def diagnosed(lab: ServedLab, config: str, folder: Path) -> dict[str, Any]:
     done = subprocess.run(command, cwd=folder.parent, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
-    assert all(source["failures"] == 0 for source in found["sources"])
+    assert not failed_sources(found["sources"])
     return found
 
 

@@ -25,6 +25,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from sanpath.cli.sessions.child_process import environment
 from sanpath.cli.sessions.lab_process import served
 from tests.collectors.prometheus.test_real_server import free_port
+from tests.support.failed_sources import failed_sources
 
 ROOT = Path(__file__).parents[2]
 GRAFANA = ROOT / "examples" / "grafana"
@@ -172,7 +173,7 @@ def test_the_alert_of_the_full_link_was_pending_or_up(run: Scraped) -> None:
 
 def test_no_source_failed_and_nothing_listens_afterwards(run: Scraped) -> None:
     assert run.report["sources"]
-    assert all(source["failures"] == 0 for source in run.report["sources"])
+    assert not failed_sources(run.report["sources"])
     with pytest.raises(urllib.error.URLError, match="refused"):
         urllib.request.urlopen(run.exporter, timeout=5)
 
