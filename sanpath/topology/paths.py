@@ -291,7 +291,7 @@ def _of_multipathing(topology: Topology, paths: Sequence[IoPath]) -> list[IoPath
 
     Target ports count where all its paths say where they lead. Nothing is left out where nothing would remain of a
     load or of an initiator: its paths may lie on a switch that is not read."""
-    of_load = {load: paths_of_luns(topology, luns_of(topology, load)) for load in {path.load for path in paths}}
+    of_load = {load: set(paths_of_luns(topology, luns_of(topology, load))) for load in {path.load for path in paths}}
     over = {load: set(_with_paths(topology, of_load[load], [path.hba for path in paths])) for load in of_load}
     paths = [path for path in paths if path.hba in over[path.load] or not over[path.load]]
     led_to: dict[tuple[str, str], set[str]] = {}

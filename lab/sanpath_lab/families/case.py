@@ -40,5 +40,6 @@ def drawn(family: str, seed: int, draw: Draw) -> Case:
     if relief is None:
         return Case(family, seed, scenario)
     for name, value in relief.items():
+        getattr(san, name)  # A misspelt name would relieve nothing.
         setattr(san, name, value)
     return Case(family, seed, scenario, san.scenario(truth))
