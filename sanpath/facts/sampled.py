@@ -14,6 +14,7 @@ from sanpath.facts.load.beginnings import beginnings
 from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.loads_from_samples import runs_in
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
+from sanpath.facts.load.unread_volumes import unread_volumes
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.facts.storage.idle_arrays import KINDS as IDLE_KINDS
 from sanpath.facts.storage.idle_arrays import before_load
@@ -113,10 +114,13 @@ def _sampled(reader: _Reader, over_time: bool) -> Sampled:
     summaries = {kind: reader.summaries(kind, steps) for kind in ("load", "host", "lun")}
     of_loads = read("load", topology)
     load_samples = [*_series(steps, _in_steps(of_loads)), *summaries["load"]]
-    for by_traffic, kind in ((machines_by_traffic, "lun"), (hosts_by_traffic, "volume")):
+    inferences = ((machines_by_traffic, "lun"), (hosts_by_traffic, "volume"), (unread_volumes, "volume"))
+    for by_traffic, kind in inferences:
         if inferred := by_traffic(topology, steps, load_samples, partial(read, kind, topology)):
             inventory = [*inventory, *inferred]
-            topology = recording.remembered(f"topology by {kind}s", inventory, partial(resolve, inventory))
+            topology = recording.remembered(
+                f"topology by {by_traffic.__name__}", inventory, partial(resolve, inventory)
+            )
     kinds = [kind for kind in recording.sample_kinds() if kind != "load"]
     everything = {"load": of_loads} | {kind: read(kind, topology) for kind in kinds}
     samples = {kind: _in_steps(of_kind) for kind, of_kind in everything.items()}

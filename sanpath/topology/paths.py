@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Literal, cast
@@ -232,10 +232,15 @@ def luns_of(topology: Topology, load: str) -> list[str]:
         return [load]
     if topology.related(load, "targets"):
         return topology.related(load, "targets", "lun")
-    if topology.with_unread_target.intersection((load, *topology.related(load, "member_of", "load"))):
+    if _names_any_of(topology, load, topology.with_unread_target):
         return []
     luns = machine_luns(topology, load)
     return list(luns) if len(luns) == 1 else []
+
+
+def _names_any_of(topology: Topology, load: str, loads: Set[str]) -> bool:
+    """Return whether a load, or the load that it is a job of, is one of these."""
+    return not loads.isdisjoint((load, *topology.related(load, "member_of", "load")))
 
 
 def machine_luns(topology: Topology, *loads: str) -> set[str]:
@@ -261,7 +266,9 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
 
 def _may_be_behind(topology: Topology, load: str, volume: str) -> bool:
     """Return whether a volume to which no identifier leads may be that of a load: one of its LUNs has none of the
-    kinds that the volume has, or its LUNs are not known."""
+    kinds that the volume has, or its LUNs are not known, nor a volume that no source reports."""
+    if _names_any_of(topology, load, topology.with_unread_volume):
+        return False
     luns, comparable = luns_of(topology, load), _VOLUME_KEYS & topology.entities[volume].ids.keys()
     return not luns or any(comparable.isdisjoint(topology.entities[lun].ids) for lun in luns)
 
@@ -345,6 +352,7 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
         return []
     ports, volumes = _targets(topology, load)
     arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
+    is_unread = _names_any_of(topology, load, topology.with_unread_volume)
     by_ends = {
         frozenset((cable.switch_port, device)): cable for cable in cables(topology) for device in cable.devices
     }
@@ -360,6 +368,8 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
         for port in topology.of_kind("array_port"):
             array = next(iter(topology.related(port.id, "member_of", "array")), "")
             if (ports and port.id not in ports) or (arrays and array not in arrays):
+                continue
+            if is_unread and array and topology.members(array, "volume"):
                 continue
             if port.id not in towards_hba:
                 continue

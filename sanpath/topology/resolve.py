@@ -231,8 +231,10 @@ def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink
             # An Ethernet switch learns every address in the network: those that match no entity are not reported.
             if end_id is None and (link.relation, end[0]) != ("logged_in", "mac"):
                 topology.unjoined.append(_unjoined(topology, source, end, link))
-        if link.relation == "targets" and ends[0] and ends[1] is None and link.to_end[0] in TRUST:
+        if link.relation == "targets" and ends[0] and ends[1] is None and link.to_end[0] in (*TRUST, "volume"):
             topology.with_unread_target.add(ends[0])
+            if link.to_end[0] == "volume":
+                topology.with_unread_volume.add(ends[0])
         if ends[0] and ends[1] and ends[0] != ends[1]:
             evidence[link.relation, ends[0], ends[1]].append(f"{source}: {link.evidence}")
     topology.unjoined = list(dict.fromkeys(topology.unjoined))
@@ -256,6 +258,8 @@ def _entity_at_end(
 def _unjoined(topology: Topology, source: str, end: tuple[str, str], link: SourceLink) -> Unjoined:
     kind, value = end
     subject = f"{kind} {value} ({source}: {link.evidence})"
+    if source == SAME_TRAFFIC:
+        return Unjoined(subject, "no source reports it")
     if kind in TRUST:
         return Unjoined(subject, f"no source reports anything with this {kind}")
     similar = get_close_matches(f"{kind}:{value}", [i for i in topology.entities if i.startswith(f"{kind}:")], n=1)

@@ -29,7 +29,8 @@ class Topology:
     """The entities, their links, and the failed joins.
 
     `links`: add_link adds to them. `known_as`: (source, kind, the source's own id) → entity. `with_unread_target`:
-    loads that name a target which no source reports, such as the address of a server. `paths_of_loads`,
+    loads that name a target which no source reports, such as the address of a server. `with_unread_volume`: those of
+    them whose target is a volume, so that it is on no array whose volumes are read. `paths_of_loads`,
     `initiators_of_hosts`: caches: loads → their I/O paths, host → its loads' initiators. The rest does not
     change once it is resolved."""
 
@@ -38,6 +39,7 @@ class Topology:
     known_as: dict[Local, str] = field(default_factory=dict)
     unjoined: list[Unjoined] = field(default_factory=list)
     with_unread_target: set[str] = field(default_factory=set)
+    with_unread_volume: set[str] = field(default_factory=set)
     paths_of_loads: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
     initiators_of_hosts: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
     _links_of: dict[str, list[Link]] = field(default_factory=dict, compare=False, repr=False)

@@ -72,6 +72,27 @@ def test_a_host_whose_volumes_did_nothing_is_not_joined(tmp_path: Path) -> None:
     assert "db1-pure" not in str(diagnosis.unobserved)
 
 
+@pytest.mark.parametrize(
+    ("presented", "kind"),
+    [
+        ({"vol01": "db1", "vol02": "db2"}, "bottleneck"),
+        ({"vol02": "db1", "vol01": "db2"}, "cannot_tell"),
+    ],
+)
+def test_an_array_whose_volumes_of_the_host_did_nothing_does_not_have_its_load(
+    tmp_path: Path, presented: Mapping[str, str], kind: str
+) -> None:
+    diagnosis = slow_inter_switch_link(tmp_path, presented, 0.0)
+    assert diagnosis.verdict.kind == kind
+    is_unread = "moved nearly nothing of what the load did" in str(diagnosis.unobserved)
+    assert is_unread == (presented["vol02"] == "db1")
+
+
+def test_volumes_that_an_array_presents_to_nobody_may_be_the_loads(tmp_path: Path) -> None:
+    diagnosis = slow_inter_switch_link(tmp_path, {"vol02": "db1"}, 0.0)
+    assert [bottleneck.entity for bottleneck in diagnosis.verdict.bottlenecks] == ["link:sw1/fc1/31--sw2/fc1/31"]
+
+
 def san(machines: Sequence[str] = ("db1",), kind: str = "host") -> Topology:
     """A load on each machine, and an array that presents a volume to each of two hosts with names of its own."""
     items: list[tuple[str, SourceEntity | SourceLink]] = []

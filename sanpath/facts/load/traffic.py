@@ -63,3 +63,13 @@ def moves_the_same(traffic: Traffic, flows: Sequence[LoadFacts]) -> bool:
                 return False
             compared = True
     return compared
+
+
+def moves_less(traffic: Traffic, flows: Sequence[LoadFacts], ratio: float) -> bool:
+    """Return whether the traffic is, in each step and direction, less than this ratio of what the loads did together.
+    False: both were measured in no step."""
+    done: dict[tuple[str, Direction], float] = defaultdict(float)
+    for flow in flows:
+        done[flow.step, flow.direction] += flow.bytes_per_second
+    compared = [(traffic[key][0], byte_rate) for key, byte_rate in done.items() if key in traffic and byte_rate]
+    return bool(compared) and all(moved < ratio * byte_rate for moved, byte_rate in compared)
