@@ -47,6 +47,30 @@ def test_where_larger_blocks_move_no_more_bytes_more_of_the_smaller_ones_would_n
     assert (steps[0].verdict.kind == "concurrency_limited") == is_too_few
 
 
+@pytest.mark.parametrize("cpu", ["", "usr=1.00%, sys=2.00%"], ids=["unread", "idle"])
+def test_where_larger_blocks_move_no_more_bytes_processors_do_not_limit_the_smaller_ones(
+    tmp_path: Path, cpu: str
+) -> None:
+    """A drive moves 171 MB/s, one by one and with many outstanding."""
+    for minute, kib, depth, latency_us in ((10, 128, 1, 768), (20, 1024, 1, 6_144), (30, 1024, 32, 196_000)):
+        ops, levels = round(depth * 1e6 / latency_us), f"{depth}=100.0%"
+        text = fio_text(ops, latency_us, block=kib * 1024, depth=depth, levels=levels, minute=minute, cpu=cpu)
+        steps = imported(tmp_path, text).steps
+    assert not {"generator_limited", "concurrency_limited"}.intersection(step.verdict.kind for step in steps)
+
+
+@pytest.mark.parametrize(("writes", "is_too_few"), [(3_074, False), (2_000, True)], ids=["same", "other"])
+def test_reads_and_writes_at_one_rate_are_held_by_what_counts_ios(
+    tmp_path: Path, writes: int, is_too_few: bool
+) -> None:
+    """Four at a time: 4 KiB each in 1.3 ms, and writes."""
+    imported(tmp_path, fio_text(ops=3_074, latency_us=4e6 / 3_074, depth=4, levels="4=100.0%"))
+    text = fio_text(ops=writes, latency_us=4e6 / writes, depth=4, levels="4=100.0%", minute=20)
+    done = writes * SECONDS
+    text = text.replace("read", "write").replace(f"total={done},0", f"total=0,{done}")
+    assert (likelihoods(imported(tmp_path, text))["concurrency_limited"] > 0.5) == is_too_few
+
+
 def test_each_kind_of_io_in_a_file_gets_its_verdict_on_the_first_screen(tmp_path: Path) -> None:
     large = fio_text(ops=160, latency_us=6_250, block=1024 * 1024, minute=10, **ONE_BY_ONE)  # type: ignore[arg-type]
     imported(tmp_path, large)
@@ -162,6 +186,27 @@ def test_the_smallest_machines_are_the_rarest(tmp_path: Path, processes: int) ->
     text = fio_text(jobs=processes, depth=4, cpu="usr=6.00%, sys=6.40%", levels="1=0.1%, 4=100.0%", ops=8_000)
     found = likelihoods(imported(tmp_path, text.replace("avg=16000.00", f"avg={processes * 4e6 / 8000:.2f}")))
     assert found.get("generator_limited", 0.0) < {1: 0.05, 2: 0.05, 8: 0.4, 64: 0.6}[processes]
+
+
+@pytest.mark.parametrize("cores", [0.7, 0.99, 1.97, 2.1, 3.9, 4.1, 7.8, 8.3, 15.9, 16.5])
+def test_processors_of_an_unread_machine_are_no_verdict_by_how_many_are_used(tmp_path: Path, cores: float) -> None:
+    """A machine may have as many as its processes use, be that a power of two or not."""
+    share = 100 * cores / 32
+    text = fio_text(jobs=32, depth=4, cpu=f"usr={share:.2f}%, sys=0.00%", levels="4=100.0%", ops=80_000)
+    found = likelihoods(imported(tmp_path, text.replace("avg=16000.00", f"avg={32 * 4e6 / 80_000:.2f}")))
+    assert found.get("generator_limited", 0.0) < 0.6
+
+
+@pytest.mark.parametrize("used_before", [1.6, 1.97])
+def test_processors_with_which_fewer_processes_did_as_much_do_not_limit(tmp_path: Path, used_before: float) -> None:
+    def diagnosed(jobs: int, cores: float, minute: int) -> Diagnosis:
+        cpu = f"usr={100 * cores / jobs:.2f}%, sys=0.00%"
+        latency_us = jobs * 32e6 / 390_000
+        return imported(tmp_path, fio_text(390_000, latency_us, 32, jobs, cpu, "32=100.0%", minute=minute))
+
+    diagnosed(4, used_before, 10)
+    likely = likelihoods(diagnosed(8, 1.97, 20)).get("generator_limited", 0.0)
+    assert (likely < 0.1) == (used_before < 1.9)
 
 
 def test_rates_that_a_page_quotes_above_whole_entries_are_no_runs(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import diagnose
-from sanpath.diagnosis.model import Diagnosis
+from sanpath.diagnosis.model import Diagnosis, Verdict
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Column, Table
+from sanpath.recorder.importing.importer import ImportRequest, import_file
+from sanpath.recording.reading.recording import Recording
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import NAA, AtArray, Flow, San
-from tests.support.stories import COUNTED, NOTHING, X
+from tests.support.stories import COUNTED, NOTHING, X, judged
 
 LUN = Table(
     "lun",
@@ -142,3 +144,32 @@ def test_a_host_that_mostly_has_no_io_outstanding_asks_for_no_more(tmp_path: Pat
 
 def test_an_idle_host_is_no_load(tmp_path: Path) -> None:
     assert diagnose(Copy(tmp_path / "idle.sanpath").write()).verdict.kind == "cannot_tell"
+
+
+def of_iostat(folder: Path, writes: float, wait_ms: float, busy_percent: float) -> Verdict:
+    """The verdict on twenty seconds of a host of which only `iostat -xt 1` tells."""
+    names = "r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util"
+    lines = ["Linux 5.14.0 (db7) \t06/15/2026 \t_x86_64_\t(16 CPU)", ""]
+    for second in range(20):
+        done = writes + second % 3
+        values = (0, 0, 0, done, 128 * done, wait_ms, done * wait_ms / 1000, busy_percent)
+        lines += [f"06/15/2026 09:10:{second:02} PM", f"Device {names}"]
+        lines += [f"sda {' '.join(f'{value:.2f}' for value in values)}", ""]
+    (file := folder / "iostat.txt").write_text("\n".join(lines))
+    import_file(ImportRequest(file, folder / "r.sanpath"))
+    return judged(Recording(folder / "r.sanpath")).verdict
+
+
+@pytest.mark.parametrize(("busy_percent", "kind"), [(99.0, "concurrency_limited"), (67.0, None)])
+def test_a_load_that_pauses_leaves_its_device_idle(tmp_path: Path, busy_percent: float, kind: str | None) -> None:
+    verdict = of_iostat(tmp_path, 5_800, 0.19, busy_percent)
+    likelihoods = {suspect.verdict: suspect.probability for suspect in verdict.suspects}
+    assert kind is None or verdict.kind == kind
+    assert kind is not None or likelihoods["demand_limited"] > 0.02
+
+
+@pytest.mark.parametrize(("writes", "wait_ms"), [(4_000, 960.0), (630_000, 1.2)])
+def test_hundreds_of_ios_in_a_device_are_not_for_want_of_ios(tmp_path: Path, writes: float, wait_ms: float) -> None:
+    first = of_iostat(tmp_path, writes, wait_ms, 100.0).suspects[0]
+    assert (first.verdict, first.place) == ("cannot_tell", "sda or anything behind it")
+    assert first.probability > 0.75

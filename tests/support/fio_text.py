@@ -17,13 +17,13 @@ SECONDS = 20
 
 
 def fio_text(
-    *,
     ops: int = 2_000,
     latency_us: float = 16_000.0,
     depth: int = 32,
     jobs: int = 1,
     cpu: str = "usr=1.00%, sys=2.00%",
     levels: str = "1=0.1%, 32=100.0%, >=64=0.0%",
+    *,
     flush_us: float = 0.0,
     device_us: float | None = None,
     engine: str = "libaio",

@@ -89,6 +89,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "sioc_active_ratio": gauge(samples, "sioc_active_ratio"),
                 "operations_per_second": both_directions(samples, "ops"),
                 "flushes_in_flight": rate(samples, "latency_seconds_flush_total"),
+                "busy_ratio": rate(samples, "busy_seconds_total"),
             }
 
 

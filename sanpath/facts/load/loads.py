@@ -112,6 +112,11 @@ class LoadFacts:
         sampled = sum(seconds for _, seconds in self.series) or None
         return self.summary_seconds or sampled if self.summary else sampled or self.summary_seconds
 
+    @property
+    def seen_at_host(self) -> bool:
+        """Whether nothing but a host counts its I/Os: those of all programs on it."""
+        return any(root.startswith(("host:", "vm:")) for root in self.roots)
+
     def filled_ratio(self, in_flight: float) -> float | None:
         """Return the I/Os in flight, of both directions, over those that the load could keep there. None: unknown.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import hypot, inf, isclose, log, log1p
+from math import exp, hypot, inf, isclose, log, prod
 
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.table import number
 from sanpath.units import count, duration, iops, kibibytes, percent
 from sanpath.verdict.evidence.healthy import rate_error, rate_in_words, rate_met, requested_rate
 from sanpath.verdict.evidence.likelihoods import normal, set_by_hand
+from sanpath.verdict.evidence.outstanding import never_idle, saturates_many
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.evidence.variation import held_back_for_a_while, slowdown_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, of_the_load, weighed
@@ -40,12 +41,6 @@ its I/Os are outstanding: sanpath's own choice."""
 _NOTHING_HOLDS_BACK = -6.0
 """Log-odds of a load that asks for no more although nothing was set that holds it back: it starts each I/O when
 another one ends. Hardly any has pauses that its settings do not show."""
-_FILL_HALF = 32.0
-"""Outstanding I/Os that saturate half of what is tested: a disk takes a few, a flash drive some dozens, an array
-hundreds. Other steps tell more."""
-_FAST_SECONDS, _SLOWEST_RATIO = 1e-3, 8.0
-"""Seconds that an I/O takes from flash behind a network, and the largest ratio to it that counts: so many fewer I/Os
-saturate what serves each in a longer time (drives, of which an I/O needs one alone)."""
 _OF_OTHERS, _SHARED_DEVICE = 2.0, -4.0
 """Ratio of what the tested devices do to what the load does from which others use them, as of the rule
 `device-shared`, and the log-odds of too few outstanding I/Os there: many of others are outstanding as well."""
@@ -58,6 +53,9 @@ _REFUTED = -5.0
 _LARGER, _AS_MANY, _BYTES_LIMIT = 2.0, 0.1, -7.0
 """Ratio of the sizes of clearly larger I/Os, relative difference of as many of them, and the log-odds of too few
 outstanding I/Os where these larger ones move no more bytes."""
+_THE_SAME, _RATE_LIMITS = 0.02, -3.0
+"""Relative difference of throughputs that are the same, and the log-odds of too few outstanding I/Os where reads and
+writes have the same: sanpath's own choice."""
 _FLUSHES_MATTER = 0.1
 """Ratio of flushes to I/Os in flight from which they are mentioned."""
 _TOO_ROUNDED = 0.3
@@ -118,6 +116,10 @@ def _demand(table: PlaceTable) -> Claim:
         words = f"only {duration(between)} pass between two I/Os: whoever waits on purpose waits longer"
         weight = max(_NO_PAUSE_LEAST, _NO_PAUSE_WEIGHT * log(max(between, 1e-9) / _SHORTEST_PAUSE_SECONDS))
         evidence.append(Evidence(words, weight))
+    else:
+        evidence += _saturates_many(table)
+    weight, busy_ratio = never_idle(table)
+    evidence += weighed(weight, f"its device is busy in {percent(busy_ratio)} of the time")
     if (share := held_back_for_a_while(table)) is not None:
         words = f"in {percent(share)} of the time all of its I/Os are outstanding, and fewer complete than otherwise"
         evidence.append(Evidence(words, _NOTHING_HOLDS_BACK))
@@ -185,7 +187,8 @@ def _time_between(table: PlaceTable) -> float | None:
 def _paced(table: PlaceTable) -> list[Evidence]:
     """Evidence, of the I/Os in flight in all steps, that a load of unknown settings starts them at a rate.
 
-    A load that has a rate in one step has one in all, and may be at a limit below it in any of them.
+    A load that has a rate in one step has one in all, and may be at a limit below it in any of them: the other steps
+    tell no more than that it has one. What several programs of a host keep outstanding together may be any number.
     """
     in_flight = {
         load.step: (table.facts.in_flight_in(load.step), load.latency_error_ratio)
@@ -195,7 +198,11 @@ def _paced(table: PlaceTable) -> list[Evidence]:
     ratios = {step: closed_loop_ratio(*measured) for step, measured in in_flight.items()}
     if _varies(table.load):
         return []  # The mean of different numbers is seldom a whole one.
-    weight = -log(ratios.pop(table.load.step, 1.0)) + sum(log((1 + 1 / ratio) / 2) for ratio in ratios.values())
+    weight = -log(ratios.pop(table.load.step, 1.0))
+    has_rate, of_others = exp(_NO_RATE), prod((1 + 1 / ratio) / 2 for ratio in ratios.values())
+    weight += log(of_others / (has_rate * of_others + 1 - has_rate))
+    if table.load.seen_at_host:
+        weight = min(0.0, weight)
     totals = [total for total, _ in in_flight.values()]
     words = f"{totals[-1]:.1f} I/Os are outstanding"
     if len(totals) > 1:
@@ -243,15 +250,7 @@ def _concurrency(table: PlaceTable) -> Claim:
     weight, words = tail_weight(table.load)
     evidence += weighed(-weight, words)
     evidence += weighed(*slowdown_weight(table.load))
-    is_alone = not (table.towards_fewer or table.towards_more)
-    # What serves many at once, such as flash, takes less time for each.
-    served = total * min(_SLOWEST_RATIO, max(1.0, table.seconds(table.gaps) / _FAST_SECONDS))
-    if is_alone and table.array is None and total >= _FILL_HALF / 2:
-        evidence.append(
-            Evidence(
-                f"{count(total)} outstanding I/Os are enough to saturate many devices", -log1p(served / _FILL_HALF)
-            )
-        )
+    evidence += _saturates_many(table)
     if (times := number(table.facts.row_of(table.load), "device_share")) > _OF_OTHERS:
         words = f"the devices that it tests do {times:.1f} times its {table.load.direction}s: others use them as well"
         evidence.append(Evidence(words, _SHARED_DEVICE))
@@ -259,10 +258,19 @@ def _concurrency(table: PlaceTable) -> Claim:
         size = kibibytes(larger.operation_bytes or 0.0)
         words = f"with blocks of {size}, and as many outstanding, as many bytes were moved"
         evidence.append(Evidence(words, _BYTES_LIMIT))
+    if (opposite := _as_many_of_other_direction(table)) is not None:
+        words = f"with as many outstanding, {opposite.direction}s reached {iops(opposite.ops_per_second)} as well"
+        evidence.append(Evidence(words, _RATE_LIMITS))
     if (no_more := _no_more_with_more(table)) is not None:
         words = f"with {count(no_more.in_flight_configured or 0.0)} configured throughput is no higher"
         evidence.append(Evidence(words, _REFUTED))
     return of_the_load("concurrency_limited", frozenset(), evidence, because, "follows")
+
+
+def _saturates_many(table: PlaceTable) -> list[Evidence]:
+    total = table.facts.in_flight_in(table.load.step)
+    words = f"{count(total)} outstanding I/Os are enough to saturate many devices"
+    return weighed(saturates_many(table, total), words)
 
 
 def _mostly_at_device(table: PlaceTable) -> Iterator[str]:
@@ -288,6 +296,23 @@ def _as_many_bytes_of_larger(table: PlaceTable) -> LoadFacts | None:
             and (other.operation_bytes or 0.0) >= _LARGER * (load.operation_bytes or inf)
             and isclose(other.in_flight_measured, load.in_flight_measured, rel_tol=_AS_MANY)
             and other.bytes_per_second <= (1 + FLAT) * load.bytes_per_second
+        ),
+        None,
+    )
+
+
+def _as_many_of_other_direction(table: PlaceTable) -> LoadFacts | None:
+    """Another load with as many outstanding I/Os of the other direction that has the same throughput. None: there is
+    none. Storage takes different times for reads and writes; a limit of I/Os a second counts both alike."""
+    load = table.load
+    return next(
+        (
+            other
+            for other in table.facts.loads
+            if other.step != load.step
+            and other.direction != load.direction
+            and isclose(other.in_flight_measured, load.in_flight_measured, rel_tol=_AS_MANY)
+            and isclose(other.ops_per_second, load.ops_per_second, rel_tol=_THE_SAME)
         ),
         None,
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import exp, isclose, log
 from typing import cast
 
+from sanpath.facts.facts import Facts
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, iops, percent
 from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, at_limit, run_queue_weight, without_pause
+from sanpath.verdict.evidence.outstanding import saturates_many
 from sanpath.verdict.evidence.variation import slowdown_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, conclusion_of, of_the_load, weighed
 from sanpath.verdict.places.processors import (
@@ -40,9 +43,12 @@ that polls."""
 _FOLLOWS_LOAD = 5.0
 """The same of a core that is busy in proportion to the load's I/Os over several steps: it works for these. A program
 that fills it may be the load, or a virtual machine that holds it."""
-_CORES = (1, 0.04), (2, 0.16), (4, 0.36), (8, 0.56), (16, 0.74), (32, 0.86), (64, 0.94), (128, 0.98)
-"""Numbers of processors, with the share of machines that have no more: the smallest cloud instances have one or two,
+_CORES = (1, 0.04), (2, 0.12), (4, 0.2), (8, 0.2), (16, 0.18), (32, 0.12), (64, 0.08), (128, 0.06)
+"""Numbers of processors, with the share of machines that have as many: the smallest cloud instances have one or two,
 servers of two sockets up to some hundred threads."""
+_SUCH_A_NUMBER, _OTHERS_USE = 0.5, 0.15
+"""Share of the machines that have one of these numbers, and the mean share of a full machine that others use, such as
+the kernel (exponential tail): sanpath's own choice."""
 _LEAST_CORES_USED = 0.5
 """Fewer cores in use than this cannot fill even a machine of one core: sanpath's own choice."""
 _FAIR_SHARE = 0.2
@@ -52,6 +58,8 @@ _NOT_STARVED = -4.0
 _BUSY_ANYWAY = -1.5
 """Log-odds of a processor that was as busy at clearly less throughput, with fewer I/Os in flight: it polls, or does
 other work. One that limits is busy in proportion to its I/Os (utilisation law, Denning and Buzen 1978)."""
+_BYTES_LIMIT = -3.0
+"""Log-odds of processors where fewer I/Os of a larger size moved as many bytes: their work is mostly for each I/O."""
 _BY_INTERRUPTS, _USUAL_INTERRUPTS = 0.7, 0.1
 """Share of the full cores that limit which interrupts fill, the others being filled by a thread of the I/O path, and
 the mean share of its time that a core spends on interrupts if a program fills it (exponential tail)."""
@@ -120,7 +128,8 @@ def _generator(table: PlaceTable) -> Claim:
     evidence = [
         Evidence(words, weight),
         *_unused_slots(table),
-        *_as_fast_with_less(table, weight),
+        *_fills_device(table),
+        *_as_fast_with_less(table, weight, table.load.cpu_ratio, lambda _, load: load.cpu_ratio),
         *_polling(table, weight),
         *_holds_none(table, weight),
         *weighed(*slowdown_weight(table.load)),
@@ -173,27 +182,33 @@ def _waits_for_core(table: PlaceTable) -> tuple[float, str, str | None]:
     return found
 
 
-def _as_fast_with_less(table: PlaceTable, weight: float) -> Iterator[Evidence]:
-    """Evidence that another step gave as many I/Os a second with clearly less of a core, or as many bytes with
-    clearly fewer I/Os: then the core does not hold them. It outweighs how busy it is, whose log-likelihood ratio is
-    `weight`."""
-    load, used = table.load, table.load.cpu_ratio
-    if used is None or weight <= 0:
+def _as_fast_with_less(
+    table: PlaceTable,
+    weight: float,
+    used: float | None,
+    used_by: Callable[[Facts, LoadFacts], float | None],
+) -> Iterator[Evidence]:
+    """Evidence that another step gave as many I/Os a second with clearly less use of the processors, or as many bytes
+    with clearly fewer I/Os: then these do not hold it. It outweighs how busy they are, whose log-likelihood ratio is
+    `weight`. `used`: their use, None: not known. `used_by`: that of another load."""
+    load = table.load
+    if used is not None and weight <= 0:
         return
     for other in table.facts.loads:
-        alike = other.step != load.step and other.direction == load.direction and other.at_least_as_many(load)
-        if not alike or other.cpu_ratio is None or not load.bytes_per_second:
+        if other.step == load.step or other.direction != load.direction or not load.bytes_per_second:
             continue
+        of_other = used_by(table.facts, other)
+        has_less = used is not None and of_other is not None and of_other <= (1 - CLEARLY_LESS_BUSY) * used
         same_ops = other in table.same_io and isclose(other.ops_per_second, load.ops_per_second, rel_tol=_SAME_RATE)
         same_bytes = isclose(other.bytes_per_second, load.bytes_per_second, rel_tol=_SAME_RATE)
         fewer_ops = other.ops_per_second <= _CLEARLY_FEWER * load.ops_per_second
-        if same_ops and other.cpu_ratio <= used - CLEARLY_LESS_BUSY:
-            words = f"with {percent(other.cpu_ratio)} of a core throughput was the same"
-        elif same_bytes and fewer_ops:
+        if same_ops and has_less:
+            words = f"with {of_other:.2g} of a core throughput was the same"
+        elif same_bytes and fewer_ops and (used is None) == (of_other is None):
             words = f"at {iops(other.ops_per_second)} of a larger size, as many bytes were moved"
         else:
             continue
-        yield Evidence(words, _BUSY_ANYWAY - weight)
+        yield Evidence(words, (_BUSY_ANYWAY if has_less else _BYTES_LIMIT) - max(0.0, weight))
         return
 
 
@@ -223,6 +238,13 @@ def _holds_none(table: PlaceTable, weight: float) -> Iterator[Evidence]:
     if (deviation := (1 - max(0.0, held)) / _HELD_ERROR) > 0:
         words = f"{count(in_device)} of {count(configured)} outstanding I/Os are in the device: it polls"
         yield Evidence(words, max(_BUSY_ANYWAY - weight, -(deviation**2) / 2))
+
+
+def _fills_device(table: PlaceTable) -> list[Evidence]:
+    """Evidence of the I/Os that are in the load's block device: so many saturate most, and a generator that cannot
+    keep up seldom has them there."""
+    in_device = table.in_flight_below(0) if table.queues else 0.0
+    return weighed(saturates_many(table, in_device), f"{count(in_device)} I/Os are in its block device")
 
 
 def _by_usual_cost(ops_per_second: float) -> float:
@@ -318,22 +340,33 @@ def _time_in_device(table: PlaceTable) -> float | None:
 def _unread_machine(table: PlaceTable) -> Iterator[Claim]:
     """The processors of a machine that no source reads: it may have no more than the processes of the load use."""
     threads = threads_of(table.facts, table.load)
-    cores_used = threads * (table.load.cpu_ratio or 0.0)
+    cores_used = _cores_used(table.facts, table.load) or 0.0
     if threads < 2 or cores_used < _LEAST_CORES_USED:
         return
-    fewer, (cores, no_more) = 0.0, _CORES[0]
-    for larger, share in _CORES[1:]:
-        if cores < cores_used:
-            fewer, cores, no_more = no_more, larger, share
     words = f"its {count(threads)} processes use {cores_used:.2g} cores together, and the machine's are not known"
     explains = table.above_array_clock | {0}
-    just_as_many = log((no_more - fewer) / (1 - no_more))
-    weight = just_as_many + min(_FULL_CORE, without_pause(min(1.0, cores_used / cores)))
+    weight = _just_as_many(cores_used)
     because = (f"{words}; nothing measured below it is saturated",)
-    evidence = [Evidence(words, weight), *_as_fast_with_less(table, weight)]
+    evidence = [Evidence(words, weight), *_as_fast_with_less(table, weight, cores_used, _cores_used)]
     machine = next(iter(table.machines), None)
     place = "the processors of its machine"
     yield of_the_load("generator_limited", explains, evidence, because, prior=SELDOM, place=place, machine=machine)
+
+
+def _cores_used(facts: Facts, load: LoadFacts) -> float | None:
+    """Cores that the processes of a load use together. None: they do not report it."""
+    return None if load.cpu_ratio is None else threads_of(facts, load) * load.cpu_ratio
+
+
+def _just_as_many(cores_used: float) -> float:
+    """Log-likelihood ratio that so many cores in use are all that a machine has, over any share of them.
+
+    Most machines have a power of two; of the others any number of processors is as probable."""
+    larger = [(cores_used / cores, share / cores) for cores, share in _CORES if cores >= cores_used]
+    if not larger:
+        return 0.0
+    of_full = sum(share * exp(-(1 - used) / _OTHERS_USE) / _OTHERS_USE for used, share in larger)
+    return log(_SUCH_A_NUMBER * of_full / sum(share for _, share in larger) + 1 - _SUCH_A_NUMBER)
 
 
 def _cores(table: PlaceTable) -> Iterator[Claim]:
@@ -405,4 +438,7 @@ def _unused_slots(table: PlaceTable) -> list[Evidence]:
         return []
     others = density_of_others(table.in_flight_ratio, table.blocked_ratio)
     weight = log(0.5 + 0.5 * others) - log(others)
-    return [Evidence(f"{percent(table.in_flight_ratio)} of the configured I/Os are outstanding", weight)]
+    words = f"{percent(table.in_flight_ratio)} of the configured I/Os are outstanding"
+    if table.load.in_flight_configured is None:
+        words = "at times no I/O is outstanding"
+    return [Evidence(words, weight)]
