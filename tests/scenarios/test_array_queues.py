@@ -117,3 +117,21 @@ def test_ios_that_find_no_slot_inside_a_full_array_wait_before_its_clock(tmp_pat
         )
     verdict = judged(san.write()).verdict
     assert (verdict.kind, [b.entity for b in verdict.bottlenecks]) == ("bottleneck", ["array:fa1"])
+
+
+@pytest.mark.parametrize("queues", [True, False])
+def test_an_array_that_serves_more_slowly_and_whose_queue_is_empty_need_not_be_saturated(
+    tmp_path: Path, queues: bool
+) -> None:
+    """Each step has files of its own, and fewer of them are in the cache: 0.4, 0.7 and 2.4 ms, all of it service. A
+    queue of the array would hold the I/Os that wait."""
+    san = San(tmp_path / "r")
+    san.ports = [fast(port) for port in san.ports]
+    for n, seconds in ((4, 0.0004), (16, 0.0007), (64, 0.0024)):
+        ops, service = n / (seconds + 5e-5), 0.0004 if queues else seconds
+        array = AtArray(service, san=2e-5, queue=seconds - service)
+        counted = (8 * KIB * 1.02 * ops, NOTHING)
+        ports = {port.name: counted for port in san.ports}
+        san.step(f"s{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=ports, array={"read": array})
+    verdict = judged(san.write()).verdict
+    assert (verdict.kind == "bottleneck" and verdict.grade == "A") == queues

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.places.scaling import slopes, throughput_in_words
+from sanpath.verdict.places.scaling import has_changed, slopes, throughput_in_words
 
 
 def step(name: str, ops: float, in_flight: float, configured: float | None) -> LoadFacts:
@@ -41,3 +41,48 @@ def test_a_load_that_waits_for_flushes_has_as_many_more_outstanding_as_writers()
     towards_fewer, _ = slopes(many, [few])
     assert towards_fewer is not None
     assert towards_fewer.elasticity == pytest.approx(0, abs=0.01)
+
+
+def network(in_flight: float, service_seconds: float, ceiling: float) -> LoadFacts:
+    """A step of a closed network at its lower bound of throughput (balanced job bounds)."""
+    ops = in_flight / (service_seconds + (in_flight - 1) / ceiling)
+    return step(f"n{in_flight:g}", ops, in_flight, in_flight)
+
+
+@pytest.mark.parametrize("in_flight", [(1, 2, 4), (4, 16, 64), (1, 8, 64, 512)])
+@pytest.mark.parametrize("ceiling", [2_500, 10_000, 1_000_000])
+def test_a_system_of_fixed_service_times_has_not_changed(in_flight: tuple[float, ...], ceiling: float) -> None:
+    loads = [network(each, 0.0005, ceiling) for each in in_flight]
+    plateau = [step(f"p{each:g}", min(each / 0.0005, ceiling), each, each) for each in in_flight]
+    assert not has_changed(loads)
+    assert not has_changed(plateau)
+    assert not has_changed([*loads, step("falls", loads[-1].ops_per_second / 3, 2 * in_flight[-1], None)])
+
+
+@pytest.mark.parametrize("slower", [0.5, 0.7])
+def test_a_step_that_is_slower_than_fewer_and_more_ios_allow_shows_a_change(slower: float) -> None:
+    loads = [network(each, 0.0005, 20_000) for each in (4, 16, 64)]
+    middle = replace(loads[1], ops_per_second=slower * loads[1].ops_per_second)
+    assert has_changed([loads[0], middle, loads[2]])
+
+
+@pytest.mark.parametrize(
+    ("targets", "is_comparable"),
+    [
+        (({"a": 1.0}, {"a": 5.0}), True),
+        (({"a": 1.0}, {"b": 1.0}), False),
+        (({"a": 1.0}, {"a": 2.0, "b": 2.2}), True),
+        (({"a": 1.0}, {"a": 1.0, "b": 9.0}), False),
+        (({"a": 1.0, "b": 1.0}, {"a": 1.0, "c": 1.0}), False),
+        (({}, {"a": 1.0}), True),
+    ],
+    ids=["slower", "another", "one more", "one more of another kind", "one exchanged", "not known"],
+)
+def test_steps_are_compared_where_they_use_the_same_targets(
+    targets: tuple[dict[str, float], dict[str, float]], is_comparable: bool
+) -> None:
+    first, second = (
+        replace(step(str(n), 1000, 8, 8), latency_of_targets={(name,): each for name, each in named.items()})
+        for n, named in enumerate(targets)
+    )
+    assert first.comparable(second) == second.comparable(first) == is_comparable

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isclose, sqrt
+from statistics import fmean
 
 from sanpath.facts.load.access import UNKNOWN_ACCESS, Access
 from sanpath.model import Direction, Scalar
@@ -33,6 +34,9 @@ outstanding for the same setting."""
 _AS_LARGE = 0.8
 """Ratio of the shares that a part has of all I/Os in flight in two steps, from which they are as large: sanpath's own
 choice."""
+_OTHER_TARGETS = 1.5
+"""Ratio of the latencies of the targets that a step adds and of the others from which they are of another kind:
+sanpath's own choice."""
 _WITHOUT_DEPTH = ("Jetstress",)
 """Generators that are given threads, each of which runs transactions of a database with I/Os of their own number."""
 AT_MOST_HALF = 0.55
@@ -66,7 +70,8 @@ class LoadFacts:
     nor in its I/Os in flight. `failed_operations`: I/Os of both directions that failed; None: not counted. `whole`:
     the load that this is a part of; None: it is no part. `before`: what it did at its beginning, which is left out as
     a ramp although nothing marks it as one; None: not known. `in_all`: of slow periods, what it did in all of their
-    step; None: it is that of all.
+    step; None: it is that of all. `latency_of_targets`: the LUNs that its jobs use, or the hosts where these are not
+    known, → the mean latency of the I/Os there, seconds; empty: not known of a job.
     """
 
     roots: tuple[str, ...]
@@ -105,6 +110,7 @@ class LoadFacts:
     whole: LoadFacts | None = None
     before: LoadFacts | None = None
     in_all: LoadFacts | None = field(default=None, compare=False)
+    latency_of_targets: Mapping[tuple[str, ...], float] = field(default_factory=dict, compare=False)
 
     @property
     def seconds(self) -> float | None:
@@ -223,7 +229,8 @@ class LoadFacts:
         fewer, more = sorted((self, other), key=lambda load: load.in_flight_measured)
         if more.share_of_whole < _AS_LARGE * fewer.share_of_whole:
             return False  # The other parts of the test have more I/Os as well, and take from this one.
-        return same_conditions and isclose(*sizes, rel_tol=SAME_SIZE) and self.access.is_like(other.access)
+        same_size = isclose(*sizes, rel_tol=SAME_SIZE)
+        return same_conditions and same_size and self.access.is_like(other.access) and _same_targets(self, other)
 
     def asks_for_more_than(self, other: LoadFacts) -> bool:
         """Return whether this load was given more outstanding I/Os: as configured, or as measured if that is not
@@ -240,6 +247,20 @@ class LoadFacts:
     def at_most_half(self, other: LoadFacts) -> bool:
         """Return whether this load has at most half as many I/Os in flight as the other."""
         return self.in_flight_measured <= AT_MOST_HALF * other.in_flight_measured
+
+
+def _same_targets(load: LoadFacts, other: LoadFacts) -> bool:
+    """Return whether two loads use the same targets, or one of them adds targets of the same kind. What is not known
+    counts as the same."""
+    fewer, more = sorted((load.latency_of_targets, other.latency_of_targets), key=len)
+    added = more.keys() - fewer.keys()
+    if not fewer or not added:
+        return True
+    if not fewer.keys() <= more.keys():
+        return False
+    latencies = [[more[target] for target in targets] for targets in (added, fewer)]
+    shorter, longer = sorted(fmean(of_targets) for of_targets in latencies)
+    return longer <= _OTHER_TARGETS * shorter
 
 
 def flat_over_load(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from math import sqrt
@@ -13,7 +14,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, START, Direction, Step
-from sanpath.topology.paths import root_of
+from sanpath.topology.paths import hosts_of, luns_of, root_of
 from sanpath.topology.topology import Topology
 
 _SAME_LOAD = ("", START, "repeat", "more_in_flight", "fewer_in_flight", "one_in_flight", "knee", "objective")
@@ -112,7 +113,25 @@ def _load_of_direction(
         throughput_deviation_ratio=single_job.get(f"throughput_deviation_ratio_{direction}"),
         throughput_max_ratio=single_job.get(f"throughput_max_ratio_{direction}"),
         failed_operations=_failed(jobs),
+        latency_of_targets=_latency_of_targets(topology, with_latency, direction),
     )
+
+
+def _latency_of_targets(
+    topology: Topology, with_latency: Sequence[tuple[StepSamples, tuple[float, float, float]]], direction: Direction
+) -> dict[tuple[str, ...], float]:
+    """Return the mean latency of the I/Os at each target, as of LoadFacts."""
+    operations: dict[tuple[str, ...], float] = defaultdict(float)
+    waits: dict[tuple[str, ...], float] = defaultdict(float)
+    for job, (seconds, *_) in with_latency:
+        entity, root = _entity(topology, job), _root(topology, job)
+        luns = luns_of(topology, entity) or luns_of(topology, root)
+        targets = tuple(sorted(luns or hosts_of(topology, entity) or hosts_of(topology, root)))
+        if not targets:
+            return {}
+        operations[targets] += _rate(job, "ops", direction)
+        waits[targets] += _rate(job, "ops", direction) * seconds
+    return {targets: waits[targets] / done for targets, done in operations.items()}
 
 
 def _failed(jobs: Sequence[StepSamples]) -> float | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from math import isclose
+from math import isclose, log
 
 from sanpath.facts.fabric.link_measures import wire_seconds
 from sanpath.facts.load.loads import flat_beyond, flat_over_load
@@ -66,6 +66,9 @@ _PROCESSORS = ("controller_busy_ratio", _CORE)
 _WRITE_CACHE = "write_cache_used_ratio"
 _MEDIA = "media_busy_ratio"
 _READ_PARTS = ("controller_busy_ratio", _MEDIA)
+_HARDLY, _QUEUE_SHOWS_NOTHING = 0.1, log(0.2)
+"""Ratio of the wait in its queue to that in its service time up to which an array's own queue shows nothing, and the
+share of saturated arrays with such a queue: the wait for their media is part of the service time."""
 _QUEUE_TO_SERVICE = 2.0
 """Ratio of queue to service time from which I/Os wait for the controllers and not for the media, if the service time
 has not grown by `_SERVICE_GROWTH`."""
@@ -221,10 +224,22 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
         yield Evidence(words, _SLOWED)
     yield from _parts(table, row)
     yield from taken_from_others(table)
+    yield from _without_queue(table)
     # It is busy only while an I/O is inside (utilisation law).
     inside = table.in_flight_inside("array_queue", "array_service") / max(1e-3, 1 - table.others_share)
     if (weight := at_limit(min(1.0, inside), DEPTH_ERROR)) < 0:
         yield Evidence(f"{inside:.2f} I/Os are inside on average, so it idles", max(_IDLES, weight))
+
+
+def _without_queue(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence of a queue of the array that its own clock times and that holds nothing, while what it calls service
+    takes longer than with fewer I/Os."""
+    queue, service = (
+        sum(table.segments[index].wait[1] for index in table.indices(kind))
+        for kind in ("array_queue", "array_service")
+    )
+    if table.indices("array_queue") and queue < _HARDLY * service:
+        yield Evidence("its own queue holds hardly any I/O", _QUEUE_SHOWS_NOTHING)
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:

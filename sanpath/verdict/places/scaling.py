@@ -24,6 +24,9 @@ _SAME_CEILING = 0.1
 """Ratio up to which two throughputs stand at the same limit, whatever is at it now and then."""
 _OTHER_SIZE = 2.0
 """Ratio of the larger to the smaller block from which sizes differ clearly."""
+_CLEARLY_MORE, _BELOW_BOUND = 1.1, 0.95
+"""Ratio of throughputs that clearly differ, and of a throughput to its lower bound from which it is below that:
+sanpath's own choice."""
 COLLAPSED = 1.5
 """Ratio of throughput before to after from which more load has made it collapse: repeated runs of one test differ far
 less."""
@@ -56,6 +59,25 @@ def same_io(loads: Sequence[LoadFacts], load: LoadFacts) -> list[LoadFacts]:
     share = share_of_step(load)
     others = [other for other in loads if other.step != load.step and other.comparable(load)]
     return [other for other in others if isclose(share_of_step(other), share, abs_tol=_SAME_MIX)]
+
+
+def has_changed(loads: Sequence[LoadFacts]) -> bool:
+    """Whether what serves the same I/O has changed between its steps: one of them was slower than possible if those
+    with fewer and with more I/Os in flight are of one system.
+
+    A closed network whose service times do not depend on the load has at least the throughput N / (R + (N - 1) / X)
+    with N I/Os in flight, R being their time without a wait and X its ceiling (balanced job bounds, Zahorjan and
+    others 1982). The least latency and the largest throughput that were seen make the bound lower.
+    """
+    for load in loads:
+        in_flight = load.in_flight_measured
+        least = min((each.latency_seconds for each in loads if each.in_flight_measured < in_flight), default=0.0)
+        most = max((each.ops_per_second for each in loads if each.in_flight_measured > in_flight), default=0.0)
+        if most <= _CLEARLY_MORE * load.ops_per_second or not least:
+            continue
+        if load.ops_per_second < _BELOW_BOUND * in_flight / (least + max(0.0, in_flight - 1) / most):
+            return True
+    return False
 
 
 def throughput_in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:

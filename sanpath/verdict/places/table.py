@@ -15,7 +15,7 @@ from sanpath.units import duration
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.latency_segment import GAPS, LatencySegment
 from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load, quota_used
-from sanpath.verdict.places.scaling import Slope, same_io, slopes
+from sanpath.verdict.places.scaling import Slope, has_changed, same_io, slopes
 from sanpath.verdict.places.segments import segments
 from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
@@ -34,6 +34,11 @@ _IDLE_ENOUGH = 0.1
 """Idle share of a machine's processors from which a thread finds a free one."""
 _FEWER = 0.8
 """A lighter step has at most this share of the I/Os in flight."""
+_FOLLOWS = 0.9
+"""Elasticity of throughput from which it follows the I/Os in flight: sanpath's own choice."""
+_SAME_HITS = 0.1
+"""Difference of the shares of reads that an array's cache answers up to which it serves two steps alike: sanpath's
+own choice."""
 _AS_FAST = 1.25
 """Ratio to the least latency of lighter steps up to which a step with fewer I/Os in flight shows less of a queue."""
 _MOST_LEFT = 0.55
@@ -294,12 +299,17 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     array_row = array_side(facts.topology, load, facts.tables)
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
-    same = same_io(facts.loads, load)
+    arrays = _arrays_of(facts, load, io_paths(facts.topology, *load.roots))
+    same = [other for other in same_io(facts.loads, load) if _served_alike(facts, load, other, arrays)]
+    same = [] if has_changed([load, *same]) else same
+    towards_fewer, towards_more = slopes(load, same)
     lighter = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
     # A first step may be slow for another reason, such as a cold cache.
     least_seconds = min((other.latency_seconds for other in lighter), default=0.0)
     as_fast = [other for other in lighter if other.latency_seconds <= _AS_FAST * least_seconds]
     lightest = min(as_fast, key=lambda other: other.in_flight_measured, default=None)
+    if towards_fewer is not None and towards_fewer.elasticity >= _FOLLOWS:
+        lightest = towards_fewer.other_load  # Nothing waits that did not wait there.
     all_paths = io_paths(facts.topology, *load.roots)
     paths = [path for path in all_paths if down.isdisjoint(cable.id for cable in path.cables)] or all_paths
     arrays = _arrays_of(facts, load, paths)
@@ -320,7 +330,6 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     processors_used = max([quota, *(busy_for_load(row) for row in machine_rows)])
     # A thread that does not run waits for a processor where none is idle.
     blocked = blocked_ratio(facts, load, in_flight_ratio) * min(1.0, max(0.0, 1 - processors_used) / _IDLE_ENOUGH)
-    towards_fewer, towards_more = slopes(load, same)
     lighter_ratio = _lighter_ratio(facts, load, lightest, arrays)
     step = next(step for step in facts.steps if step.name == load.step)
     return PlaceTable(
@@ -367,6 +376,17 @@ def _arrays_of(facts: Facts, load: LoadFacts, paths: Sequence[IoPath]) -> set[st
     ports, volumes = targets_of(facts.topology, *load.roots)[0], volumes_of(facts.topology, load, facts.tables)
     ends = (*ports, *volumes, *(path.array_port for path in paths))
     return {array for end in ends for array in facts.topology.related(end, "member_of", "array")}
+
+
+def _served_alike(facts: Facts, load: LoadFacts, other: LoadFacts, arrays: Set[str]) -> bool:
+    """Whether the caches of the load's arrays answered about the same share of the reads in another step."""
+
+    def hits(step: str) -> dict[str, float]:
+        rows = facts.tables["array"].select(step=step, direction=load.direction)
+        return {str(row["entity"]): ratio for row in rows if isinstance(ratio := row["cache_hit_ratio"], float)}
+
+    own, its = hits(load.step), hits(other.step)
+    return all(abs(own[array] - its[array]) <= _SAME_HITS for array in arrays & own.keys() & its.keys())
 
 
 def _with_full_device(path: tuple[LatencySegment, ...], blocked: float) -> tuple[LatencySegment, ...]:
