@@ -34,18 +34,21 @@ from sanpath.comparison.same_latency import AtLatency, at_latency
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
-from sanpath.units import bandwidth, duration, in_series, iops, percent, percent_change
+from sanpath.units import bandwidth, counted, duration, in_series, iops, outstanding, percent, percent_change
 from sanpath.verdict.model import Judgement
 from sanpath.whatif.predict import Check, check_prediction
 from sanpath.whatif.settings import settable
 from sanpath.whatif.what_if import what_if
 
-Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER"]
+Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER", "MIXED"]
 
 _OWN_CEILING = ("link", "lun", "vdisk")
 """Kinds of bottlenecks whose ceiling does not follow from the throughput that the test reached."""
 _LATENCY_CHANGE = 0.1
 """If no run repeated a step, a smaller relative change of the mean latency counts as none."""
+_CLEARLY = 2.0
+"""Multiple of what may be chance from which a pair beside the decisive one has changed, because one of many pairs may
+exceed it by chance: sanpath's own choice."""
 _PACES_ITSELF = 0.8
 """Share of the configured I/Os that are outstanding, below which a load paces itself."""
 
@@ -84,7 +87,8 @@ class Pair:
 class Comparison:
     """What changed between two runs.
 
-    `outcome`: None if no step of one has a peer in the other. `predicted_ops_per_second`: the prediction of the first
+    `outcome`: None if no step of one has a peer in the other; MIXED: some pairs are better and others worse.
+    `predicted_ops_per_second`: the prediction of the first
     run for the relief of its bottleneck, None without one. `unmatched`: steps without a peer in the other run.
     `moved`: waits that are now in another place and equally long. `checks`: predictions of the model for the first
     run under the settings of the second, compared with what was measured. `next`: the next limit by the second run.
@@ -123,6 +127,9 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
     )
     decisive = _decisive(before, pairs)
     outcome = None if decisive is None else _outcome(before, after, decisive)
+    otherwise = [] if decisive is None else _otherwise(before, after, decisive, pairs)
+    gains = [_gain(before, after, pair) for pair in (decisive, *otherwise) if pair is not None]
+    is_mixed = len({gain > 0 for gain, spread in gains if abs(gain) > spread}) > 1
     following = before.verdict.next
     predicted = following.predicted_ops_per_second if following else None
     moved_waits = (
@@ -137,8 +144,8 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
     setting_differences = tuple(differences(before, after))
     same_latency = tuple(at_latency((before, after), latency_seconds))
     return Comparison(
-        outcome,
-        _headline(before, after, decisive, pairs, outcome, same_latency),
+        "MIXED" if is_mixed else outcome,
+        _headline(before, after, decisive, pairs, outcome, same_latency, otherwise, is_mixed),
         pairs,
         unmatched,
         predicted,
@@ -308,9 +315,8 @@ def _decisive(before: Diagnosis, pairs: Sequence[Pair]) -> Pair | None:
 
 
 def _outcome(before: Diagnosis, after: Diagnosis, decisive: Pair) -> Outcome:
-    """The outcome by throughput, or by latency where the load paces itself."""
-    is_by_latency, spread = _criterion(before, after, decisive)
-    gain = -decisive.latency_change if is_by_latency else decisive.throughput_change
+    """The outcome of the decisive pair."""
+    gain, spread = _gain(before, after, decisive)
     if gain < -spread:
         return "WORSE"
     if gain <= spread:
@@ -321,6 +327,21 @@ def _outcome(before: Diagnosis, after: Diagnosis, decisive: Pair) -> Outcome:
     if not after.verdict.bottlenecks:
         return "FIXED"
     return "BETTER" if _new_bottleneck(before, after) is None else "MOVED"
+
+
+def _gain(before: Diagnosis, after: Diagnosis, pair: Pair) -> tuple[float, float]:
+    """How much better a pair is by throughput, or by latency where the load paces itself, and what may be chance."""
+    is_by_latency, spread = _criterion(before, after, pair)
+    return -pair.latency_change if is_by_latency else pair.throughput_change, spread
+
+
+def _otherwise(before: Diagnosis, after: Diagnosis, decisive: Pair, pairs: Sequence[Pair]) -> list[Pair]:
+    """Pairs that clearly changed where the decisive one did not, or in the other sense; the largest change first."""
+    own, own_spread = _gain(before, after, decisive)
+    sense = own if abs(own) > own_spread else 0.0
+    gains = [(*_gain(before, after, pair), pair) for pair in pairs]
+    changed = [(gain, pair) for gain, spread, pair in gains if abs(gain) > _CLEARLY * spread and gain * sense <= 0]
+    return [pair for _, pair in sorted(changed, key=lambda entry: -abs(entry[0]))]
 
 
 def _step(run: Diagnosis, name: str) -> StepResult:
@@ -394,11 +415,12 @@ def _headline(
     pairs: Sequence[Pair],
     outcome: Outcome | None,
     same_latency: Sequence[AtLatency],
+    otherwise: Sequence[Pair],
+    is_mixed: bool,
 ) -> str:
     if top is None or outcome is None:
         no_peer = "No step of one run matches a step of the other in outstanding I/Os and block size"
         return "; ".join([no_peer, *_at_same_latency(same_latency)]) + "."
-    change = f"{percent_change(top.throughput_change)} throughput and {percent_change(top.latency_change)} latency"
     new = _new_bottleneck(before, after) if outcome == "MOVED" else None
     moved = "" if new is None else f" to {_limit_words(new, before)}"
     is_by_latency, latency_spread = _criterion(before, after, top)
@@ -411,10 +433,26 @@ def _headline(
         if top.is_spread_of_others
         else f"differences below {percent(top.spread)} are chance"
     )
-    noun = f"outstanding {top.direction}s"
-    if any(pair.before_step == top.before_step and pair.direction != top.direction for pair in pairs):
-        noun = f"outstanding I/Os, {top.direction}s"
-    return f"{outcome}{moved}: {change} at {top.in_flight:,g} {noun} ({chance}){_tail(pairs)}."
+    heading = f"MIXED{moved and f', limit moved{moved}'}" if is_mixed else f"{outcome}{moved}"
+    return f"{heading}: {_change_words(top, pairs)} ({chance}){_otherwise_words(otherwise, pairs)}{_tail(pairs)}."
+
+
+def _change_words(pair: Pair, pairs: Sequence[Pair]) -> str:
+    is_one_of_two = any(
+        other.before_step == pair.before_step and other.direction != pair.direction for other in pairs
+    )
+    depth = f"{outstanding(pair.in_flight)}, {pair.direction}s"
+    at = depth if is_one_of_two else counted(pair.in_flight, f"outstanding {pair.direction}")
+    throughput, latency = percent_change(pair.throughput_change), percent_change(pair.latency_change)
+    return f"{throughput} throughput and {latency} latency at {at}"
+
+
+def _otherwise_words(otherwise: Sequence[Pair], pairs: Sequence[Pair]) -> str:
+    """Words for the pair that changed most in another sense than the decisive one, and how many did; "": none did."""
+    if not otherwise:
+        return ""
+    more = f", the largest of {len(otherwise)} such changes in {len(pairs)}" if len(otherwise) > 1 else ""
+    return f"; but {_change_words(otherwise[0], pairs)} in {otherwise[0].after_step}{more}"
 
 
 def _tail(pairs: Sequence[Pair]) -> str:

@@ -15,7 +15,7 @@ from sanpath.comparison.differences import Difference
 from sanpath.comparison.repeatability import reproducibility_limit
 from sanpath.diagnosis.model import Diagnosis, DirectionResult
 from sanpath.model import Scalar
-from sanpath.units import percent
+from sanpath.units import percent, percent_change
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
@@ -110,6 +110,44 @@ def test_more_through_the_same_bottleneck_is_better_and_not_fixed() -> None:
     after = replace(was, steps=[replace(s, directions=_tenth_more(s.directions)) for s in was.steps])
     assert was.verdict.bottlenecks[0].kind in ("array", "volume")
     assert compare(was, after).outcome == "BETTER"
+
+
+def _times(run: Diagnosis, ratios: Mapping[str, float]) -> Diagnosis:
+    """The run with so many times the throughput in each of these steps, at as many outstanding I/Os."""
+    steps = []
+    for step in run.steps:
+        ratio = ratios.get(step.name, 1.0)
+        result = step.directions["read"]
+        changed = replace(
+            result,
+            ops_per_second=result.ops_per_second * ratio,
+            bytes_per_second=result.bytes_per_second * ratio,
+            latency_seconds=replace(result.latency_seconds, mean=result.latency_seconds.mean / ratio),
+        )
+        steps.append(replace(step, directions={"read": changed}))
+    return replace(run, steps=steps)
+
+
+@pytest.mark.parametrize(
+    ("deep", "shallow", "outcome", "said"),
+    [
+        (1.5, 0.8, "MIXED", "-20.0 % throughput and +25.0 % latency at 64 outstanding reads in q64"),
+        (0.5, 1.2, "MIXED", "+20.0 % throughput and -16.7 % latency at 64 outstanding reads in q64"),
+        (1.0, 0.8, "NO CHANGE", "-20.0 % throughput and +25.0 % latency at 64 outstanding reads in q64"),
+        (1.5, 0.96, "FIXED", ""),
+        (0.9, 0.7, "WORSE", ""),
+    ],
+)
+def test_steps_that_changed_in_opposite_senses_are_mixed(
+    before: Diagnosis, deep: float, shallow: float, outcome: str, said: str
+) -> None:
+    """3 % may be chance, and of several pairs one may exceed that: 4 % less beside 50 % more are none."""
+    after = _times(before, {"q64": shallow, "q256": deep})
+    found = compare(before, replace(after, verdict=replace(after.verdict, bottlenecks=(), kind="healthy")))
+    assert found.outcome == outcome
+    assert found.headline.startswith(f"{outcome}: {percent_change(deep - 1)} throughput")
+    assert ("; but " in found.headline) is bool(said)
+    assert said in found.headline
 
 
 def test_without_a_bottleneck_before_more_is_better(tmp_path: Path) -> None:
