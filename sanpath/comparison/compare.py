@@ -404,7 +404,8 @@ def _at_same_latency(entries: Sequence[AtLatency]) -> Iterator[str]:
     for entry in entries:
         old, new = entry.ops_per_second
         if entry.latency_seconds is not None and old and new is not None:
-            at = f"at {duration(entry.latency_seconds)}, {entry.direction}s go from {iops(old)} to {iops(new)}"
+            noun = f"{entry.direction}s{' with flushes' if entry.flushes else ''}"
+            at = f"at {duration(entry.latency_seconds)}, {noun} go from {iops(old)} to {iops(new)}"
             yield f"{at}, {new / old:.1f} times as many"
 
 

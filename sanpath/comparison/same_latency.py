@@ -29,7 +29,7 @@ class AtLatency:
 
     None: the run was not tested at it, and `said` gives its range. `latency_seconds` None: no latency was tested in
     all of them. `costs`: of each run; None: it has no throughput at this latency, no price, or prices in several
-    currencies. Empty: no run has one.
+    currencies. Empty: no run has one. `flushes`: whether the loads wait for flushes (fsync) as well.
     """
 
     direction: str
@@ -38,6 +38,7 @@ class AtLatency:
     ops_per_second: tuple[float | None, ...]
     said: str = ""
     costs: tuple[Cost | None, ...] = ()
+    flushes: bool = False
 
 
 def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLatency]:
@@ -66,7 +67,8 @@ def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLaten
         words = f"tested: {ranges_text}; nothing is extrapolated" if None in values else ""
         costs = tuple(_cost(price, value) for price, value in zip(prices, values, strict=True))
         costs = costs if any(costs) else ()
-        result.append(AtLatency(curve.direction, curve.operation_bytes, latency, tuple(values), words, costs))
+        of_all = (curve.direction, curve.operation_bytes, latency, tuple(values), words, costs)
+        result.append(AtLatency(*of_all, flushes=curve.flushes))
     return result
 
 
@@ -112,7 +114,8 @@ def _range(points: Sequence[CurvePoint]) -> tuple[float, float]:
 
 def _is_same_io(first: Curve, second: Curve) -> bool:
     sizes = first.operation_bytes or 0.0, second.operation_bytes or 0.0
-    return first.direction == second.direction and isclose(*sizes, rel_tol=SAME_SIZE)
+    same_kind = (first.direction, first.flushes) == (second.direction, second.flushes)
+    return same_kind and isclose(*sizes, rel_tol=SAME_SIZE)
 
 
 def _names(number: int) -> Sequence[str]:

@@ -16,12 +16,13 @@ from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
 @dataclass(frozen=True, slots=True)
 class Row:
     """One direction, block size and number of I/Os in flight, with the matching step of each system; None: the system
-    has none."""
+    has none. `flushes`: whether the load waits for flushes (fsync) as well."""
 
     direction: str
     operation_bytes: float | None
     in_flight: float
     steps: tuple[CurvePoint | None, ...]
+    flushes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,10 @@ def side_by_side(names: Sequence[str], runs: Sequence[Diagnosis], latency_second
             for point in curve.points:
                 if not any(_matches(row, curve, point) for row in rows):
                     steps = tuple(_peer(other_run, curve, point) for other_run in runs)
-                    rows.append(Row(curve.direction, curve.operation_bytes, point.in_flight, steps))
+                    of_all = (curve.direction, curve.operation_bytes, point.in_flight, steps)
+                    rows.append(Row(*of_all, flushes=curve.flushes))
     shared = [row for row in rows if sum(step is not None for step in row.steps) > 1]
-    shared.sort(key=lambda row: (row.direction, row.operation_bytes or 0.0, row.in_flight))
+    shared.sort(key=lambda row: (row.direction, row.operation_bytes or 0.0, row.flushes, row.in_flight))
     drifts = [drift(row.direction, row.operation_bytes, row.in_flight, runs, row.steps) for row in shared]
     latencies = tuple(at_latency(runs, latency_seconds))
     return SideBySide(tuple(systems), tuple(shared), latencies, tuple(entry for entry in drifts if entry is not None))
@@ -76,7 +78,7 @@ def _limits(run: Diagnosis) -> tuple[str, ...]:
 
 def _matches(row: Row, curve: Curve, point: CurvePoint) -> bool:
     return (
-        row.direction == curve.direction
+        (row.direction, row.flushes) == (curve.direction, curve.flushes)
         and _close(row.operation_bytes, curve.operation_bytes, SAME_SIZE)
         and _close(row.in_flight, point.in_flight, SAME_IN_FLIGHT)
     )
@@ -84,7 +86,8 @@ def _matches(row: Row, curve: Curve, point: CurvePoint) -> bool:
 
 def _peer(run: Diagnosis, like: Curve, point: CurvePoint) -> CurvePoint | None:
     for curve in run.verdict.curves:
-        if curve.direction == like.direction and _close(curve.operation_bytes, like.operation_bytes, SAME_SIZE):
+        same_kind = (curve.direction, curve.flushes) == (like.direction, like.flushes)
+        if same_kind and _close(curve.operation_bytes, like.operation_bytes, SAME_SIZE):
             candidates = [p for p in curve.points if _close(p.in_flight, point.in_flight, SAME_IN_FLIGHT)]
             if candidates:
                 return min(candidates, key=lambda p: abs(p.in_flight - point.in_flight))

@@ -223,7 +223,7 @@ class Knee:
     """The number of I/Os in flight from which more load adds only latency, [low, high].
 
     None with `below`: it lies below the fewest that were tested. None without it: `said` gives the reason. `law`: the
-    fit that it is read from, None: too few steps.
+    fit that it is read from, None: too few steps, or they do not determine it.
     """
 
     in_flight: Interval | None
@@ -237,6 +237,7 @@ class Curve:
     """Throughput over I/Os in flight of one load, direction and block size (None: the load counts no bytes).
 
     `shape`: what the steps show; `said`: the same with its numbers. Retrograde: throughput falls while latency grows.
+    `flushes`: whether the load waits for flushes (fsync) as well.
     """
 
     load: str
@@ -246,6 +247,7 @@ class Curve:
     shape: Shape
     said: str
     knee: Knee
+    flushes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

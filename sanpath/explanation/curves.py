@@ -2,13 +2,16 @@
 
 A curve still rises, is a plateau, or collapses. A plateau is a property of X(N), never of a flat line over time.
 Throughput that falls while latency grows is no plateau but retrograde: past its peak every further I/O slows the
-others.
+others. Where steps of one depth differ as much, it was time or something else that changed throughput, not the load.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import hypot, isclose, log2
+from operator import attrgetter, itemgetter
+
+import numpy as np
 
 from sanpath.diagnosis.model import Curve, CurvePoint, Knee, Shape
 from sanpath.explanation.scalability import FEWEST, fit_scalability
@@ -25,15 +28,17 @@ _SAME_LOAD = 0.02
 """Numbers in flight with a smaller relative difference count as the same."""
 _WIDE = 4.0
 """Ratio of the ends of a knee's interval from which the knee is unknown."""
+_SHARP = 0.75
+"""Share of the highest throughput that is reached at a knee. A curve that bends slowly has half of it where the law's
+straight lines meet (λN / (1 + σ(N - 1)) at N = 1 / σ), and more load does bring more: sanpath's own choice."""
 
 
 def curves(topology: Topology, loads: Sequence[LoadFacts]) -> tuple[Curve, ...]:
     """The curves of a run, the one with the highest throughput first."""
     groups: list[list[LoadFacts]] = []
     for load in loads:
-        matching = next(
-            (group for group in groups if group[0].comparable(load) and _one_load(topology, group, load)), None
-        )
+        alike = (group for group in groups if group[0].comparable(load) and _flushes_alike(group[0], load))
+        matching = next((group for group in alike if _one_load(topology, group, load)), None)
         if matching is None:
             groups.append([load])
         else:
@@ -52,6 +57,11 @@ def _one_load(topology: Topology, group: Sequence[LoadFacts], load: LoadFacts) -
     return machines == group_machines and all(earlier.step != load.step for earlier in group)
 
 
+def _flushes_alike(first: LoadFacts, second: LoadFacts) -> bool:
+    """Whether both wait for flushes (fsync), or neither does: meanwhile they ask for no I/O."""
+    return bool(first.flushes_in_flight) == bool(second.flushes_in_flight)
+
+
 def _curve(loads: Sequence[LoadFacts]) -> Curve:
     points = tuple(
         CurvePoint(f.step, f.in_flight_measured, f.ops_per_second, f.latency_seconds, f.throughput_spread)
@@ -59,7 +69,7 @@ def _curve(loads: Sequence[LoadFacts]) -> Curve:
     )
     first = loads[0]
     shape, words = _shape(loads)
-    knee = _knee(_distinct(loads), shape)
+    knee = _knee([_typical(group) for group in _by_in_flight(loads)], shape)
     return Curve(
         load=first.entity,
         direction=first.direction,
@@ -68,47 +78,89 @@ def _curve(loads: Sequence[LoadFacts]) -> Curve:
         shape=shape,
         said=words,
         knee=knee,
+        flushes=bool(first.flushes_in_flight),
     )
 
 
-def _distinct(loads: Sequence[LoadFacts]) -> list[LoadFacts]:
-    """One load for each number of I/Os in flight; of several, the one with the most."""
-    distinct: list[LoadFacts] = []
-    for load in loads:
-        if distinct and isclose(distinct[-1].in_flight_measured, load.in_flight_measured, rel_tol=_SAME_LOAD):
-            distinct[-1] = load
+def _by_in_flight(loads: Sequence[LoadFacts]) -> list[list[LoadFacts]]:
+    """The loads of each number of I/Os in flight, as measured, the fewest first."""
+    return _grouped(loads, [load.in_flight_measured for load in loads])
+
+
+def _by_depth(loads: Sequence[LoadFacts]) -> list[list[LoadFacts]]:
+    """The loads of each number of I/Os that they were given, the fewest first. What paces itself has clearly fewer in
+    flight, and is left out: it repeats nothing."""
+    configured = [load.in_flight_configured for load in loads if load.in_flight_configured is not None]
+    groups = _grouped(loads, configured) if len(configured) == len(loads) else _by_in_flight(loads)
+    most = (max(group, key=attrgetter("outstanding")) for group in groups)
+    return [[load for load in group if load.at_least_as_many(top)] for group, top in zip(groups, most, strict=True)]
+
+
+def _grouped(loads: Sequence[LoadFacts], numbers: Sequence[float]) -> list[list[LoadFacts]]:
+    """Loads with the same number together, the lowest number first."""
+    groups: list[list[LoadFacts]] = []
+    before = 0.0
+    for number, load in sorted(zip(numbers, loads, strict=True), key=itemgetter(0)):
+        if groups and isclose(before, number, rel_tol=_SAME_LOAD):
+            groups[-1].append(load)
         else:
-            distinct.append(load)
-    return distinct
+            groups.append([load])
+        before = number
+    return groups
+
+
+def _typical(loads: Sequence[LoadFacts]) -> LoadFacts:
+    """The load with the median throughput."""
+    return sorted(loads, key=attrgetter("ops_per_second"))[len(loads) // 2]
+
+
+def _difference(loads: Sequence[LoadFacts]) -> float:
+    """How far the lowest throughput is below the highest, as a ratio."""
+    rates = [load.ops_per_second for load in loads]
+    return 1 - min(rates) / max(rates)
 
 
 def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
-    distinct = _distinct(loads)
-    if len(distinct) < 2:
+    if len(_by_in_flight(loads)) < 2:
         return (
             "one_step",
             "one queue depth was tested: whether more outstanding I/Os bring more throughput is not known",
         )
-    peak, last = max(distinct, key=lambda load: load.ops_per_second), distinct[-1]
-    change = last.ops_per_second / peak.ops_per_second - 1
-    slower = change < -max(FLAT, _chance(peak, last)) and last.latency_seconds > peak.latency_seconds
-    if slower and last.asks_for_more_than(peak):
+    depths = _by_depth(loads)
+    typical = [_typical(group) for group in depths]
+    peak, last = max(typical, key=attrgetter("ops_per_second")), typical[-1]
+    half = [load for load in typical if load.at_most_half(last)]
+    fewer = [load for load in half if last.asks_for_more_than(load)]
+    ends = [peak, last, *fewer[-1:]]
+    varying = max((group for group in depths if any(load in group for load in ends)), key=_difference)
+    fall = _difference([peak, last])
+    slower = fall > max(FLAT, _chance(peak, last)) and last.latency_seconds > peak.latency_seconds
+    if slower and fall > _difference(varying) and last.asks_for_more_than(peak):
         return "retrograde", (
             f"{iops(peak.ops_per_second)} at {outstanding(peak.in_flight_measured)} fall to "
             f"{iops(last.ops_per_second)} at {count(last.in_flight_measured)}, while latency grows from "
             f"{duration(peak.latency_seconds)} to {duration(last.latency_seconds)}: throughput falls under load"
         )
-    fewer = [load for load in distinct if load.at_most_half(last)]
+    if len(depths) < 2 or (half and not fewer):
+        return "unknown", "the steps were configured alike: they do not show what more outstanding I/Os bring"
     if not fewer:
         return "unknown", "no step has half as many outstanding I/Os as another: the steps lie too close together"
     before = fewer[-1]
-    if not last.asks_for_more_than(before):
-        return "unknown", "the steps were configured alike: they do not show what more outstanding I/Os bring"
     gain = last.ops_per_second / before.ops_per_second - 1
     doublings = log2(last.in_flight_measured / before.in_flight_measured)
-    least_gain = max(min(FLAT * doublings, _NEARLY_FLAT), FLAT, _chance(before, last))
-    if abs(gain) <= least_gain:
-        calm = next(load for load in distinct if load.ops_per_second * (1 + least_gain) >= last.ops_per_second)
+    scatter = _difference(varying)
+    least_gain = max(min(FLAT * doublings, _NEARLY_FLAT), FLAT, _chance(before, last), scatter)
+    if scatter > max(_NEARLY_FLAT, _difference([before, last])):
+        low, high = (iops(choose(load.ops_per_second for load in varying)) for choose in (min, max))
+        at = outstanding(max(load.in_flight_measured for load in varying))
+        return (
+            "unknown",
+            f"repetitions at {at} give from {low} to {high}: that is time, or something else than the load",
+        )
+    if gain < -least_gain:
+        return "unknown", "throughput differs more from window to window than from step to step"
+    if gain <= least_gain:
+        calm = next(load for load in typical if load.ops_per_second * (1 + least_gain) >= last.ops_per_second)
         return "plateau", (
             f"{iops(last.ops_per_second)} from {count(calm.in_flight_measured)} to "
             f"{outstanding(last.in_flight_measured)}: more add only latency"
@@ -134,6 +186,11 @@ def _knee(loads: Sequence[LoadFacts], shape: Shape) -> Knee:
         return Knee(None, min(in_flight), "below the fewest tested", law)
     if shape == "rising" and low >= max(in_flight):
         return Knee(None, None, f"above the most tested, {count(max(in_flight))}", law)
-    if high > _WIDE * low:
-        return Knee(None, None, f"somewhere between {count(low)} and {count(high)}: the steps do not show it", law)
-    return Knee((low, high), None, f"{count(low)} to {outstanding(high)}", law)
+    if high > _WIDE * low or shape == "unknown":
+        return Knee(None, None, "the steps do not show a knee", None)
+    reached = float(np.interp(high, in_flight, ops)) / max(ops)
+    if reached < _SHARP:
+        said = f"no sharp one: {outstanding(high)} reach only {percent_rounded(reached)} of the highest throughput"
+        return Knee(None, None, said, law)
+    since = f"{count(low)} to " if count(low) != count(high) else ""
+    return Knee((low, high), None, f"{since}{outstanding(high)}", law)

@@ -157,6 +157,7 @@ def _value(setting: str, value: Value | None) -> str:
 def latency_text(entry: AtLatency, names: Sequence[str]) -> str:
     """Throughput of each run at one latency; "not tested" for runs that did not reach this latency."""
     size = "" if entry.operation_bytes is None else f" of {kibibytes(entry.operation_bytes)}"
+    size += " with flushes" if entry.flushes else ""
     if entry.latency_seconds is None:
         return f"{entry.direction}{size}: no latency was tested in all runs; {entry.said}"
     costs = entry.costs or (None,) * len(names)

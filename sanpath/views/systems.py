@@ -30,7 +30,8 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
         table = Table("direction", "block", "outstanding", *letters, box=None, padding=(0, 2, 0, 0))
         for row in comparison.rows:
             size = "?" if row.operation_bytes is None else kibibytes(row.operation_bytes)
-            table.add_row(row.direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
+            direction = f"{row.direction}, flushed" if row.flushes else row.direction
+            table.add_row(direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
         parts.append(table)
     else:
         parts.append(Text("No two of them were tested with the same outstanding I/Os and block size."))

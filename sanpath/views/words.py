@@ -385,6 +385,7 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
         if len(curve.points) < 2:
             continue
         size = "" if curve.operation_bytes is None else f" of {kibibytes(curve.operation_bytes)}"
+        size += " with flushes" if curve.flushes else ""
         knee = curve.knee
         if knee.law is None:
             law = knee.said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,69 @@ def test_files_of_one_run_each_make_one_curve() -> None:
     ]
     (curve,) = curves(resolve(()), loads)
     assert [point.in_flight for point in curve.points] == [1, 2, 4]
+
+
+def _written(points: Sequence[tuple[float, float, float]], flushes_in_flight: float = 0.0) -> list[LoadFacts]:
+    """(configured, in flight, operations a second) of each step, writes of 1 MiB."""
+    return [
+        LoadFacts(
+            ("load:fio",),
+            f"s{number}",
+            "write",
+            9,
+            ops,
+            ops * MIB,
+            n / ops,
+            configured,
+            n,
+            None,
+            flushes_in_flight=flushes_in_flight,
+        )
+        for number, (configured, n, ops) in enumerate(points)
+    ]
+
+
+def test_where_repetitions_of_a_depth_differ_as_much_throughput_does_not_fall_under_load() -> None:
+    """A drive that slows down with time: 3,259 and 3,257 with 32 in its first minutes, then 758 and 262."""
+    slowing = [(2, 2, 3264.0), (2, 2, 3261), (32, 32, 3259), (32, 32, 3257), (32, 32, 758), (32, 26, 262)]
+    (curve,) = curves(resolve(()), _written(slowing))
+    assert curve.shape == "unknown"
+    assert curve.said.startswith("repetitions at 32 outstanding I/Os give from 262 IOPS to 3,259 IOPS: that is time")
+    (falling,) = curves(resolve(()), _written([(2, 2, 3264.0), (2, 2, 3000), (32, 32, 760), (32, 32, 758)]))
+    assert falling.shape == "retrograde"
+
+
+def test_writes_with_and_without_flushes_are_two_curves() -> None:
+    """With fsync the time in the flush is none of a write."""
+    plain = [(1, 1, 40_000.0), (4, 4, 160_000), (16, 16, 400_000)]
+    flushed = [(1, 0.03, 1000.0), (4, 0.3, 3000), (16, 1.5, 7000)]
+    found = curves(resolve(()), [*_written(plain), *_written(flushed, flushes_in_flight=1.0)])
+    assert [(c.flushes, c.shape, len(c.points)) for c in found] == [(False, "rising", 3), (True, "rising", 3)]
+    reported = as_text(replace(diagnosed("mixed"), verdict=replace(diagnosed("mixed").verdict, curves=found)), 300)
+    assert "write of 1024 KiB with flushes: rising" in reported
+
+
+def test_the_nearest_step_that_was_given_fewer_counts() -> None:
+    """16 given and 8 in flight beside 16 and 16: what 16 more bring is seen beside the 8 that were configured."""
+    (curve,) = curves(resolve(()), _written([(4, 4, 8000.0), (8, 8, 16_000), (32, 15, 40_000), (32, 32, 50_000)]))
+    assert curve.shape == "rising"
+    assert curve.said.startswith("32 outstanding I/Os, 4.0 times as many as 8, give 212 % more")
+
+
+def test_a_curve_that_bends_slowly_has_no_knee(tmp_path: Path) -> None:
+    """A disk that sorts its queue: at 4 to 8 it has half of what it reaches with 64."""
+    disk = (245, 343, 484, 630, 772, 906, 1017, 1009, 1014)
+    curve = swept(tmp_path, [(2**power, ops) for power, ops in enumerate(disk)])
+    assert (curve.shape, curve.knee.in_flight) == ("plateau", None)
+    assert curve.knee.said == "no sharp one: 5.4 outstanding I/Os reach only 53 % of the highest throughput"
+
+
+def test_an_interval_that_says_nothing_is_no_knee() -> None:
+    """Throughput that jumps up and down determines no law."""
+    jumping = [(1, 1, 1000.0), (2, 2, 400), (4, 4, 2900), (8, 8, 900), (16, 16, 3000)]
+    (curve,) = curves(resolve(()), _written(jumping))
+    assert (curve.knee.in_flight, curve.knee.law) == (None, None)
+    assert curve.knee.said == "the steps do not show a knee"
 
 
 def test_steps_that_were_given_as_many_outstanding_ios_show_no_effect_of_more() -> None:
