@@ -223,9 +223,9 @@ def _link_words(rows: Sequence[FactRow]) -> str:
 
 
 def _cleared_load(facts: Facts, judgements: Sequence[Judgement], not_cleared: set[str]) -> list[Cleared]:
-    loads = [f for f in facts.loads if f.cpu_ratio is not None]
-    busiest = max((f.cpu_ratio or 0.0 for f in loads), default=None)
-    if busiest is None or busiest >= BUSY or any(quota_used(facts, load)[0] >= BUSY for load in loads):
+    """The loads, each with the processor time of its own busiest process; the busiest load first."""
+    loads = sorted((f for f in facts.loads if f.cpu_ratio is not None), key=lambda load: -(load.cpu_ratio or 0.0))
+    if any((load.cpu_ratio or 0.0) >= BUSY or quota_used(facts, load)[0] >= BUSY for load in loads):
         return []
     # A generator limits by more than a busy processor: it may not issue what is configured.
     if any(load.entity in not_cleared for load in loads) or any(map(_suspects_generator, judgements)):
@@ -234,10 +234,17 @@ def _cleared_load(facts: Facts, judgements: Sequence[Judgement], not_cleared: se
         return []
     if any(_may_fill_the_machine(facts, load) or _wants_a_core(facts, load) for load in loads):
         return []
-    words, most_ops = f"its busiest process used {percent(busiest)} of a core at most", dict[str, float]()
+    by_entity: dict[str, list[LoadFacts]] = {}
     for load in loads:
-        most_ops[load.entity] = max(most_ops.get(load.entity, 0.0), load.ops_per_second)
-    return [Cleared(entity, {"ops_per_second": ops}, words) for entity, ops in most_ops.items()]
+        by_entity.setdefault(load.entity, []).append(load)
+    return [
+        Cleared(
+            entity,
+            {"ops_per_second": max(load.ops_per_second for load in own)},
+            f"its busiest process used {percent(own[0].cpu_ratio or 0.0)} of a core at most",
+        )
+        for entity, own in by_entity.items()
+    ]
 
 
 def _suspects_generator(judged: Judgement) -> bool:

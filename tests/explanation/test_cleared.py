@@ -51,6 +51,32 @@ def test_a_difference_within_the_sampling_error_is_no_foreign_io(
     assert row["entity"] == described_by
 
 
+def test_each_load_is_cleared_with_its_own_processor_time(tmp_path: Path) -> None:
+    """Files of two runs with 1 and 16 outstanding reads: 1.3 % and 5.7 % of a core."""
+    for number, (depth, total, cpu) in enumerate(((1, 14_700, 1.3), (16, 60_840, 5.7))):
+        latency = {"min": 1, "max": 4e7, "mean": 60e9 * depth / total, "N": total}
+        read = {"total_ios": total, "io_bytes": 4096 * total, "runtime": 60_000, "lat_ns": latency}
+        options = {"rw": "randread", "bs": "4k", "iodepth": f"{depth}", "ioengine": "libaio", "direct": "1"}
+        job = {
+            "jobname": "a",
+            "error": 0,
+            "job options": options,
+            "usr_cpu": cpu,
+            "sys_cpu": 0.0,
+            "job_runtime": 60_000,
+        }
+        end = 1_800_000_000 + 100 * number
+        document = {"fio version": "fio-3.28", "timestamp": end, "jobs": [job | {"read": read, "write": {}}]}
+        file = tmp_path / f"{depth}.json"
+        file.write_text(json.dumps(document, indent=2), encoding="utf-8")
+        import_file(ImportRequest(file, tmp_path / "r.sanpath"))
+    cleared = diagnose(Recording(tmp_path / "r.sanpath")).cleared
+    assert [(c.up_to["ops_per_second"], c.because) for c in cleared] == [
+        (pytest.approx(ops), f"its busiest process used {used} of a core at most")
+        for ops, used in ((1014, "5.7 %"), (245, "1.3 %"))
+    ]
+
+
 def test_a_generator_that_limits_is_not_cleared_by_an_idle_processor(tmp_path: Path) -> None:
     """It keeps 294 of 512 I/Os outstanding although no rate is set, and uses 75 % of a core."""
     latency = {"min": 1, "max": 16e6, "mean": 5.933e6, "N": 131426}
