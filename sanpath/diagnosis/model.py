@@ -152,7 +152,8 @@ class StepVerdict:
 @dataclass(frozen=True, slots=True)
 class StepResult:
     """One step. `windows_used`: whole windows of the slowest source that its verdict rests on. `valid`: what the step
-    is not valid for. `seen_at_array`: nothing but an array counted its I/Os, from their arrival on.
+    is not valid for. `seen_at_array`: nothing but an array counted its I/Os, from their arrival on. `differs`: what
+    tells it apart from steps that have its name and another number, "": nothing, or its name does.
     """
 
     name: str
@@ -165,6 +166,12 @@ class StepResult:
     valid: Sequence[str]
     verdict: StepVerdict
     seen_at_array: bool = False
+    differs: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """Its name, and what tells it apart from steps that are only numbered."""
+        return f"{self.name}, {self.differs}" if self.differs else self.name
 
     @property
     def ops_per_second(self) -> float:

@@ -6,6 +6,7 @@ that of one of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -13,9 +14,12 @@ from sanpath.diagnosis.model import Diagnosis, StepResult, Verdict
 from sanpath.summary.step_figures import of_size
 from sanpath.summary.verdict_line import verdict_line
 from sanpath.topology.topology import Topology
+from sanpath.units import counted, first_of
 
 _MOST = 3
 """At most so many are on the first screen; the table of steps has them all."""
+_MOST_KINDS = 6
+"""A sentence about more is not read: sanpath's own choice."""
 _PART = 0.1
 """A direction with at least this share of the operations is named."""
 
@@ -23,17 +27,20 @@ _PART = 0.1
 def other_io(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict]) -> Iterator[str]:
     """A sentence for each verdict that differs from that of the run, and one for those that are left out."""
     steps = {step.name: step for step in diagnosis.steps}
-    sentences: dict[str, list[str]] = {}
+    sentences: dict[str, list[StepResult]] = {}
     for verdict in others:
         if verdict.from_step in steps and _limit(verdict) != _limit(diagnosis.verdict):
             step = steps[verdict.from_step]
             line = verdict_line(replace(diagnosis, verdict=verdict), topology, step)
-            sentences.setdefault(line, []).append(_io(step))
-    for line, kinds in list(sentences.items())[:_MOST]:
-        subject = ", ".join(dict.fromkeys(kinds))
+            sentences.setdefault(line, []).append(step)
+    # The same kind of I/O with two verdicts is told by its steps.
+    told = Counter(kind for steps_alike in sentences.values() for kind in {_io(step) for step in steps_alike})
+    for line, steps_alike in list(sentences.items())[:_MOST]:
+        kinds = (_io(step) if told[_io(step)] == 1 else f"{_io(step)} in {step.name}" for step in steps_alike)
+        subject = first_of(list(dict.fromkeys(kinds)), _MOST_KINDS)
         yield f"{subject[:1].upper()}{subject[1:]}: {line[:1].lower()}{line[1:]}."
     if (left_out := len(sentences) - _MOST) > 0:
-        yield f"{left_out} more kinds of I/O have other verdicts, see the steps."
+        yield f"Other I/O has {counted(left_out, 'more verdict')}, see the steps."
 
 
 def _limit(verdict: Verdict) -> tuple[str | None, ...]:

@@ -32,7 +32,7 @@ def step_cells(step: StepResult) -> list[list[str]]:
         law = duration(in_flight / result.ops_per_second) if in_flight and len(step.directions) == 1 else "-"
         rows.append(
             [
-                printable(step.name),
+                printable(step.full_name),
                 direction,
                 f"{count(in_flight)} of {configured}" if in_flight is not None else "?",
                 iops(result.ops_per_second).removesuffix(" IOPS"),
@@ -42,7 +42,7 @@ def step_cells(step: StepResult) -> list[list[str]]:
                 f"{KIND_WORDS[step.verdict.kind]} {step.verdict.grade}",
             ]
         )
-    return rows or [[printable(step.name), *["-"] * 6, f"{KIND_WORDS[step.verdict.kind]} {step.verdict.grade}"]]
+    return rows or [[printable(step.full_name), *["-"] * 6, f"{KIND_WORDS[step.verdict.kind]} {step.verdict.grade}"]]
 
 
 STEP_HEADER = ("step", "direction", "outstanding", "IOPS", "payload", "latency", "I/Os÷IOPS", "verdict")

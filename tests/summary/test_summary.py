@@ -11,6 +11,7 @@ from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import PlaneInFlight
 from sanpath.facts.table import WHOLE_RUN
 from sanpath.model import SourceEntity, SourceLink
+from sanpath.summary.other_io import other_io
 from sanpath.summary.path import summary_path
 from sanpath.summary.summarise import summary
 from sanpath.topology.resolve import resolve
@@ -211,3 +212,18 @@ def test_where_nothing_is_judged_no_sentence_is_said_twice(tmp_path: Path) -> No
     said = [found.summary.verdict, *filter(None, [found.summary.consequence])]
     assert ": ".join(said).lower() == found.verdict.headline.lower()
     assert all(line[:1].isupper() for line in said)
+
+
+def test_one_kind_of_io_with_two_verdicts_is_told_by_its_steps() -> None:
+    """Two sentences about reads of 8 KiB would contradict each other."""
+    found = diagnosed("saturated_array")
+    first, second, *_ = found.steps
+    open_verdict = replace(found.verdict, bottlenecks=(), suspects=())
+    others = [
+        replace(open_verdict, kind="concurrency_limited", from_step=first.name),
+        replace(open_verdict, kind="demand_limited", from_step=second.name),
+    ]
+    lines = list(other_io(found, resolve(()), others))
+    assert [line.partition(":")[0] for line in lines] == [
+        f"Reads of 8 KiB in {step.name}" for step in (first, second)
+    ]
