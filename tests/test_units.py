@@ -30,6 +30,15 @@ def test_bandwidth_is_decimal() -> None:
     assert bandwidth(1.6384e9) == "1.64 GB/s"
 
 
+def test_a_small_bandwidth_is_not_shown_as_none() -> None:
+    assert [bandwidth(rate) for rate in (0.0, 368.6, 4178.0, 50_000.0)] == [
+        "0.0 MB/s",
+        "0.4 kB/s",
+        "4.2 kB/s",
+        "0.1 MB/s",
+    ]
+
+
 def test_the_rest() -> None:
     assert iops(6250) == "6,250 IOPS"
     assert percent(0.9769) == "97.7 %"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.views.words import evidence_lines
+from sanpath.views.words import confidence_lines, evidence_lines
 from tests.support.reading_hosts import SERVICE, Reads, reads_on_hosts
 
 
@@ -45,7 +45,10 @@ def test_a_slow_device_of_one_host_leaves_the_others_alone(tmp_path: Path) -> No
     found = reads_on_hosts(tmp_path, db1=Reads(16, 16, seconds=0.02), db2=Reads(8, 8))
     assert found.verdict.suspects[0].entity not in ("lun:db2/sda", "host:db2")
     assert found.steps[0].directions["read"].latency_seconds.mean == pytest.approx(24 / (800 + 8 / SERVICE), rel=0.01)
-    assert "judged by db1: 16 of 24 outstanding I/Os, at 20.0 ms each" in found.steps[0].verdict.because
+    words = "judged by db1: 16 of 24 outstanding I/Os, at 20.0 ms each"
+    assert words in found.steps[0].verdict.because
+    lines = confidence_lines(found)
+    assert lines.index(words) < min(n for n, line in enumerate(lines) if line.startswith("likelihood "))
 
 
 def test_a_host_with_few_ios_does_not_decide_for_the_test(tmp_path: Path) -> None:
