@@ -190,7 +190,7 @@ def _knee(loads: Sequence[LoadFacts], shape: Shape) -> Knee:
         return Knee(None, None, "the steps do not show a knee", None)
     reached = float(np.interp(high, in_flight, ops)) / max(ops)
     if reached < _SHARP:
-        said = f"no sharp one: {outstanding(high)} reach only {percent_rounded(reached)} of the highest throughput"
+        said = f"not sharp: {outstanding(high)} reach only {percent_rounded(reached)} of the highest throughput"
         return Knee(None, None, said, law)
     since = f"{count(low)} to " if count(low) != count(high) else ""
     return Knee((low, high), None, f"{since}{outstanding(high)}", law)

@@ -205,7 +205,7 @@ def test_a_curve_that_bends_slowly_has_no_knee(tmp_path: Path) -> None:
     disk = (245, 343, 484, 630, 772, 906, 1017, 1009, 1014)
     curve = swept(tmp_path, [(2**power, ops) for power, ops in enumerate(disk)])
     assert (curve.shape, curve.knee.in_flight) == ("plateau", None)
-    assert curve.knee.said == "no sharp one: 5.4 outstanding I/Os reach only 53 % of the highest throughput"
+    assert curve.knee.said == "not sharp: 5.4 outstanding I/Os reach only 53 % of the highest throughput"
 
 
 def test_an_interval_that_says_nothing_is_no_knee() -> None:
