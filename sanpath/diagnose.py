@@ -35,7 +35,7 @@ from sanpath.explanation.latency_budget import latency_budget
 from sanpath.explanation.next_command import with_commands
 from sanpath.explanation.plan import plan
 from sanpath.explanation.probe_steps import probe
-from sanpath.explanation.told_apart import told_apart
+from sanpath.explanation.step_differences import step_differences
 from sanpath.facts.compute import compute
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
@@ -113,7 +113,7 @@ def conclude(
     def remarks(step: Step) -> list[str]:
         return [*load_notes.get(step.name, ()), *_by_hand(facts, step, marks)]
 
-    differs = told_apart(facts)
+    differs = step_differences(facts)
     steps = [
         replace(_step(facts, step, of_step.get(step.name, ()), remarks(step)), differs=differs[step.name])
         for step in facts.steps

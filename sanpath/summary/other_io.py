@@ -34,9 +34,13 @@ def other_io(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict]
             line = verdict_line(replace(diagnosis, verdict=verdict), topology, step)
             sentences.setdefault(line, []).append(step)
     # The same kind of I/O with two verdicts is told by its steps.
-    told = Counter(kind for steps_alike in sentences.values() for kind in {_io(step) for step in steps_alike})
+    verdict_counts = Counter(
+        kind for steps_alike in sentences.values() for kind in {_io(step) for step in steps_alike}
+    )
     for line, steps_alike in list(sentences.items())[:_MOST]:
-        kinds = (_io(step) if told[_io(step)] == 1 else f"{_io(step)} in {step.name}" for step in steps_alike)
+        kinds = (
+            _io(step) if verdict_counts[_io(step)] == 1 else f"{_io(step)} in {step.name}" for step in steps_alike
+        )
         subject = first_of(list(dict.fromkeys(kinds)), _MOST_KINDS)
         yield f"{subject[:1].upper()}{subject[1:]}: {line[:1].lower()}{line[1:]}."
     if (left_out := len(sentences) - _MOST) > 0:

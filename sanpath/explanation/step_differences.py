@@ -13,7 +13,7 @@ _MOST_TARGETS = 2
 """A step on more files or devices is not told by them: sanpath's own choice, for the width of a table."""
 
 
-def told_apart(facts: Facts) -> Mapping[str, str]:
+def step_differences(facts: Facts) -> Mapping[str, str]:
     """Step → in what it differs from the other steps of its name, in words, beside direction and outstanding I/Os.
     "": in nothing that is known."""
     loads: dict[str, list[LoadFacts]] = {step.name: [] for step in facts.steps}
