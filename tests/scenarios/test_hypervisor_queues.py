@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sanpath.diagnosis.model import Diagnosis, LatencyBudget
-from sanpath.model import Column, Table
+from sanpath.diagnosis.model import Diagnosis, LatencyBudget, Verdict
+from sanpath.model import Column, Scalar, Table
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged
@@ -21,6 +22,7 @@ LUN = Table(
         Column("device_seconds_mean_read", scale=1e-3, resolution=1e-3),
         Column("kernel_seconds_mean_read", scale=1e-3, resolution=1e-3),
         Column("queue_depth"),
+        Column("sioc_queue_depth"),
     ),
     plane="device",
 )
@@ -33,23 +35,34 @@ HOST_LINK = "link:esx7/vmhba2--sw1/fc1/7"
 class EsxQueue(San):
     """The synthetic test on a virtual disk of esx7. `milliseconds`: step → DAVG and KAVG of its LUN;
     `at_vdisk`: step → latency of its virtual disk in seconds; `depth`: of the LUN's queue, None: not told; `others`:
-    step → I/Os of other virtual machines on the LUN for one of the test."""
+    step → I/Os of other virtual machines on the LUN for one of the test; `lun`: attributes of the LUN; `neighbour`:
+    another virtual machine has a disk on it; `sioc`: step → what Storage I/O Control leaves of its slots."""
 
     milliseconds: dict[str, tuple[int, int]] = field(default_factory=dict)
     at_vdisk: dict[str, float] = field(default_factory=dict)
     depth: int | None = 32
     others: dict[str, float] = field(default_factory=dict)
+    lun: dict[str, Scalar] = field(default_factory=dict)
+    neighbour: bool = False
+    sioc: dict[str, int] = field(default_factory=dict)
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
         out.source("vc", "vsphere", LUN, VDISK)
         lun, disk = ("lun", f"esx7/{NAA}"), ("vdisk", "sqlvm1/Hard disk 2")
         out.entity("vc", "host", "esx7", ids={"name": ("esx7",)}, attributes={"os": "VMware ESXi 7.0.3 build-1"})
-        out.entity("vc", *lun, ids={"naa": (NAA,)})
+        out.entity("vc", *lun, ids={"naa": (NAA,)}, attributes=self.lun)
         out.link("vc", "attached_to", (lun, ("host", "esx7")))
         out.entity("vc", *disk, ids={"name": (disk[1],)})
         out.link("vc", "attached_to", (disk, ("vm", "sqlvm1")))
         out.link("vc", "backed_by", (disk, lun))
+        if self.neighbour:
+            vm, its_disk = ("vm", "web1"), ("vdisk", "web1/Hard disk 1")
+            out.entity("vc", *vm, ids={"name": ("web1",)})
+            out.entity("vc", *its_disk, ids={"name": (its_disk[1],)})
+            out.link("vc", "runs_on", (vm, ("host", "esx7")))
+            out.link("vc", "attached_to", (its_disk, vm))
+            out.link("vc", "backed_by", (its_disk, lun))
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("vc", at)
             busy = [(s, s.flows["read"], max(0.0, min(at, s.end) - s.begin)) for s in self.steps]
@@ -63,6 +76,8 @@ class EsxQueue(San):
                 result |= {"device_seconds_mean_read": davg, "kernel_seconds_mean_read": kavg}
             if self.depth is not None:
                 result["queue_depth"] = self.depth
+            if now in self.sioc:
+                result["sioc_queue_depth"] = self.sioc[now]
             out.samples("vc", LUN, at, {f"esx7/{NAA}": result})
             if self.at_vdisk:
                 waited = round(sum(f.ops * seconds * self.at_vdisk[s.name] * 1e9 for s, f, seconds in busy))
@@ -147,7 +162,7 @@ def test_a_full_link_below_limits_and_the_wait_is_at_the_host_s_queue(tmp_path: 
     found = link_below(tmp_path)
     (bottleneck,) = found.verdict.bottlenecks
     assert (bottleneck.kind, bottleneck.entity, bottleneck.wait_at) == ("link", HOST_LINK, DEVICE)
-    held = next(part for part in budget(found, "t128").parts if part.layer == "host")
+    held = next(part for part in budget(found, "t128").parts if part.plane == "kernel")
     assert (held.entity, held.limited_by) == (DEVICE, HOST_LINK)
 
 
@@ -190,9 +205,9 @@ def test_an_io_that_waits_in_a_queue_below_has_a_slot_of_the_virtual_disk(tmp_pa
     assert "64.0 I/Os are below it on average" in " ".join(suspect.because)
 
 
-def test_what_waits_above_a_kernel_that_holds_nothing_waits_at_the_virtual_disk(tmp_path: Path) -> None:
-    """DAVG 1 ms and KAVG 0 for a LUN of 128 slots, 24 ms at the virtual disk: no slot is short."""
-    san = EsxQueue(tmp_path, ports=[fast(p, 32) for p in (HOST_PORT, ARRAY_PORT)], leave_out={"disk"}, depth=128)
+def above_kernel(folder: Path, *, disk_is_read: bool) -> Verdict:
+    """DAVG 1 ms and KAVG 0 for a LUN of 128 slots, 24 ms and 96 ms at the virtual disk: no slot is short."""
+    san = EsxQueue(folder, ports=[fast(p, 32) for p in (HOST_PORT, ARRAY_PORT)], leave_out={"disk"}, depth=128)
     for n in (24, 96):
         counted = (1000 * 8 * 2076.0, NOTHING)
         san.step(
@@ -204,9 +219,74 @@ def test_what_waits_above_a_kernel_that_holds_nothing_waits_at_the_virtual_disk(
             array={"read": AtArray(0.001, san=0.00005)},
         )
         san.milliseconds[f"t{n}"] = 1, 0
-        san.at_vdisk[f"t{n}"] = n / 1000 - 0.0001
-    (bottleneck,) = judged(san.write()).verdict.bottlenecks
+        if disk_is_read:
+            san.at_vdisk[f"t{n}"] = n / 1000 - 0.0001
+    return judged(san.write()).verdict
+
+
+def test_what_waits_above_a_kernel_that_holds_nothing_waits_at_the_virtual_disk(tmp_path: Path) -> None:
+    (bottleneck,) = above_kernel(tmp_path, disk_is_read=True).bottlenecks
     assert (bottleneck.entity, bottleneck.layer) == ("vdisk:sqlvm1/Hard disk 2", "host")
+
+
+def test_it_does_so_where_no_clock_of_the_virtual_disk_is_read(tmp_path: Path) -> None:
+    suspects = {
+        suspect.entity: suspect.probability for suspect in above_kernel(tmp_path, disk_is_read=False).suspects
+    }
+    assert DEVICE not in suspects
+    assert suspects["vdisk:sqlvm1/Hard disk 2"] + suspects["vm:sqlvm1"] > 0.8
+
+
+def sixteen_of_64_slots(folder: Path, *, below: tuple[int, ...] = (8, 16), **more: Any) -> Diagnosis:
+    """16 KiB on 32GFC with 8 and 64 in flight. I/Os take 8 ms below the queue of a LUN of 64 slots, which lets 8 and
+    16 pass: 16 / 8 ms = 2,000 IOPS, and 64 / 2,000 = 32 ms, of which 24 pass in the kernel."""
+    ports = [fast(port, 32) for port in (HOST_PORT, ARRAY_PORT)]
+    san = EsxQueue(folder, ports=ports, leave_out={"disk"}, depth=64, **more)
+    for n, slots in zip((8, 64), below, strict=True):
+        ops = slots / 0.008
+        san.step(
+            f"t{n}",
+            n,
+            block=16 * KIB,
+            read=Flow(ops, n / ops),
+            ports={port.name: (ops * 8 * 2076, NOTHING) for port in (HOST_PORT, ARRAY_PORT)},
+            array={"read": AtArray(0.0079, san=0.00005)},
+        )
+        san.milliseconds[f"t{n}"] = 8, round((n / ops - 0.008) * 1e3)
+        san.at_vdisk[f"t{n}"] = n / ops - 0.0001
+    return judged(san.write())
+
+
+def slots_in_use(found: Diagnosis) -> tuple[float | None, str | None]:
+    """The slots of the LUN in the last step, and what limits."""
+    (depth,) = [p.admitted for p in found.steps[-1].in_flight.planes if p.plane == "device"]
+    return depth, next((bottleneck.entity for bottleneck in found.verdict.bottlenecks), None)
+
+
+def test_virtual_machines_that_compete_for_a_lun_have_fewer_slots_than_it_has(tmp_path: Path) -> None:
+    """Disk.SchedNumReqOutstanding is 16, and two virtual machines have disks on the LUN."""
+    found = sixteen_of_64_slots(tmp_path, neighbour=True, lun={"sched_num_req_outstanding": 16})
+    assert slots_in_use(found) == (16, DEVICE)
+    assert "16 of 16 slots are in use" in found.verdict.suspects[0].because
+
+
+def test_a_virtual_machine_alone_has_all_slots_of_a_lun(tmp_path: Path) -> None:
+    found = sixteen_of_64_slots(tmp_path, lun={"sched_num_req_outstanding": 16})
+    depth, limit = slots_in_use(found)
+    assert (depth, limit == DEVICE) == (64, False)
+
+
+def test_more_ios_than_competing_ones_may_be_do_not_compete(tmp_path: Path) -> None:
+    """The other virtual machine is idle: 64 I/Os have a slot each."""
+    attributes: dict[str, Scalar] = {"sched_num_req_outstanding": 16}
+    found = sixteen_of_64_slots(tmp_path, neighbour=True, lun=attributes, below=(8, 64))
+    assert slots_in_use(found)[0] == 64
+
+
+def test_storage_io_control_leaves_fewer_slots_in_its_step(tmp_path: Path) -> None:
+    """8 of 64 in the last step: 1,000 IOPS. Before, 16 I/Os had a slot each."""
+    found = sixteen_of_64_slots(tmp_path, below=(8, 8), sioc={"t8": 64, "t64": 8})
+    assert slots_in_use(found) == (8, DEVICE)
 
 
 def test_a_queue_that_other_virtual_machines_fill_as_well_limits_each_of_them(tmp_path: Path) -> None:

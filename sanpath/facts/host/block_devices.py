@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sanpath.facts.host.local_drives import local_drives
-from sanpath.facts.host.queue_depths import requests_held, with_command_windows
+from sanpath.facts.host.queue_depths import requests_held, virtual_machines_on, with_command_windows
 from sanpath.facts.host.tested_machines import (
     UnderTest,
     as_bool,
@@ -80,7 +80,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "largest_request_bytes": None if largest_kib is None else largest_kib * _KIB,
                 "operation_bytes": step.load.operation_bytes,
                 "competing_limit": as_number(attributes.get("sched_num_req_outstanding")),
-                "virtual_machines": _virtual_machine_count(topology, lun),
+                "virtual_machines": virtual_machines_on(topology, lun),
                 "driver_queue_depth": _driver_queue_depth(topology, lun),
                 "aborts_per_second": rate(samples, "aborts_total"),
                 "resets_per_second": rate(samples, "resets_total"),
@@ -101,13 +101,6 @@ def _stands_on_others(topology: Topology, lun: str, device: FactValue) -> bool:
     # Recordings of loop devices have had no kind of their own.
     is_made = attributes.get("kind") in _MADE_OF_OTHERS or str(device).startswith("loop")
     return not is_map and (is_made or bool(topology.members(lun, "lun")))
-
-
-def _virtual_machine_count(topology: Topology, lun: str) -> float | None:
-    """Return the number of virtual machines with disks on a LUN. None: no source reports any."""
-    disks = topology.related(lun, "backed_by", "vdisk")
-    machines = {vm for disk in disks for vm in topology.related(disk, "attached_to", "vm")}
-    return float(len(machines)) or None
 
 
 def _driver_queue_depth(topology: Topology, lun: str) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sanpath.facts.host.planes import BLOCK_LAYERS
-from sanpath.facts.host.queue_depths import requests_held, virtqueue_slots, with_command_windows
+from sanpath.facts.host.queue_depths import hypervisor_slots, requests_held, virtqueue_slots, with_command_windows
 from sanpath.facts.host.tested_machines import as_number
 from sanpath.facts.samples.step_samples import StepSamples, running_clocks
 from sanpath.facts.table import FactRow
@@ -91,10 +91,10 @@ def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSample
     """Return the queue depth: how many I/Os a plane admits at once.
 
     A block device admits as many as it has slots, or as it has requests if these are fewer: an I/O that finds no free
-    request waits before the device's clock starts. A virtual disk admits as many as its virtio queues hold. None: not
-    known."""
+    request waits before the device's clock starts. A hypervisor may let fewer of them through. A virtual disk admits
+    as many as its virtio queues hold. None: not known."""
     if plane == "device":
-        return sample.means.get("queue_depth")
+        return hypervisor_slots(topology, entity, sample.means, _least_in_flight(sample))
     if entity.startswith("vdisk:"):
         return virtqueue_slots(topology, entity)
     attributes = topology.entities[entity].attributes if entity in topology.entities else {}
@@ -102,6 +102,20 @@ def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSample
     known = [limit for limit in limits if limit is not None]
     own = min(known, default=None)
     return with_command_windows(topology, entity, own) if plane in BLOCK_LAYERS else None
+
+
+def _least_in_flight(sample: StepSamples) -> float:
+    """Return the least number of I/Os that a device has in flight below a hypervisor's queue (Little's law)."""
+    means = {
+        direction: _mean(sample, "device", direction)
+        for direction in DIRECTIONS
+        if sample.rate(f"ops_{direction}_total")
+    }
+    return sum(
+        (sample.rate(f"ops_{direction}_total") or 0.0) * (mean.seconds - mean.tolerance_seconds)
+        for direction, mean in means.items()
+        if mean is not None
+    )
 
 
 def _latencies(

@@ -2,9 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sanpath.facts.host.tested_machines import as_number
 from sanpath.topology.paths import machines_of, root_of
 from sanpath.topology.topology import Topology
+
+_DEPTH_ERROR = 0.05
+"""Relative error of a mean number of I/Os in flight."""
+
+
+def hypervisor_slots(
+    topology: Topology, lun: str, gauges: Mapping[str, float | None], in_flight: float
+) -> float | None:
+    """Return how many I/Os a hypervisor lets through to a device at once. None: not known.
+
+    ESXi lets through as many as the device has slots, as Storage I/O Control leaves the host, or as the virtual
+    machines may have that compete for it (Disk.SchedNumReqOutstanding), whichever are fewest. `gauges`: of the step.
+    `in_flight`: I/Os at the device, at least; where they are more than competing ones may be, none compete.
+    """
+    attributes = topology.entities[lun].attributes if lun in topology.entities else {}
+    depth = gauges.get("queue_depth") or as_number(attributes.get("queue_depth"))
+    competing = as_number(attributes.get("sched_num_req_outstanding"))
+    if (virtual_machines_on(topology, lun) or 0.0) < 2 or (1 - _DEPTH_ERROR) * in_flight > (competing or 0.0):
+        competing = None
+    limits = (depth, gauges.get("sioc_queue_depth"), competing)
+    return min((limit for limit in limits if limit), default=None)
+
+
+def virtual_machines_on(topology: Topology, lun: str) -> float | None:
+    """Return the number of virtual machines with disks on a LUN. None: no source reports any."""
+    disks = topology.related(lun, "backed_by", "vdisk")
+    machines = {vm for disk in disks for vm in topology.related(disk, "attached_to", "vm")}
+    return float(len(machines)) or None
 
 
 def requests_held(topology: Topology, lun: str) -> float | None:

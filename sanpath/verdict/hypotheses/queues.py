@@ -201,7 +201,7 @@ def _differ(queue: HostQueue, other: HostQueue) -> bool:
 def _in_other_steps(table: PlaceTable, queue: HostQueue) -> list[tuple[HostQueue, LoadFacts]]:
     """The same queue in other steps of the same I/O by as many threads, with the load of each.
 
-    Each of a device's hardware queues has slots of its own, and more threads use more of them.
+    Each of a device's hardware queues has slots of its own, and more threads use more of them. Its depth may change.
     """
     threads = threads_of(table.facts, table.load)
     return [
@@ -211,6 +211,7 @@ def _in_other_steps(table: PlaceTable, queue: HostQueue) -> list[tuple[HostQueue
         for other_queue in host_queues(table.facts, other_load)
         if (other_queue.entity, other_queue.below.plane) == (queue.entity, queue.below.plane)
         and (other_queue.in_slots is None) == (queue.in_slots is None)
+        and (None in (other_queue.depth, queue.depth) or other_queue.depth == queue.depth)
     ]
 
 

@@ -27,8 +27,6 @@ _ONE_WAITS = 0.5
 """Mean number of I/Os from which some wait: fewer may be the rounding of a clock."""
 _LEAST_ADMITTED = 0.01
 """Least share of a direction's I/Os that are below the queue: they do take some time there."""
-_ABOVE_LUN_QUEUE = ("vscsi", "kernel")
-"""Clocks between which an I/O waits for its virtual disk's turn and not for a slot of the LUN."""
 _HYPERVISOR_PLANES = ("host_block", "kernel", "device")
 """Planes of the hypervisor; I/Os that wait above them wait in its kernel."""
 
@@ -140,9 +138,10 @@ def _host_queues(facts: Facts, load: LoadFacts) -> Sequence[HostQueue]:
         seconds, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
         in_flight, mix_error_ratio = number(row, "in_flight_measured"), number(row, "mix_error_ratio")
         below = PlaneReading(str(row["plane"]), seconds, error, in_flight, mix_error_ratio)
-        # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back.
-        of_disk = (above.plane, below.plane) == _ABOVE_LUN_QUEUE
-        entity = queues[-1].entity if of_disk else str(row["entity"])
+        # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back, in whose
+        # queue others have no I/Os.
+        own = _above_kernel(facts, load, row, queues) if below.plane == "kernel" else None
+        entity = own or str(row["entity"])
         layer, devices = _layer(facts, load, below.plane), int(number(row, "devices")) or 1
         queue = HostQueue(
             entity=entity,
@@ -151,13 +150,23 @@ def _host_queues(facts: Facts, load: LoadFacts) -> Sequence[HostQueue]:
             below=below,
             depth=_depth(row),
             devices=devices,
-            others_admitted=number(row, "others_in_flight"),
+            others_admitted=0.0 if own else number(row, "others_in_flight"),
         )
         queues.append(_fullest(queue, list(_slots_at_clock(facts, load, below.plane))) if devices > 1 else queue)
         above = below
     if queues and (device_queue := _inside_clock(facts, load, queues[-1])) is not None:
         queues.append(device_queue)
     return queues
+
+
+def _above_kernel(facts: Facts, load: LoadFacts, row: FactRow, queues: Sequence[HostQueue]) -> str | None:
+    """What holds I/Os back above the kernel's clock of a LUN: the load's virtual disk, or else the device with the
+    last clock above. `queues`: those above. None: neither is known."""
+    topology, own = facts.topology, planes.devices_of_load(facts.topology, load)
+    disks = [disk for disk in topology.related(str(row["entity"]), "backed_by", "vdisk") if disk in own]
+    above = [queue.entity for queue in reversed(queues)]
+    is_disk = (entity for entity in above if topology.entities[entity].kind == "vdisk")
+    return next(iter([*is_disk, *disks, *above]), None)
 
 
 def in_slots_of(facts: Facts, load: LoadFacts, queue: HostQueue) -> float:
