@@ -112,3 +112,18 @@ def test_a_full_link_that_leads_from_the_array_s_switch_to_the_test_s_is_named(t
     suspects = diagnose(san.write()).verdict.suspects
     assert (suspects[0].entity == "switch_port:sw2/fc1/31") is is_full
     assert (sum(suspect.probability for suspect in suspects if suspect.kind == "link") > 0.5) is is_full
+
+
+def test_the_initiator_on_a_switch_that_is_not_read_is_in_a_row_with_no_other_full_link(tmp_path: Path) -> None:
+    """Every link of 4 Gb/s is full. On the path over sw1 these are both, so that either alone brings nothing; on the
+    other one it is the initiator alone."""
+    unread = [replace(SECOND_HBA, on="sw2"), replace(fast(SECOND_TARGET, 32), on="sw2")]
+    paths = [(HOST_PORT.device, ARRAY_PORT.device), (SECOND_HBA.device, SECOND_TARGET.device)]
+    san = CountingHost(tmp_path / "a.sanpath", ports=[HOST_PORT, ARRAY_PORT, *unread], lun_paths=paths)
+    for in_flight in (16, 64):
+        carried = dict.fromkeys((HOST_PORT.name, ARRAY_PORT.name), (X * COUNTED_BYTES, NOTHING))
+        at_array = {"read": AtArray(4e-4, san=in_flight / X / 2 - 5e-4)}
+        san.step(f"t{in_flight}", in_flight, read=Flow(2 * X, in_flight / X / 2), ports=carried, array=at_array)
+    (bottleneck,) = diagnose(san.write()).verdict.bottlenecks
+    assert bottleneck.entity == f"hba:esx7/{SECOND_HBA.device}"
+    assert {"link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"} <= set(bottleneck.coincident)

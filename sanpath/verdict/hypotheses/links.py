@@ -18,7 +18,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactValue, number
 from sanpath.model import Layer
-from sanpath.topology.paths import hosts_of_all
+from sanpath.topology.paths import IoPath, hosts_of_all
 from sanpath.units import bandwidth, counted, percent
 from sanpath.verdict.evidence.likelihoods import BURSTS, NO_BURSTS, UNEXPLAINED, at_limit, stall_weight
 from sanpath.verdict.evidence.step import flat_words
@@ -34,7 +34,7 @@ from sanpath.verdict.hypotheses.claim import (
 )
 from sanpath.verdict.hypotheses.tcp_windows import congestion
 from sanpath.verdict.places.load_alone import links_of_load_alone
-from sanpath.verdict.places.path_links import COINCIDENT, PathLink, path_links
+from sanpath.verdict.places.path_links import COINCIDENT, PathLink, led_to, path_links
 from sanpath.verdict.places.table import PlaceTable
 
 _BUSY = 0.5
@@ -129,7 +129,8 @@ def _held_share(table: PlaceTable, link: PathLink, links: Sequence[PathLink]) ->
     facts, load = table.facts, table.load
     parts = [part for of_part in facts.parts for part in of_part.loads if part.whole == load]
     as_full = (other for other in links if other.side == link.side and other.filled >= (1 - COINCIDENT) * link.filled)
-    held = {host for other in as_full for host in _hosts_over(table, other)} if parts else set()
+    paths = _all_paths(table) if parts else ()
+    held = {host for other in as_full for host in _hosts_over(paths, other)}
     if not held:
         return
     crossing = sum(
@@ -182,9 +183,10 @@ def _binding(table: PlaceTable, full: Sequence[PathLink]) -> list[PathLink]:
     more of them cross, and binds with it only if all of these hosts are held so, each by a link of its own. One
     that is in a row with another on every path in use brings nothing alone: it comes after one that is not.
     """
-    hosts = {link.entities: _hosts_over(table, link) for link in full}
-    carrying = _carrying_paths(table)
-    paths = {link.entities: carrying.intersection(_paths_over(table, link)) for link in full}
+    all_paths = _all_paths(table)
+    hosts = {link.entities: _hosts_over(all_paths, link) for link in full}
+    carrying = _carrying_paths(table, all_paths)
+    paths = {link.entities: carrying.intersection(_paths_over(all_paths, link)) for link in full}
     crossed = Counter(index for of_link in paths.values() for index in of_link)
     in_a_row = {link: all(crossed[i] > 1 for i in of_link) and bool(of_link) for link, of_link in paths.items()}
     ordered = sorted(full, key=lambda k: (-len(hosts[k.entities]), in_a_row[k.entities], *_order(k)))
@@ -195,22 +197,35 @@ def _binding(table: PlaceTable, full: Sequence[PathLink]) -> list[PathLink]:
     return [link for link in ordered if held[link.side] >= most]
 
 
-def _hosts_over(table: PlaceTable, link: PathLink) -> set[str]:
+def _all_paths(table: PlaceTable) -> list[IoPath]:
+    """Return the load's paths: those over switches that are read, and what the multipathing of the host has over
+    initiators without any of these."""
+    topology, cabled = table.facts.topology, {path.hba for path in table.paths}
+    unread = [
+        IoPath("", host, hba, (), port, "")
+        for port, initiators in led_to(table).items()
+        for hba in sorted(initiators - cabled)
+        for host in topology.related(hba, "attached_to", "host")
+    ]
+    return [*table.paths, *unread]
+
+
+def _hosts_over(paths: Sequence[IoPath], link: PathLink) -> set[str]:
     """Return the hosts of the load whose paths lead over a link; empty where none is known to."""
-    return {table.paths[index].host for index in _paths_over(table, link)}
+    return {paths[index].host for index in _paths_over(paths, link)}
 
 
-def _paths_over(table: PlaceTable, link: PathLink) -> list[int]:
+def _paths_over(paths: Sequence[IoPath], link: PathLink) -> list[int]:
     """Return the indices of the load's paths that lead over a link."""
-    names, paths = set(link.entities), enumerate(table.paths)
-    return [i for i, path in paths if names & {path.hba, path.array_port, *(c.id for c in path.cables)}]
+    names = set(link.entities)
+    return [i for i, path in enumerate(paths) if names & {path.hba, path.array_port, *(c.id for c in path.cables)}]
 
 
-def _carrying_paths(table: PlaceTable) -> set[int]:
+def _carrying_paths(table: PlaceTable, paths: Sequence[IoPath]) -> set[int]:
     """Return the indices of the load's paths without a link that carries hardly any of it."""
     rows = table.rows("link", direction=table.load.direction, on_loaded_path=False)
     idle = {row["entity"] for row in rows}
-    return {i for i, path in enumerate(table.paths) if idle.isdisjoint(cable.id for cable in path.cables)}
+    return {i for i, path in enumerate(paths) if idle.isdisjoint(cable.id for cable in path.cables)}
 
 
 def _order(link: PathLink) -> tuple[bool, bool, float, tuple[str, ...]]:

@@ -195,9 +195,9 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
     carried = {row["entity"] for row in table.facts.tables["link"] if row["on_loaded_path"]}
     cables = {cable.id: cable for path in table.paths for cable in path.cables}
     seen = {device for cable in all_cables(table.facts.topology) for device in cable.devices} if cables else set()
-    led_to = _led_to(table)
+    targets = led_to(table)
     sides: dict[str, Literal["host", "array"]] = dict.fromkeys(table.initiators, "host")
-    sides.update(dict.fromkeys(led_to, "array"))
+    sides.update(dict.fromkeys(targets, "array"))
     cables |= {
         port: Cable(id=port, switch_port=port, device=port, side=side, facing=side, group=side)
         for port, side in sides.items()
@@ -218,7 +218,7 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         counted_rows = [counted[cable.id] for cable in at_side if cable.id in counted]
         elsewhere = sum(number(r, "bytes_per_second") - number(r, "foreign_bytes_per_second") for r in counted_rows)
         leading = {path.hba for path in table.paths for cable in links if cable in path.cables}
-        leading |= {hba for cable in links for hba in led_to.get(cable.id, ())}
+        leading |= {hba for cable in links for hba in targets.get(cable.id, ())}
         moved = min(max(0.0, load.bytes_per_second - elsewhere), _left_for(table, leading))
         payload = speed.data_bytes_per_second * payload_ratio(speed.technology, load.operation_bytes)
         ceiling = payload * len(links)
@@ -242,9 +242,9 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         )
 
 
-def _led_to(table: PlaceTable) -> dict[str, set[str]]:
+def led_to(table: PlaceTable) -> dict[str, set[str]]:
     """Target port → initiators from which usable paths of the load's LUNs lead to it. Empty: not known of all."""
-    topology, led_to = table.facts.topology, defaultdict[str, set[str]](set)
+    topology, initiators = table.facts.topology, defaultdict[str, set[str]](set)
     for root in table.load.roots:
         paths = paths_of_luns(topology, topology.behind(luns_of(topology, root), "lun"))
         usable = [path for path in paths if topology.entities[path].attributes.get("usable") is not False]
@@ -253,8 +253,8 @@ def _led_to(table: PlaceTable) -> dict[str, set[str]]:
             return {}
         for path, ports in zip(usable, ends, strict=True):
             for port in ports:
-                led_to[port] |= set(topology.related(path, "attached_to", "hba"))
-    return led_to
+                initiators[port] |= set(topology.related(path, "attached_to", "hba"))
+    return initiators
 
 
 def _left_for(table: PlaceTable, initiators: Set[str]) -> float:
