@@ -37,8 +37,15 @@ def deciding_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
     of_start = [j for j in judgements if j.load.step in start] or judgements
     telling = [j for j in of_start if not answered_by_memory(facts, j.load)] or of_start
     found = deciding(telling)
+    found = max([found, *_slowed(telling, found)], key=lambda j: (-ord(j.grade), j.probability))
     contradicting = _contradicting(facts, telling, found)
     return max(contradicting, key=lambda j: j.load.outstanding, default=found)
+
+
+def _slowed(judgements: Sequence[Judgement], found: Judgement) -> list[Judgement]:
+    """The judgements that find another limit in steps with more of the same I/Os and less throughput: something has
+    changed in between, or more I/Os made it slower. The surest of them decides if it is surer than what was found."""
+    return [j for j in _other_limits(judgements, found) if not _is_as_fast([j.load], [found.load])]
 
 
 def _contradicting(facts: Facts, judgements: Sequence[Judgement], found: Judgement) -> list[Judgement]:
@@ -46,15 +53,18 @@ def _contradicting(facts: Facts, judgements: Sequence[Judgement], found: Judgeme
     I/Os outstanding. There is one limit where throughput is the same, and waits for it show more clearly with more
     I/Os, even if too few windows tell for a grade."""
     ended = {step.name for step in facts.steps if not step.is_open}
+    others = _other_limits(judgements, found) if found.bottlenecks else ()
+    return [j for j in others if j.load.step in ended and _is_as_fast([j.load], [found.load])]
+
+
+def _other_limits(judgements: Sequence[Judgement], found: Judgement) -> list[Judgement]:
+    """The judgements that find another limit, with clearly more of the same I/Os outstanding."""
     named = {element for bottleneck in found.bottlenecks for element in bottleneck.elements}
     return [
         other
         for other in judgements
-        if other.load.step in ended
-        and other.load.comparable(found.load)
+        if other.load.comparable(found.load)
         and other.load.outstanding >= CLEARLY_MORE * found.load.outstanding
-        and _is_as_fast([other.load], [found.load])
-        and named
         and other.bottlenecks
         and all(named.isdisjoint(bottleneck.elements) for bottleneck in other.bottlenecks)
     ]

@@ -319,7 +319,8 @@ def _as_many_of_other_direction(table: PlaceTable) -> LoadFacts | None:
 
 
 def _no_more_with_more(table: PlaceTable) -> LoadFacts | None:
-    """Another load of the same I/O that could keep twice as many outstanding and got no more. None: there is none."""
+    """Another load of the same I/O that could keep twice as many outstanding and got as much. None: there is none.
+    Where more got clearly less, something may have begun in that step: it says nothing of the one before."""
     load, configured = table.load, table.load.in_flight_configured
     others = (other for other in table.same_io if configured and other.at_least_as_many(load))
     return next(
@@ -327,7 +328,7 @@ def _no_more_with_more(table: PlaceTable) -> LoadFacts | None:
             other
             for other in others
             if (other.in_flight_configured or 0.0) >= 2 * (configured or 0.0)
-            and other.ops_per_second <= (1 + FLAT) * load.ops_per_second
+            and isclose(other.ops_per_second, load.ops_per_second, rel_tol=FLAT)
         ),
         None,
     )

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import exp, hypot, inf, log, prod
+from math import exp, hypot, inf, isclose, log, prod
 from statistics import fmean
 from typing import NamedTuple
 
+from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, at_limit, normal
 from sanpath.verdict.hypotheses import (
     array,
@@ -98,9 +99,12 @@ _FALLING = -0.1
 _THRASHES = 0.1
 """Density of a throughput that has clearly fallen since fewer I/Os were in flight, at a place that limits: sanpath's
 own choice."""
-_FALLS = 0.0005
-"""Density of a clearly falling throughput of a load that lacks I/Os: with more of them it never falls, but for what
-does not repeat. It is far below that of an element which thrashes."""
+_FALLS, _FALLS_EACH_TIME = 0.05, 0.0005
+"""Density of a throughput that has clearly fallen with more I/Os, whatever limits with fewer, since something may
+have begun in between; and that of a load that lacks I/Os, where as many as before reach the same afterwards: then
+more I/Os make it fall. sanpath's own choices."""
+_AS_MANY = 0.1
+"""Relative difference up to which two loads have as many I/Os outstanding: sanpath's own choice."""
 _SAME_PLATEAU = 0.06
 """Throughputs whose logarithms differ by about this much have the same limit."""
 _NO_WEIGHT = 0.01
@@ -344,11 +348,6 @@ def _share_density(share: float, at_knee: float) -> float:
     return at_knee + 2 * (1 - at_knee) * share
 
 
-def _density_above(elasticity: float, mean: float, error: float) -> float:
-    """Density of an elasticity that may be far below its mean: more load may make an element slower."""
-    return normal(elasticity, mean, error) if elasticity > mean else normal(elasticity, mean, 3 * error) * 3
-
-
 def _scaling(table: PlaceTable, claim: Claim) -> float:
     """Log-likelihood of the slopes of throughput, given the claim.
 
@@ -358,7 +357,7 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
     and an even one over all that lies between, since a load may be at its knee in one of the steps. The weights are
     sanpath's own choice. A plateau is nearly certain to go on with more I/Os (0.9 of its mass) and begins anywhere
     with fewer (0.4), as growth without queues may end anywhere with more (0.4) and hardly with fewer (0.95). What is
-    left over is for falling throughput and for steps that do not repeat.
+    left over is for steps that do not repeat, and for throughput that falls with more I/Os: that is no plateau.
     """
     score = 0.0
     if (slope := table.towards_more) is not None:
@@ -367,8 +366,9 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
         # A full element divides its throughput by who waits: with more I/Os the test takes from others, at most as
         # their share (first come, first served), and nothing where they ask for a fixed rate.
-        flat = 0.9 * fmean(_density_above(elasticity, mean, error) for mean in _taken(claim)) + 0.01
-        follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= _FALLING else _FALLS)
+        flat = 0.9 * fmean(normal(elasticity, mean, error) for mean in _taken(claim)) + _FALLS
+        falls = _FALLS_EACH_TIME if _is_undone_after(table, slope.other_load) else _FALLS
+        follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= _FALLING else falls)
         score += log(_by_growth(claim, flat, follows))
     if (slope := table.towards_fewer) is not None:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)
@@ -379,6 +379,19 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2 + 0.004
         score += log(_by_growth(claim, flat, follows))
     return score
+
+
+def _is_undone_after(table: PlaceTable, other_load: LoadFacts) -> bool:
+    """Whether this load reaches the same before as after another step, with as many I/Os outstanding."""
+    order = [step.name for step in table.facts.steps]
+    load, at = table.load, order.index(other_load.step)
+    again = [
+        order.index(each.step)
+        for each in table.same_io
+        if isclose(each.outstanding, load.outstanding, rel_tol=_AS_MANY)
+        and isclose(each.ops_per_second, load.ops_per_second, rel_tol=FLAT)
+    ]
+    return any((repeat < at) != (order.index(load.step) < at) for repeat in again)
 
 
 def _taken(claim: Claim) -> Sequence[float]:
