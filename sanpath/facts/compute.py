@@ -118,7 +118,7 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
         over_time=sampled.over_time,
         figures=figures,
         pauses=pauses(recording, topology, loads, events),
-        idle_arrays=idle_arrays(topology, sampled.before_load),
+        idle_arrays=idle_arrays(topology, sampled.without_load),
         load_windows=max((sample.windows for sample in load_samples), default=0),
         untimed=None if loads else untimed_device(topology, samples.get("lun", ())),
     )

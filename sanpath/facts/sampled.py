@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,9 +15,10 @@ from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.loads_from_samples import runs_in
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.unread_volumes import unread_volumes
+from sanpath.facts.samples.sample_arrays import covered_times
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.facts.storage.idle_arrays import KINDS as IDLE_KINDS
-from sanpath.facts.storage.idle_arrays import before_load
+from sanpath.facts.storage.idle_arrays import IdleSamples, idle_windows, times_without_load
 from sanpath.facts.time.placement import PlacedInTime, place_in_time
 from sanpath.facts.time.recorder_coverage import deaths
 from sanpath.facts.time.slow_periods import SlowPeriods, slow_periods
@@ -47,7 +48,7 @@ class Sampled:
     """The samples of a recording. `inventory` and `topology` have the machines that were inferred from traffic.
 
     `in_slow_periods`: samples in the slow periods of those steps that have any, as if these were the steps; None: no
-    step has any. `before_load`: those of arrays before the load begins. `over_time`: as of Facts.
+    step has any. `without_load`: those of arrays while no load runs. `over_time`: as of Facts.
     """
 
     inventory: Sequence[Report]
@@ -56,7 +57,7 @@ class Sampled:
     in_steps: SampledSteps
     slow_periods: Sequence[SlowPeriods]
     in_slow_periods: SampledSteps | None
-    before_load: Samples
+    without_load: Sequence[IdleSamples]
     over_time: Samples
 
 
@@ -135,7 +136,7 @@ def _sampled(reader: _Reader, over_time: bool) -> Sampled:
         SampledSteps(steps, samples, load_samples, reader.samples("load", beginnings(steps))),
         slow,
         in_slow_periods,
-        _before_load(reader, timed, everything),
+        list(_without_load(reader, timed, load_samples, everything)),
         {kind: _in_recording(everything[kind]) for kind in everything if over_time and kind in CHART_KINDS},
     )
 
@@ -166,11 +167,25 @@ def _slow_periods(
     return slow, SampledSteps([each.step for each in slow], in_periods, in_periods["load"])
 
 
-def _before_load(reader: _Reader, timed: PlacedInTime, samples: Samples) -> Samples:
-    idle = before_load(timed.events, reader.recording.started_us)
-    if idle is None or "controller" not in samples:
-        return {}
-    return {kind: reader.samples(kind, [idle]) for kind in IDLE_KINDS if kind in samples}
+def _without_load(
+    reader: _Reader, timed: PlacedInTime, load_samples: Sequence[StepSamples], samples: Samples
+) -> Iterator[IdleSamples]:
+    """Yield what each source of controllers reported while no load ran. Of a load that writes, only the time before
+    it counts: afterwards, an array may be busy with what was written."""
+    if "controller" not in samples:
+        return
+    began_us = reader.recording.started_us
+    free = times_without_load(timed.events, began_us)
+    if any(each.rate("ops_write_total") for each in load_samples):
+        free = [(since_us, until_us) for since_us, until_us in free if since_us == began_us]
+    uncertain_us = {shift.source: shift.uncertainty_us for shift in reader.recording.shifts or ()}
+    for source in reader.recording.columns("controller") if free else ():
+        windows, means = covered_times(reader.recording, reader.connection, "controller", source)
+        steps, loaded_ratio = idle_windows(windows, free, uncertain_us.get(source, 0), means)
+        if steps:
+            read = {kind: reader.samples(kind, steps) for kind in IDLE_KINDS if kind in samples}
+            of_source = {kind: [each for each in read[kind] if each.source == source] for kind in read}
+            yield IdleSamples(of_source, loaded_ratio)
 
 
 def _in_steps(samples: Sequence[StepSamples]) -> list[StepSamples]:

@@ -216,9 +216,12 @@ def test_a_queue_of_the_array_below_a_limit_is_the_arrays_own(tmp_path: Path) ->
 
 
 class WatchedSan(San):
-    """`busy`: how busy the array reports a part of it to be, whatever its load."""
+    """`busy`: how busy the array reports a part of it to be, whatever its load. `at_first`: the same in the mean of
+    the first 10 s, of which the load runs in the second half; such means are all that it reports. None: it reports
+    every second."""
 
     busy: Mapping[str, float]
+    at_first: Mapping[str, float] | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
         super()._configuration(out)
@@ -226,8 +229,10 @@ class WatchedSan(San):
         out.source("stats", "prometheus", table)
         out.entity("stats", "controller", "1")
         out.link("stats", "member_of", (("controller", "1"), ("array", "fa1")))
-        for second in range(int(self.steps[-1].end)):
-            out.samples("stats", table, second, {"1": dict(self.busy)})
+        seconds = 1 if self.at_first is None else 10
+        for end in range(0 if self.at_first is None else seconds, int(self.steps[-1].end), seconds):
+            busy = self.busy if self.at_first is None or end > seconds else self.at_first
+            out.samples("stats", table, end, {"1": dict(busy)}, covers=None if self.at_first is None else seconds)
 
 
 @pytest.mark.parametrize("metric", ["media_busy_ratio", "cpu_busy_ratio"])
@@ -243,6 +248,26 @@ def test_a_part_of_the_array_that_is_as_busy_with_few_ios_does_not_limit(tmp_pat
         san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=counted, disk=below, array=array)
     verdict = judged(san.write()).verdict
     assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == ["lun:sqlvm1/sda"]
+
+
+@pytest.mark.parametrize(
+    ("at_first", "limit"),
+    [(1.0, "lun:sqlvm1/sda"), (0.5, "array:fa1")],
+    ids=["they are full without it", "they are not"],
+)
+def test_a_mean_that_spans_the_begin_of_the_load_tells_whether_it_fills_the_controllers(
+    tmp_path: Path, at_first: float, limit: str
+) -> None:
+    """Full controllers, and 32 of 32 slots of the guest's disk in use, in a single step: 32 / 64,000 = 0.5 ms below
+    them. The load runs in 5 of the 10 s of the first mean."""
+    san = WatchedSan(tmp_path, ports=[fast(port, 32) for port in San(tmp_path / "other").ports])
+    san.busy, san.at_first = {"cpu_busy_ratio": 1.0}, {"cpu_busy_ratio": at_first}
+    ops = 64_000.0
+    counted = {port.name: (ops * (4 * 2076 + 52), NOTHING) for port in san.ports}
+    array, below = {"read": AtArray(0.0004, san=0.00005)}, {"read": Flow(ops, 0.0005)}
+    flow = Flow(ops, 128 / ops)
+    san.step("q128", 128, block=8 * KIB, read=flow, ports=counted, disk=below, array=array, seconds=60)
+    assert judged(san.write()).verdict.suspects[0].entity == limit
 
 
 @pytest.mark.parametrize(("held", "is_part"), [(1.0, False), (0.12, True)])

@@ -79,14 +79,33 @@ def test_processors_that_are_full_with_fewer_ios_do_not_limit_more(
 
 @pytest.mark.parametrize("machine", ["array:a1", "volume:a1/v1"])
 @pytest.mark.parametrize(
-    ("busy", "ops", "polls"),
-    [(0.99, 0.0, True), (0.5, 0.0, False), (None, 0.0, False), (0.99, 3500.0, False)],
-    ids=["it polls", "it does not", "not read", "other hosts fill it"],
+    ("busy", "loaded", "ops", "polls"),
+    [
+        (0.99, 0.0, 0.0, True),
+        (0.5, 0.0, 0.0, False),
+        (None, 0.0, 0.0, False),
+        (0.99, 0.0, 3500.0, False),
+        (0.99, 0.3, 1200.0, True),
+        (0.99, 0.3, 3500.0, False),
+        (0.3, 0.3, 1200.0, False),
+        (0.79, 0.3, 1200.0, False),
+    ],
+    ids=[
+        "it polls",
+        "it does not",
+        "not read",
+        "other hosts fill it",
+        "busy all the time, of which the load runs in three tenths",
+        "other hosts fill it then",
+        "busy for the load alone",
+        "busy for 0.7 of the time without the load",
+    ],
 )
-def test_controllers_that_are_as_busy_before_the_load_poll(
-    machine: str, busy: float | None, ops: float, polls: bool
+def test_controllers_that_are_as_busy_without_the_load_poll(
+    machine: str, busy: float | None, loaded: float, ops: float, polls: bool
 ) -> None:
-    """Both steps do the same: the array is full in both. `ops`: I/Os of others a second before them."""
+    """Both steps do the same: the array is full in both. `ops`: I/Os of all hosts a second while no load runs, but
+    for the share `loaded` of the time."""
     rows = [
         {
             "step": "q64",
@@ -96,5 +115,8 @@ def test_controllers_that_are_as_busy_before_the_load_poll(
             "bytes_per_second": 4000.0 * 8192,
         }
     ]
-    idle = {"array:a1": IdleArray({"busy": busy}, ops, ops * 8192), "array:a2": IdleArray({"busy": 1.0}, 0.0, 0.0)}
+    idle = {
+        "array:a1": IdleArray({"busy": busy}, ops, ops * 8192, loaded),
+        "array:a2": IdleArray({"busy": 1.0}, 0.0, 0.0),
+    }
     assert (asked(as_busy_with_fewer, "array", rows, machine, idle) is not None) == polls

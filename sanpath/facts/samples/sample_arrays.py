@@ -240,6 +240,25 @@ class SampleReader:
         )
 
 
+def covered_times(
+    recording: Recording, connection: duckdb.DuckDBPyConnection, kind: str, source: str
+) -> tuple[list[tuple[int, int]], bool]:
+    """Return the times that the samples of a source cover, or that passed since the one before, begin and end in
+    microseconds on the recorder's clock, and whether the samples are means over these times."""
+    timed, recorded = timed_samples(recording, connection, kind)
+    metrics = [name for name in recording.columns(kind)[source] if name in recorded]
+    if not metrics:
+        return [], False
+    cached = cached_arrays(recording, kind, source, metrics)
+    samples = SampleReader(connection, timed, source, metrics, cached=cached).read()
+    ends, first = np.unique(samples.moment, return_index=True)
+    covered = samples.covers_seconds[first]
+    before = np.append(recording.started_us, ends[:-1])[: len(ends)]
+    begins = np.where(covered.is_known(), ends - np.rint(1e6 * covered.numbers), before).astype(np.int64)
+    counts = any(name.endswith("_total") for name in metrics)
+    return list(zip(begins.tolist(), ends.tolist(), strict=True)), counts or bool(covered.is_known().all())
+
+
 def entity_ranges(rows: Mapping[str, int], columns: int) -> Iterator[tuple[str, str]]:
     """Yield ranges of entity names, small enough for memory: the first name, and the name before which it ends.
 

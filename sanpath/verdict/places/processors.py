@@ -106,20 +106,27 @@ def as_busy_with_fewer(
         is_as_busy = _busy(in_less, fact) >= min(_FULL, _busy(in_more, fact) - _SAME_BUSY_RATIO) > 0
         if test_does_less and machine_does_less and has_fewer and is_as_busy:
             return f"it is as busy at {iops(less.ops_per_second)} as at {iops(more.ops_per_second)}"
-    return "it is as busy before the load begins" if _busy_before(facts, load, machine, fact) else None
+    return "it is as busy without the load" if _busy_without(facts, load, machine, fact) else None
 
 
-def _busy_before(facts: Facts, load: LoadFacts, machine: str, fact: str) -> bool:
-    """Whether an array is as busy before the load begins, with clearly fewer I/Os and bytes of all its hosts."""
+def _busy_without(facts: Facts, load: LoadFacts, machine: str, fact: str) -> bool:
+    """Whether an array is as busy while no load runs, with clearly fewer I/Os and bytes of all its hosts.
+
+    A sample that spans the begin of the load tells it as well: the load accounts for no more of it than the array is
+    ever busy, for the share of the time in which it ran.
+    """
     array = array_of(facts.topology, machine)
     idle = facts.idle_arrays.get(array)
-    if idle is None or (before := idle.use.get(fact)) is None:
+    if idle is None or (read := idle.use.get(fact)) is None:
         return False
-    now = facts.tables["array"].select(entity=array, step=load.step)
+    rows = facts.tables["array"].select(entity=array)
+    without = (read - idle.loaded_ratio * _busy(rows, fact)) / (1 - idle.loaded_ratio)
+    now = [row for row in rows if row["step"] == load.step]
+    clearly_less = _CLEARLY_LESS * (1 - idle.loaded_ratio) + idle.loaded_ratio
     does_less = all(
-        getattr(idle, rate) <= _CLEARLY_LESS * _in_total(now, rate) for rate in ("ops_per_second", "bytes_per_second")
+        getattr(idle, rate) <= clearly_less * _in_total(now, rate) for rate in ("ops_per_second", "bytes_per_second")
     )
-    return does_less and before >= min(_FULL, _busy(now, fact) - _SAME_BUSY_RATIO) > 0
+    return does_less and without >= min(_FULL, _busy(now, fact) - _SAME_BUSY_RATIO) > 0
 
 
 def _in_total(rows: Sequence[FactRow], rate: str) -> float:
