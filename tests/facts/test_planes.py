@@ -20,6 +20,7 @@ from sanpath.topology.topology import Topology
 RATES = st.floats(1.0, 1e5)
 SECONDS = st.floats(5e-5, 0.05)
 LATENCY = "latency_seconds_read_total"
+UNITS = {"ops_read_total": 1.0, "bytes_read_total": 4096.0, LATENCY: 0.001}
 
 
 @given(reads=RATES, writes=RATES, read_seconds=SECONDS, ratio=st.floats(0.1, 10.0))
@@ -123,9 +124,8 @@ def stacked(above: float) -> tuple[Topology, list[StepSamples]]:
             ("db1", 0, SourceLink("member_of", ("lun", "sda"), ("lun", "dm-0"), "slaves")),
         ]
     )
-    units = {"ops_read_total": 1.0, "bytes_read_total": 4096.0, LATENCY: 0.001}
     return topology, [
-        StepSamples("db1", name, "s", seconds=[1.0], rates={each: [reads * unit] for each, unit in units.items()})
+        StepSamples("db1", name, "s", seconds=[1.0], rates={each: [reads * unit] for each, unit in UNITS.items()})
         for name, reads in (("sda", READS), ("dm-0", above * READS))
     ]
 
@@ -156,6 +156,24 @@ def test_busy_hosts_are_one_load_and_an_idle_one_is_not_part_of_it() -> None:
     (load,) = host_loads(resolve(inventory), {"lun": samples})
     assert (load.entity, load.ops_per_second) == ("load:db1+db2", 2 * READS)
     assert load.latency_seconds == pytest.approx(0.002)
+
+
+def test_devices_that_were_there_for_a_moment_did_nothing_in_the_rest_of_the_step() -> None:
+    """Ten reports: a disk in all, and ten volumes of containers, each in one of them."""
+    names = ["sda", *(f"sd{letter}" for letter in "bcdefghijk")]
+    inventory: list[tuple[str, int, SourceEntity | SourceLink]] = [("h", 0, SourceEntity("host", "h", "h"))]
+    samples = []
+    for number, name in enumerate(names):
+        inventory += [
+            ("h", 0, SourceEntity("lun", name, f"h/{name}")),
+            ("h", 0, SourceLink("attached_to", ("lun", name), ("host", "h"), "/sys")),
+        ]
+        ended_us = list(range(1, 11)) if number == 0 else [number]
+        rates = {each: [READS * unit] * len(ended_us) for each, unit in UNITS.items()}
+        samples.append(StepSamples("h", name, "s", seconds=[1.0] * len(ended_us), ended_us=ended_us, rates=rates))
+    (load,) = host_loads(resolve(inventory), {"lun": samples})
+    assert (load.ops_per_second, load.windows) == (pytest.approx(2 * READS), 10)
+    assert load.in_flight_measured == pytest.approx(2 * READS * UNITS[LATENCY])
 
 
 @pytest.mark.parametrize(

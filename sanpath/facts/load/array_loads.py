@@ -11,6 +11,7 @@ import duckdb
 from sanpath.facts.load.host_loads import ARRAY_TIMES, in_flight_of, summed_loads
 from sanpath.facts.load.load_events import SourceEvents, has_generator
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.samples.absences import over_whole_steps
 from sanpath.facts.samples.gauge_windows import gauge_windows
 from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Direction, Step
@@ -36,7 +37,7 @@ def array_loads(topology: Topology, samples: Mapping[str, Sequence[StepSamples]]
     array counts hosts. A volume that one host may use stands for that host. `samples`: entity kind → its samples.
     """
     of_kinds = (
-        list(summed_loads(_with_machine(topology, kind, samples.get(kind, ())), seen_at_array=True))
+        list(summed_loads(_with_machine(topology, kind, over_whole_steps(samples.get(kind, ()))), seen_at_array=True))
         for kind in _KINDS
     )
     return next(filter(None, of_kinds), [])

@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import isclose
 
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.samples.absences import over_whole_steps
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates, sum_of_known
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.topology import Topology
@@ -40,12 +41,13 @@ def host_loads(
     where none times its I/Os, over the virtual disks of the busy machines.
 
     An I/O counts once, though several block devices count it, such as a multipath map and a path. `roots` are the
-    hosts or virtual machines, or devices whose host is not known. Their configured queue depth is not known. A host
+    hosts or virtual machines, or devices whose host is not known. A device that was there for a part of a step did
+    nothing in the rest of it. Their configured queue depth is not known. A host
     with fewer I/Os outstanding in a step than `least_in_flight`, or far fewer than another, is left out.
     `samples`: entity kind → its samples. `machines`: whose devices count; None: all.
     """
     for kind in _OWNERS:
-        topmost = _topmost(topology, kind, samples.get(kind, ()))
+        topmost = _topmost(topology, kind, over_whole_steps(samples.get(kind, ())))
         own = ((sample, owner) for sample, owner in topmost if machines is None or owner in machines)
         if loads := list(summed_loads(own, least_in_flight)):
             return loads
