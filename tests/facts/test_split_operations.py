@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.host.planes import planes_of
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import parts_at_array
+from sanpath.facts.table import FactTable, number
+from sanpath.model import SourceEntity, SourceLink
+from sanpath.topology.resolve import resolve
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
 
@@ -36,6 +40,40 @@ def test_the_parts_of_an_io_follow_from_the_sizes_at_both_ends(
 ) -> None:
     row = {"bytes_per_second": 1000.0 * size, "ops_per_second": 1000.0 * size / at_array, "foreign_ratio": foreign}
     assert parts_at_array(load(size), row) == parts
+
+
+@pytest.mark.parametrize(
+    ("bytes_counted", "parts", "bounds"),
+    [
+        (True, 1.0, (0.004, 0.004)),
+        (True, 3.0, (0.004, 0.012)),
+        (True, 16.0, (0.004, 0.016)),
+        (False, 1.0, (0.004, 0.004)),
+        (False, 16.0, None),
+    ],
+)
+def test_a_device_that_does_a_multiple_of_the_ios_times_parts_of_them(
+    bytes_counted: bool, parts: float, bounds: tuple[float, float] | None
+) -> None:
+    """An I/O takes at least as long as one of its parts, and at most as long as all of them. Without bytes, more I/Os
+    may also be others'."""
+    topology = resolve(
+        [
+            ("fio", 0, SourceEntity("load", "fio", "fio")),
+            ("fio", 0, SourceEntity("lun", "nvme0n1", "nvme0n1")),
+            ("fio", 0, SourceLink("targets", ("load", "fio"), ("lun", "nvme0n1"), "fio disk_util")),
+        ]
+    )
+    row = {
+        **{"entity": topology.known_as["fio", "lun", "nvme0n1"], "step": "s", "direction": "read", "windows": 9},
+        **{"plane": "guest_block", "ops_per_second": parts * 1000.0, "latency_seconds": 0.004},
+        **{"resolution_seconds": 0.0, "mean_of_both_seconds": None, "queue_depth": None},
+        "in_flight_measured": parts * 4,
+        "bytes_per_second": 1000.0 * 2 * MIB if bytes_counted else None,
+    }
+    found = planes_of(topology, load(2 * MIB), FactTable((row,)))
+    times = [(number(each, "latency_seconds"), number(each, "resolution_seconds")) for each in found]
+    assert [(mean - error, mean + error) for mean, error in times] == [pytest.approx(bounds)] * (bounds is not None)
 
 
 def split(folder: Path, queue: float) -> Diagnosis:

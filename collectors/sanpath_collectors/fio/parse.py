@@ -435,19 +435,23 @@ _DISK_FIELDS = {
 
 def disk_samples(body: Mapping[str, Any]) -> dict[str, Number]:
     """Parses an entry of `disk_util` into values of tables.LUN."""
-    return disk_values([integer(body.get(field), 0) for field in _DISK_FIELDS.values()])
+    sectors = [body.get(f"{direction}_sectors") for direction in DIRECTIONS]
+    counts = [integer(body.get(field), 0) for field in _DISK_FIELDS.values()]
+    return disk_values(counts, [integer(value, 0) for value in sectors if value is not None])
 
 
-def disk_values(counts: Sequence[int]) -> dict[str, Number]:
+def disk_values(counts: Sequence[int], sectors: Sequence[int] = ()) -> dict[str, Number]:
     """Metric of tables.LUN → value, of reads, writes, their milliseconds and those of both weighted by the I/Os.
+    `sectors`: read and written ones, which fio reports since 3.36; else empty.
 
     Without times where the kernel keeps none of a device, as of md and device mapper before 5.10: no thousand I/Os
     take less than a millisecond together.
     """
+    moved: dict[str, Number] = {f"bytes_{d}_total": value for d, value in zip(DIRECTIONS, sectors, strict=False)}
     values = dict(zip(_DISK_FIELDS, counts, strict=True))
     if sum(counts[:2]) >= _TIMED_OPS and not any(counts[2:]):
-        return {metric: value for metric, value in values.items() if metric.startswith("ops_")}
-    return dict(values)
+        return moved | {metric: value for metric, value in values.items() if metric.startswith("ops_")}
+    return moved | values
 
 
 def _scaled(value: Any, scale: int) -> float | None:

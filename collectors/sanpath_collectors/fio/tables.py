@@ -10,6 +10,7 @@ from sanpath_collectors.fio.status import JobStatus, Number
 
 _NS = 1e-9
 _MS = 1e-3
+_SECTOR_BYTES = 512.0
 
 _OTHER_COUNTERS = (
     Column("ops_flush_total", 64),
@@ -49,6 +50,7 @@ LUN = Table(
         Column("latency_seconds_read_total", 64, _MS),
         Column("latency_seconds_write_total", 64, _MS),
         Column("in_flight_seconds_total", 64, _MS),
+        *(Column(f"bytes_{direction}_total", 64, _SECTOR_BYTES) for direction in DIRECTIONS),
     ),
     plane="guest_block",
 )

@@ -19,7 +19,7 @@ _CARRIES_ALL = 0.1
 _JOURNAL_BYTES, _JOURNAL_WRITES = 64 * 1024.0, 4.0
 """What a file system may write to its journal for each flush: ext4 a descriptor, blocks of metadata and a commit, XFS
 a log buffer of 32 KiB (mount option logbsize), btrfs the nodes of a log tree of 16 KiB each."""
-_UNSPLIT_BYTES = 128 * 1024
+UNSPLIT_BYTES = 128 * 1024
 """I/Os up to this size are one request: the smallest limit of common drives (NVMe: MDTS)."""
 
 
@@ -39,7 +39,7 @@ def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) 
         return _without_journal(load, moved, load.bytes_per_second, _JOURNAL_BYTES)
     done = _in_all(topology, by_device, "ops", load.direction, load.ops_per_second)
     share = _without_journal(load, done, load.ops_per_second, _JOURNAL_WRITES) if done is not None else 1.0
-    is_whole = share <= 1 or (load.operation_bytes or 0.0) <= _UNSPLIT_BYTES
+    is_whole = share <= 1 or (load.operation_bytes or 0.0) <= UNSPLIT_BYTES
     is_exact = (load.access.random_ratio == 1.0 and is_whole) or share < 1 / _MOST_MERGED
     return share if done is not None and is_exact else None
 

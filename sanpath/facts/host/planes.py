@@ -8,6 +8,7 @@ from math import isclose
 
 from sanpath.catalogue.catalogue import planes as catalogue_planes
 from sanpath.catalogue.values import FIO_OVER_NETWORK
+from sanpath.facts.host.device_share import UNSPLIT_BYTES
 from sanpath.facts.load.host_loads import MOVED_ABOVE
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
@@ -26,6 +27,8 @@ _WINDOWS_DIFFER = 0.02
 """Relative difference of two rates, or numbers of I/Os, that their windows account for: sanpath's own choice."""
 _LEAST_PART = 0.2
 """Ratio of what a device does to what the load does from which the device's clock tells something of the load."""
+_SPLIT = 1.5
+"""I/Os of a device for each of the load from which the device's may be parts of the load's."""
 _OTHERS_DIFFER = 0.5
 """Relative difference between the times of a device for the load's I/Os and for others', in one queue: theirs may be
 larger, or of the other direction."""
@@ -66,7 +69,7 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         elif alone is None and (shared := _shared_device(topology, load, parallel, path, planes)) is not None:
             own_row = _of_load(shared, load)
             by_plane.update({} if own_row is None else {plane: own_row})
-    return [by_plane[name] for name in sorted(by_plane, key=lambda name: order[name].order)]
+    return [_of_whole_ios(by_plane[name], load) for name in sorted(by_plane, key=lambda name: order[name].order)]
 
 
 def _shared_device(
@@ -270,9 +273,12 @@ def _of_load(row: FactRow, load: LoadFacts) -> FactRow | None:
     """Return the row of a device for the I/Os of a load that are only a part of its own, or of which it does a part.
 
     What a cache answers spends no time at the device, unless the rates of both only seem to differ, by their windows.
-    None: the device takes longer than the load, so it serves what the load does not wait for."""
+    None: the device takes longer than the load, so it serves what the load does not wait for; or it counts more I/Os
+    and no bytes, so that they may be parts of the load's."""
     of_device, of_load = _rates(row, load)
     times = of_device / of_load
+    if times >= _SPLIT and not row["bytes_per_second"] and (load.operation_bytes or 0.0) > UNSPLIT_BYTES:
+        return None
     mean, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
     error_ratio = _OTHERS_DIFFER * (1 - 1 / times) if times > 1 else (1 - times) / (1 + times)
     middle = mean if times > 1 else mean * (1 + times) / 2
@@ -290,6 +296,17 @@ def _of_load(row: FactRow, load: LoadFacts) -> FactRow | None:
         "in_flight_measured": own,
         "others_in_flight": max(0.0, number(row, "in_flight_measured") - own) if times > 1 else 0.0,
     }
+
+
+def _of_whole_ios(row: FactRow, load: LoadFacts) -> FactRow:
+    """Return the row of a device with the time that an I/O of the load may take where it is several of the device's:
+    at least that of one, and at most that of all, one after the other."""
+    parts = number(row, "ops_per_second") / load.ops_per_second
+    if parts < _SPLIT or not row["bytes_per_second"] or not load.bytes_per_second:
+        return row
+    mean, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
+    low, high = mean - error, max(mean + error, min(parts * (mean + error), load.latency_bounds[1]))
+    return {**row, "latency_seconds": (low + high) / 2, "resolution_seconds": (high - low) / 2}
 
 
 def _are_of_several_machines(topology: Topology, rows: Iterable[FactRow]) -> bool:

@@ -32,7 +32,10 @@ from sanpath_collectors.fio.status import Number, Status, unique_names
 
 _BANNER = re.compile(r"(?:fio[- ])?(\d+\.\d[\w.-]*)\s*")
 """`fio-3.33`, `fio 1.59`; `2.0.8` of some distributions."""
-_DISK = re.compile(r"\s+(\S+): ios=(\d{1,18})/(\d{1,18}),.*\bticks=(\d{1,18})/(\d{1,18}), in_queue=(\d{1,18})")
+_DISK = re.compile(
+    r"\s+(\S+): ios=(\d{1,18})/(\d{1,18}),(?: sectors=(\d{1,18})/(\d{1,18}),)?.*"
+    r"\bticks=(\d{1,18})/(\d{1,18}), in_queue=(\d{1,18})"
+)
 _AT_ONCE_US = 5_000_000
 """Most that the dates of a run's entries differ: thousands take fio a while."""
 _STARTED = re.compile(r"\s*Starting (\d{1,6}) (?:process|thread)")
@@ -86,8 +89,9 @@ class NormalText:
         """Reads a line of the disk statistics; whether it is one."""
         match = _DISK.match(line) if self._entries and self._ended else None
         if match is not None:
-            name, *counts = match.groups()
-            self._disks[name] = disk_values([int(count) for count in counts])
+            name, reads, writes, *sectors = match.groups()[:5]
+            counts = [int(count) for count in (reads, writes, *match.groups()[5:])]
+            self._disks[name] = disk_values(counts, [int(count) for count in sectors if count is not None])
         return match is not None
 
     def finish(self) -> Status | None:
