@@ -5,8 +5,9 @@ from __future__ import annotations
 from sanpath.plugin import ResultClock
 
 _DAY_US = 86_400_000_000
-_HALF_DAY_US = _DAY_US // 2
 _HALF_HOUR_US = 1_800_000_000
+_MOST_SET_BACK_US = 7_200_000_000
+"""The end of summer time sets clocks back by an hour, or in Antarctica by two. From there on it is another day."""
 
 
 class ReportClock:
@@ -37,11 +38,12 @@ class ReportClock:
         if utc_offset_us is not None:
             self._utc_offset_us = utc_offset_us
 
-    def tick(self, time_of_day_us: int) -> int:
-        """Convert the next time of day in the report."""
+    def tick(self, time_of_day_us: int, expected_us: int = 0) -> int:
+        """Convert the next time of day in the report. `expected_us`: how long after the last one it is expected: a
+        day that passes between them shows in nothing else."""
         tick_us = time_of_day_us + self._added_us
         if self._first_tick_us is not None and tick_us < self._last_tick_us:
-            if self._last_tick_us - tick_us > _HALF_DAY_US:
+            if self._last_tick_us - tick_us > _MOST_SET_BACK_US:
                 self._added_us += _DAY_US
                 tick_us += _DAY_US
             elif self._last_tick_us - tick_us > _HALF_HOUR_US // 2:
@@ -49,6 +51,11 @@ class ReportClock:
                 step_back_us = -(-(self._last_tick_us - tick_us) // _HALF_HOUR_US) * _HALF_HOUR_US
                 self._added_us += step_back_us
                 tick_us += step_back_us
+        missing_us = self._last_tick_us + expected_us - tick_us
+        days = max(0, round(missing_us / _DAY_US))
+        if self._first_tick_us is not None and days and abs(missing_us - days * _DAY_US) <= _MOST_SET_BACK_US:
+            self._added_us += days * _DAY_US
+            tick_us += days * _DAY_US
         if self._first_tick_us is None:
             self._first_tick_us = tick_us
         if self._next_day is not None and self._midnight_us is None:

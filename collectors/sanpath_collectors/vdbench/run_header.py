@@ -17,6 +17,8 @@ ENGINE: Mapping[str, Scalar] = {"engine": "vdbench"}
 """The attributes of the load of a report, whose runs are separate loads."""
 TOLERANCE_RATIO = 0.1
 """Deviation from Little's law in one interval, because I/Os cross its edges (vdbench 5.04, measured)."""
+_BETWEEN_MULTIPLES = 0.25
+"""Share of the threads of an SD up to which what was measured fits a number of SDs: beyond half, it fits another."""
 _RATE_REACHED_RATIO = 0.5
 """With a few I/Os per second at random times, one interval may have only this share of the requested rate."""
 
@@ -70,14 +72,14 @@ class RunSettings:
             in_flight = self.threads * count  # The run is repeated with several numbers of threads.
         return float(in_flight) if isinstance(in_flight, int | float) else None
 
-    def as_measured(self, measured: float | None) -> float | None:
-        """Return the outstanding I/Os that vdbench measured, where they may stand for the configured ones.
-
-        None: not known, or one SD alone has more of them configured. For an unknown number of SDs.
-        """
-        if measured is None or self.files or measured < (self.threads or 0.0) * (1 - TOLERANCE_RATIO):
+    def fitting_in_flight(self, measured: float | None) -> float | None:
+        """Return the I/Os in flight on an unknown number of SDs: the multiple of the threads that fits what vdbench
+        measured. None: not known, or none fits."""
+        if measured is None or self.files or not self.threads:
             return None
-        return round(measured, 4)
+        configured = self.threads * round(measured / self.threads)
+        error = min(TOLERANCE_RATIO * configured, _BETWEEN_MULTIPLES * self.threads)
+        return configured if configured and abs(measured - configured) <= error else None
 
     def is_rate_limited(self, ops: float) -> bool:
         """Whether the requested rate limits a run with this measured rate, `ops` per second.

@@ -234,11 +234,12 @@ class Runs:
         yield SourceLink("member_of", ("load", run.local_id), ("load", self._load), f"RD={run.name}")
         yield run.row
         offered, is_rate_limited = run.in_flight, settings.is_rate_limited(figures.ops)
-        measured = settings.as_measured(figures.in_flight)
-        if offered is None and not is_rate_limited and measured is not None:
-            offered = measured
+        fitting = settings.fitting_in_flight(figures.in_flight)
+        if offered is None and not is_rate_limited and fitting is not None:
+            offered = fitting
             sds = "the number of its SDs" if settings.storage_definitions is None else "which SDs it uses"
-            text = f"{run.name}: {sds} is not given: {offered:.1f} outstanding I/Os, as measured"
+            multiple = f"the multiple of its {settings.threads:g} threads that fits what was measured"
+            text = f"{run.name}: {sds} is not given: {offered:g} outstanding I/Os are {multiple}"
             yield from self.warn(run.seen_us, "in-flight-as-measured", text)
         run.step = LoadStep(
             name=run.name,

@@ -144,7 +144,8 @@ Apr 08, 2016  interval        i/o   MB/sec   bytes   read     resp     read    w
 @pytest.mark.parametrize(
     ("depth", "offered"),
     # Threads are for each SD, of which there may be several: 130 of two SDs. Fewer than those of one are held back.
-    [(19.9, None), (63.2, 63.2), (130.0, 130.0)],
+    # A number between two multiples is what an interval happened to have.
+    [(19.9, None), (63.2, 64.0), (77.0, None), (130.0, 128.0)],
 )
 def test_a_queue_below_the_threads_of_one_sd_is_not_what_was_configured(depth: float, offered: float | None) -> None:
     content = flatfile(("10:00:01.000", "CET", "1", 1000.0, depth), ("10:00:02.000", "CET", "2", 1000.0, depth))
@@ -163,11 +164,8 @@ def test_a_queue_below_the_threads_of_one_sd_is_not_what_was_configured(depth: f
 )
 def test_a_rate_limits_only_a_run_that_comes_near_it(ops: float, limited: bool, offered: float | None) -> None:
     content = flatfile(("10:00:01.000", "CET", "1", ops, 250.0), ("10:00:02.000", "CET", "2", ops, 250.0))
-    (begin,) = (
-        item
-        for item in read(content.replace(b"9999988", b"50"))
-        if isinstance(item, Event) and item.name == "step-begin"
-    )
+    content = content.replace(b" reqrate ", b" threads reqrate ").replace(b" 9999988 ", b" 2 50 ")
+    (begin,) = (item for item in read(content) if isinstance(item, Event) and item.name == "step-begin")
     assert begin.detail["offered"] == offered
     assert begin.detail["rate_limited"] is limited
 
@@ -262,6 +260,18 @@ def test_a_report_without_a_date_counts_from_its_first_time() -> None:
     first, second = clock.tick(23 * HOUR), clock.tick(1 * HOUR)
     assert [clock.to_clock(first), clock.to_clock(second)] == [0, 2 * HOUR]
     assert clock.kind == "elapsed"
+
+
+@pytest.mark.parametrize(
+    ("then", "expected", "passed"),
+    [(1.75, 0, 0.25), (14.5, 0, 21.5), (10, 0, 17.0), (10, 41, 41.0), (17, 48, 48.0), (18, 1, 1.0), (18, 30, 1.0)],
+    ids=["set back", "next day", "eight hours earlier", "two days", "same time", "as expected", "ended early"],
+)
+def test_a_clock_is_set_back_by_two_hours_at_most(then: float, expected: float, passed: float) -> None:
+    """A run from 17:00, or at 2:30 in the night of the end of summer time."""
+    clock = ReportClock()
+    first = clock.tick(round((17 if then > 2 else 2.5) * HOUR))
+    assert clock.tick(round(then * HOUR), round(expected * HOUR)) - first == pytest.approx(passed * HOUR)
 
 
 def test_a_date_that_comes_after_the_first_time_holds_for_both() -> None:

@@ -47,6 +47,11 @@ class Report(ResultReader):
         yield from self._line(self._lines.last_line())
         yield from self._runs.end()
 
+    @property
+    def expected_us(self) -> int:
+        """How long after the last time the next row is expected, where days may pass between them; 0: soon."""
+        return 0
+
     @abstractmethod
     def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:
         """Yield the items for the beginning of a run, at this tick of the clock."""
@@ -88,7 +93,7 @@ class Report(ResultReader):
         if not cells[1].startswith(("std_", "max_")) and len(figure_cells) >= columns.width:
             figures = columns.figures(figure_cells)
             if figures is not None:
-                yield from self.row(cells[1], self._clock.tick(time), figures)
+                yield from self.row(cells[1], self._clock.tick(time, self.expected_us), figures)
                 return
         if cells[1][:1].isdecimal() and self._runs.has_runs:
             yield from self._runs.damaged_row(self.clock_us(self._clock.tick(time)), cells[0])

@@ -27,6 +27,11 @@ class TotalsReader(Report):
         """Recognise it by its title and by its runs."""
         return _TITLE.search(head) is not None and _RUNS.search(head) is not None
 
+    @property
+    def expected_us(self) -> int:
+        """How long a run lasts, whose average is its only row."""
+        return round(1e6 * (self._header[0].settings.seconds or 0.0)) if self._header is not None else 0
+
     def finish(self) -> Iterable[Item]:
         """Yield the items at the end of the file. Raises CollectorError: no run has ended."""
         yield from super().finish()
